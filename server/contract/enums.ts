@@ -1,0 +1,24 @@
+/** Numbers and words that travel on the wire and rest in the database. Source: the product's specification, section "States and transitions". */
+
+export const Role = { guest: 0, user: 1, admin: 10, root: 100 } as const;
+export const UserStatus = { enabled: 1, disabled: 2 } as const;
+export const TokenStatus = { enabled: 1, disabled: 2, expired: 3, exhausted: 4 } as const;
+export const ChannelStatus = { enabled: 1, disabled: 2, autoDisabled: 3 } as const;
+export const RedemptionStatus = { unused: 1, disabled: 2, used: 3 } as const;
+export const LogType = { unknown: 0, topup: 1, consume: 2, manage: 3, system: 4, error: 5 } as const;
+
+/** How sure we are of a log row's token counts. */
+export type UsageSource = 'reported' | 'partial' | 'estimated' | 'none';
+
+/** Why a relayed request ended; decides who pays (see server/ledger/README.md). */
+export type EndReason =
+  | 'completed'
+  | 'rejected'
+  | 'upstream_failed'
+  | 'upstream_broken'
+  | 'client_gone'
+  | 'quota_cut'
+  | 'recovered';
+
+export type UsageMode = 'external' | 'self' | 'demo';
+export type Language = 'zh' | 'en';

@@ -1,0 +1,156 @@
+/** Every error a person or program can receive is a row here; code throws `AppError(code, params)` and the edges render it. */
+import type { Language } from './enums.ts';
+
+/** What kind of failure it is. The class alone decides retrying, cooling a key down, ejecting a host, refunding. */
+export type FailureClass = 'client' | 'key' | 'host' | 'refusal' | 'ours';
+
+export interface ErrorRow {
+  /** HTTP status on relay routes, and on /api routes when `api` is absent. */
+  readonly status: number;
+  /** HTTP status on /api routes; business failures are 200 with success:false. */
+  readonly api?: number;
+  readonly zh: string;
+  readonly en: string;
+  /** `error.type` for OpenAI clients; Anthropic and Gemini types derive from it, see protocols. */
+  readonly type: string;
+  /** CLI exit code, see `gateway help exit-codes`. */
+  readonly exit: number;
+  readonly class: FailureClass;
+}
+
+const row = (
+  status: number,
+  type: string,
+  exit: number,
+  failure: FailureClass,
+  zh: string,
+  en: string,
+  api?: number,
+): ErrorRow => ({
+  status,
+  type,
+  exit,
+  class: failure,
+  zh,
+  en,
+  ...(api === undefined ? {} : { api }),
+});
+
+/** A business failure of the console's API: HTTP 200 {success:false}. */
+const business = (zh: string, en: string, exit = 1): ErrorRow =>
+  row(400, 'invalid_request_error', exit, 'client', zh, en, 200);
+
+/** Placeholders are {name}; texts in Chinese are the specification's own wording. */
+export const errors = {
+  // relay: credentials and admission
+  token_missing: row(401, 'authentication_error', 4, 'client', '未提供令牌', 'No API key was provided'),
+  token_invalid: row(401, 'authentication_error', 4, 'client', '无效的令牌', 'Invalid API key'),
+  token_expired: row(401, 'authentication_error', 4, 'client', '该令牌已过期', 'This API key has expired'),
+  token_disabled: row(401, 'authentication_error', 4, 'client', '该令牌状态不可用', 'This API key is not active'),
+  token_exhausted: row(403, 'insufficient_quota', 4, 'client', '该令牌额度已用尽：剩余 {remain}，本次需要 {need}', 'This API key has run out of quota: {remain} left, {need} needed'),
+  user_exhausted: row(403, 'insufficient_quota', 4, 'client', '用户额度不足：剩余 {remain}，本次需要 {need}', 'The account balance is insufficient: {remain} left, {need} needed'),
+  user_disabled: row(403, 'permission_error', 4, 'client', '用户已被封禁', 'This account is disabled', 200),
+  ip_not_allowed: row(403, 'permission_error', 4, 'client', '您的 IP 不在令牌允许访问的列表中', 'Your IP address is not on the list this API key allows'),
+  group_disabled: row(403, 'permission_error', 4, 'client', '令牌分组 {group} 已被禁用', 'Group {group} of this API key is not available to the account'),
+  group_deprecated: row(403, 'permission_error', 4, 'client', '分组 {group} 已被弃用', 'Group {group} no longer exists'),
+  model_not_allowed: row(403, 'permission_error', 4, 'client', '该令牌无权访问模型 {model}', 'This API key may not use model {model}'),
+  model_missing: row(400, 'invalid_request_error', 2, 'client', '未指定模型名称，模型名称不能为空', 'The request names no model'),
+  model_price_unset: row(400, 'invalid_request_error', 2, 'client', '模型 {model} 倍率或价格未配置，请联系管理员设置', 'The ratio or price of model {model} is not configured; please contact the administrator'),
+  channel_unavailable: row(503, 'api_error', 7, 'ours', '当前分组 {group} 下对于模型 {model} 无可用渠道', 'No channel is available for model {model} in group {group}'),
+  channel_pin_forbidden: row(403, 'permission_error', 4, 'client', '普通用户不支持指定渠道', 'Only administrators may choose a channel'),
+  channel_pin_unknown: row(400, 'invalid_request_error', 5, 'client', '无效的渠道 Id', 'Unknown channel id'),
+  channel_pin_disabled: row(403, 'permission_error', 6, 'client', '该渠道已被禁用', 'This channel is disabled'),
+  sensitive_words: row(400, 'invalid_request_error', 2, 'refusal', '检测到敏感词', 'The prompt contains blocked words'),
+  rate_limited: row(429, 'rate_limit_error', 7, 'client', '请求过于频繁，请在 {seconds} 秒后重试', 'Too many requests; retry in {seconds} seconds'),
+  // relay: bodies
+  body_too_large: row(413, 'invalid_request_error', 2, 'client', '请求体过大，上限 {limit} 字节', 'The request body is larger than {limit} bytes'),
+  body_not_utf8: row(400, 'invalid_request_error', 2, 'client', '请求体不是合法的 UTF-8', 'The request body is not valid UTF-8'),
+  body_not_json: row(400, 'invalid_request_error', 2, 'client', '请求体不是合法的 JSON', 'The request body is not valid JSON'),
+  body_too_deep: row(400, 'invalid_request_error', 2, 'client', '请求体嵌套过深或过宽', 'The request body is nested too deep or too wide'),
+  body_invalid: row(400, 'invalid_request_error', 2, 'client', '无效的请求：{detail}', 'Invalid request: {detail}'),
+  route_unknown: row(404, 'invalid_request_error', 5, 'client', '无效的请求地址 ({method} {path})', 'Invalid URL ({method} {path})'),
+  method_not_allowed: row(405, 'invalid_request_error', 2, 'client', '不支持的请求方法 {method}', 'Method {method} is not allowed here'),
+  operation_unsupported: row(501, 'invalid_request_error', 2, 'client', '渠道不支持该操作 {operation}', 'No channel supports the operation {operation}'),
+  // relay: upstream
+  upstream_unreachable: row(502, 'api_error', 7, 'host', '请求上游地址失败', 'The upstream could not be reached'),
+  upstream_timeout: row(504, 'api_error', 7, 'host', '上游响应超时', 'The upstream did not answer in time'),
+  upstream_broken: row(502, 'api_error', 7, 'host', '上游响应中断', 'The upstream broke off its answer'),
+  upstream_invalid: row(502, 'api_error', 7, 'host', '上游返回了无效的响应', 'The upstream gave an invalid answer'),
+  upstream_status: row(502, 'api_error', 7, 'host', '上游返回错误（状态码 {status}）', 'The upstream answered with status {status}'),
+  upstream_busy: row(429, 'rate_limit_error', 7, 'key', '当前分组上游负载已饱和，请稍后再试', 'The upstreams of this group are saturated; please retry later'),
+  upstream_key: row(502, 'api_error', 7, 'key', '上游鉴权失败', 'The upstream refused our credentials'),
+  // ours
+  storage_unavailable: row(503, 'api_error', 7, 'ours', '存储暂不可用，计费请求已暂停：{reason}', 'Storage is unavailable, paid requests are paused: {reason}'),
+  shutting_down: row(503, 'api_error', 7, 'ours', '服务正在关闭', 'The server is shutting down'),
+  internal: row(500, 'api_error', 1, 'ours', '服务器内部错误，请联系管理员', 'Internal server error; please contact the administrator', 500),
+  // console API: login and rights
+  login_required: row(401, 'authentication_error', 4, 'client', '无权进行此操作，未登录且未提供 access token', 'Not logged in and no access token given', 401),
+  access_token_invalid: row(401, 'authentication_error', 4, 'client', '无权进行此操作，access token 无效', 'The access token is invalid', 401),
+  user_header_missing: row(401, 'authentication_error', 4, 'client', '无权进行此操作，未提供 New-Api-User', 'The New-Api-User header is missing', 401),
+  user_header_malformed: row(401, 'authentication_error', 4, 'client', '无权进行此操作，New-Api-User 格式错误', 'The New-Api-User header is not a number', 401),
+  user_header_mismatch: row(401, 'authentication_error', 4, 'client', '无权进行此操作，New-Api-User 与登录用户不匹配', 'The New-Api-User header names another user', 401),
+  role_too_low: row(403, 'permission_error', 4, 'client', '无权进行此操作，权限不足', 'You do not have permission to do this', 403),
+  cross_site: row(403, 'permission_error', 4, 'client', '无权进行此操作，请求来源不可信', 'The request does not come from this site', 403),
+  setup_code_required: row(403, 'permission_error', 4, 'client', '需要初始化验证码，请查看服务启动时打印的信息', 'The one-time setup code printed at start is required', 403),
+  demo_readonly: row(405, 'permission_error', 6, 'client', '演示站点，无法进行修改', 'This is a demo site; changes are refused', 405),
+  too_many_attempts: row(429, 'rate_limit_error', 7, 'client', '请求次数过多，请稍后再试', 'Too many requests, please retry later', 429),
+  not_found: row(404, 'invalid_request_error', 5, 'client', '{what} 不存在', '{what} does not exist', 200),
+  name_ambiguous: row(409, 'invalid_request_error', 5, 'client', '{what} 有多个匹配：{candidates}', '{what} is ambiguous: {candidates}', 200),
+  conflict: row(409, 'invalid_request_error', 6, 'client', '{what} 已存在', '{what} already exists', 200),
+  params_invalid: business('无效的参数：{detail}', 'Invalid parameters: {detail}', 2),
+  // console API: setup, sessions, users
+  setup_done: business('系统已经初始化完成', 'The system is already set up', 6),
+  setup_username: business('请输入管理员用户名', 'Please enter the administrator username', 2),
+  setup_password_short: business('密码长度至少为8个字符', 'The password must have at least 8 characters', 2),
+  setup_password_mismatch: business('两次输入的密码不一致', 'The two passwords do not match', 2),
+  password_login_disabled: business('管理员关闭了密码登录', 'Password login is disabled by the administrator', 4),
+  credentials_empty: business('用户名或密码为空', 'Username or password is empty', 2),
+  credentials_wrong: business('用户名或密码错误，或用户已被封禁', 'Wrong username or password, or the user is banned', 4),
+  // console API: options, channels, tokens
+  option_unknown: business('未知的配置项 {key}', 'Unknown option {key}', 2),
+  option_invalid: business('配置项 {key} 的值无效：{detail}', 'Option {key} has an invalid value: {detail}', 2),
+  option_root_only: row(403, 'permission_error', 4, 'client', '只有超级管理员可以修改配置项 {key}', 'Only the super administrator may change option {key}', 200),
+  channel_required: business('请填写渠道名称和渠道密钥！', 'Please enter the channel name and key!', 2),
+  channel_models_required: business('请至少选择一个模型！', 'Please choose at least one model!', 2),
+  channel_mapping_json: business('模型映射必须是合法的 JSON 格式！', 'The model mapping must be valid JSON!', 2),
+  channel_type_unknown: business('未知的渠道类型 {type}', 'Unknown channel type {type}', 2),
+  channel_test_failed: row(502, 'api_error', 8, 'host', '测试失败：{detail}', 'Test failed: {detail}', 200),
+  token_name_required: business('请输入名称', 'A name is required', 2),
+  token_name_long: business('令牌名称过长', 'The token name is too long', 2),
+  token_expiry_invalid: business('过期时间格式错误！', 'The expiry time is malformed!', 2),
+  token_expired_enable: business('令牌已过期，无法启用，请先修改令牌过期时间，或者设置为永不过期', 'The token has expired; change its expiry first', 6),
+  token_exhausted_enable: business('令牌可用额度已用尽，无法启用，请先修改令牌剩余额度，或者设置为无限额度', 'The token has no quota left; change its quota first', 6),
+  // terminal
+  usage: business('用法错误：{detail}', 'Usage error: {detail}', 2),
+  cancelled: business('已取消', 'Cancelled', 3),
+  input_needed: business('缺少必要参数：{flags}', 'Input needed: {flags}', 9),
+  server_unreachable: row(502, 'api_error', 7, 'host', '无法连接服务器：{detail}', 'Cannot reach the server: {detail}'),
+  port_taken: business('端口 {port} 已被占用', 'Port {port} is already in use', 6),
+  data_dir_locked: business('数据目录 {dir} 正被进程 {pid} 使用', 'Data directory {dir} is in use by process {pid}', 6),
+  data_dir_unreadable: business('无法读写数据目录 {dir}：{detail}', 'Data directory {dir} cannot be used: {detail}', 1),
+  database_corrupt: business('数据库文件已损坏：{detail}。请用 gateway backup restore 恢复', 'The database file is damaged: {detail}. Restore a backup with gateway backup restore', 1),
+  check_failed: business('检查未通过：{detail}', 'Check failed: {detail}', 8),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errors;
+export type ErrorParams = Readonly<Record<string, string | number>>;
+
+/** The one error that is thrown on purpose. `cause` is for our own log only and never reaches a client. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly params: ErrorParams;
+  constructor(code: ErrorCode, params: ErrorParams = {}, cause?: unknown) {
+    super(formatError(code, params, 'en'), cause === undefined ? undefined : { cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.params = params;
+  }
+  get row(): ErrorRow {
+    return errors[this.code];
+  }
+}
+
+/** Text of an error in one language, placeholders filled in. */
+export function formatError(code: ErrorCode, params: ErrorParams, language: Language): string {
+  return errors[code][language].replace(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole));
+}

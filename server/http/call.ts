@@ -1,0 +1,44 @@
+/** One call of an endpoint, whichever way it came in: HTTP, local socket, or straight from the CLI. */
+import type { Language } from '../contract/enums.ts';
+import type { Services } from '../services.ts';
+
+/** Who is calling. `local` is the owner of the data directory: root rights without a user row. */
+export interface Actor {
+  readonly via: 'anonymous' | 'session' | 'access_token' | 'local';
+  /** 0 for anonymous and local. */
+  readonly userId: number;
+  readonly username: string;
+  readonly role: number;
+  readonly group: string;
+}
+
+export interface CallMeta {
+  readonly ip: string;
+  readonly language: Language;
+  readonly userAgent: string;
+  readonly requestId: string;
+  /** Hash of the session that authenticated the call, if one did. */
+  readonly sessionHash: string | null;
+  /** True when the connection itself comes from the loopback interface or the local socket. */
+  readonly loopback: boolean;
+}
+
+/** Set by a handler that must touch the HTTP answer; ignored by other transports. */
+export interface Reply {
+  setSession(id: string, maxAgeSeconds: number): void;
+  clearSession(): void;
+  header(name: string, value: string): void;
+}
+
+export interface Call<Input = unknown> {
+  readonly input: Input;
+  readonly actor: Actor;
+  readonly meta: CallMeta;
+  readonly services: Services;
+  readonly reply: Reply;
+}
+
+export type Handler<Input = unknown> = (call: Call<Input>) => Promise<unknown>;
+
+/** Handlers by endpoint id. Each file under http/admin exports one of these for its resource. */
+export type Handlers = Readonly<Record<string, Handler<never>>>;

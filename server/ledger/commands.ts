@@ -1,0 +1,110 @@
+/** The ledger's language: commands in, results and balance events out. Plain data, so that it crosses thread borders. All amounts are integer quota. */
+import type { EndReason, UsageSource } from '../contract/enums.ts';
+
+/** Accounts: a user's account has the user's id; the system's own are negative. */
+export const Account = { mint: -1, revenue: -2, overrun: -3, promo: -4, adjust: -5 } as const;
+
+export type PostingKind = 'settle' | 'grant' | 'deduct' | 'redeem' | 'topup' | 'transfer' | 'invite' | 'refund';
+
+/** A usage log row (type 2 or 5) as it will be stored; `other` is already JSON text. Times are epoch seconds. */
+export interface LogEntry {
+  readonly requestId: string;
+  readonly createdAt: number;
+  readonly type: number;
+  readonly userId: number;
+  readonly username: string;
+  readonly tokenId: number;
+  readonly tokenName: string;
+  readonly channelId: number;
+  readonly group: string;
+  readonly model: string;
+  readonly isStream: boolean;
+  /** Whole seconds, as on the wire; milliseconds are in `other.ms`. */
+  readonly useTime: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly quota: number;
+  readonly content: string;
+  readonly other: string;
+  readonly usageSource: UsageSource;
+  readonly endReason: EndReason;
+}
+
+/** Ends a relayed request: posting (when amount > 0), counters, log row, hold removed; once per `ref`. */
+export interface Settle {
+  readonly type: 'settle';
+  /** Request id. */
+  readonly ref: string;
+  readonly userId: number;
+  /** 0 = playground or channel test. */
+  readonly tokenId: number;
+  readonly channelId: number;
+  readonly amount: number;
+  readonly at: number;
+  /** null = consumption logging is off. */
+  readonly log: LogEntry | null;
+  /** Tokens counted into the hourly dashboard rows. */
+  readonly tokens: number;
+}
+
+/** Durable intent of a long request; replaced by later ones of the same ref; removed by `settle` or `void`. */
+export interface Hold {
+  readonly type: 'hold';
+  readonly ref: string;
+  readonly userId: number;
+  readonly tokenId: number;
+  readonly channelId: number;
+  readonly estimate: number;
+  /** What would be charged if the process died now. */
+  readonly observed: number;
+  readonly at: number;
+  readonly log: LogEntry;
+}
+
+export interface Void {
+  readonly type: 'void';
+  readonly ref: string;
+  /** An error row to keep, or null. */
+  readonly log: LogEntry | null;
+}
+
+/** Moves quota into (`grant`) or out of (`deduct`) a user's account. A deduction may not make the balance negative. */
+export interface Adjust {
+  readonly type: 'grant' | 'deduct';
+  /** Unique: `setup:<userId>`, `admin:<nonce>`, ... */
+  readonly ref: string;
+  readonly userId: number;
+  readonly amount: number;
+  readonly at: number;
+  /** Account on the other side, default mint (grant) or adjust (deduct). */
+  readonly from?: number;
+  readonly kind?: PostingKind;
+  /** Log row (type 1 or 3) written in the same transaction. */
+  readonly log: LogEntry | null;
+}
+
+export type LedgerCommand = Settle | Hold | Void | Adjust;
+
+export type LedgerResult =
+  | { readonly status: 'done' }
+  /** The ref had been posted before with the same content; nothing changed. */
+  | { readonly status: 'duplicate' }
+  /** The ref had been posted before with another amount or account; nothing changed, alert. */
+  | { readonly status: 'conflict' }
+  | { readonly status: 'refused'; readonly reason: 'insufficient' | 'invalid' | 'unknown_account'; readonly detail: string };
+
+/** Told to the relay after the commit whenever a balance moved for another reason than a settlement. */
+export interface BalanceEvent {
+  readonly kind: 'balance';
+  readonly userId: number;
+  /** Signed change in quota. */
+  readonly delta: number;
+}
+
+/** What services and the relay hold in their hands, wherever the ledger runs (its own thread, or in-process for the CLI). */
+export interface Ledger {
+  /** Resolves when the command is durable (or refused). Rejects with AppError storage_unavailable when it cannot be written now; a settlement is kept and retried even then. */
+  execute(command: LedgerCommand): Promise<LedgerResult>;
+  /** True while paid work may be admitted. */
+  healthy(): { readonly ok: true } | { readonly ok: false; readonly reason: string };
+}

@@ -1,0 +1,128 @@
+/** The one form all chat dialects translate through. Names follow the field: noun, then start/delta/end. */
+
+export type ProtocolId = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini-generate';
+
+/** Token counts in disjoint buckets: their sum is everything the model read and wrote. Absent = 0. */
+export interface Usage {
+  /** Input neither read from nor written to a cache, text only. */
+  readonly input: number;
+  readonly cacheRead: number;
+  /** Written to a cache that lives 5 minutes (also providers that name no lifetime). */
+  readonly cacheWrite5m: number;
+  readonly cacheWrite1h: number;
+  readonly audioInput: number;
+  readonly imageInput: number;
+  /** Visible text output. */
+  readonly output: number;
+  readonly reasoning: number;
+  readonly audioOutput: number;
+  /** Calls of tools the provider bills per call, by tool name (`web_search`, `file_search`). */
+  readonly toolCalls: Readonly<Record<string, number>>;
+  /** The provider's own object, untouched. */
+  readonly raw: unknown;
+}
+
+export type UnifiedFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'refusal' | 'error' | 'other';
+export interface FinishReason {
+  readonly unified: UnifiedFinish;
+  readonly raw: string | null;
+}
+
+export type Media =
+  | { readonly kind: 'url'; readonly url: string; readonly mimeType: string | null }
+  | { readonly kind: 'base64'; readonly data: string; readonly mimeType: string };
+
+/** One piece of a message. `cache` is the lifetime a cache mark asks for on this piece. */
+export type Part = (
+  | { readonly type: 'text'; readonly text: string; readonly citations?: readonly unknown[] }
+  | { readonly type: 'image'; readonly source: Media; readonly detail?: string }
+  | { readonly type: 'audio'; readonly source: Media; readonly format: string }
+  | { readonly type: 'file'; readonly source: Media | { readonly kind: 'id'; readonly id: string }; readonly name: string | null }
+  | { readonly type: 'reasoning'; readonly text: string; readonly signature: string | null; readonly redacted: string | null; readonly id?: string }
+  | { readonly type: 'tool-call'; readonly id: string; readonly name: string; readonly arguments: string; readonly signature?: string }
+  | { readonly type: 'tool-result'; readonly id: string; readonly name: string | null; readonly content: readonly Part[]; readonly isError: boolean }
+  | { readonly type: 'refusal'; readonly text: string }
+  /** A block this build does not know: kept for same-dialect targets, reported in `dropped` elsewhere. */
+  | { readonly type: 'unknown'; readonly dialect: ProtocolId; readonly raw: unknown }
+) & { readonly cache?: '5m' | '1h' };
+
+export interface Message {
+  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+  readonly parts: readonly Part[];
+  readonly name?: string;
+}
+
+export interface Tool {
+  readonly kind: 'function' | 'provider';
+  readonly name: string;
+  readonly description: string | null;
+  /** JSON schema of the arguments. */
+  readonly schema: unknown;
+  readonly strict: boolean | null;
+  readonly cache?: '5m' | '1h';
+  /** Provider-run tools (web search ...) as the client wrote them. */
+  readonly raw?: unknown;
+}
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
+
+export interface Reasoning {
+  readonly effort: string | null;
+  /** Tokens; 0 = off, -1 = the provider decides. */
+  readonly budget: number | null;
+  readonly includeThoughts: boolean | null;
+}
+
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly Message[];
+  readonly tools: readonly Tool[];
+  readonly toolChoice: ToolChoice | null;
+  readonly parallelToolCalls: boolean | null;
+  readonly stream: boolean;
+  readonly maxTokens: number | null;
+  readonly temperature: number | null;
+  readonly topP: number | null;
+  readonly topK: number | null;
+  readonly stop: readonly string[];
+  readonly seed: number | null;
+  readonly presencePenalty: number | null;
+  readonly frequencyPenalty: number | null;
+  readonly responseFormat:
+    | null
+    | { readonly type: 'json' }
+    | { readonly type: 'schema'; readonly name: string; readonly schema: unknown; readonly strict: boolean | null };
+  readonly reasoning: Reasoning | null;
+  readonly user: string | null;
+  readonly candidates: number;
+  readonly dialect: ProtocolId;
+  /** Top-level fields this form has no name for, as the client wrote them. */
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+/** What a response consists of, whole or streamed. Exactly one `finish` or `error` ends it. */
+export type ChatEvent =
+  | { readonly type: 'response-start'; readonly id: string | null; readonly model: string | null; readonly created: number | null }
+  | { readonly type: 'text-start'; readonly index: number }
+  | { readonly type: 'text-delta'; readonly index: number; readonly text: string }
+  | { readonly type: 'text-end'; readonly index: number; readonly citations?: readonly unknown[] }
+  | { readonly type: 'reasoning-start'; readonly index: number; readonly id?: string }
+  | { readonly type: 'reasoning-delta'; readonly index: number; readonly text: string }
+  | { readonly type: 'reasoning-end'; readonly index: number; readonly signature: string | null; readonly redacted: string | null }
+  | { readonly type: 'tool-call-start'; readonly index: number; readonly id: string; readonly name: string }
+  | { readonly type: 'tool-call-delta'; readonly index: number; readonly arguments: string }
+  | { readonly type: 'tool-call-end'; readonly index: number; readonly signature?: string }
+  | { readonly type: 'refusal-delta'; readonly text: string }
+  | { readonly type: 'media'; readonly part: Part }
+  | { readonly type: 'usage'; readonly usage: Usage }
+  | { readonly type: 'unknown'; readonly dialect: ProtocolId; readonly raw: unknown }
+  | { readonly type: 'finish'; readonly reason: FinishReason }
+  | { readonly type: 'error'; readonly error: UpstreamError };
+
+/** An upstream's complaint in one form; `message` may quote the upstream and must be redacted before a client sees it. */
+export interface UpstreamError {
+  readonly status: number | null;
+  readonly type: string | null;
+  readonly code: string | null;
+  readonly message: string;
+}

@@ -1,0 +1,76 @@
+/** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
+import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
+
+/** One server-sent event: `event` is '' when the stream names none, `data` the joined data lines. */
+export interface SseFrame {
+  readonly event: string;
+  readonly data: string;
+}
+
+/** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
+export interface StreamReader {
+  feed(frame: SseFrame): ChatEvent[];
+  /** The upstream closed the stream. Emits the terminal event when the stream had none (an `error` when it broke off). */
+  end(): ChatEvent[];
+}
+
+/** Turns events into the client's stream: complete SSE text, frames ending in a blank line. */
+export interface StreamWriter {
+  write(event: ChatEvent): string;
+}
+
+/** Facts the client's dialect needs in its answer and the upstream may not give. */
+export interface ResponseContext {
+  /** The model name the client asked for. */
+  readonly model: string;
+  readonly responseId: string;
+  /** Epoch seconds. */
+  readonly created: number;
+  /** OpenAI chat: the client asked for a usage frame. */
+  readonly includeUsage: boolean;
+}
+
+/** What a translation could not carry over, as JSON-pointer-like paths with a reason; shown in the log row. */
+export type Dropped = string[];
+
+export interface ClientError {
+  /** HTTP status to answer with. */
+  readonly status: number;
+  /** The error row's type word, e.g. invalid_request_error. */
+  readonly type: string;
+  readonly code: string;
+  readonly message: string;
+  readonly requestId: string;
+}
+
+export interface ClientHalf {
+  /** @throws AppError body_invalid naming the field. */
+  decodeRequest(body: Readonly<Record<string, unknown>>, path: { readonly model: string | null; readonly stream: boolean }): ChatRequest;
+  encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown;
+  writer(context: ResponseContext): StreamWriter;
+  /** JSON body of an error before the first byte. */
+  encodeError(error: ClientError): unknown;
+  /** SSE text of an error in the middle of a stream, including whatever ends the stream in this dialect. */
+  encodeStreamError(error: ClientError): string;
+  /** SSE text that keeps an idle stream alive without meaning anything. */
+  readonly ping: string;
+}
+
+export interface UpstreamHalf {
+  encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
+  decodeResponse(body: unknown): ChatEvent[];
+  reader(): StreamReader;
+  decodeError(status: number, body: string): UpstreamError;
+  /** Usage of a whole JSON answer, null when it reports none or nonsense. */
+  readUsage(body: unknown): Usage | null;
+  /** True for the frame after which nothing but the end follows (`[DONE]`, message_stop, response.completed ...). */
+  isTerminal(frame: SseFrame): boolean;
+  /** False when a frame surely carries neither usage, finish reason nor error: lets a watcher skip parsing it. Works on the raw text of a frame. */
+  mayMatter(raw: string): boolean;
+}
+
+export interface Codec {
+  readonly id: ProtocolId;
+  readonly client: ClientHalf;
+  readonly upstream: UpstreamHalf;
+}

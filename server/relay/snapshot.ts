@@ -1,0 +1,84 @@
+/** What the relay knows: plain data published by the control thread, never read from SQL by the relay itself. */
+
+export interface UserSnapshot {
+  readonly id: number;
+  readonly username: string;
+  readonly role: number;
+  readonly status: number;
+  readonly group: string;
+  /** Quota in the user's account when the row was read; the relay keeps its own running balance afterwards. */
+  readonly balance: number;
+  /** The user's `setting` JSON, parsed ({} when empty or malformed). */
+  readonly setting: Readonly<Record<string, unknown>>;
+}
+
+export interface TokenSnapshot {
+  readonly id: number;
+  readonly userId: number;
+  readonly name: string;
+  /** Lower-case hex HMAC-SHA-256 of the 48-character key (without `sk-`). */
+  readonly keyHmac: string;
+  readonly status: number;
+  /** Epoch seconds; -1 = never. */
+  readonly expiresAt: number;
+  readonly unlimited: boolean;
+  /** Total quota the token may ever use; remaining = limit - used. */
+  readonly quotaLimit: number;
+  readonly used: number;
+  /** null = every model. */
+  readonly modelLimits: readonly string[] | null;
+  /** Addresses or CIDR ranges; empty = everywhere. */
+  readonly allowIps: readonly string[];
+  readonly group: string;
+}
+
+export interface ChannelSnapshot {
+  readonly id: number;
+  readonly name: string;
+  readonly type: number;
+  /** Decrypted upstream keys, one or several. Never logged, never sent to a client. */
+  readonly keys: readonly string[];
+  /** Empty = the provider's default. No trailing slash. */
+  readonly baseUrl: string;
+  readonly organization: string;
+  readonly other: string;
+  readonly models: readonly string[];
+  readonly groups: readonly string[];
+  readonly priority: number;
+  readonly weight: number;
+  readonly status: number;
+  readonly autoBan: boolean;
+  readonly tag: string;
+  readonly testModel: string;
+  readonly modelMapping: Readonly<Record<string, string>>;
+  readonly statusCodeMapping: Readonly<Record<string, string>>;
+  readonly paramOverride: Readonly<Record<string, unknown>>;
+  readonly setting: Readonly<Record<string, unknown>>;
+}
+
+export interface Snapshot {
+  readonly kind: 'snapshot';
+  /** Sequence of the change feed this state includes. */
+  readonly seq: number;
+  readonly users: readonly UserSnapshot[];
+  readonly tokens: readonly TokenSnapshot[];
+  readonly channels: readonly ChannelSnapshot[];
+  /** Every option that differs from its default, as stored text, secrets left out. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** Rows that changed since `Snapshot.seq` or the last delta. A user's delta carries no balance news: balances move only through ledger events. */
+export interface SnapshotDelta {
+  readonly kind: 'delta';
+  readonly seq: number;
+  readonly users: readonly UserSnapshot[];
+  readonly tokens: readonly TokenSnapshot[];
+  readonly channels: readonly ChannelSnapshot[];
+  /** Stored text, or null when the option went back to its default. */
+  readonly options: Readonly<Record<string, string | null>>;
+  readonly removed: {
+    readonly users: readonly number[];
+    readonly tokens: readonly number[];
+    readonly channels: readonly number[];
+  };
+}
