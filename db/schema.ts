@@ -33,6 +33,8 @@ export interface AccountsTable {
   balance: number;
   used_quota: number;
   request_count: number;
+  /** Counts every movement but settlements; orders balance events against rows read elsewhere. */
+  version: number;
 }
 
 /** Append-only. Written by the ledger alone. */

@@ -37,7 +37,8 @@ CREATE TABLE accounts (
   id INTEGER PRIMARY KEY,
   balance INTEGER NOT NULL DEFAULT 0,
   used_quota INTEGER NOT NULL DEFAULT 0,
-  request_count INTEGER NOT NULL DEFAULT 0
+  request_count INTEGER NOT NULL DEFAULT 0,
+  version INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 INSERT INTO accounts (id) VALUES (-1), (-2), (-3), (-4), (-5);
 

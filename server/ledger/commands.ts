@@ -99,6 +99,8 @@ export interface BalanceEvent {
   readonly userId: number;
   /** Signed change in quota. */
   readonly delta: number;
+  /** `accounts.version` after the movement. */
+  readonly version: number;
 }
 
 /** What services and the relay hold in their hands, wherever the ledger runs (its own thread, or in-process for the CLI). */

@@ -1,0 +1,154 @@
+/** Looks at a JSON object's text without building it: a guard against hostile nesting, and exact places for small edits. */
+
+/** Re-serialising 50,000 nested arrays stalls the loop for two seconds; no real request comes near these. */
+const maxDepth = 128;
+const maxNodes = 100_000;
+
+/** A top-level member: `text.slice(valueStart, valueEnd)` is its value. */
+export interface Member {
+  readonly key: string;
+  readonly keyStart: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+export type Outline =
+  | { readonly ok: true; readonly members: readonly Member[]; /** Index of the closing brace. */ readonly end: number }
+  | { readonly ok: false; readonly reason: 'not_object' | 'too_deep' | 'malformed' };
+
+const quote = 34;
+const backslash = 92;
+
+/** Index just past the string that opens at `start`, or -1. */
+function skipString(text: string, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    const end = text.indexOf('"', at);
+    if (end < 0) return -1;
+    let slashes = 0;
+    for (let back = end - 1; back > start && text.charCodeAt(back) === backslash; back--) slashes++;
+    if (slashes % 2 === 0) return end + 1;
+    at = end + 1;
+  }
+}
+
+const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9;
+
+/**
+ * Walks the text once. It does not validate: `JSON.parse` does that afterwards; what it promises is that nesting and
+ * size are bounded and that, for valid JSON, the members' places are exact.
+ */
+export function outline(text: string): Outline {
+  let at = 0;
+  while (isSpace(text.charCodeAt(at))) at++;
+  if (text.charCodeAt(at) !== 123) return { ok: false, reason: 'not_object' };
+  const members: Member[] = [];
+  let depth = 0;
+  let nodes = 0;
+  let key = '';
+  let keyStart = -1;
+  let valueStart = -1;
+  const close = (end: number) => {
+    if (valueStart < 0) return;
+    let last = end;
+    while (isSpace(text.charCodeAt(last - 1))) last--;
+    members.push({ key, keyStart, valueStart, valueEnd: last });
+    valueStart = -1;
+    keyStart = -1;
+  };
+  const length = text.length;
+  while (at < length) {
+    const code = text.charCodeAt(at);
+    switch (code) {
+      case quote: {
+        const end = skipString(text, at);
+        if (end < 0) return { ok: false, reason: 'malformed' };
+        if (depth === 1 && keyStart < 0) {
+          keyStart = at;
+          key = text.slice(at + 1, end - 1);
+          if (key.includes('\\')) key = decodeKey(text.slice(at, end));
+        }
+        at = end;
+        continue;
+      }
+      case 123: // {
+      case 91: // [
+        depth++;
+        nodes++;
+        if (depth > maxDepth || nodes > maxNodes) return { ok: false, reason: 'too_deep' };
+        break;
+      case 125: // }
+      case 93: // ]
+        depth--;
+        if (depth === 0) {
+          close(at);
+          return { ok: true, members, end: at };
+        }
+        break;
+      case 44: // ,
+        nodes++;
+        if (nodes > maxNodes) return { ok: false, reason: 'too_deep' };
+        if (depth === 1) close(at);
+        break;
+      case 58: // :
+        if (depth === 1 && valueStart < 0) {
+          valueStart = at + 1;
+          while (isSpace(text.charCodeAt(valueStart))) valueStart++;
+        }
+        break;
+    }
+    at++;
+  }
+  return { ok: false, reason: 'malformed' };
+}
+
+function decodeKey(literal: string): string {
+  try {
+    return String(JSON.parse(literal));
+  } catch {
+    return literal;
+  }
+}
+
+/** Value as JSON text; undefined removes the member. */
+export type Edits = ReadonlyMap<string, string | undefined>;
+
+/** Applies edits to top-level members and leaves every other byte alone; new members go to the end. */
+export function editMembers(text: string, shape: Outline & { ok: true }, edits: Edits): string {
+  const open = new Map(edits);
+  let out = '';
+  let copied = 0;
+  const members = shape.members;
+  let kept = 0;
+  for (const [index, member] of members.entries()) {
+    if (!edits.has(member.key)) {
+      kept++;
+      continue;
+    }
+    const value = edits.get(member.key);
+    open.delete(member.key);
+    if (value !== undefined) {
+      out += text.slice(copied, member.valueStart) + value;
+      copied = member.valueEnd;
+      kept++;
+      continue;
+    }
+    // Removing takes the comma behind the member, or the one before it when it is the last.
+    const next = members[index + 1];
+    if (next !== undefined) {
+      out += text.slice(copied, member.keyStart);
+      copied = next.keyStart;
+    } else {
+      const before = text.slice(copied, member.keyStart).replace(/,\s*$/, '');
+      out += before;
+      copied = member.valueEnd;
+    }
+  }
+  out += text.slice(copied, shape.end);
+  for (const [key, value] of open) {
+    if (value === undefined) continue;
+    out += `${kept > 0 ? ',' : ''}${JSON.stringify(key)}:${value}`;
+    kept++;
+  }
+  return out + text.slice(shape.end);
+}
