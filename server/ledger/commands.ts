@@ -43,8 +43,10 @@ export interface Settle {
   readonly at: number;
   /** null = consumption logging is off. */
   readonly log: LogEntry | null;
-  /** Tokens counted into the hourly dashboard rows. */
+  /** Tokens counted into the hourly dashboard rows, with the two names below. */
   readonly tokens: number;
+  readonly model: string;
+  readonly username: string;
 }
 
 /** Durable intent of a long request; replaced by later ones of the same ref; removed by `settle` or `void`. */

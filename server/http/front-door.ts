@@ -1,0 +1,110 @@
+/** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
+import type { Server } from 'bun';
+import type { Relay } from '../relay/relay.ts';
+import { isRelayPath } from '../relay/operations.ts';
+
+export interface FrontDoorOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly relay: Relay;
+  /** Unix socket of the control thread's forwarded listener. */
+  readonly controlSocket: string;
+  /** Answers console files; null when the path is not one of them. */
+  readonly consoleAsset: (request: Request, path: string) => Response | null;
+}
+
+export interface FrontDoor {
+  readonly port: number;
+  /** Stops listening and waits for open requests, at most `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Larger bodies are cut off by the listener itself; the relay's own, smaller limit gives the readable error. */
+const hardBodyLimit = 256 * 1024 * 1024;
+const controlPaths = ['/api/', '/v1/dashboard/', '/dashboard/billing/'];
+
+const isControlPath = (path: string): boolean => controlPaths.some((prefix) => path.startsWith(prefix));
+
+/** The path of a request's URL without building a URL object. */
+export function pathOf(url: string): string {
+  const start = url.indexOf('/', 8);
+  if (start < 0) return '/';
+  const query = url.indexOf('?', start);
+  return query < 0 ? url.slice(start) : url.slice(start, query);
+}
+
+/** @throws the listener's error (EADDRINUSE, EACCES). */
+export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
+  let draining = false;
+  const server: Server<undefined> = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    // The listener would cut a quiet stream after 10 s; the relay keeps limits of its own.
+    idleTimeout: 0,
+    maxRequestBodySize: hardBodyLimit,
+    fetch(request, listener) {
+      const path = pathOf(request.url);
+      const peer = { ip: () => listener.requestIP(request)?.address ?? '' };
+      if (isRelayPath(path) && !isControlPath(path)) return closing(options.relay.handle(request, path, peer));
+      if (!isControlPath(path)) {
+        const asset = options.consoleAsset(request, path);
+        if (asset !== null) return asset;
+      }
+      return forward(request, peer.ip(), options.controlSocket);
+    },
+    error: () => new Response('{"success":false,"message":"Internal server error"}', { status: 500, headers: { 'content-type': 'application/json' } }),
+  });
+
+  /** While draining, keep-alive connections are told to end, or the stop would wait for them. */
+  const closing = async (answer: Promise<Response>): Promise<Response> => {
+    const response = await answer;
+    if (draining) response.headers.set('connection', 'close');
+    return response;
+  };
+
+  return {
+    port: server.port ?? options.port,
+    async stop(graceMs) {
+      draining = true;
+      const stopped = server.stop(false);
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, graceMs);
+      const idle = (async () => {
+        while (options.relay.open() > 0) await Bun.sleep(20);
+      })();
+      await Promise.race([idle, late]);
+      clearTimeout(timer);
+      await server.stop(true);
+      await stopped;
+    },
+  };
+}
+
+const loopback = /^(127\.|::1$|::ffff:127\.)/;
+
+/** Hands a request to the control thread; headers of the inner border are ours alone to set. */
+async function forward(request: Request, ip: string, socket: string): Promise<Response> {
+  const headers = new Headers(request.headers);
+  for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
+  headers.set('x-gateway-client-ip', ip);
+  headers.set('x-gateway-loopback', loopback.test(ip) ? '1' : '0');
+  const start = request.url.indexOf('/', 8);
+  const target = `http://control${start < 0 ? '/' : request.url.slice(start)}`;
+  const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
+  try {
+    return await fetch(target, {
+      unix: socket,
+      method: request.method,
+      headers,
+      body: hasBody ? request.body : null,
+      redirect: 'manual',
+      decompress: false,
+      signal: request.signal,
+    } as RequestInit);
+  } catch {
+    return new Response(JSON.stringify({ success: false, message: '服务暂不可用 / The service is not available', code: 'internal' }), {
+      status: 503,
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+    });
+  }
+}

@@ -1,0 +1,114 @@
+/** Stage 2: whose request it is and whether this key may make it. Reads memory only. */
+import { BlockList, isIP } from 'node:net';
+import { Role, TokenStatus, UserStatus } from '../contract/enums.ts';
+import { AppError } from '../contract/errors.ts';
+import { readCredential } from './credentials.ts';
+import type { Peer, Principal } from './exchange.ts';
+import type { TokenSnapshot } from './snapshot.ts';
+import type { RelayState } from './state.ts';
+
+export interface AuthoriseDeps {
+  readonly state: RelayState;
+  /** HMAC under which tokens are looked up. */
+  readonly keyHmac: (key: string) => string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export interface Authorise {
+  /** Key, owner, expiry, address and group. @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*. */
+  identify(request: Request, peer: Peer): Principal;
+  /** The key's own model list, on the name the client sent. @throws AppError model_not_allowed. */
+  allowModel(principal: Principal, model: string): void;
+}
+
+/** Presented keys whose HMAC is remembered; the map is a cache of a pure function and holds no rights. */
+const rememberedKeys = 10_000;
+
+export function createAuthorise(deps: AuthoriseDeps): Authorise {
+  const { state } = deps;
+  const hmacs = new Map<string, string>();
+  const addressLists = new WeakMap<TokenSnapshot, BlockList>();
+  const modelSets = new WeakMap<TokenSnapshot, ReadonlySet<string>>();
+
+  const hmacOf = (key: string): string => {
+    const known = hmacs.get(key);
+    if (known !== undefined) return known;
+    if (hmacs.size >= rememberedKeys) hmacs.clear();
+    const hmac = deps.keyHmac(key);
+    hmacs.set(key, hmac);
+    return hmac;
+  };
+
+  const checkAddress = (token: TokenSnapshot, peer: Peer) => {
+    if (token.allowIps.length === 0) return;
+    const list = addressLists.get(token) ?? compileAddresses(token.allowIps);
+    addressLists.set(token, list);
+    const ip = peer.ip().replace(/^::ffff:(?=\d+\.)/, '');
+    const family = isIP(ip);
+    if (family === 0 || !list.check(ip, family === 4 ? 'ipv4' : 'ipv6')) throw new AppError('ip_not_allowed');
+  };
+
+  const groupFor = (token: TokenSnapshot, userGroup: string): string => {
+    if (token.group === '' || token.group === userGroup) return userGroup;
+    const settings = state.settings();
+    if (!settings.usableGroups.has(token.group)) throw new AppError('group_disabled', { group: token.group });
+    if (!settings.groupRatios.has(token.group)) throw new AppError('group_deprecated', { group: token.group });
+    return token.group;
+  };
+
+  return {
+    identify(request, peer) {
+      const credential = readCredential(request);
+      if (credential === null) throw new AppError('token_missing');
+      const token = state.tokenByHmac(hmacOf(credential.key));
+      if (token === undefined) throw new AppError('token_invalid');
+      checkStatus(token, deps.now() / 1000);
+      const user = state.user(token.userId);
+      if (user === undefined) throw new AppError('token_invalid');
+      if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
+      checkAddress(token, peer);
+      return {
+        user,
+        token,
+        group: groupFor(token, user.group),
+        pinnedChannel: credential.channelId === null ? null : pinned(credential.channelId, user.role),
+      };
+    },
+    allowModel({ token }, model) {
+      if (token === null || token.modelLimits === null) return;
+      const set = modelSets.get(token) ?? new Set(token.modelLimits);
+      modelSets.set(token, set);
+      if (!set.has(model)) throw new AppError('model_not_allowed', { model });
+    },
+  };
+}
+
+function checkStatus(token: TokenSnapshot, now: number): void {
+  if (token.status === TokenStatus.expired) throw new AppError('token_expired');
+  if (token.status === TokenStatus.exhausted) throw new AppError('token_exhausted', { remain: 0, need: 1 });
+  if (token.status !== TokenStatus.enabled) throw new AppError('token_disabled');
+  if (token.expiresAt !== -1 && token.expiresAt < now) throw new AppError('token_expired');
+}
+
+function pinned(text: string, role: number): number {
+  if (role < Role.admin) throw new AppError('channel_pin_forbidden');
+  const id = Number(text);
+  if (!Number.isSafeInteger(id) || id <= 0) throw new AppError('channel_pin_unknown');
+  return id;
+}
+
+/** Entries that are no address or range are ignored, but a list of only such entries admits nobody. */
+function compileAddresses(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.trim().split('/');
+    const family = isIP(address);
+    if (family === 0) continue;
+    const type = family === 4 ? 'ipv4' : 'ipv6';
+    const bits = Number(prefix);
+    if (prefix === undefined) list.addAddress(address, type);
+    else if (Number.isInteger(bits) && bits >= 0 && bits <= (family === 4 ? 32 : 128)) list.addSubnet(address, bits, type);
+  }
+  return list;
+}

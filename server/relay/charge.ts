@@ -1,0 +1,178 @@
+/** One request's money from hold to settlement: exactly one settle or void, whatever happens in between. */
+import { type EndReason, LogType, type UsageSource } from '../contract/enums.ts';
+import { priceFacts, quote } from '../contract/quota.ts';
+import type { Ledger, LogEntry } from '../ledger/commands.ts';
+import type { Usage } from '../protocols/canonical.ts';
+import type { Inquiry, Plan, Principal } from './exchange.ts';
+import type { ChannelSnapshot } from './snapshot.ts';
+import type { Wallets } from './wallets.ts';
+
+export interface Finish {
+  readonly endReason: EndReason;
+  /** null = nothing is charged. */
+  readonly usage: Usage | null;
+  readonly usageSource: UsageSource;
+  readonly channel: ChannelSnapshot | null;
+  readonly upstreamModel: string;
+  readonly firstByteMs: number | null;
+  /** Ids of the channels tried, in order. */
+  readonly tried: readonly number[];
+  /** Words for an error row. */
+  readonly content?: string;
+  /** HTTP status or reason for an error row's `other`. */
+  readonly failure?: string;
+}
+
+export interface Charge {
+  readonly held: number;
+  /** Takes more out of the balance while a stream outgrows its hold. */
+  extendTo(usage: Usage): boolean;
+  /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling. */
+  finish(finish: Finish): Promise<void>;
+  /** Writes what is owed so far, so that a crash charges it. */
+  checkpoint(usage: Usage, channel: ChannelSnapshot): void;
+}
+
+export interface ChargeDeps {
+  readonly ledger: Ledger;
+  readonly wallets: Wallets;
+  readonly now: () => number;
+  readonly logConsumption: () => boolean;
+  /** The end of an answer waits this long for its commit, then goes out and is counted as late. */
+  readonly commitCeilingMs: number;
+  readonly late: () => void;
+}
+
+export interface ChargeFacts {
+  readonly inquiry: Inquiry;
+  readonly principal: Principal;
+  readonly plan: Plan;
+  /** Channel tests are logged but cost nothing. */
+  readonly free: boolean;
+}
+
+/** @param facts.plan.hold must have been taken from the wallets already. */
+export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
+  const { inquiry, principal, plan, free } = facts;
+  const userId = principal.user.id;
+  const tokenId = principal.token?.id ?? 0;
+  let held = plan.hold;
+  let finished: Promise<void> | null = null;
+
+  const entry = (type: number, amount: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): LogEntry => {
+    const endedMs = deps.now();
+    return {
+      requestId: inquiry.requestId,
+      createdAt: Math.floor(endedMs / 1000),
+      type,
+      userId,
+      username: principal.user.username,
+      tokenId,
+      tokenName: principal.token?.name ?? '',
+      channelId: finish.channel?.id ?? 0,
+      group: principal.group,
+      model: inquiry.model,
+      isStream: inquiry.stream,
+      useTime: Math.round((endedMs - inquiry.startedMs) / 1000),
+      promptTokens: usage === null ? 0 : promptTokensOf(usage),
+      completionTokens: usage === null ? 0 : completionTokensOf(usage),
+      quota: amount,
+      content: finish.content ?? '',
+      other: JSON.stringify({
+        ...(usage === null ? {} : priceFacts(usage, plan.prices)),
+        frt: finish.firstByteMs === null ? -1000 : Math.round(finish.firstByteMs - inquiry.startedMs),
+        ms: Math.round(endedMs - inquiry.startedMs),
+        ...(finish.upstreamModel === inquiry.model || finish.upstreamModel === ''
+          ? {}
+          : { is_model_mapped: true, upstream_model_name: finish.upstreamModel }),
+        ...(finish.failure === undefined ? {} : { failure: finish.failure }),
+        admin_info: { use_channel: finish.tried.map(String) },
+      }),
+      usageSource: finish.usageSource,
+      endReason: finish.endReason,
+    };
+  };
+
+  const settle = async (finish: Finish): Promise<void> => {
+    const usage = finish.usage;
+    const amount = usage === null || free ? 0 : quote(usage, plan.prices).quota;
+    deps.wallets.settle(userId, tokenId, held, amount);
+    const type = usage === null ? LogType.error : LogType.consume;
+    const logged = type === LogType.error || deps.logConsumption();
+    const written = deps.ledger
+      .execute({
+        type: 'settle',
+        ref: inquiry.requestId,
+        userId,
+        tokenId,
+        channelId: finish.channel?.id ?? 0,
+        amount,
+        at: Math.floor(deps.now() / 1000),
+        log: logged ? entry(type, amount, usage, finish) : null,
+        tokens: usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage),
+        model: inquiry.model,
+        username: principal.user.username,
+      })
+      .then(
+        () => true,
+        // The ledger keeps the settlement and retries; the answer is not held hostage.
+        () => true,
+      );
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const ceiling = new Promise<false>((resolve) => {
+      timer = setTimeout(resolve, deps.commitCeilingMs, false);
+    });
+    if (!(await Promise.race([written, ceiling]))) deps.late();
+    clearTimeout(timer);
+  };
+
+  return {
+    get held() {
+      return held;
+    },
+    extendTo(usage) {
+      const total = free ? 0 : quote(usage, plan.prices).quota;
+      const more = total - held;
+      if (more <= 0) return true;
+      if (!deps.wallets.hold(userId, tokenId, more).ok) return false;
+      held = total;
+      return true;
+    },
+    finish(finish) {
+      finished ??= settle(finish);
+      return finished;
+    },
+    checkpoint(usage, channel) {
+      if (finished !== null || free) return;
+      const amount = quote(usage, plan.prices).quota;
+      const log = entry(LogType.consume, amount, usage, {
+        endReason: 'recovered',
+        usageSource: 'partial',
+        channel,
+        upstreamModel: '',
+        firstByteMs: null,
+        tried: [channel.id],
+      });
+      void deps.ledger
+        .execute({
+          type: 'hold',
+          ref: inquiry.requestId,
+          userId,
+          tokenId,
+          channelId: channel.id,
+          estimate: held,
+          observed: amount,
+          at: Math.floor(deps.now() / 1000),
+          log,
+        })
+        .catch(() => undefined);
+    },
+  };
+}
+
+/** Everything the model read, as the wire's prompt_tokens. */
+export const promptTokensOf = (usage: Usage): number =>
+  usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput + usage.imageInput;
+
+/** Everything the model wrote, as the wire's completion_tokens. */
+export const completionTokensOf = (usage: Usage): number => usage.output + usage.reasoning + usage.audioOutput;

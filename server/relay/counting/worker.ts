@@ -1,0 +1,30 @@
+/** Thread entry: counts tokens with the encoding of the model's family. */
+import type { CountAnswer, CountRequest } from './counter.ts';
+
+declare const self: {
+  onmessage: ((event: MessageEvent<CountRequest>) => void) | null;
+  postMessage(message: CountAnswer): void;
+};
+
+type Count = (text: string) => number;
+const encodings = new Map<string, Promise<Count>>();
+
+/** Older OpenAI models use cl100k; o200k is the nearest public relative for everything newer. */
+const older = /^(gpt-4(?!o|\.)|gpt-3\.5|text-embedding|text-davinci)/;
+
+function encodingFor(model: string): Promise<Count> {
+  const name = older.test(model) ? 'cl100k_base' : 'o200k_base';
+  const known = encodings.get(name);
+  if (known !== undefined) return known;
+  const loading = (
+    name === 'cl100k_base' ? import('gpt-tokenizer/encoding/cl100k_base') : import('gpt-tokenizer/encoding/o200k_base')
+  ).then(({ countTokens }): Count => (text) => countTokens(text, { allowedSpecial: 'all' }));
+  encodings.set(name, loading);
+  return loading;
+}
+
+self.onmessage = ({ data }) => {
+  void encodingFor(data.model).then((count) => {
+    self.postMessage({ id: data.id, counts: data.texts.map((text) => (text === '' ? 0 : count(text))) });
+  });
+};

@@ -1,0 +1,95 @@
+/** The only network await of the pipeline: one attempt at one channel, with its time limits. */
+import type { Codec } from '../protocols/codec.ts';
+import { classify, redact, type UpstreamFailure } from './failure.ts';
+import type { ChannelSnapshot } from './snapshot.ts';
+
+export interface UpstreamCall {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array<ArrayBuffer> | string;
+  readonly channel: ChannelSnapshot;
+  readonly codec: Codec;
+}
+
+export type Answer =
+  | { readonly kind: 'answer'; readonly response: Response; readonly headersMs: number }
+  | { readonly kind: 'failure'; readonly failure: UpstreamFailure };
+
+export interface DispatchDeps {
+  readonly fetch: typeof fetch;
+  readonly now: () => number;
+  /** Milliseconds an upstream may take to its first header. */
+  readonly headersTimeoutMs: number;
+}
+
+/** Error bodies are read no further than this. */
+const errorBodyLimit = 64 * 1024;
+
+export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: AbortController) => Promise<Answer> {
+  return async (call, abort) => {
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      abort.abort();
+    }, deps.headersTimeoutMs);
+    let response: Response;
+    try {
+      response = await deps.fetch(call.url, {
+        method: 'POST',
+        headers: call.headers,
+        body: call.body,
+        signal: abort.signal,
+        redirect: 'manual',
+        // Bytes pass as they are; inflating would also open the door to gzip bombs.
+        decompress: false,
+        timeout: false,
+      } as RequestInit);
+    } catch {
+      return failed({ class: 'host', status: null, error: null, retryAfter: null, reason: timedOut ? 'timeout' : 'unreachable' });
+    } finally {
+      clearTimeout(timer);
+    }
+    if (response.status >= 200 && response.status < 300) {
+      return { kind: 'answer', response, headersMs: deps.now() };
+    }
+    return failed(await readFailure(response, call));
+  };
+}
+
+const failed = (failure: UpstreamFailure): Answer => ({ kind: 'failure', failure });
+
+async function readFailure(response: Response, call: UpstreamCall): Promise<UpstreamFailure> {
+  const text = await readLimited(response, errorBodyLimit);
+  const mapped = Number(call.channel.statusCodeMapping[String(response.status)]);
+  const status = Number.isInteger(mapped) && mapped >= 400 && mapped < 600 ? mapped : response.status;
+  const decoded = call.codec.upstream.decodeError(status, text);
+  const error = { ...decoded, message: redact(decoded.message, [...call.channel.keys, call.channel.baseUrl]) };
+  const wait = Number(response.headers.get('retry-after'));
+  return {
+    class: classify(status, error),
+    status,
+    error,
+    retryAfter: Number.isFinite(wait) && wait > 0 ? wait : null,
+    reason: 'status',
+  };
+}
+
+/** Reads at most `limit` bytes as text and drops the connection when more would come. */
+export async function readLimited(response: Response, limit: number): Promise<string> {
+  if (response.body === null) return '';
+  const reader = response.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    while (size < limit) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      chunks.push(value);
+      size += value.length;
+    }
+  } catch {
+    // What arrived before the break is all there is to know.
+  }
+  void reader.cancel().catch(() => undefined);
+  return Buffer.concat(chunks).subarray(0, limit).toString('utf8');
+}

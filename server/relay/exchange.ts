@@ -1,0 +1,64 @@
+/** What is known about one relayed request after each stage. */
+import type { Prices } from '../contract/quota.ts';
+import type { ProtocolId, Usage } from '../protocols/canonical.ts';
+import type { Edits, Outline } from './json-text.ts';
+import type { Operation } from './operations.ts';
+import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from './snapshot.ts';
+
+/** What a caller's address is, asked for only when somebody needs it. */
+export interface Peer {
+  ip(): string;
+}
+
+/** After `parse`: what is asked for. */
+export interface Inquiry {
+  readonly requestId: string;
+  readonly startedMs: number;
+  readonly protocol: ProtocolId;
+  readonly operation: Operation;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The client's own bytes. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly text: string;
+  readonly shape: Outline & { readonly ok: true };
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly request: Request;
+}
+
+/** After `authorise`: on whose account. `tokenId` 0 = the operator's own channel test, not charged. */
+export interface Principal {
+  readonly user: UserSnapshot;
+  readonly token: TokenSnapshot | null;
+  readonly group: string;
+  /** Set when an administrator named the channel in the key. */
+  readonly pinnedChannel: number | null;
+}
+
+/** After `plan`: where it may go, in order, and what it may cost. */
+export interface Plan {
+  readonly candidates: readonly ChannelSnapshot[];
+  readonly prices: Prices;
+  /** Quota held until the end. */
+  readonly hold: number;
+  readonly promptTokens: number;
+}
+
+/** One try at one channel. */
+export interface Attempt {
+  readonly channel: ChannelSnapshot;
+  readonly upstreamModel: string;
+  readonly edits: Edits;
+  /** We asked for a usage frame that the client did not ask for. */
+  readonly usageAsked: boolean;
+  readonly startedMs: number;
+}
+
+/** After the answer: what was delivered. */
+export interface Outcome {
+  readonly usage: Usage | null;
+  /** Delivered text as the reader saw it, for counting when no usage came. */
+  readonly deliveredText: string;
+  readonly firstByteMs: number | null;
+  readonly endedMs: number;
+}

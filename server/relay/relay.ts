@@ -1,0 +1,139 @@
+/** The conductor: one request through its stages. Each stage lives in a file of its own name. */
+import { AppError } from '../contract/errors.ts';
+import type { Ledger } from '../ledger/commands.ts';
+import { answer } from './answer.ts';
+import { type Authorise, createAuthorise } from './authorise.ts';
+import { createCharge } from './charge.ts';
+import type { TokenCounter } from './counting/counter.ts';
+import { createDispatch } from './dispatch.ts';
+import type { Peer, Principal } from './exchange.ts';
+import { listModels } from './models.ts';
+import { relayRouteFor } from './operations.ts';
+import { parse } from './parse.ts';
+import { makePlan } from './plan.ts';
+import { clientError, dialectOf, errorResponse } from './render-error.ts';
+import { createRequestIds } from './request-id.ts';
+import type { RelayState } from './state.ts';
+import type { Wallets } from './wallets.ts';
+import { checkWords } from './words.ts';
+
+export interface RelayDeps {
+  readonly state: RelayState;
+  readonly wallets: Wallets;
+  readonly ledger: Ledger;
+  readonly counter: TokenCounter;
+  readonly fetch: typeof fetch;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** [0, 1). */
+  readonly random: () => number;
+  readonly keyHmac: (key: string) => string;
+  readonly limits: RelayLimits;
+}
+
+export interface RelayLimits {
+  /** Largest JSON body in bytes. */
+  readonly bodyLimit: number;
+  readonly headersTimeoutMs: number;
+  readonly idleMs: number;
+  readonly commitCeilingMs: number;
+}
+
+export const defaultLimits: RelayLimits = {
+  bodyLimit: 64 * 1024 * 1024,
+  headersTimeoutMs: 300_000,
+  idleMs: 300_000,
+  commitCeilingMs: 50,
+};
+
+export interface TestOrder {
+  readonly channelId: number;
+  readonly path: string;
+  readonly body: string;
+}
+
+export interface Relay {
+  /** Never rejects: every failure becomes an answer in the caller's dialect. */
+  handle(request: Request, path: string, peer: Peer): Promise<Response>;
+  /** The same pipeline for a channel test: pinned to one channel, logged, charged to nobody. @throws nothing */
+  test(order: TestOrder): Promise<Response>;
+  /** Requests under way. */
+  open(): number;
+  /** Answers whose bill was not durable within the ceiling. */
+  late(): number;
+}
+
+export function createRelay(deps: RelayDeps): Relay {
+  const { state } = deps;
+  const authorise: Authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now: deps.now });
+  const nextId = createRequestIds(deps.now);
+  const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
+  let open = 0;
+  let late = 0;
+
+  const run = async (request: Request, path: string, requestId: string, identify: () => { principal: Principal; free: boolean }) => {
+    const startedMs = deps.now();
+    const route = relayRouteFor(path);
+    if (route === undefined) throw new AppError('route_unknown', { method: request.method, path });
+    if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
+    const { principal, free } = identify();
+    const inquiry = await parse(request, route, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
+    authorise.allowModel(principal, inquiry.model);
+    checkWords(state.settings(), inquiry.body);
+    const health = deps.ledger.healthy();
+    if (!health.ok) throw new AppError('storage_unavailable', { reason: health.reason });
+    const plan = makePlan(state, inquiry, principal, deps.random);
+    const hold = free ? 0 : plan.hold;
+    const tokenId = principal.token?.id ?? 0;
+    const held = deps.wallets.hold(principal.user.id, tokenId, hold);
+    if (!held.ok && !free) {
+      throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', { remain: held.remain, need: hold });
+    }
+    const charge = createCharge(
+      {
+        ledger: deps.ledger,
+        wallets: deps.wallets,
+        now: deps.now,
+        logConsumption: () => state.settings().logConsumption,
+        commitCeilingMs: deps.limits.commitCeilingMs,
+        late: () => late++,
+      },
+      { inquiry, principal, plan: { ...plan, hold }, free },
+    );
+    return answer({ dispatch, now: deps.now, settings: state.settings, counter: deps.counter, idleMs: deps.limits.idleMs, ended: () => open-- }, { inquiry, plan, charge });
+  };
+
+  const guarded = async (request: Request, path: string, identify: () => { principal: Principal; free: boolean }) => {
+    const requestId = nextId();
+    open++;
+    try {
+      return await run(request, path, requestId, identify);
+    } catch (error) {
+      open--;
+      return errorResponse(dialectOf(path), clientError(error, requestId));
+    }
+  };
+
+  return {
+    handle(request, path, peer) {
+      if (path === '/v1/models' || path.startsWith('/v1/models/')) {
+        return Promise.resolve(listModels({ state, authorise, requestId: nextId() }, request, path, peer));
+      }
+      return guarded(request, path, () => ({ principal: authorise.identify(request, peer), free: false }));
+    },
+    test(order) {
+      const request = new Request(`http://relay${order.path}`, { method: 'POST', body: order.body, headers: { 'content-type': 'application/json' } });
+      return guarded(request, order.path, () => ({ principal: testPrincipal(order.channelId), free: true }));
+    },
+    open: () => open,
+    late: () => late,
+  };
+}
+
+/** Channel tests belong to nobody's account. */
+const testPrincipal = (channelId: number): Principal => ({
+  user: { id: 0, username: '', role: 100, status: 1, group: 'default', balance: 0, balanceVersion: 0, setting: { accept_unset_model_ratio_model: true } },
+  token: null,
+  group: 'default',
+  pinnedChannel: channelId,
+});
