@@ -43,11 +43,8 @@ export interface ClientError {
   readonly requestId: string;
 }
 
+/** What a dialect needs for answering its own clients, translated or not. */
 export interface ClientHalf {
-  /** @throws AppError body_invalid naming the field. */
-  decodeRequest(body: Readonly<Record<string, unknown>>, path: { readonly model: string | null; readonly stream: boolean }): ChatRequest;
-  encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown;
-  writer(context: ResponseContext): StreamWriter;
   /** JSON body of an error before the first byte. */
   encodeError(error: ClientError): unknown;
   /** SSE text of an error in the middle of a stream, including whatever ends the stream in this dialect. */
@@ -56,8 +53,8 @@ export interface ClientHalf {
   readonly ping: string;
 }
 
+/** What a dialect needs for watching an upstream that speaks it. */
 export interface UpstreamHalf {
-  encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
   decodeResponse(body: unknown): ChatEvent[];
   reader(): StreamReader;
   decodeError(status: number, body: string): UpstreamError;
@@ -69,8 +66,19 @@ export interface UpstreamHalf {
   mayMatter(raw: string): boolean;
 }
 
+/** What a dialect adds when it is translated to or from another one. */
+export interface Translation {
+  /** @throws AppError body_invalid naming the field. */
+  decodeRequest(body: Readonly<Record<string, unknown>>, path: { readonly model: string | null; readonly stream: boolean }): ChatRequest;
+  encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
+  encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown;
+  writer(context: ResponseContext): StreamWriter;
+}
+
 export interface Codec {
   readonly id: ProtocolId;
   readonly client: ClientHalf;
   readonly upstream: UpstreamHalf;
+  /** Absent while the dialect only passes through verbatim. */
+  readonly translation?: Translation;
 }

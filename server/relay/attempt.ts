@@ -1,6 +1,6 @@
 /** Prepares one attempt at one channel: mapped model, edits on the client's own JSON, address and headers. */
 import type { Codec } from '../protocols/codec.ts';
-import { codecs } from '../protocols/registry.ts';
+import { codecFor } from '../protocols/registry.ts';
 import { authHeaders, endpointFor } from '../providers/provider.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { mapModel } from './choose.ts';
@@ -26,7 +26,7 @@ export function prepareAttempt(inquiry: Inquiry, channel: ChannelSnapshot): Prep
   const upstreamModel = mapModel(channel.modelMapping, inquiry.model);
   const endpoint = endpointFor(provider, inquiry.operation, { baseUrl: channel.baseUrl, model: upstreamModel, other: channel.other });
   if (endpoint === null || provider.protocol !== inquiry.protocol) return null;
-  const codec: Codec = codecs[inquiry.protocol];
+  const codec: Codec = codecFor(inquiry.protocol);
 
   const edits = new Map<string, string | undefined>();
   if (upstreamModel !== inquiry.model) edits.set('model', JSON.stringify(upstreamModel));

@@ -2,7 +2,7 @@
 import { AppError, formatError } from '../contract/errors.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { ClientError } from '../protocols/codec.ts';
-import { codecs } from '../protocols/registry.ts';
+import { codecFor } from '../protocols/registry.ts';
 import type { UpstreamFailure } from './failure.ts';
 
 /** @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
@@ -29,7 +29,7 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
 }
 
 export function errorResponse(protocol: ProtocolId, error: ClientError, retryAfter: number | null = null): Response {
-  return new Response(JSON.stringify(codecs[protocol].client.encodeError(error)), {
+  return new Response(JSON.stringify(codecFor(protocol).client.encodeError(error)), {
     status: error.status,
     headers: {
       'content-type': 'application/json; charset=utf-8',

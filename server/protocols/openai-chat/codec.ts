@@ -1,0 +1,18 @@
+import type { Codec } from '../codec.ts';
+import { record } from '../shared/usage.ts';
+import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { createReader, decodeResponse, isTerminal, mayMatter } from './reader.ts';
+import { readOpenAiUsage } from './usage.ts';
+
+export const openaiChat: Codec = {
+  id: 'openai-chat',
+  client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
+  upstream: {
+    decodeResponse,
+    reader: createReader,
+    decodeError,
+    readUsage: (body) => readOpenAiUsage(record(body)?.usage),
+    isTerminal,
+    mayMatter,
+  },
+};

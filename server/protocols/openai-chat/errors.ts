@@ -1,0 +1,39 @@
+/** OpenAI's error object, given and received. */
+import type { UpstreamError } from '../canonical.ts';
+import type { ClientError } from '../codec.ts';
+import { record } from '../shared/usage.ts';
+
+export function encodeError(error: ClientError): unknown {
+  return { error: { message: error.message, type: error.type, param: null, code: error.code } };
+}
+
+export function encodeStreamError(error: ClientError): string {
+  return `data: ${JSON.stringify(encodeError(error))}\n\ndata: [DONE]\n\n`;
+}
+
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** Finds the message wherever compatible upstreams put it; a page of HTML says nothing worth quoting. Source: backend-reference 13. */
+export function decodeError(status: number, body: string): UpstreamError {
+  const parsed = parse(body);
+  const outer = record(parsed);
+  const inner = record(outer?.error);
+  const header = record(outer?.header);
+  const message =
+    text(inner?.message) ?? text(outer?.error) ?? text(outer?.message) ?? text(outer?.msg) ?? text(outer?.detail) ?? text(outer?.error_msg) ?? text(header?.message);
+  const code = inner?.code ?? outer?.code;
+  return {
+    status,
+    type: text(inner?.type) ?? text(outer?.type),
+    code: typeof code === 'number' ? String(code) : text(code),
+    message: message ?? `bad response status code ${status}`,
+  };
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}

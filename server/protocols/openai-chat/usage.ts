@@ -1,0 +1,41 @@
+/** OpenAI's usage object: totals include their details, so the buckets are made disjoint here. */
+import type { Usage } from '../canonical.ts';
+import { record, tokenCounts } from '../shared/usage.ts';
+
+/** @returns null when there is no usage or it contradicts itself (a detail larger than its total, negative or absurd counts). */
+export function readOpenAiUsage(value: unknown): Usage | null {
+  const usage = record(value);
+  if (usage === null) return null;
+  const promptDetails = record(usage.prompt_tokens_details) ?? record(usage.input_tokens_details) ?? {};
+  const outputDetails = record(usage.completion_tokens_details) ?? record(usage.output_tokens_details) ?? {};
+  const counts = tokenCounts([
+    usage.prompt_tokens ?? usage.input_tokens,
+    usage.completion_tokens ?? usage.output_tokens,
+    promptDetails.cached_tokens ?? usage.prompt_cache_hit_tokens,
+    promptDetails.audio_tokens,
+    promptDetails.image_tokens,
+    outputDetails.reasoning_tokens,
+    outputDetails.audio_tokens,
+  ]);
+  if (counts === null) return null;
+  const [prompt, output, cached, audioIn, images, reasoning, audioOut] = counts;
+  const input = prompt - cached - audioIn - images;
+  // Some upstreams count cached sound or pictures in both details; only the cache is trusted to be inside the total then.
+  if (cached > prompt) return null;
+  // Some upstreams report reasoning outside of the completion count; then it is added to it.
+  const visible = output - reasoning - audioOut;
+  if (prompt === 0 && output === 0) return null;
+  return {
+    input: input >= 0 ? input : prompt - cached,
+    cacheRead: cached,
+    cacheWrite5m: 0,
+    cacheWrite1h: 0,
+    audioInput: input >= 0 ? audioIn : 0,
+    imageInput: input >= 0 ? images : 0,
+    output: visible >= 0 ? visible : output,
+    reasoning: visible >= 0 ? reasoning : 0,
+    audioOutput: visible >= 0 ? audioOut : 0,
+    toolCalls: {},
+    raw: value,
+  };
+}

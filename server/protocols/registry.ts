@@ -1,0 +1,9 @@
+/** Every dialect the relay can watch. */
+import type { ProtocolId } from './canonical.ts';
+import type { Codec } from './codec.ts';
+import { openaiChat } from './openai-chat/codec.ts';
+
+const codecs: Partial<Record<ProtocolId, Codec>> = { 'openai-chat': openaiChat };
+
+/** OpenAI's dialect answers for those without a codec of their own. */
+export const codecFor = (id: ProtocolId): Codec => codecs[id] ?? openaiChat;
