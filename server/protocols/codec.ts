@@ -7,6 +7,13 @@ export interface SseFrame {
   readonly data: string;
 }
 
+/** A frame that is decoded only as far as it is looked at. */
+export interface LazyFrame {
+  text(): string;
+  event(): string;
+  data(): string;
+}
+
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
 export interface StreamReader {
   feed(frame: SseFrame): ChatEvent[];
@@ -61,7 +68,9 @@ export interface UpstreamHalf {
   /** Usage of a whole JSON answer, null when it reports none or nonsense. */
   readUsage(body: unknown): Usage | null;
   /** True for the frame after which nothing but the end follows (`[DONE]`, message_stop, response.completed ...). */
-  isTerminal(frame: SseFrame): boolean;
+  isTerminal(frame: LazyFrame): boolean;
+  /** True for a frame that carries usage and nothing else; it is removed again when we asked for it and the client did not. */
+  isUsageOnly(frame: LazyFrame): boolean;
   /** False when a frame surely carries neither usage, finish reason nor error: lets a watcher skip parsing it. Works on the raw text of a frame. */
   mayMatter(raw: string): boolean;
 }

@@ -150,14 +150,13 @@ async function pump(options: StreamOptions, sink: Sink): Promise<void> {
       let wrote = false;
       for (const frame of splitter.push(value)) {
         watch.see(frame);
-        const ends = watch.finished() || watch.usage() !== null ? codec.upstream.isTerminal({ event: frame.event(), data: frame.data() }) : isEndMark(codec, frame);
-        if (ends) {
+        if (codec.upstream.isTerminal(frame)) {
           await end('completed');
           sink.write(frame.bytes);
           wrote = true;
           continue;
         }
-        if (options.dropUsageFrame && isBareUsage(frame)) continue;
+        if (options.dropUsageFrame && codec.upstream.isUsageOnly(frame)) continue;
         sink.write(frame.bytes);
         wrote = true;
       }

@@ -1,7 +1,7 @@
 import type { Codec } from '../codec.ts';
 import { record } from '../shared/usage.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { createReader, decodeResponse, isTerminal, mayMatter } from './reader.ts';
+import { createReader, decodeResponse, isTerminal, isUsageOnly, mayMatter } from './reader.ts';
 import { readOpenAiUsage } from './usage.ts';
 
 export const openaiChat: Codec = {
@@ -13,6 +13,7 @@ export const openaiChat: Codec = {
     decodeError,
     readUsage: (body) => readOpenAiUsage(record(body)?.usage),
     isTerminal,
+    isUsageOnly,
     mayMatter,
   },
 };

@@ -1,6 +1,6 @@
 /** Reads OpenAI chat completion streams and answers into events. */
 import type { ChatEvent, FinishReason, UnifiedFinish } from '../canonical.ts';
-import type { SseFrame, StreamReader } from '../codec.ts';
+import type { LazyFrame, StreamReader } from '../codec.ts';
 import { record } from '../shared/usage.ts';
 import { decodeError } from './errors.ts';
 import { readOpenAiUsage } from './usage.ts';
@@ -16,7 +16,16 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
 
 export const finishReason = (raw: string): FinishReason => ({ unified: finishes[raw] ?? 'other', raw });
 
-export const isTerminal = (frame: SseFrame): boolean => frame.data.trim() === '[DONE]';
+const isDone = (data: string): boolean => data.trim() === '[DONE]';
+
+export const isTerminal = (frame: LazyFrame): boolean => frame.text().includes('[DONE]') && isDone(frame.data());
+
+/** With include_usage the last chunk has an empty list of choices. */
+export const isUsageOnly = (frame: LazyFrame): boolean => {
+  const raw = frame.text();
+  if (!raw.includes('"usage"') || !/"choices"\s*:\s*\[\s*\]/.test(raw)) return false;
+  return record(record(parse(frame.data()))?.usage) !== null;
+};
 
 /** Usage, an end or an error each bring one of these words; a `null` finish reason does not count. */
 export const mayMatter = (raw: string): boolean =>
@@ -60,7 +69,7 @@ export function createReader(): StreamReader {
   return {
     feed(frame) {
       if (ended || frame.data === '') return [];
-      if (isTerminal(frame)) return conclude();
+      if (isDone(frame.data)) return conclude();
       const chunk = record(parse(frame.data));
       if (chunk === null) return [];
       if (chunk.error !== undefined && chunk.error !== null) {

@@ -1,13 +1,9 @@
 /** Cuts a byte stream into server-sent events without copying or decoding more than it must; every frame keeps its exact bytes. */
-import type { SseFrame } from '../codec.ts';
+import type { LazyFrame, SseFrame } from '../codec.ts';
 
 /** One event with its bytes as they came, blank line included. */
-export interface RawFrame {
+export interface RawFrame extends LazyFrame {
   readonly bytes: Uint8Array;
-  /** The bytes as text, for cheap substring tests. */
-  text(): string;
-  event(): string;
-  data(): string;
 }
 
 export interface SseSplitter {
