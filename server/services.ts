@@ -1,5 +1,56 @@
-/** Everything the edges (HTTP, CLI, jobs) may ask for. Composed in gateway.ts. */
+/** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
+import type { Database } from '../db/open.ts';
+import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
+import { createLogs, type LogsService } from './domain/logs/service.ts';
+import { createOptions, type OptionsService } from './domain/options/service.ts';
+import type { Vault } from './domain/secrets/vault.ts';
+import { createSessions, type SessionsService } from './domain/sessions/service.ts';
+import { createSetup } from './domain/setup/service.ts';
+import { createStatus } from './domain/status/service.ts';
+import { createTokens, type TokensService } from './domain/tokens/service.ts';
+import { createUsers, type UsersService } from './domain/users/service.ts';
+import type { Ledger } from './ledger/commands.ts';
+import { type InvariantReport, verifyLedger } from './ledger/verify.ts';
 
-/** Grows with each noun: the noun's `createX` return type is added here and wired in gateway.ts. */
-// biome-ignore lint/suspicious/noEmptyInterface: filled as services land
-export interface Services {}
+export interface Services {
+  readonly options: OptionsService;
+  readonly users: UsersService;
+  readonly sessions: SessionsService;
+  readonly setup: ReturnType<typeof createSetup>;
+  readonly status: ReturnType<typeof createStatus>;
+  readonly tokens: TokensService;
+  readonly channels: ChannelsService;
+  readonly logs: LogsService;
+  /** Printed at start; null once set up. */
+  readonly setupCode: string | null;
+  verifyLedger(): InvariantReport[];
+}
+
+export interface ServiceDeps {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly ledger: Ledger;
+  readonly relayTest: RelayTest;
+  readonly version: string;
+  readonly setupCode: string | null;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export async function createServices(deps: ServiceDeps): Promise<Services> {
+  const options = await createOptions(deps);
+  const users = createUsers(deps);
+  const setup = createSetup({ users, options, now: deps.now });
+  return {
+    options,
+    users,
+    sessions: createSessions({ ...deps, users, passwordLogin: () => options.get('PasswordLoginEnabled') }),
+    setup,
+    status: createStatus({ options, version: deps.version, startedAt: Math.floor(deps.now() / 1000), setupDone: setup.isDone }),
+    tokens: createTokens(deps),
+    channels: createChannels(deps),
+    logs: createLogs(deps),
+    setupCode: deps.setupCode,
+    verifyLedger: () => verifyLedger(deps.database),
+  };
+}

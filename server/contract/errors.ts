@@ -109,6 +109,7 @@ export const errors = {
   // console API: options, channels, tokens
   option_unknown: business('未知的配置项 {key}', 'Unknown option {key}', 2),
   option_invalid: business('配置项 {key} 的值无效：{detail}', 'Option {key} has an invalid value: {detail}', 2),
+  option_needs: business('无法启用 {key}，请先填入 {needs}！', 'Cannot enable {key}: fill in {needs} first', 2),
   option_root_only: row(403, 'permission_error', 4, 'client', '只有超级管理员可以修改配置项 {key}', 'Only the super administrator may change option {key}', 200),
   channel_required: business('请填写渠道名称和渠道密钥！', 'Please enter the channel name and key!', 2),
   channel_models_required: business('请至少选择一个模型！', 'Please choose at least one model!', 2),
@@ -120,6 +121,8 @@ export const errors = {
   token_expiry_invalid: business('过期时间格式错误！', 'The expiry time is malformed!', 2),
   token_expired_enable: business('令牌已过期，无法启用，请先修改令牌过期时间，或者设置为永不过期', 'The token has expired; change its expiry first', 6),
   token_exhausted_enable: business('令牌可用额度已用尽，无法启用，请先修改令牌剩余额度，或者设置为无限额度', 'The token has no quota left; change its quota first', 6),
+  secret_unreadable: row(500, 'api_error', 1, 'ours', '无法解密（{purpose}）：密钥文件与数据库不匹配', 'Cannot decrypt ({purpose}): the key file does not belong to this database', 500),
+  user_insufficient: business('用户额度不足', 'The account does not hold that much', 6),
   // terminal
   usage: business('用法错误：{detail}', 'Usage error: {detail}', 2),
   cancelled: business('已取消', 'Cancelled', 3),

@@ -1,0 +1,58 @@
+/** API tokens. Every read and write by id carries the owner in its condition. */
+import type { Insertable, Selectable, Updateable } from 'kysely';
+import type { Database } from '../open.ts';
+import type { TokensTable } from '../schema.ts';
+import { escapeLike } from './like.ts';
+
+export type TokenRow = Selectable<TokensTable>;
+
+/** @param owner the user's id, or null for the operator who may reach every row. */
+export function createTokensRepository({ query }: Database) {
+  const live = () => query.selectFrom('tokens').selectAll().where('deleted_at', 'is', null);
+  return {
+    all: (): Promise<TokenRow[]> => live().execute(),
+    byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).execute(),
+    list: (owner: number | null, offset: number, limit: number): Promise<TokenRow[]> =>
+      live()
+        .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
+        .orderBy('id', 'desc')
+        .limit(limit)
+        .offset(offset)
+        .execute(),
+    count: async (owner: number | null): Promise<number> =>
+      (
+        await query
+          .selectFrom('tokens')
+          .select((eb) => eb.fn.countAll<number>().as('n'))
+          .where('deleted_at', 'is', null)
+          .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
+          .executeTakeFirstOrThrow()
+      ).n,
+    search: (owner: number | null, keyword: string, keyHmac: string | null): Promise<TokenRow[]> =>
+      live()
+        .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
+        .$if(keyword !== '', (q) => q.where('name', 'like', `%${escapeLike(keyword)}%`))
+        .$if(keyHmac !== null, (q) => q.where('key_hmac', '=', keyHmac ?? ''))
+        .orderBy('id', 'desc')
+        .limit(100)
+        .execute(),
+    find: (id: number, owner: number | null): Promise<TokenRow | undefined> =>
+      live()
+        .where('id', '=', id)
+        .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
+        .executeTakeFirst(),
+    create: async (row: Insertable<TokensTable>): Promise<number> =>
+      (await query.insertInto('tokens').values(row).returning('id').executeTakeFirstOrThrow()).id,
+    /** @param remain when given, the limit becomes what has been used plus this much. */
+    update: async (id: number, owner: number | null, change: Updateable<TokensTable>, remain: number | undefined): Promise<boolean> => {
+      const result = await query
+        .updateTable('tokens')
+        .set((eb) => ({ ...change, ...(remain === undefined ? {} : { quota_limit: eb('used_quota', '+', remain) }) }))
+        .where('id', '=', id)
+        .where('deleted_at', 'is', null)
+        .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
+        .executeTakeFirst();
+      return result.numUpdatedRows > 0n;
+    },
+  };
+}

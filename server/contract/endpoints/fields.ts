@@ -1,0 +1,34 @@
+/** Kinds of input fields that many calls share. */
+import * as z from 'zod/mini';
+
+/** What a browser's query string says for "nothing". */
+const absent = new Set(['', 'NaN', 'undefined', 'null']);
+
+const numeric = (value: unknown): unknown => {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'string') return absent.has(value.trim()) ? undefined : Number(value);
+  return Number.isNaN(value) ? undefined : value;
+};
+
+/** Whole number; text is accepted, nonsense in a query counts as absent. */
+export const number = z.optional(z.pipe(z.transform(numeric), z.optional(z.int())));
+export const id = z.pipe(z.transform(numeric), z.int().check(z.positive()));
+export const text = z.optional(z.pipe(z.transform((value) => (value === null || value === undefined ? undefined : String(value))), z.optional(z.string())));
+export const toggle = z.optional(
+  z.pipe(
+    z.transform((value) => (value === 'true' || value === '1' || value === 1 ? true : value === 'false' || value === '0' || value === 0 || value === '' ? false : (value ?? undefined))),
+    z.optional(z.boolean()),
+  ),
+);
+/** JSON given as text or as the object itself. */
+export const jsonText = z.optional(
+  z.pipe(
+    z.transform((value) => (value === null || value === undefined ? undefined : typeof value === 'string' ? value : JSON.stringify(value))),
+    z.optional(z.string()),
+  ),
+);
+/** Comma list given as text or as an array. */
+export const commaList = z.optional(
+  z.pipe(z.transform((value) => (value === null || value === undefined ? undefined : Array.isArray(value) ? value.join(',') : value)), z.optional(z.string())),
+);
+export const nothing = z.unknown();

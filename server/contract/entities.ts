@@ -1,0 +1,110 @@
+/** Objects as they travel: names and numbers of the wire contract. */
+import * as z from 'zod/mini';
+
+const int = z.int();
+
+export const userShape = z.object({
+  id: int,
+  username: z.string(),
+  display_name: z.string(),
+  role: int,
+  status: int,
+  email: z.string(),
+  github_id: z.string(),
+  oidc_id: z.string(),
+  wechat_id: z.string(),
+  telegram_id: z.string(),
+  linux_do_id: z.string(),
+  quota: int,
+  used_quota: int,
+  request_count: int,
+  group: z.string(),
+  aff_code: z.string(),
+  aff_count: int,
+  aff_quota: int,
+  aff_history_quota: int,
+  inviter_id: int,
+  setting: z.string(),
+  DeletedAt: z.nullable(z.string()),
+});
+export type User = z.infer<typeof userShape>;
+
+export const tokenShape = z.object({
+  id: int,
+  user_id: int,
+  key: z.string(),
+  status: int,
+  name: z.string(),
+  created_time: int,
+  accessed_time: int,
+  expired_time: int,
+  remain_quota: int,
+  unlimited_quota: z.boolean(),
+  model_limits_enabled: z.boolean(),
+  model_limits: z.string(),
+  allow_ips: z.string(),
+  used_quota: int,
+  group: z.string(),
+});
+export type Token = z.infer<typeof tokenShape>;
+
+export const channelShape = z.object({
+  id: int,
+  type: int,
+  /** Always empty: keys are write-only. */
+  key: z.string(),
+  key_hint: z.string(),
+  openai_organization: z.string(),
+  test_model: z.string(),
+  status: int,
+  name: z.string(),
+  weight: int,
+  created_time: int,
+  test_time: int,
+  response_time: int,
+  base_url: z.string(),
+  other: z.string(),
+  balance: z.number(),
+  balance_updated_time: int,
+  models: z.string(),
+  group: z.string(),
+  used_quota: int,
+  model_mapping: z.string(),
+  status_code_mapping: z.string(),
+  priority: int,
+  auto_ban: int,
+  other_info: z.string(),
+  tag: z.string(),
+  setting: z.string(),
+  param_override: z.string(),
+  max_input_tokens: int,
+});
+export type Channel = z.infer<typeof channelShape>;
+
+export const logShape = z.object({
+  id: int,
+  request_id: z.string(),
+  user_id: int,
+  created_at: int,
+  type: int,
+  content: z.string(),
+  username: z.string(),
+  token_name: z.string(),
+  model_name: z.string(),
+  quota: int,
+  prompt_tokens: int,
+  completion_tokens: int,
+  use_time: int,
+  is_stream: z.boolean(),
+  channel: int,
+  channel_name: z.string(),
+  token_id: int,
+  group: z.string(),
+  usage_source: z.string(),
+  end_reason: z.string(),
+  other: z.string(),
+});
+export type Log = z.infer<typeof logShape>;
+
+export const page = <T extends z.ZodMiniType>(item: T) =>
+  z.object({ items: z.array(item), page: int, page_size: int, total: int });

@@ -1,0 +1,126 @@
+/** The data directory: where it is, who uses it now, and the sockets in it. */
+import { createHash } from 'node:crypto';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { AppError } from './contract/errors.ts';
+
+export interface DataDirFiles {
+  readonly dir: string;
+  readonly database: string;
+  readonly secretKey: string;
+  readonly lock: string;
+  /** Requests the front door hands over. */
+  readonly httpSocket: string;
+  /** The owner's own commands. */
+  readonly localSocket: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Flag, then GATEWAY_DATA_DIR, then ./data when it holds our database, then the platform's data folder. */
+export function resolveDataDir(flag: string | undefined, env: Environment, cwd: string): string {
+  if (flag !== undefined && flag !== '') return resolve(cwd, flag);
+  if (env.GATEWAY_DATA_DIR) return resolve(cwd, env.GATEWAY_DATA_DIR);
+  if (existsSync(join(cwd, 'data', 'gateway.db'))) return join(cwd, 'data');
+  if (env.XDG_DATA_HOME) return join(env.XDG_DATA_HOME, 'gateway');
+  const home = env.HOME ?? '';
+  // Without a home (containers, init scripts) the folder one stands in is the only place that is certainly meant.
+  if (home === '') return join(cwd, 'data');
+  return process.platform === 'darwin' ? join(home, 'Library', 'Application Support', 'gateway') : join(home || homedir(), '.local', 'share', 'gateway');
+}
+
+/** Unix socket paths end at 107 bytes. */
+const longestSocketPath = 100;
+
+export function dataDirFiles(dir: string): DataDirFiles {
+  const hash = createHash('sha256').update(dir).digest('hex').slice(0, 16);
+  const near = join(dir, 'local.sock').length <= longestSocketPath;
+  const sockets = near ? dir : join(tmpdir(), `gateway-${process.getuid?.() ?? 0}-${hash}`);
+  return {
+    dir,
+    database: join(dir, 'gateway.db'),
+    secretKey: join(dir, 'secret.key'),
+    lock: join(dir, 'gateway.lock'),
+    httpSocket: join(sockets, 'http.sock'),
+    localSocket: join(sockets, 'local.sock'),
+  };
+}
+
+/** Creates the folder for its owner alone. @throws AppError data_dir_unreadable */
+export function ensureDataDir(dir: string): DataDirFiles {
+  const files = dataDirFiles(dir);
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
+    const socketDir = resolve(files.localSocket, '..');
+    if (socketDir !== dir) {
+      mkdirSync(socketDir, { recursive: true, mode: 0o700 });
+      chmodSync(socketDir, 0o700);
+    }
+  } catch (error) {
+    throw new AppError('data_dir_unreadable', { dir, detail: error instanceof Error ? error.message : String(error) }, error);
+  }
+  return files;
+}
+
+interface LockOwner {
+  readonly pid: number;
+  /** Start time of the process, so that a reused pid is not taken for the owner. */
+  readonly started: string;
+}
+
+/** Field 22 of the process table: start time in clock ticks since boot. Empty where there is no such table. */
+function startTime(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function isAlive(owner: LockOwner): boolean {
+  try {
+    process.kill(owner.pid, 0);
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ESRCH') return false;
+  }
+  return owner.started === '' || startTime(owner.pid) === owner.started;
+}
+
+/** The process that uses the folder now, or null. */
+export function lockOwner(files: DataDirFiles): number | null {
+  try {
+    const owner = JSON.parse(readFileSync(files.lock, 'utf8')) as LockOwner;
+    return isAlive(owner) ? owner.pid : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @returns a function that gives the lock back. @throws AppError data_dir_locked, data_dir_unreadable */
+export function acquireLock(files: DataDirFiles): () => void {
+  const text = JSON.stringify({ pid: process.pid, started: startTime(process.pid) } satisfies LockOwner);
+  for (let attempt = 0; ; attempt++) {
+    try {
+      writeFileSync(files.lock, text, { flag: 'wx', mode: 0o600 });
+      break;
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'EEXIST') {
+        throw new AppError('data_dir_unreadable', { dir: files.dir, detail: String((error as Error).message) }, error);
+      }
+      const pid = lockOwner(files);
+      if ((pid !== null && pid !== process.pid) || attempt > 2) throw new AppError('data_dir_locked', { dir: files.dir, pid: pid ?? 0 });
+      // Left behind by a process that is gone.
+      rmSync(files.lock, { force: true });
+    }
+  }
+  return () => {
+    try {
+      if (readFileSync(files.lock, 'utf8') === text) rmSync(files.lock, { force: true });
+    } catch {
+      // Already gone.
+    }
+  };
+}

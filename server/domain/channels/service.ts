@@ -1,0 +1,230 @@
+/** Upstream channels: what they are, and whether they are in use. */
+import type { Insertable, Updateable } from 'kysely';
+import type { Database } from '../../../db/open.ts';
+import { type ChannelFilter, type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import type { ChannelsTable } from '../../../db/schema.ts';
+import type { Channel } from '../../contract/entities.ts';
+import { ChannelStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import { providerByType, providers } from '../../providers/catalogue.ts';
+import { keyHint, type Vault } from '../secrets/vault.ts';
+
+/** Fields a client may send; absent = unchanged (update) or default (create). */
+export interface ChannelFields {
+  readonly type?: number | undefined;
+  readonly name?: string | undefined;
+  /** One per line makes one channel each. */
+  readonly key?: string | undefined;
+  readonly openai_organization?: string | undefined;
+  readonly test_model?: string | undefined;
+  readonly status?: number | undefined;
+  readonly weight?: number | undefined;
+  readonly priority?: number | undefined;
+  readonly base_url?: string | undefined;
+  readonly other?: string | undefined;
+  readonly models?: string | undefined;
+  readonly group?: string | undefined;
+  readonly groups?: string | undefined;
+  readonly model_mapping?: string | undefined;
+  readonly status_code_mapping?: string | undefined;
+  readonly param_override?: string | undefined;
+  readonly setting?: string | undefined;
+  readonly auto_ban?: number | undefined;
+  readonly tag?: string | undefined;
+  readonly max_input_tokens?: number | undefined;
+}
+
+export interface ChannelTestResult {
+  readonly ok: boolean;
+  readonly ms: number;
+  readonly message: string;
+}
+
+/** Runs one real request through the relay, pinned to the channel. */
+export type RelayTest = (order: { readonly channelId: number; readonly model: string; readonly stream: boolean }) => Promise<ChannelTestResult>;
+
+export function createChannels(deps: { readonly database: Database; readonly vault: Vault; readonly relayTest: RelayTest; readonly now: () => number }) {
+  const repository = createChannelsRepository(deps.database);
+  const seconds = () => Math.floor(deps.now() / 1000);
+
+  const find = async (id: number): Promise<ChannelRow> => {
+    const row = await repository.find(id);
+    if (row === undefined) throw new AppError('not_found', { what: `channel ${id}` });
+    return row;
+  };
+
+  return {
+    list: async (filter: ChannelFilter, page: number, size: number): Promise<{ items: Channel[]; total: number }> => ({
+      items: (await repository.list(filter, page * size, size)).map(channelView),
+      total: await repository.count(),
+    }),
+    get: async (id: number): Promise<Channel> => channelView(await find(id)),
+    count: repository.count,
+    /** Distinct model names of enabled channels, sorted. */
+    async enabledModels(): Promise<string[]> {
+      const rows = await repository.all();
+      return [...new Set(rows.filter((row) => row.status === ChannelStatus.enabled).flatMap((row) => members(row.models)))].sort();
+    },
+    /** @throws AppError channel_* */
+    async create(fields: ChannelFields): Promise<Channel[]> {
+      const name = fields.name?.trim() ?? '';
+      const keys = (fields.key ?? '')
+        .split('\n')
+        .map((key) => key.trim())
+        .filter((key) => key !== '');
+      if (name === '' || keys.length === 0) throw new AppError('channel_required');
+      const type = fields.type ?? 1;
+      if (providerByType(type) === undefined) throw new AppError('channel_type_unknown', { type });
+      if (members(fields.models ?? '').length === 0) throw new AppError('channel_models_required');
+      checkJson(fields);
+      const shared = {
+        type,
+        status: fields.status ?? ChannelStatus.enabled,
+        created_at: seconds(),
+        models: '',
+        group_name: 'default',
+        ...columnsOf(fields),
+      };
+      const rows = keys.map(
+        (key, index): Insertable<ChannelsTable> =>
+          ({
+            ...defaults,
+            ...shared,
+            name: keys.length === 1 ? name : `${name}_${index + 1}`,
+            key_sealed: deps.vault.seal('channel-key', key),
+            key_hint: keyHint(key),
+          }) as Insertable<ChannelsTable>,
+      );
+      return (await repository.create(rows)).map(channelView);
+    },
+    async update(id: number, fields: ChannelFields): Promise<Channel> {
+      await find(id);
+      if (fields.type !== undefined && providerByType(fields.type) === undefined) throw new AppError('channel_type_unknown', { type: fields.type });
+      if (fields.models !== undefined && members(fields.models).length === 0) throw new AppError('channel_models_required');
+      checkJson(fields);
+      const key = fields.key?.trim() ?? '';
+      const change: Updateable<ChannelsTable> = {
+        ...columnsOf(fields),
+        ...(key === '' ? {} : { key_sealed: deps.vault.seal('channel-key', key), key_hint: keyHint(key) }),
+        ...(fields.status === undefined ? {} : { status: fields.status, other_info: '' }),
+      };
+      if (Object.keys(change).length > 0) await repository.update(id, change);
+      return channelView(await find(id));
+    },
+    async remove(id: number): Promise<void> {
+      if (!(await repository.remove(id))) throw new AppError('not_found', { what: `channel ${id}` });
+    },
+    /** @param model '' = the channel's test model, else its first one. */
+    async test(id: number, model: string, stream: boolean): Promise<ChannelTestResult> {
+      const row = await find(id);
+      const chosen = model || row.test_model || members(row.models)[0] || '';
+      const result = await deps.relayTest({ channelId: id, model: chosen, stream });
+      await repository.update(id, { test_at: seconds(), response_time_ms: Math.round(result.ms) });
+      return result;
+    },
+    types: () => providers,
+  };
+}
+
+export type ChannelsService = ReturnType<typeof createChannels>;
+
+const defaults = {
+  organization: '',
+  test_model: '',
+  weight: 0,
+  priority: 0,
+  test_at: 0,
+  response_time_ms: 0,
+  base_url: '',
+  other: '',
+  balance: 0,
+  balance_updated_at: 0,
+  used_quota: 0,
+  model_mapping: '',
+  status_code_mapping: '',
+  param_override: '',
+  setting: '',
+  auto_ban: 1,
+  other_info: '',
+  tag: '',
+  max_input_tokens: 0,
+  managed_by: '',
+};
+
+export const members = (list: string): string[] =>
+  list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+function columnsOf(fields: ChannelFields): Updateable<ChannelsTable> {
+  const groups = fields.group ?? fields.groups;
+  const all: Updateable<ChannelsTable> = {
+    type: fields.type,
+    name: fields.name?.trim(),
+    organization: fields.openai_organization,
+    test_model: fields.test_model,
+    weight: fields.weight === undefined ? undefined : Math.max(0, fields.weight),
+    priority: fields.priority,
+    base_url: fields.base_url?.trim().replace(/\/+$/, ''),
+    other: fields.other,
+    models: fields.models === undefined ? undefined : [...new Set(members(fields.models))].join(','),
+    group_name: groups === undefined ? undefined : members(groups).join(',') || 'default',
+    model_mapping: fields.model_mapping,
+    status_code_mapping: fields.status_code_mapping,
+    param_override: fields.param_override,
+    setting: fields.setting,
+    auto_ban: fields.auto_ban,
+    tag: fields.tag,
+    max_input_tokens: fields.max_input_tokens,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+function checkJson(fields: ChannelFields): void {
+  for (const text of [fields.model_mapping, fields.status_code_mapping, fields.param_override, fields.setting]) {
+    if (text !== undefined && text.trim() !== '' && !isObject(text)) throw new AppError('channel_mapping_json');
+  }
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+export function channelView(row: ChannelRow): Channel {
+  return {
+    id: row.id,
+    type: row.type,
+    key: '',
+    key_hint: row.key_hint,
+    openai_organization: row.organization,
+    test_model: row.test_model,
+    status: row.status,
+    name: row.name,
+    weight: row.weight,
+    created_time: row.created_at,
+    test_time: row.test_at,
+    response_time: row.response_time_ms,
+    base_url: row.base_url,
+    other: row.other,
+    balance: row.balance,
+    balance_updated_time: row.balance_updated_at,
+    models: row.models,
+    group: row.group_name,
+    used_quota: row.used_quota,
+    model_mapping: row.model_mapping,
+    status_code_mapping: row.status_code_mapping,
+    priority: row.priority,
+    auto_ban: row.auto_ban,
+    other_info: row.other_info,
+    tag: row.tag,
+    setting: row.setting,
+    param_override: row.param_override,
+    max_input_tokens: row.max_input_tokens,
+  };
+}

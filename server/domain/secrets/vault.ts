@@ -1,0 +1,53 @@
+/** Keeps secrets unreadable at rest: AES-256-GCM under keys derived from one master key, which lies in a 0600 file or comes from the environment. */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { AppError } from '../../contract/errors.ts';
+
+export interface Vault {
+  /** @param purpose bound into the seal: `channel-key`, `token-key`, `option:<key>` ... */
+  seal(purpose: string, text: string): string;
+  /** @throws AppError internal when the text was not sealed for this purpose with this key. */
+  open(purpose: string, sealed: string): string;
+  /** Lower-case hex HMAC-SHA-256 under which API tokens are looked up. */
+  keyHmac(key: string): string;
+}
+
+const version = 'v1';
+
+export function createVault(masterKey: Buffer): Vault {
+  const derive = (info: string): Buffer => Buffer.from(hkdfSync('sha256', masterKey, '', info, 32));
+  const sealKey = derive('gateway seal');
+  const hmacKey = derive('gateway token lookup');
+  return {
+    seal(purpose, text) {
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(purpose));
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return `${version}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
+    },
+    open(purpose, sealed) {
+      const [mark, encoded = ''] = sealed.split('.');
+      const bytes = Buffer.from(encoded, 'base64url');
+      try {
+        if (mark !== version) throw new Error('unknown seal');
+        const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, 12)).setAAD(Buffer.from(purpose));
+        decipher.setAuthTag(bytes.subarray(12, 28));
+        return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
+      } catch (cause) {
+        throw new AppError('secret_unreadable', { purpose }, cause);
+      }
+    },
+    keyHmac: (key) => createHmac('sha256', hmacKey).update(key).digest('hex'),
+  };
+}
+
+/** Master key from GATEWAY_SECRET_KEY, GATEWAY_SECRET_KEY_FILE or the key file, which is made at first use. */
+export function loadMasterKey(file: string, env: Readonly<Record<string, string | undefined>>): Buffer {
+  const given = env.GATEWAY_SECRET_KEY ?? (env.GATEWAY_SECRET_KEY_FILE ? readFileSync(env.GATEWAY_SECRET_KEY_FILE, 'utf8') : undefined);
+  if (given !== undefined && given.trim() !== '') return Buffer.from(given.trim(), 'utf8');
+  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+  return Buffer.from(readFileSync(file, 'utf8').trim(), 'utf8');
+}
+
+/** `abcd…wxyz`; short secrets show nothing. */
+export const keyHint = (key: string): string => (key.length < 12 ? '…' : `${key.slice(0, 4)}…${key.slice(-4)}`);

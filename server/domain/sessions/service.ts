@@ -1,0 +1,76 @@
+/** Login and the sessions it makes. A session names a user; everything about the user is read anew on each request. */
+import { randomBytes } from 'node:crypto';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Database } from '../../../db/open.ts';
+import { createSessionsRepository } from '../../../db/repositories/sessions.ts';
+import type { UserRow } from '../../../db/repositories/users.ts';
+import { UserStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import { hashSecret, type UsersService } from '../users/service.ts';
+
+/** Seconds a session lives; as the family's cookie. */
+export const sessionSeconds = 30 * 24 * 3600;
+/** Guesses per account and per address in ten minutes. */
+const guessesPerAccount = 10;
+const guessesPerAddress = 50;
+
+export interface LoginFacts {
+  readonly username: string;
+  readonly password: string;
+  readonly ip: string;
+  readonly userAgent: string;
+}
+
+export type SessionsService = ReturnType<typeof createSessions>;
+
+export function createSessions(deps: { readonly database: Database; readonly users: UsersService; readonly passwordLogin: () => boolean; readonly now: () => number }) {
+  const repository = createSessionsRepository(deps.database);
+  const accounts = new RateLimiterMemory({ points: guessesPerAccount, duration: 600 });
+  const addresses = new RateLimiterMemory({ points: guessesPerAddress, duration: 600 });
+  // An unknown user costs as long as a known one.
+  const decoy = Bun.password.hash('no such user');
+  const seconds = () => Math.floor(deps.now() / 1000);
+
+  const spend = async (facts: LoginFacts) => {
+    try {
+      await accounts.consume(facts.username.toLowerCase());
+      await addresses.consume(facts.ip);
+    } catch {
+      throw new AppError('too_many_attempts');
+    }
+  };
+
+  return {
+    /** @returns the session's id, to be given to the browser once. @throws AppError password_login_disabled, credentials_*, too_many_attempts. */
+    async login(facts: LoginFacts): Promise<{ readonly id: string; readonly user: UserRow }> {
+      if (!deps.passwordLogin()) throw new AppError('password_login_disabled');
+      if (facts.username === '' || facts.password === '') throw new AppError('credentials_empty');
+      await spend(facts);
+      const user = await deps.users.findByLogin(facts.username);
+      const right = await Bun.password.verify(facts.password, user?.password_hash ?? (await decoy));
+      if (user === undefined || !right || user.status !== UserStatus.enabled) throw new AppError('credentials_wrong');
+      await accounts.delete(facts.username.toLowerCase());
+      const id = randomBytes(32).toString('base64url');
+      const now = seconds();
+      await repository.create({
+        id_hash: hashSecret(id),
+        user_id: user.id,
+        created_at: now,
+        last_seen_at: now,
+        expires_at: now + sessionSeconds,
+        ip: facts.ip,
+        user_agent: facts.userAgent.slice(0, 200),
+      });
+      return { id, user };
+    },
+    async userOf(id: string): Promise<{ readonly user: UserRow; readonly hash: string } | null> {
+      const hash = hashSecret(id);
+      const session = await repository.find(hash, seconds());
+      if (session === undefined) return null;
+      const user = await deps.users.find(session.user_id);
+      return user === undefined ? null : { user, hash };
+    },
+    logout: repository.remove,
+    sweep: () => repository.removeExpired(seconds()),
+  };
+}

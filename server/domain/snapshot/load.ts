@@ -1,0 +1,130 @@
+/** Turns rows into what the relay knows. */
+import type { Database } from '../../../db/open.ts';
+import { createChangesRepository } from '../../../db/repositories/changes.ts';
+import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createOptionsRepository } from '../../../db/repositories/options.ts';
+import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
+import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
+import { isOptionKey, optionRow } from '../../contract/options.ts';
+import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from '../../relay/snapshot.ts';
+import { members } from '../channels/service.ts';
+import type { Vault } from '../secrets/vault.ts';
+
+export interface SnapshotSource {
+  load(): Promise<Snapshot>;
+  /** What changed after `seq`, or null when nothing did. */
+  since(seq: number): Promise<SnapshotDelta | null>;
+}
+
+/** Changes read at once; more come with the next look. */
+const changesAtOnce = 5000;
+
+export function createSnapshotSource(deps: { readonly database: Database; readonly vault: Vault }): SnapshotSource {
+  const { database, vault } = deps;
+  const users = createUsersRepository(database);
+  const tokens = createTokensRepository(database);
+  const channels = createChannelsRepository(database);
+  const options = createOptionsRepository(database);
+  const changes = createChangesRepository(database);
+  const shown = (texts: ReadonlyMap<string, string>) => [...texts].filter(([key]) => !isOptionKey(key) || !optionRow(key).secret);
+
+  return {
+    async load() {
+      // The number first: a change that slips in between is sent once more, which does no harm.
+      const seq = await changes.last();
+      return {
+        kind: 'snapshot',
+        seq,
+        users: (await users.all()).map(userSnapshot),
+        tokens: (await tokens.all()).map(tokenSnapshot),
+        channels: (await channels.all()).map((row) => channelSnapshot(row, vault)),
+        options: Object.fromEntries(shown(await options.all())),
+      };
+    },
+    async since(seq) {
+      const news = await changes.after(seq, changesAtOnce);
+      const last = news.at(-1);
+      if (last === undefined) return null;
+      const idsOf = (entity: string) => [...new Set(news.filter((change) => change.entity === entity).map((change) => Number(change.entity_id)))];
+      const keys = [...new Set(news.filter((change) => change.entity === 'options').map((change) => change.entity_id))];
+      const read = async <Row extends { id: number }>(ids: number[], find: (ids: number[]) => Promise<Row[]>) => {
+        const rows = ids.length === 0 ? [] : await find(ids);
+        const found = new Set(rows.map((row) => row.id));
+        return { rows, gone: ids.filter((id) => !found.has(id)) };
+      };
+      const changedUsers = await read(idsOf('users'), users.byIds);
+      const changedTokens = await read(idsOf('tokens'), tokens.byIds);
+      const changedChannels = await read(idsOf('channels'), channels.byIds);
+      const texts = keys.length === 0 ? new Map<string, string>() : await options.byKeys(keys);
+      return {
+        kind: 'delta',
+        seq: last.seq,
+        users: changedUsers.rows.map(userSnapshot),
+        tokens: changedTokens.rows.map(tokenSnapshot),
+        channels: changedChannels.rows.map((row) => channelSnapshot(row, vault)),
+        options: Object.fromEntries(
+          keys.filter((key) => !isOptionKey(key) || !optionRow(key).secret).map((key) => [key, texts.get(key) ?? null]),
+        ),
+        removed: { users: changedUsers.gone, tokens: changedTokens.gone, channels: changedChannels.gone },
+      };
+    },
+  };
+}
+
+const userSnapshot = (row: UserRow): UserSnapshot => ({
+  id: row.id,
+  username: row.username,
+  role: row.role,
+  status: row.status,
+  group: row.group_name,
+  balance: row.balance,
+  balanceVersion: row.version,
+  setting: objectOf(row.setting),
+});
+
+const tokenSnapshot = (row: TokenRow): TokenSnapshot => ({
+  id: row.id,
+  userId: row.user_id,
+  name: row.name,
+  keyHmac: row.key_hmac,
+  status: row.status,
+  expiresAt: row.expires_at,
+  unlimited: row.unlimited === 1,
+  quotaLimit: row.quota_limit,
+  used: row.used_quota,
+  modelLimits: row.model_limits_enabled === 1 ? members(row.model_limits) : null,
+  allowIps: row.allow_ips.split(/[\n,]/).map((line) => line.trim()).filter((line) => line !== ''),
+  group: row.group_name,
+});
+
+const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
+  id: row.id,
+  name: row.name,
+  type: row.type,
+  keys: [vault.open('channel-key', row.key_sealed)],
+  baseUrl: row.base_url,
+  organization: row.organization,
+  other: row.other,
+  models: members(row.models),
+  groups: members(row.group_name),
+  priority: row.priority,
+  weight: row.weight,
+  status: row.status,
+  autoBan: row.auto_ban === 1,
+  tag: row.tag,
+  testModel: row.test_model,
+  modelMapping: objectOf(row.model_mapping) as Record<string, string>,
+  statusCodeMapping: objectOf(row.status_code_mapping) as Record<string, string>,
+  paramOverride: objectOf(row.param_override),
+  setting: objectOf(row.setting),
+});
+
+function objectOf(text: string): Record<string, unknown> {
+  if (text === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

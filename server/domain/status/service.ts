@@ -1,0 +1,29 @@
+/** What every visitor may know about the site. */
+import { optionKeys, optionRow } from '../../contract/options.ts';
+import type { OptionsService } from '../options/service.ts';
+
+export function createStatus(deps: { readonly options: OptionsService; readonly version: string; readonly startedAt: number; readonly setupDone: () => Promise<boolean> }) {
+  const { options } = deps;
+  return {
+    async payload(): Promise<Record<string, unknown>> {
+      const published: Record<string, unknown> = {};
+      for (const key of optionKeys) {
+        const { publicAs } = optionRow(key);
+        if (publicAs !== null) published[publicAs] = options.get(key);
+      }
+      return {
+        ...published,
+        version: deps.version,
+        start_time: deps.startedAt,
+        chat_link: '',
+        chat_link2: '',
+        enable_batch_update: false,
+        enable_online_topup: options.get('PayAddress') !== '' && options.get('EpayId') !== '' && options.get('EpayKey') !== '',
+        setup: await deps.setupDone(),
+      };
+    },
+    notice: () => options.get('Notice'),
+    about: () => options.get('About'),
+    home: () => options.get('HomePageContent'),
+  };
+}

@@ -1,0 +1,144 @@
+/** API tokens: keys, limits, ownership. */
+import { randomInt } from 'node:crypto';
+import type { Updateable } from 'kysely';
+import type { Database } from '../../../db/open.ts';
+import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
+import type { TokensTable } from '../../../db/schema.ts';
+import type { Token } from '../../contract/entities.ts';
+import { TokenStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import { keyHint, type Vault } from '../secrets/vault.ts';
+
+/** Fields a client may send; absent = unchanged (update) or default (create). */
+export interface TokenFields {
+  readonly name?: string | undefined;
+  readonly remain_quota?: number | undefined;
+  readonly unlimited_quota?: boolean | undefined;
+  readonly expired_time?: number | undefined;
+  readonly model_limits_enabled?: boolean | undefined;
+  readonly model_limits?: string | undefined;
+  readonly allow_ips?: string | undefined;
+  readonly group?: string | undefined;
+  readonly status?: number | undefined;
+}
+
+const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const keyLength = 48;
+const longestName = 30;
+/** Starting quota of a token that names none. Source: specification 002 section 9. */
+const defaultQuota = 500_000;
+
+/** @param owner user id, or null for the operator. */
+export function createTokens(deps: { readonly database: Database; readonly vault: Vault; readonly now: () => number }) {
+  const repository = createTokensRepository(deps.database);
+  const seconds = () => Math.floor(deps.now() / 1000);
+
+  const view = (row: TokenRow): Token => {
+    const remain = row.quota_limit - row.used_quota;
+    const expired = row.expires_at !== -1 && row.expires_at < seconds();
+    const exhausted = row.unlimited === 0 && remain <= 0;
+    const enabled = row.status === TokenStatus.enabled;
+    return {
+      id: row.id,
+      user_id: row.user_id,
+      key: deps.vault.open('token-key', row.key_sealed),
+      status: enabled && expired ? TokenStatus.expired : enabled && exhausted ? TokenStatus.exhausted : row.status,
+      name: row.name,
+      created_time: row.created_at,
+      accessed_time: row.accessed_at,
+      expired_time: row.expires_at,
+      remain_quota: remain,
+      unlimited_quota: row.unlimited === 1,
+      model_limits_enabled: row.model_limits_enabled === 1,
+      model_limits: row.model_limits,
+      allow_ips: row.allow_ips,
+      used_quota: row.used_quota,
+      group: row.group_name,
+    };
+  };
+
+  const find = async (id: number, owner: number | null): Promise<TokenRow> => {
+    const row = await repository.find(id, owner);
+    if (row === undefined) throw new AppError('not_found', { what: `token ${id}` });
+    return row;
+  };
+
+  return {
+    list: async (owner: number | null, page: number, size: number): Promise<{ items: Token[]; total: number }> => ({
+      items: (await repository.list(owner, page * size, size)).map(view),
+      total: await repository.count(owner),
+    }),
+    async search(owner: number | null, keyword: string, key: string): Promise<Token[]> {
+      const bare = key.replace(/^sk-/, '');
+      return (await repository.search(owner, keyword, bare === '' ? null : deps.vault.keyHmac(bare))).map(view);
+    },
+    get: async (id: number, owner: number | null): Promise<Token> => view(await find(id, owner)),
+    /** @throws AppError token_name_*, token_expiry_invalid. */
+    async create(owner: number, fields: TokenFields): Promise<Token> {
+      checkName(fields.name ?? '');
+      checkExpiry(fields.expired_time);
+      const key = Array.from({ length: keyLength }, () => keyAlphabet[randomInt(keyAlphabet.length)]).join('');
+      const id = await repository.create({
+        ...columnsOf(fields),
+        user_id: owner,
+        name: fields.name ?? '',
+        key_hmac: deps.vault.keyHmac(key),
+        key_sealed: deps.vault.seal('token-key', key),
+        key_hint: keyHint(key),
+        status: TokenStatus.enabled,
+        created_at: seconds(),
+        accessed_at: 0,
+        quota_limit: fields.remain_quota ?? defaultQuota,
+        used_quota: 0,
+        deleted_at: null,
+      } as Parameters<typeof repository.create>[0]);
+      return view(await find(id, owner));
+    },
+    async update(id: number, owner: number | null, fields: TokenFields, statusOnly: boolean): Promise<Token> {
+      const before = view(await find(id, owner));
+      if (fields.status === TokenStatus.enabled) checkEnable({ ...before, ...(statusOnly ? {} : definedOf(fields)) }, seconds());
+      if (statusOnly) {
+        await repository.update(id, owner, fields.status === undefined ? {} : { status: fields.status }, undefined);
+      } else {
+        if (fields.name !== undefined) checkName(fields.name);
+        checkExpiry(fields.expired_time);
+        await repository.update(id, owner, { ...columnsOf(fields), ...(fields.status === undefined ? {} : { status: fields.status }) }, fields.remain_quota);
+      }
+      return view(await find(id, owner));
+    },
+    async remove(id: number, owner: number | null): Promise<void> {
+      if (!(await repository.update(id, owner, { deleted_at: seconds() }, undefined))) throw new AppError('not_found', { what: `token ${id}` });
+    },
+  };
+}
+
+export type TokensService = ReturnType<typeof createTokens>;
+
+const definedOf = <T extends object>(value: T): Partial<T> =>
+  Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
+
+function columnsOf(fields: TokenFields): Updateable<TokensTable> {
+  return definedOf({
+    name: fields.name,
+    unlimited: fields.unlimited_quota === undefined ? undefined : Number(fields.unlimited_quota),
+    expires_at: fields.expired_time,
+    model_limits_enabled: fields.model_limits_enabled === undefined ? undefined : Number(fields.model_limits_enabled),
+    model_limits: fields.model_limits,
+    allow_ips: fields.allow_ips,
+    group_name: fields.group,
+  });
+}
+
+function checkName(name: string): void {
+  if (name.trim() === '') throw new AppError('token_name_required');
+  if (Buffer.byteLength(name) > longestName) throw new AppError('token_name_long');
+}
+
+function checkExpiry(at: number | undefined): void {
+  if (at !== undefined && at !== -1 && (!Number.isSafeInteger(at) || at <= 0)) throw new AppError('token_expiry_invalid');
+}
+
+function checkEnable(token: Token, now: number): void {
+  if (token.expired_time !== -1 && token.expired_time < now) throw new AppError('token_expired_enable');
+  if (!token.unlimited_quota && token.remain_quota <= 0) throw new AppError('token_exhausted_enable');
+}

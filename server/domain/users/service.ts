@@ -1,0 +1,72 @@
+/** Accounts: creation, passwords, access tokens. */
+import { createHash, randomBytes } from 'node:crypto';
+import type { Database } from '../../../db/open.ts';
+import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
+import { AppError } from '../../contract/errors.ts';
+import { UserStatus } from '../../contract/enums.ts';
+import type { Ledger } from '../../ledger/commands.ts';
+
+export interface NewUser {
+  readonly username: string;
+  readonly password: string;
+  readonly displayName: string;
+  readonly role: number;
+  /** Quota to start with, 0 = none. */
+  readonly quota: number;
+}
+
+export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+
+export type UsersService = ReturnType<typeof createUsers>;
+
+export function createUsers(deps: { readonly database: Database; readonly ledger: Ledger; readonly now: () => number }) {
+  const repository = createUsersRepository(deps.database);
+  const seconds = () => Math.floor(deps.now() / 1000);
+  return {
+    find: repository.find,
+    findByLogin: repository.findByLogin,
+    rootExists: repository.rootExists,
+    count: repository.count,
+    findByAccessToken: (token: string): Promise<UserRow | undefined> => repository.findByAccessToken(hashSecret(token)),
+    /** @throws AppError conflict. */
+    async create(user: NewUser): Promise<number> {
+      if ((await repository.findByLogin(user.username)) !== undefined) throw new AppError('conflict', { what: user.username });
+      const id = await repository.create({
+        username: user.username,
+        display_name: user.displayName,
+        password_hash: await Bun.password.hash(user.password),
+        role: user.role,
+        status: UserStatus.enabled,
+        email: '',
+        group_name: 'default',
+        github_id: '',
+        oidc_id: '',
+        wechat_id: '',
+        telegram_id: '',
+        linux_do_id: '',
+        access_token_hash: null,
+        aff_code: null,
+        aff_count: 0,
+        aff_quota: 0,
+        aff_history_quota: 0,
+        inviter_id: 0,
+        setting: '',
+        created_at: seconds(),
+        deleted_at: null,
+      });
+      if (user.quota > 0) {
+        await deps.ledger.execute({ type: 'grant', ref: `setup:${id}`, userId: id, amount: user.quota, at: seconds(), log: null });
+      }
+      return id;
+    },
+    /** Replaces the management access token. @returns the new one; only its hash is kept. */
+    async newAccessToken(id: number): Promise<string> {
+      const token = randomBytes(24).toString('base64url');
+      await repository.setAccessToken(id, hashSecret(token));
+      return token;
+    },
+    async setPassword(id: number, password: string): Promise<void> {
+      await repository.setPassword(id, await Bun.password.hash(password));
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** A user as the wire shows it: nothing secret is ever copied. */
+import type { UserRow } from '../../../db/repositories/users.ts';
+import type { User } from '../../contract/entities.ts';
+
+export function userView(row: UserRow): User {
+  return {
+    id: row.id,
+    username: row.username,
+    display_name: row.display_name,
+    role: row.role,
+    status: row.status,
+    email: row.email,
+    github_id: row.github_id,
+    oidc_id: row.oidc_id,
+    wechat_id: row.wechat_id,
+    telegram_id: row.telegram_id,
+    linux_do_id: row.linux_do_id,
+    quota: row.balance,
+    used_quota: row.used_quota,
+    request_count: row.request_count,
+    group: row.group_name,
+    aff_code: row.aff_code ?? '',
+    aff_count: row.aff_count,
+    aff_quota: row.aff_quota,
+    aff_history_quota: row.aff_history_quota,
+    inviter_id: row.inviter_id,
+    setting: row.setting,
+    DeletedAt: row.deleted_at === null ? null : new Date(row.deleted_at * 1000).toISOString(),
+  };
+}
