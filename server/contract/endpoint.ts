@@ -25,7 +25,9 @@ export interface Endpoint<Input extends z.ZodMiniType = z.ZodMiniType, Output ex
 }
 
 /** Declares one row; exists for the inference of `input` and `output`. */
-export function endpoint<I extends z.ZodMiniType, O extends z.ZodMiniType>(row: Endpoint<I, O>): Endpoint<I, O> {
+export function endpoint<const Id extends string, I extends z.ZodMiniType, O extends z.ZodMiniType>(
+  row: Endpoint<I, O> & { readonly id: Id },
+): Endpoint<I, O> & { readonly id: Id } {
   return row;
 }
 

@@ -100,6 +100,7 @@ export const errors = {
   params_invalid: business('无效的参数：{detail}', 'Invalid parameters: {detail}', 2),
   // console API: setup, sessions, users
   setup_done: business('系统已经初始化完成', 'The system is already set up', 6),
+  setup_needed: business('系统尚未初始化，请先运行 gateway setup', 'The system is not set up yet; run gateway setup first', 6),
   setup_username: business('请输入管理员用户名', 'Please enter the administrator username', 2),
   setup_password_short: business('密码长度至少为8个字符', 'The password must have at least 8 characters', 2),
   setup_password_mismatch: business('两次输入的密码不一致', 'The two passwords do not match', 2),

@@ -12,6 +12,9 @@ export interface Actor {
   readonly group: string;
 }
 
+export const anonymous: Actor = { via: 'anonymous', userId: 0, username: '', role: 0, group: '' };
+export const localOwner: Actor = { via: 'local', userId: 0, username: 'local', role: 100, group: 'default' };
+
 export interface CallMeta {
   readonly ip: string;
   readonly language: Language;
@@ -37,8 +40,3 @@ export interface Call<Input = unknown> {
   readonly services: Services;
   readonly reply: Reply;
 }
-
-export type Handler<Input = unknown> = (call: Call<Input>) => Promise<unknown>;
-
-/** Handlers by endpoint id. Each file under http/admin exports one of these for its resource. */
-export type Handlers = Readonly<Record<string, Handler<never>>>;

@@ -87,7 +87,9 @@ async function forward(request: Request, ip: string, socket: string): Promise<Re
   const headers = new Headers(request.headers);
   for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
   headers.set('x-gateway-client-ip', ip);
-  headers.set('x-gateway-loopback', loopback.test(ip) ? '1' : '0');
+  // A proxy on this machine connects from here for callers from anywhere.
+  const proxied = headers.has('x-forwarded-for') || headers.has('forwarded') || headers.has('x-real-ip');
+  headers.set('x-gateway-loopback', loopback.test(ip) && !proxied ? '1' : '0');
   const start = request.url.indexOf('/', 8);
   const target = `http://control${start < 0 ? '/' : request.url.slice(start)}`;
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD';

@@ -8,13 +8,13 @@ import { boundPromptTokens, readPrompt } from './prompt.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 import type { RelayState } from './state.ts';
 
-/** @throws AppError channel_*, model_price_unset. */
-export function makePlan(state: RelayState, inquiry: Inquiry, principal: Principal, random: () => number): Plan {
+/** @param test a disabled channel may be tested. @throws AppError channel_*, model_price_unset. */
+export function makePlan(state: RelayState, inquiry: Inquiry, principal: Principal, random: () => number, test = false): Plan {
   const { group, user } = principal;
   const candidates =
     principal.pinnedChannel === null
       ? orderChannels(state.route(group, inquiry.model), random)
-      : [pinnedChannel(state, principal.pinnedChannel)];
+      : [pinnedChannel(state, principal.pinnedChannel, test)];
   if (candidates.length === 0) throw new AppError('channel_unavailable', { group, model: inquiry.model });
   const settings = state.settings();
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
@@ -29,10 +29,10 @@ export function makePlan(state: RelayState, inquiry: Inquiry, principal: Princip
   };
 }
 
-function pinnedChannel(state: RelayState, id: number): ChannelSnapshot {
+function pinnedChannel(state: RelayState, id: number, test: boolean): ChannelSnapshot {
   const channel = state.channel(id);
   if (channel === undefined) throw new AppError('channel_pin_unknown');
-  if (channel.status !== ChannelStatus.enabled) throw new AppError('channel_pin_disabled');
+  if (channel.status !== ChannelStatus.enabled && !test) throw new AppError('channel_pin_disabled');
   return channel;
 }
 

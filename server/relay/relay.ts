@@ -82,7 +82,7 @@ export function createRelay(deps: RelayDeps): Relay {
     checkWords(state.settings(), inquiry.body);
     const health = deps.ledger.healthy();
     if (!health.ok) throw new AppError('storage_unavailable', { reason: health.reason });
-    const plan = makePlan(state, inquiry, principal, deps.random);
+    const plan = makePlan(state, inquiry, principal, deps.random, free);
     const hold = free ? 0 : plan.hold;
     const tokenId = principal.token?.id ?? 0;
     const held = deps.wallets.hold(principal.user.id, tokenId, hold);

@@ -26,6 +26,7 @@ export function createUsers(deps: { readonly database: Database; readonly ledger
     find: repository.find,
     findByLogin: repository.findByLogin,
     rootExists: repository.rootExists,
+    firstWithRole: repository.firstWithRole,
     count: repository.count,
     findByAccessToken: (token: string): Promise<UserRow | undefined> => repository.findByAccessToken(hashSecret(token)),
     /** @throws AppError conflict. */

@@ -1,0 +1,22 @@
+/** What the main thread and the control thread say to each other. */
+import type { ChannelTestResult } from '../domain/channels/service.ts';
+import type { Snapshot, SnapshotDelta } from '../relay/snapshot.ts';
+
+export interface ControlStart {
+  readonly kind: 'start';
+  readonly dataDir: string;
+  readonly nativeBinding: string | undefined;
+  readonly setupCode: string;
+  /** The ledger's port for this thread. */
+  readonly ledger: MessagePort;
+}
+
+export type ToControl = ControlStart | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult } | { readonly kind: 'close' };
+
+export type FromControl =
+  | Snapshot
+  | SnapshotDelta
+  | { readonly kind: 'ready'; readonly setupDone: boolean }
+  | { readonly kind: 'test'; readonly id: number; readonly channelId: number; readonly model: string; readonly stream: boolean }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'closed' };

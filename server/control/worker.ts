@@ -1,0 +1,110 @@
+/** Thread entry: services, repositories and the HTTP API behind two unix sockets. */
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { openDatabase } from '../../db/open.ts';
+import { dataDirFiles } from '../data-dir.ts';
+import type { ChannelTestResult } from '../domain/channels/service.ts';
+import { createVault, loadMasterKey } from '../domain/secrets/vault.ts';
+import { createSnapshotSource } from '../domain/snapshot/load.ts';
+import { version } from '../embedded/version.ts';
+import { createApp } from '../http/app.ts';
+import { createLedgerClient, type LedgerPort } from '../ledger/client.ts';
+import { createRequestIds } from '../relay/request-id.ts';
+import { createServices } from '../services.ts';
+import type { ControlStart, FromControl, ToControl } from './messages.ts';
+import { createPublisher } from './publisher.ts';
+
+declare const self: {
+  onmessage: ((event: MessageEvent<ToControl>) => void) | null;
+  postMessage(message: FromControl): void;
+};
+
+const sweepMs = 10 * 60 * 1000;
+
+function report(error: unknown, requestId = ''): void {
+  console.error(JSON.stringify({ level: 'error', at: new Date().toISOString(), requestId, error: error instanceof Error ? error.stack : String(error) }));
+}
+
+async function start(order: ControlStart) {
+  const files = dataDirFiles(order.dataDir);
+  const database = openDatabase(files.database, { nativeBinding: order.nativeBinding });
+  const vault = createVault(loadMasterKey(files.secretKey, process.env));
+  const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
+  order.ledger.start();
+  const tests = new Map<number, (result: ChannelTestResult) => void>();
+  let nextTest = 1;
+  const services = await createServices({
+    database,
+    vault,
+    ledger,
+    relayTest: async (wanted) => {
+      // The relay must know the channel as it is now.
+      await publisher.look();
+      return new Promise((resolve) => {
+        const id = nextTest++;
+        tests.set(id, resolve);
+        self.postMessage({ kind: 'test', id, ...wanted });
+      });
+    },
+    version,
+    setupCode: order.setupCode,
+    now: Date.now,
+  });
+  const publisher = createPublisher({
+    source: createSnapshotSource({ database, vault }),
+    publish: (news) => self.postMessage(news),
+    optionsChanged: services.options.reload,
+    report,
+  });
+  await publisher.start();
+  const requestId = createRequestIds(Date.now);
+  const servers = await Promise.all([
+    listen(createServer(createApp({ services, listener: 'network', requestId, report })), files.httpSocket),
+    listen(createServer(createApp({ services, listener: 'local', requestId, report })), files.localSocket),
+  ]);
+  const sweep = setInterval(() => void services.sessions.sweep().catch(report), sweepMs);
+  self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
+  return {
+    tested: (id: number, result: ChannelTestResult) => {
+      tests.get(id)?.(result);
+      tests.delete(id);
+    },
+    close: async () => {
+      clearInterval(sweep);
+      publisher.stop();
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+      rmSync(files.httpSocket, { force: true });
+      rmSync(files.localSocket, { force: true });
+      await database.close();
+    },
+  };
+}
+
+function listen(server: Server, path: string): Promise<Server> {
+  rmSync(path, { force: true });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => {
+      chmodSync(path, 0o600);
+      resolve(server);
+    });
+  });
+}
+
+self.onmessage = ({ data }) => {
+  if (data.kind !== 'start') return;
+  start(data)
+    .then((control) => {
+      self.onmessage = ({ data: message }) => {
+        if (message.kind === 'tested') control.tested(message.id, message.result);
+        if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));
+      };
+    })
+    .catch((error: unknown) => {
+      report(error);
+      self.postMessage({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
+    });
+};

@@ -1,0 +1,16 @@
+/** Starts threads, from the sources and from the compiled executable alike. */
+
+declare const GATEWAY_COMPILED: boolean | undefined;
+const compiled = typeof GATEWAY_COMPILED !== 'undefined' && GATEWAY_COMPILED;
+
+const entries = {
+  ledger: 'server/ledger/worker.ts',
+  control: 'server/control/worker.ts',
+  counter: 'server/relay/counting/worker.ts',
+} as const;
+
+/** In the executable, entry points keep their path from the project's root, as JavaScript. */
+export function startThread(name: keyof typeof entries): Worker {
+  const entry = entries[name];
+  return compiled ? new Worker(`./${entry}`) : new Worker(new URL(`../../${entry}`, import.meta.url));
+}

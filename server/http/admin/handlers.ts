@@ -1,0 +1,21 @@
+/** Every endpoint's handler: parse is done, one service call, render is elsewhere. */
+import type { EndpointId, EndpointOf } from '../../contract/endpoints/index.ts';
+import type { InputOf } from '../../contract/endpoint.ts';
+import type { Call } from '../call.ts';
+import { channelHandlers } from './channel.ts';
+import { logHandlers } from './log.ts';
+import { sessionHandlers } from './session.ts';
+import { siteHandlers } from './site.ts';
+import { tokenHandlers } from './token.ts';
+
+export type HandlersOf<Ids extends EndpointId> = {
+  readonly [Id in Ids]: (call: Call<InputOf<EndpointOf<Id>>>) => Promise<unknown>;
+};
+
+export const handlers: HandlersOf<EndpointId> = {
+  ...siteHandlers,
+  ...sessionHandlers,
+  ...tokenHandlers,
+  ...channelHandlers,
+  ...logHandlers,
+};

@@ -1,0 +1,45 @@
+/** Login, logout and the caller's own account. */
+import { AppError } from '../../contract/errors.ts';
+import { sessionSeconds } from '../../domain/sessions/service.ts';
+import { userView } from '../../domain/users/wire.ts';
+import type { Call } from '../call.ts';
+import type { HandlersOf } from './handlers.ts';
+
+const logout = async ({ services, meta, reply }: Call) => {
+  if (meta.sessionHash !== null) await services.sessions.logout(meta.sessionHash);
+  reply.clearSession();
+};
+
+export const sessionHandlers: HandlersOf<
+  'session.login' | 'session.logout' | 'session.logout_post' | 'user.self' | 'user.models' | 'user.groups' | 'user.access_token'
+> = {
+  'session.login': async ({ services, input, meta, reply }) => {
+    const { id, user } = await services.sessions.login({
+      username: input.username ?? '',
+      password: input.password ?? '',
+      ip: meta.ip,
+      userAgent: meta.userAgent,
+    });
+    reply.setSession(id, sessionSeconds);
+    return userView(user);
+  },
+  'session.logout': logout,
+  'session.logout_post': logout,
+  'user.self': async ({ services, actor }) => {
+    const user = await services.users.find(actor.userId);
+    if (user === undefined) throw new AppError('not_found', { what: 'user' });
+    return userView(user);
+  },
+  'user.models': ({ services }) => services.channels.enabledModels(),
+  'user.groups': async ({ services, actor }) => {
+    const ratios = services.options.get('GroupRatio');
+    const usable = { ...(services.options.get('UserUsableGroups') as Record<string, string>) };
+    if (actor.group !== '' && usable[actor.group] === undefined) usable[actor.group] = actor.group;
+    return Object.fromEntries(
+      Object.entries(usable)
+        .filter(([group]) => ratios.has(group))
+        .map(([group, desc]) => [group, { desc: String(desc), ratio: ratios.get(group) ?? 1 }]),
+    );
+  },
+  'user.access_token': ({ services, actor }) => services.users.newAccessToken(actor.userId),
+};

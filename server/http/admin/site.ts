@@ -1,0 +1,71 @@
+/** Set-up, status, options, groups, and what only the owner of the data directory may ask. */
+import { timingSafeEqual } from 'node:crypto';
+import { AppError } from '../../contract/errors.ts';
+import type { Call } from '../call.ts';
+import type { HandlersOf } from './handlers.ts';
+
+function checkSetupCode({ meta, actor, services }: Call, code: string): void {
+  if (actor.via === 'local' || meta.loopback || services.setupCode === null) return;
+  const expected = Buffer.from(services.setupCode);
+  const given = Buffer.from(code);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw new AppError('setup_code_required');
+}
+
+export const siteHandlers: HandlersOf<
+  | 'setup.get'
+  | 'setup.run'
+  | 'status.get'
+  | 'status.notice'
+  | 'status.about'
+  | 'status.home'
+  | 'status.overview'
+  | 'option.list'
+  | 'option.set'
+  | 'option.reset_ratios'
+  | 'group.list'
+  | 'ledger.verify'
+> = {
+  'setup.get': async ({ services, meta, actor }) => ({
+    ...(await services.setup.state()),
+    code_required: !meta.loopback && actor.via !== 'local',
+  }),
+  'setup.run': async (call) => {
+    const { services, input } = call;
+    if (!(await services.setup.isDone())) checkSetupCode(call, input.code ?? '');
+    await services.setup.run({
+      username: input.username ?? '',
+      password: input.password ?? '',
+      confirmPassword: input.confirmPassword ?? '',
+      selfUse: input.SelfUseModeEnabled ?? false,
+      demo: input.DemoSiteEnabled ?? false,
+    });
+  },
+  'status.get': ({ services }) => services.status.payload(),
+  'status.notice': async ({ services }) => services.status.notice(),
+  'status.about': async ({ services }) => services.status.about(),
+  'status.home': async ({ services }) => services.status.home(),
+  'status.overview': async ({ services }) => {
+    const now = Math.floor(Date.now() / 1000);
+    const { items, total } = await services.channels.list({}, 0, 1000);
+    const tokens = await services.tokens.list(null, 0, 1);
+    const { rpm, tpm } = await services.logs.stat({ from: now - 60 });
+    return {
+      users: await services.users.count(),
+      tokens: tokens.total,
+      channels: total,
+      channels_disabled: items.filter((channel) => channel.status !== 1).length,
+      rpm,
+      tpm,
+      setup: await services.setup.isDone(),
+    };
+  },
+  'option.list': async ({ services }) =>
+    services.options
+      .list()
+      .filter((option) => !option.secret)
+      .map(({ key, value }) => ({ key, value })),
+  'option.set': ({ services, input, actor }) => services.options.set(input.key, input.value, actor.role),
+  'option.reset_ratios': ({ services, actor }) => services.options.resetRatios(actor.username),
+  'group.list': async ({ services }) => [...services.options.get('GroupRatio').keys()],
+  'ledger.verify': async ({ services }) => services.verifyLedger(),
+};

@@ -1,0 +1,36 @@
+/** API tokens of the caller; the operator on the local socket reaches everybody's. */
+import { Role } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { Token } from '../../contract/entities.ts';
+import type { Actor, Call } from '../call.ts';
+import type { HandlersOf } from './handlers.ts';
+
+const ownerOf = (actor: Actor): number | null => (actor.via === 'local' ? null : actor.userId);
+const withPrefix = (token: Token): Token => ({ ...token, key: `sk-${token.key}` });
+
+/** The operator creates tokens for the first administrator. */
+async function creator({ actor, services }: Call): Promise<number> {
+  if (actor.via !== 'local') return actor.userId;
+  const root = await services.users.firstWithRole(Role.root);
+  if (root === undefined) throw new AppError('setup_needed');
+  return root.id;
+}
+
+const pageSize = (size: number | undefined): number => Math.min(100, size === undefined || size <= 0 ? 10 : size);
+
+export const tokenHandlers: HandlersOf<
+  'token.list' | 'token.search' | 'token.get' | 'token.create' | 'token.update' | 'token.delete'
+> = {
+  'token.list': async ({ services, input, actor, reply }) => {
+    const { items, total } = await services.tokens.list(ownerOf(actor), Math.max(0, input.p ?? 0), pageSize(input.size));
+    reply.header('X-Total-Count', String(total));
+    return items.map(withPrefix);
+  },
+  'token.search': async ({ services, input, actor }) =>
+    (await services.tokens.search(ownerOf(actor), input.keyword ?? '', input.token ?? '')).map(withPrefix),
+  'token.get': async ({ services, input, actor }) => withPrefix(await services.tokens.get(input.id, ownerOf(actor))),
+  'token.create': async (call) => withPrefix(await call.services.tokens.create(await creator(call), call.input)),
+  'token.update': async ({ services, input, actor }) =>
+    withPrefix(await services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false)),
+  'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
+};

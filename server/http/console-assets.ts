@@ -1,0 +1,92 @@
+/** Serves the console: hashed files for ever, the page itself fresh each time, every other path the page. */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { consoleFiles } from '../embedded/console-files.ts';
+
+interface Asset {
+  readonly type: string;
+  readonly etag: string;
+  readonly immutable: boolean;
+  readonly plain: () => Uint8Array<ArrayBuffer>;
+  readonly brotli: (() => Uint8Array<ArrayBuffer>) | null;
+}
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  ico: 'image/x-icon',
+  webmanifest: 'application/manifest+json',
+};
+
+/** No inline script, no eval, nothing from elsewhere; styles are set by components, hence unsafe-inline for styles alone. */
+const policy =
+  "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; connect-src 'self'; frame-src https:; object-src 'none'; base-uri 'none'; form-action 'self' https:; frame-ancestors 'none'";
+
+const once = <T>(make: () => T): (() => T) => {
+  let value: { readonly made: T } | null = null;
+  return () => {
+    value ??= { made: make() };
+    return value.made;
+  };
+};
+
+const bytesOf = (file: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileSync(file));
+
+function load(): Map<string, Asset> {
+  const files = consoleFiles ?? fromDisk(join(import.meta.dirname, '../../web/dist'));
+  return new Map(
+    files.map(({ path, plain, brotli }) => {
+      const body = once(() => bytesOf(plain));
+      return [
+        path,
+        {
+          type: types[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
+          etag: `"${createHash('sha256').update(path.startsWith('/assets/') ? path : body()).digest('hex').slice(0, 20)}"`,
+          immutable: path.startsWith('/assets/'),
+          plain: body,
+          brotli: brotli === null ? null : once(() => bytesOf(brotli)),
+        },
+      ];
+    }),
+  );
+}
+
+function fromDisk(root: string): { path: string; plain: string; brotli: null }[] {
+  if (!existsSync(root)) return [];
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      return { path: file.slice(root.length), plain: file, brotli: null };
+    });
+}
+
+/** @returns null when there is no console in this build or the method is not a read. */
+export function createConsoleAssets(): (request: Request, path: string) => Response | null {
+  const assets = once(load);
+  return (request, path) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return null;
+    const found = assets().get(path);
+    if (found === undefined && path.startsWith('/assets/')) return new Response('Not found', { status: 404 });
+    const asset = found ?? assets().get('/index.html');
+    if (asset === undefined) return null;
+    const headers = new Headers({
+      'content-type': asset.type,
+      etag: asset.etag,
+      'cache-control': asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+      vary: 'accept-encoding',
+    });
+    if (request.headers.get('if-none-match') === asset.etag) return new Response(null, { status: 304, headers });
+    const compressed = asset.brotli !== null && (request.headers.get('accept-encoding') ?? '').includes('br');
+    if (compressed) headers.set('content-encoding', 'br');
+    return new Response(compressed && asset.brotli !== null ? asset.brotli() : asset.plain(), { headers });
+  };
+}

@@ -1,0 +1,45 @@
+/** Runs one endpoint for any transport: rights, demo mode, input, handler. */
+import type * as z from 'zod/mini';
+import { Role } from '../contract/enums.ts';
+import { AppError } from '../contract/errors.ts';
+import type { Access, Endpoint } from '../contract/endpoint.ts';
+import { type EndpointId, endpointById } from '../contract/endpoints/index.ts';
+import type { Services } from '../services.ts';
+import { handlers } from './admin/handlers.ts';
+import type { Actor, Call, CallMeta, Reply } from './call.ts';
+
+const leastRole: Readonly<Record<Exclude<Access, 'local'>, number>> = { public: Role.guest, user: Role.user, admin: Role.admin, root: Role.root };
+
+export const mutates = (row: Endpoint): boolean => row.mutates ?? row.method !== 'GET';
+
+export interface Invocation {
+  readonly actor: Actor;
+  readonly meta: CallMeta;
+  readonly services: Services;
+  readonly reply: Reply;
+}
+
+/** @throws AppError login_required, role_too_low, demo_readonly, params_invalid, and whatever the handler throws. */
+export async function invoke(id: string, raw: unknown, invocation: Invocation): Promise<unknown> {
+  const row: Endpoint | undefined = endpointById(id);
+  if (row === undefined) throw new AppError('not_found', { what: id });
+  const { actor, services } = invocation;
+  allow(row, actor);
+  if (mutates(row) && row.demo !== true && actor.via !== 'local' && services.options.get('DemoSiteEnabled') && (await services.setup.isDone())) {
+    throw new AppError('demo_readonly');
+  }
+  const parsed = (row.input as z.ZodMiniType).safeParse(raw);
+  if (!parsed.success) throw new AppError('params_invalid', { detail: describe(parsed.error.issues) });
+  const handler = handlers[id as EndpointId] as (call: Call<unknown>) => Promise<unknown>;
+  return handler({ ...invocation, input: parsed.data });
+}
+
+function allow(row: Endpoint, actor: Actor): void {
+  if (actor.via === 'local') return;
+  if (row.access === 'local') throw new AppError('role_too_low');
+  if (row.access !== 'public' && actor.via === 'anonymous') throw new AppError('login_required');
+  if (actor.role < leastRole[row.access]) throw new AppError('role_too_low');
+}
+
+const describe = (issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string =>
+  issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`).join('; ');

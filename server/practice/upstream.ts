@@ -1,0 +1,150 @@
+/** The practice upstream: answers like a provider, with knobs for everything that can go wrong. For trying out, demos, tests and measurements. */
+
+export interface PracticeOptions {
+  readonly port: number;
+  readonly host?: string;
+  /** Milliseconds before the first byte. */
+  readonly latencyMs?: number;
+  /** Chunks of a streamed answer. */
+  readonly chunks?: number;
+  /** Milliseconds between chunks. */
+  readonly chunkMs?: number;
+  /** Share of requests that fail with `errorStatus`, 0 to 1. */
+  readonly errorRate?: number;
+  readonly errorStatus?: number;
+  /** Leave usage out. */
+  readonly noUsage?: boolean;
+  /** Break off after this many chunks. */
+  readonly cutAfter?: number;
+}
+
+export interface PracticeUpstream {
+  readonly url: string;
+  readonly port: number;
+  /** Requests answered so far. */
+  served(): number;
+  stop(): Promise<void>;
+}
+
+interface Knobs {
+  readonly latencyMs: number;
+  readonly chunks: number;
+  readonly chunkMs: number;
+  readonly errorRate: number;
+  readonly errorStatus: number;
+  readonly noUsage: boolean;
+  readonly cutAfter: number | null;
+}
+
+const word = 'practice ';
+const encoder = new TextEncoder();
+
+const usageOf = (body: string, chunks: number) => {
+  const prompt = Math.max(1, Math.ceil(body.length / 4));
+  return { prompt_tokens: prompt, completion_tokens: chunks, total_tokens: prompt + chunks };
+};
+
+const chunkOf = (model: string, delta: unknown, finish: string | null): string =>
+  `data: ${JSON.stringify({ id: 'chatcmpl-practice', object: 'chat.completion.chunk', created: 1_700_000_000, model, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+
+const errorBody = (status: number) => JSON.stringify({ error: { message: `practice error ${status}`, type: 'server_error', param: null, code: null } });
+const json = (text: string, status = 200) => new Response(text, { status, headers: { 'content-type': 'application/json' } });
+
+/** Knobs of one request: `x-practice-<name>` headers win over the options the server was started with. */
+function knobsOf(request: Request, options: PracticeOptions): Knobs {
+  const number = (name: string, fallback: number): number => {
+    const given = request.headers.get(`x-practice-${name}`);
+    return given === null || !Number.isFinite(Number(given)) ? fallback : Number(given);
+  };
+  const cut = number('cut-after', options.cutAfter ?? -1);
+  return {
+    latencyMs: number('latency', options.latencyMs ?? 0),
+    chunks: Math.max(1, number('chunks', options.chunks ?? 8)),
+    chunkMs: number('chunk-ms', options.chunkMs ?? 0),
+    errorRate: number('error-rate', options.errorRate ?? 0),
+    errorStatus: number('error-status', options.errorStatus ?? 500),
+    noUsage: number('no-usage', options.noUsage ? 1 : 0) === 1,
+    cutAfter: cut < 0 ? null : cut,
+  };
+}
+
+/** @throws the listener's error when the port is taken. */
+export function startPracticeUpstream(options: PracticeOptions): PracticeUpstream {
+  let served = 0;
+  let failures = 0;
+  const server = Bun.serve({
+    hostname: options.host ?? '127.0.0.1',
+    port: options.port,
+    idleTimeout: 0,
+    async fetch(request) {
+      const path = new URL(request.url).pathname;
+      if (path === '/v1/models') return json(JSON.stringify({ object: 'list', data: ['practice-small', 'practice-large'].map((id) => ({ id, object: 'model' })) }));
+      if (path !== '/v1/chat/completions' || request.method !== 'POST') return json(errorBody(404), 404);
+      const text = await request.text();
+      const knobs = knobsOf(request, options);
+      served++;
+      if (knobs.latencyMs > 0) await Bun.sleep(knobs.latencyMs);
+      // A share, not a chance: the same run fails the same requests.
+      failures += knobs.errorRate;
+      if (failures >= 1) {
+        failures -= 1;
+        return json(errorBody(knobs.errorStatus), knobs.errorStatus);
+      }
+      return chat(text, knobs);
+    },
+  });
+  return {
+    url: `http://${server.hostname}:${server.port}`,
+    port: server.port ?? options.port,
+    served: () => served,
+    stop: () => server.stop(true),
+  };
+}
+
+function chat(text: string, knobs: Knobs): Response {
+  let body: { model?: unknown; stream?: unknown; stream_options?: { include_usage?: unknown } };
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return json(errorBody(400), 400);
+  }
+  const model = String(body.model ?? 'practice-small');
+  const usage = usageOf(text, knobs.chunks);
+  if (body.stream !== true) {
+    return json(
+      JSON.stringify({
+        id: 'chatcmpl-practice',
+        object: 'chat.completion',
+        created: 1_700_000_000,
+        model,
+        choices: [{ index: 0, message: { role: 'assistant', content: word.repeat(knobs.chunks).trim() }, finish_reason: 'stop' }],
+        ...(knobs.noUsage ? {} : { usage }),
+      }),
+    );
+  }
+  const frames = [
+    chunkOf(model, { role: 'assistant', content: '' }, null),
+    ...Array.from({ length: knobs.chunks }, () => chunkOf(model, { content: word }, null)),
+    chunkOf(model, {}, 'stop'),
+    ...(body.stream_options?.include_usage === true && !knobs.noUsage
+      ? [`data: ${JSON.stringify({ id: 'chatcmpl-practice', object: 'chat.completion.chunk', created: 1_700_000_000, model, choices: [], usage })}\n\n`]
+      : []),
+    'data: [DONE]\n\n',
+  ];
+  return new Response(streamOf(frames, knobs), { headers: { 'content-type': 'text/event-stream' } });
+}
+
+function streamOf(frames: readonly string[], knobs: Knobs): ReadableStream<Uint8Array> | string {
+  if (knobs.chunkMs === 0 && knobs.cutAfter === null) return frames.join('');
+  let at = 0;
+  return new ReadableStream({
+    async pull(controller) {
+      const frame = frames[at];
+      if (frame === undefined) return controller.close();
+      if (knobs.cutAfter !== null && at > knobs.cutAfter) return controller.error(new Error('cut'));
+      if (at > 0 && knobs.chunkMs > 0) await Bun.sleep(knobs.chunkMs);
+      at++;
+      controller.enqueue(encoder.encode(frame));
+    },
+  });
+}
