@@ -31,6 +31,8 @@ export function createUsersRepository({ query }: Database) {
         .executeTakeFirst(),
     findByAccessToken: (hash: string): Promise<UserRow | undefined> =>
       select().where('access_token_hash', '=', hash).where('deleted_at', 'is', null).executeTakeFirst(),
+    firstWithRole: (role: number): Promise<UserRow | undefined> =>
+      select().where('role', '>=', role).where('deleted_at', 'is', null).orderBy('users.id').limit(1).executeTakeFirst(),
     rootExists: async (): Promise<boolean> =>
       (await query.selectFrom('users').select('id').where('role', '>=', 100).limit(1).executeTakeFirst()) !== undefined,
     /** Creates the user together with an empty account. */

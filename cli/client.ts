@@ -1,0 +1,78 @@
+/** One way to call the gateway, three transports: a running server's local socket, a remote server, or the data directory itself. */
+import type { ErrorCode } from '../server/contract/errors.ts';
+import { AppError, errors } from '../server/contract/errors.ts';
+import { type EndpointId, endpointById, type EndpointOf } from '../server/contract/endpoints/index.ts';
+import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
+import { dataDirFiles, lockOwner } from '../server/data-dir.ts';
+
+export interface Client {
+  call<Id extends EndpointId>(id: Id, input?: Partial<InputOf<EndpointOf<Id>>>): Promise<OutputOf<EndpointOf<Id>>>;
+  close(): Promise<void>;
+}
+
+export interface ClientOptions {
+  readonly dataDir: string;
+  /** Address of a remote server; '' = the data directory. */
+  readonly url: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs: number;
+}
+
+export async function openClient(options: ClientOptions): Promise<Client> {
+  if (options.url !== '') return httpClient(options.url, remoteHeaders(options.env), undefined, options.timeoutMs);
+  const files = dataDirFiles(options.dataDir);
+  const owner = lockOwner(files);
+  if (owner !== null) return httpClient('http://local', {}, files.localSocket, options.timeoutMs);
+  const { openDirect } = await import('../server/direct.ts');
+  const direct = await openDirect(options.dataDir, options.env);
+  return { call: async (id, input) => (await direct.call(id, input ?? {})) as never, close: direct.close };
+}
+
+function remoteHeaders(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const token = env.GATEWAY_TOKEN ?? '';
+  return token === '' ? {} : { authorization: `Bearer ${token}`, 'new-api-user': env.GATEWAY_USER ?? '1' };
+}
+
+function httpClient(base: string, headers: Record<string, string>, unix: string | undefined, timeoutMs: number): Client {
+  return {
+    close: () => Promise.resolve(),
+    async call(id, input) {
+      const row = endpointById(id);
+      if (row === undefined) throw new AppError('not_found', { what: id });
+      const fields = { ...(input as Record<string, unknown> | undefined) };
+      const path = row.path.replace(/:(\w+)/g, (_whole, name: string) => {
+        const value = String(fields[name] ?? '');
+        delete fields[name];
+        return encodeURIComponent(value);
+      });
+      const reads = row.method === 'GET' || row.method === 'DELETE';
+      const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+      const query = reads && present.length > 0 ? `?${new URLSearchParams(present.map(([key, value]) => [key, String(value)]))}` : '';
+      const response = await reach(`${base.replace(/\/$/, '')}${path}${query}`, {
+        method: row.method,
+        headers: { ...headers, 'accept-language': 'en', ...(reads ? {} : { 'content-type': 'application/json' }) },
+        ...(reads ? {} : { body: JSON.stringify(fields) }),
+        ...(unix === undefined ? {} : { unix }),
+        signal: AbortSignal.timeout(timeoutMs),
+      } as RequestInit);
+      return unwrap(response, row.envelope === 'raw') as Promise<never>;
+    },
+  };
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    throw new AppError('server_unreachable', { detail: error instanceof Error ? error.message : String(error) }, error);
+  }
+}
+
+async function unwrap(response: Response, raw: boolean): Promise<unknown> {
+  const body = (await response.json().catch(() => null)) as { success?: boolean; message?: string; code?: string; params?: Record<string, string>; data?: unknown } | null;
+  if (body === null) throw new AppError('server_unreachable', { detail: `HTTP ${response.status}` });
+  if (raw && body.code === undefined) return body;
+  if (body.success === true) return body.data;
+  const code = body.code !== undefined && Object.hasOwn(errors, body.code) ? (body.code as ErrorCode) : 'internal';
+  throw new AppError(code, body.params ?? { detail: body.message ?? '', what: body.message ?? '' });
+}

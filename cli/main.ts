@@ -1,0 +1,62 @@
+/** Entry of the executable. Looks at the plainest cases first and loads nothing for them. */
+import { commit, version } from '../server/embedded/version.ts';
+
+const args = process.argv.slice(2);
+
+/** The reader of a pipe may leave early; that is no error of ours. */
+const quiet = (stream: NodeJS.WriteStream) => ({
+  write(text: string) {
+    try {
+      stream.write(text);
+    } catch (error) {
+      if ((error as { code?: string }).code === 'EPIPE') process.exit(0);
+      throw error;
+    }
+  },
+});
+
+async function main(): Promise<number> {
+  if (args.length === 1 && (args[0] === '--version' || args[0] === '-V' || args[0] === 'version')) {
+    quiet(process.stdout).write(`gateway ${version} (${commit})\n`);
+    return 0;
+  }
+  // Bun's fetch stops at 256 requests at once unless this was set before the process began.
+  if (args[0] === 'serve' && process.env.BUN_CONFIG_MAX_HTTP_REQUESTS === undefined && typeof process.execve === 'function') {
+    process.execve(process.execPath, [process.execPath, ...process.argv.slice(isCompiled ? 2 : 1)], {
+      ...process.env,
+      BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
+    });
+  }
+  const [{ createProgram, usageExit }, { languageOf }, { printError }] = await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts')]);
+  const flag = args.indexOf('--lang');
+  const language = languageOf(flag < 0 ? undefined : args[flag + 1], process.env);
+  const streams = {
+    out: quiet(process.stdout),
+    err: quiet(process.stderr),
+    outIsTty: process.stdout.isTTY === true && process.env.TERM !== 'dumb',
+    columns: process.stdout.columns ?? 80,
+  };
+  const program = createProgram({ env: process.env, streams, stdin: process.stdin, language });
+  try {
+    if (args.length === 0) {
+      program.outputHelp();
+      return 0;
+    }
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return usageExit(error) ?? printError(error, language, args.includes('--json'), streams.err.write);
+  }
+}
+
+declare const GATEWAY_COMPILED: boolean | undefined;
+const isCompiled = typeof GATEWAY_COMPILED !== 'undefined' && GATEWAY_COMPILED;
+
+process.stdout.on('error', (error: { code?: string }) => {
+  if (error.code === 'EPIPE') process.exit(0);
+});
+if (args[0] !== 'serve' && args[0] !== 'mock-upstream') {
+  process.on('SIGINT', () => process.exit(130));
+  process.on('SIGTERM', () => process.exit(143));
+}
+process.exit(await main());
