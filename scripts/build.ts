@@ -1,0 +1,85 @@
+/** Builds dist/gateway: console, addon, migrations and thread entries in one executable. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { brotliCompressSync, constants } from 'node:zlib';
+import type { BunPlugin } from 'bun';
+import { buildConsole } from './console.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const work = join(root, '.cache', 'build');
+
+/** react-devtools-core is only wanted by Ink's development mode and cannot be bundled. */
+const withoutDevtools: BunPlugin = {
+  name: 'without-devtools',
+  setup(build) {
+    build.onResolve({ filter: /^react-devtools-core$/ }, (found) => ({ path: found.path, namespace: 'stub' }));
+    build.onLoad({ filter: /.*/, namespace: 'stub' }, () => ({ contents: 'export default { connectToDevTools() {}, initialize() {} }', loader: 'js' }));
+  },
+};
+
+/** Swaps the placeholders for modules that import the embedded files. */
+function embedded(console: string, addon: string): BunPlugin {
+  return {
+    name: 'embedded',
+    setup(build) {
+      build.onLoad({ filter: /server[\\/]embedded[\\/]console-files\.ts$/ }, () => ({ contents: console, loader: 'ts' }));
+      build.onLoad({ filter: /server[\\/]embedded[\\/]addon-path\.ts$/ }, () => ({
+        contents: `import file from ${JSON.stringify(addon)} with { type: 'file' };\nexport const addonPath: string | null = file;`,
+        loader: 'ts',
+      }));
+    },
+  };
+}
+
+function consoleModule(): string {
+  const dist = join(root, 'web', 'dist');
+  const packed = join(work, 'console');
+  rmSync(packed, { recursive: true, force: true });
+  mkdirSync(packed, { recursive: true });
+  const imports: string[] = [];
+  const rows: string[] = [];
+  for (const [index, path] of [...new Bun.Glob('**/*').scanSync({ cwd: dist })].sort().entries()) {
+    const plain = join(packed, `${index}.bin`);
+    const bytes = readFileSync(join(dist, path));
+    writeFileSync(plain, bytes);
+    imports.push(`import plain${index} from ${JSON.stringify(plain)} with { type: 'file' };`);
+    let brotli = 'null';
+    if (/\.(html|js|css|svg|json)$/.test(path)) {
+      const small = join(packed, `${index}.br`);
+      writeFileSync(small, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }));
+      imports.push(`import brotli${index} from ${JSON.stringify(small)} with { type: 'file' };`);
+      brotli = `brotli${index}`;
+    }
+    rows.push(`{ path: ${JSON.stringify(`/${path}`)}, plain: plain${index}, brotli: ${brotli} }`);
+  }
+  return `${imports.join('\n')}\nexport const consoleFiles = [${rows.join(',\n')}];`;
+}
+
+/** glibc and musl need different addons. */
+function addonFile(): string {
+  const libc = process.platform === 'linux' && existsSync('/etc/alpine-release') ? 'musl' : '';
+  return join(root, 'node_modules', 'better-sqlite3', 'prebuilds', `${process.platform}${libc}-${process.arch}.node`);
+}
+
+const commit = Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD'], { cwd: root }).stdout.toString().trim() || 'unknown';
+
+await buildConsole(root);
+mkdirSync(work, { recursive: true });
+const result = await Bun.build({
+  entrypoints: ['cli/main.ts', 'server/ledger/worker.ts', 'server/control/worker.ts', 'server/relay/counting/worker.ts'].map((file) => join(root, file)),
+  root,
+  target: 'bun',
+  minify: true,
+  bytecode: true,
+  format: 'esm',
+  define: {
+    'process.env.NODE_ENV': '"production"',
+    GATEWAY_COMPILED: 'true',
+    GATEWAY_COMMIT: JSON.stringify(commit),
+  },
+  plugins: [withoutDevtools, embedded(consoleModule(), addonFile())],
+  compile: { outfile: join(root, 'dist', 'gateway') },
+});
+for (const message of result.logs) console.error(String(message));
+if (!result.success) process.exit(1);
+console.log(`dist/gateway ${(Bun.file(join(root, 'dist', 'gateway')).size / 1e6).toFixed(0)} MB`);
