@@ -4,19 +4,22 @@ import type { Answer, CommandMessage, LedgerMessage } from './client.ts';
 import type { Engine } from './engine.ts';
 
 export interface HostPort {
-  postMessage(message: LedgerMessage): void;
-  onmessage: ((event: MessageEvent<CommandMessage>) => void) | null;
+  /** A LedgerMessage as JSON. */
+  postMessage(message: string): void;
+  /** Receives a CommandMessage as JSON. */
+  onmessage: ((event: MessageEvent<string>) => void) | null;
 }
 
 export function hostLedger(engine: Engine, port: HostPort): void {
   let ids: number[] = [];
   let answers: Answer[] = [];
   const reply = () => {
-    port.postMessage({ kind: 'answers', ids, answers });
+    port.postMessage(JSON.stringify({ kind: 'answers', ids, answers } satisfies LedgerMessage));
     ids = [];
     answers = [];
   };
-  port.onmessage = ({ data }) => {
+  port.onmessage = (event) => {
+    const data = JSON.parse(event.data) as CommandMessage;
     for (const [index, command] of data.commands.entries()) {
       engine.submit(command, (result) => {
         ids.push(data.first + index);

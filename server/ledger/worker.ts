@@ -2,9 +2,9 @@
 import { createLedgerStore } from '../../db/ledger-store.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
-import type { CommandMessage, LedgerMessage } from './client.ts';
+import type { LedgerMessage } from './client.ts';
 import { createEngine, type Engine } from './engine.ts';
-import { hostLedger } from './host.ts';
+import { type HostPort, hostLedger } from './host.ts';
 import { recover, type RecoveryReport } from './recovery.ts';
 
 export interface LedgerStart {
@@ -19,11 +19,11 @@ export type LedgerReport =
   | { readonly kind: 'ready'; readonly recovery: RecoveryReport; readonly migrated: readonly string[] }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string };
 
-type Incoming = LedgerStart | CommandMessage | { readonly kind: 'close' };
+type Incoming = string | LedgerStart | { readonly kind: 'close' };
 
 declare const self: {
   onmessage: ((event: MessageEvent<Incoming>) => void) | null;
-  postMessage(message: LedgerMessage | LedgerReport | { readonly kind: 'closed' }): void;
+  postMessage(message: string | LedgerReport | { readonly kind: 'closed' }): void;
 };
 
 async function start(order: LedgerStart): Promise<{ engine: Engine; close: () => Promise<void> }> {
@@ -33,17 +33,17 @@ async function start(order: LedgerStart): Promise<{ engine: Engine; close: () =>
   database.raw.pragma('wal_autocheckpoint = 4000');
   const store = createLedgerStore(database.raw);
   const recovery = recover(store);
-  const toMain = (message: LedgerMessage) => self.postMessage(message);
+  const toMain = (message: LedgerMessage) => self.postMessage(JSON.stringify(message));
   const engine = createEngine({
     store,
     now: Date.now,
     onBalance: toMain,
     onHealth: (health) => {
       toMain({ kind: 'health', health });
-      order.port.postMessage({ kind: 'health', health });
+      order.port.postMessage(JSON.stringify({ kind: 'health', health }));
     },
   });
-  hostLedger(engine, order.port as unknown as Parameters<typeof hostLedger>[1]);
+  hostLedger(engine, order.port as unknown as HostPort);
   order.port.start();
   self.postMessage({ kind: 'ready', recovery, migrated });
   return {
@@ -56,14 +56,14 @@ async function start(order: LedgerStart): Promise<{ engine: Engine; close: () =>
 }
 
 self.onmessage = ({ data }) => {
-  if (data.kind !== 'start') return;
+  if (typeof data === 'string' || data.kind !== 'start') return;
   start(data)
     .then(({ engine, close }) => {
-      const port = { postMessage: (message: LedgerMessage) => self.postMessage(message), onmessage: null } as Parameters<typeof hostLedger>[1];
+      const port: HostPort = { postMessage: (message) => self.postMessage(message), onmessage: null };
       hostLedger(engine, port);
-      self.onmessage = ({ data: message }) => {
-        if (message.kind === 'close') void close().then(() => self.postMessage({ kind: 'closed' }));
-        else if (message.kind === 'commands') port.onmessage?.({ data: message } as MessageEvent<CommandMessage>);
+      self.onmessage = (event) => {
+        if (typeof event.data === 'string') port.onmessage?.(event as MessageEvent<string>);
+        else if (event.data.kind === 'close') void close().then(() => self.postMessage({ kind: 'closed' }));
       };
     })
     .catch((error: unknown) => {

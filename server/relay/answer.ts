@@ -7,7 +7,7 @@ import type { TokenCounter } from './counting/counter.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
 import type { Inquiry, Plan } from './exchange.ts';
 import { failureError, mayRetry, type UpstreamFailure } from './failure.ts';
-import { countMedia, readPrompt } from './prompt.ts';
+import { countMedia } from './prompt.ts';
 import { clientError, errorResponse } from './render-error.ts';
 import type { RelaySettings } from './settings.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
@@ -94,15 +94,15 @@ async function passOn(
   tried: readonly number[],
 ): Promise<Response | UpstreamFailure> {
   const type = response.headers.get('content-type') ?? '';
-  const headers = new Headers({ 'x-oneapi-request-id': facts.inquiry.requestId });
+  const headers: Record<string, string> = { 'x-oneapi-request-id': facts.inquiry.requestId };
   for (const name of shownHeaders) {
     const value = response.headers.get(name);
-    if (value !== null) headers.set(name, value);
+    if (value !== null) headers[name] = value;
   }
   const context = { deps, facts, prepared, channel, tried };
   if (type.includes('text/event-stream') && response.body !== null) {
-    headers.set('cache-control', 'no-cache');
-    headers.set('x-accel-buffering', 'no');
+    headers['cache-control'] = 'no-cache';
+    headers['x-accel-buffering'] = 'no';
     return new Response(streamOf(context, response.body, abort), { status: response.status, headers });
   }
   return whole(context, response, headers);
@@ -116,7 +116,7 @@ interface Context {
   readonly tried: readonly number[];
 }
 
-async function whole(context: Context, response: Response, headers: Headers): Promise<Response | UpstreamFailure> {
+async function whole(context: Context, response: Response, headers: Record<string, string>): Promise<Response | UpstreamFailure> {
   const { deps, facts, prepared } = context;
   const { codec } = prepared.call;
   const bytes = await readWhole(response);
@@ -158,9 +158,11 @@ async function readWhole(response: Response): Promise<Uint8Array<ArrayBuffer> | 
   }
 }
 
+const lenient = new TextDecoder();
+
 function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+    return JSON.parse(lenient.decode(bytes));
   } catch {
     return undefined;
   }
@@ -218,7 +220,7 @@ async function close(context: Context, end: StreamEnd): Promise<void> {
 }
 
 async function localCount(context: Context, end: StreamEnd): Promise<Usage> {
-  const prompt = readPrompt(context.facts.inquiry.body);
+  const { prompt } = context.facts.inquiry;
   const [promptTokens = 0, outputTokens = 0] = await context.deps.counter.count(context.facts.inquiry.model, [
     prompt.texts.join('\n'),
     end.delivered.join(''),

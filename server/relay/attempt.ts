@@ -1,7 +1,7 @@
 /** Prepares one attempt at one channel: mapped model, edits on the client's own JSON, address and headers. */
 import type { Codec } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
-import { authHeaders, endpointFor } from '../providers/provider.ts';
+import { authHeaders, endpointFor, type Provider } from '../providers/provider.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { mapModel } from './choose.ts';
 import type { UpstreamCall } from './dispatch.ts';
@@ -34,11 +34,7 @@ export function prepareAttempt(inquiry: Inquiry, channel: ChannelSnapshot): Prep
   if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
   for (const [key, value] of Object.entries(channel.paramOverride)) edits.set(key, JSON.stringify(value));
 
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    'accept-encoding': 'identity',
-    ...authHeaders(provider, channel.keys[0] ?? '', channel.organization),
-  };
+  const headers = { ...fixedHeaders(channel, provider) };
   for (const name of passedHeaders) {
     const value = inquiry.request.headers.get(name);
     if (value !== null) headers[name] = value;
@@ -54,6 +50,21 @@ export function prepareAttempt(inquiry: Inquiry, channel: ChannelSnapshot): Prep
     upstreamModel,
     usageAsked,
   };
+}
+
+const prepared = new WeakMap<ChannelSnapshot, Readonly<Record<string, string>>>();
+
+/** Headers that are the same for every request of a channel. */
+function fixedHeaders(channel: ChannelSnapshot, provider: Provider): Readonly<Record<string, string>> {
+  const known = prepared.get(channel);
+  if (known !== undefined) return known;
+  const made = {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    ...authHeaders(provider, channel.keys[0] ?? '', channel.organization),
+  };
+  prepared.set(channel, made);
+  return made;
 }
 
 const streamOptionsOf = (inquiry: Inquiry): Record<string, unknown> => {

@@ -3,6 +3,7 @@ import { type EndReason, LogType, type UsageSource } from '../contract/enums.ts'
 import { priceFacts, quote } from '../contract/quota.ts';
 import type { Ledger, LogEntry } from '../ledger/commands.ts';
 import type { Usage } from '../protocols/canonical.ts';
+import type { Deadlines } from './deadlines.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 import type { Wallets } from './wallets.ts';
@@ -40,6 +41,7 @@ export interface ChargeDeps {
   readonly logConsumption: () => boolean;
   /** The end of an answer waits this long for its commit, then goes out and is counted as late. */
   readonly commitCeilingMs: number;
+  readonly commitLimits: Deadlines;
   readonly late: () => void;
 }
 
@@ -99,7 +101,17 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     deps.wallets.settle(userId, tokenId, held, amount);
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
-    const written = deps.ledger
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const written = deps.commitLimits.start(deps.commitCeilingMs, () => {
+      deps.late();
+      resolve();
+    });
+    const durable = () => {
+      written();
+      resolve();
+    };
+    // On a failure the ledger keeps the settlement and retries; the answer is not held hostage.
+    deps.ledger
       .execute({
         type: 'settle',
         ref: inquiry.requestId,
@@ -113,17 +125,8 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         model: inquiry.model,
         username: principal.user.username,
       })
-      .then(
-        () => true,
-        // The ledger keeps the settlement and retries; the answer is not held hostage.
-        () => true,
-      );
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const ceiling = new Promise<false>((resolve) => {
-      timer = setTimeout(resolve, deps.commitCeilingMs, false);
-    });
-    if (!(await Promise.race([written, ceiling]))) deps.late();
-    clearTimeout(timer);
+      .then(durable, durable);
+    await promise;
   };
 
   return {

@@ -1,5 +1,6 @@
 /** The only network await of the pipeline: one attempt at one channel, with its time limits. */
 import type { Codec } from '../protocols/codec.ts';
+import { createDeadlines } from './deadlines.ts';
 import { classify, redact, type UpstreamFailure } from './failure.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 
@@ -26,12 +27,13 @@ export interface DispatchDeps {
 const errorBodyLimit = 64 * 1024;
 
 export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: AbortController) => Promise<Answer> {
+  const headerLimits = createDeadlines(250);
   return async (call, abort) => {
     let timedOut = false;
-    const timer = setTimeout(() => {
+    const arrived = headerLimits.start(deps.headersTimeoutMs, () => {
       timedOut = true;
       abort.abort();
-    }, deps.headersTimeoutMs);
+    });
     let response: Response;
     try {
       response = await deps.fetch(call.url, {
@@ -47,7 +49,7 @@ export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: 
     } catch {
       return failed({ class: 'host', status: null, error: null, retryAfter: null, reason: timedOut ? 'timeout' : 'unreachable' });
     } finally {
-      clearTimeout(timer);
+      arrived();
     }
     if (response.status >= 200 && response.status < 300) {
       return { kind: 'answer', response, headersMs: deps.now() };

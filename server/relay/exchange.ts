@@ -1,7 +1,8 @@
 /** What is known about one relayed request after each stage. */
 import type { Prices } from '../contract/quota.ts';
-import type { ProtocolId, Usage } from '../protocols/canonical.ts';
-import type { Edits, Outline } from './json-text.ts';
+import type { ProtocolId } from '../protocols/canonical.ts';
+import type { Outline } from './json-text.ts';
+import type { Prompt } from './prompt.ts';
 import type { Operation } from './operations.ts';
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from './snapshot.ts';
 
@@ -23,6 +24,8 @@ export interface Inquiry {
   readonly text: string;
   readonly shape: Outline & { readonly ok: true };
   readonly body: Readonly<Record<string, unknown>>;
+  /** The words in the body. */
+  readonly prompt: Prompt;
   readonly request: Request;
 }
 
@@ -42,23 +45,4 @@ export interface Plan {
   /** Quota held until the end. */
   readonly hold: number;
   readonly promptTokens: number;
-}
-
-/** One try at one channel. */
-export interface Attempt {
-  readonly channel: ChannelSnapshot;
-  readonly upstreamModel: string;
-  readonly edits: Edits;
-  /** We asked for a usage frame that the client did not ask for. */
-  readonly usageAsked: boolean;
-  readonly startedMs: number;
-}
-
-/** After the answer: what was delivered. */
-export interface Outcome {
-  readonly usage: Usage | null;
-  /** Delivered text as the reader saw it, for counting when no usage came. */
-  readonly deliveredText: string;
-  readonly firstByteMs: number | null;
-  readonly endedMs: number;
 }

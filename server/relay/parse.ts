@@ -1,9 +1,9 @@
 /** Stage 1: path and body become an inquiry; everything that is wrong with them is said here. */
-import { isUtf8 } from 'node:buffer';
 import { AppError } from '../contract/errors.ts';
 import type { Inquiry } from './exchange.ts';
 import { outline } from './json-text.ts';
 import type { RelayRoute } from './operations.ts';
+import { readPrompt } from './prompt.ts';
 
 /** Members whose doubling could make us bill one thing and the upstream serve another. */
 const single = new Set(['model', 'stream', 'max_tokens', 'max_completion_tokens', 'n', 'stream_options']);
@@ -21,8 +21,7 @@ export async function parse(request: Request, route: RelayRoute, context: ParseC
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
   const bytes = await request.bytes();
   if (bytes.length > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
-  if (!isUtf8(bytes)) throw new AppError('body_not_utf8');
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const text = decode(bytes);
   const shape = outline(text);
   if (!shape.ok) {
     if (shape.reason === 'too_deep') throw new AppError('body_too_deep');
@@ -52,8 +51,19 @@ export async function parse(request: Request, route: RelayRoute, context: ParseC
     text,
     shape,
     body,
+    prompt: readPrompt(body),
     request,
   };
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return strict.decode(bytes);
+  } catch (cause) {
+    throw new AppError('body_not_utf8', {}, cause);
+  }
 }
 
 function parseObject(text: string): Record<string, unknown> {

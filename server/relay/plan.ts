@@ -4,7 +4,7 @@ import { AppError } from '../contract/errors.ts';
 import { holdEstimate, resolvePrices } from '../contract/quota.ts';
 import { orderChannels } from './choose.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
-import { boundPromptTokens, readPrompt } from './prompt.ts';
+import { boundPromptTokens } from './prompt.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 import type { RelayState } from './state.ts';
 
@@ -20,7 +20,7 @@ export function makePlan(state: RelayState, inquiry: Inquiry, principal: Princip
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
   const prices = resolvePrices(settings.priceTables, inquiry.model, { group, userGroup: user.group, acceptUnset });
   if (prices === null) throw new AppError('model_price_unset', { model: inquiry.model });
-  const promptTokens = boundPromptTokens(readPrompt(inquiry.body));
+  const promptTokens = boundPromptTokens(inquiry.prompt);
   return {
     candidates,
     prices,

@@ -26,7 +26,7 @@ export function readPrompt(body: Readonly<Record<string, unknown>>): Prompt {
       return;
     }
     if (typeof value === 'object' && value !== null) {
-      for (const [name, item] of Object.entries(value)) walk(item, name);
+      for (const name in value) walk((value as Record<string, unknown>)[name], name);
     }
   };
   walk(body, '');

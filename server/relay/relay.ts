@@ -1,10 +1,11 @@
 /** The conductor: one request through its stages. Each stage lives in a file of its own name. */
 import { AppError } from '../contract/errors.ts';
 import type { Ledger } from '../ledger/commands.ts';
-import { answer } from './answer.ts';
+import { type AnswerDeps, answer } from './answer.ts';
 import { type Authorise, createAuthorise } from './authorise.ts';
-import { createCharge } from './charge.ts';
+import { type ChargeDeps, createCharge } from './charge.ts';
 import type { TokenCounter } from './counting/counter.ts';
+import { createDeadlines } from './deadlines.ts';
 import { createDispatch } from './dispatch.ts';
 import type { Peer, Principal } from './exchange.ts';
 import { listModels } from './models.ts';
@@ -70,6 +71,23 @@ export function createRelay(deps: RelayDeps): Relay {
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
   let open = 0;
   let late = 0;
+  const chargeDeps: ChargeDeps = {
+    ledger: deps.ledger,
+    wallets: deps.wallets,
+    now: deps.now,
+    logConsumption: () => state.settings().logConsumption,
+    commitCeilingMs: deps.limits.commitCeilingMs,
+    commitLimits: createDeadlines(10),
+    late: () => late++,
+  };
+  const answerDeps: AnswerDeps = {
+    dispatch,
+    now: deps.now,
+    settings: state.settings,
+    counter: deps.counter,
+    idleMs: deps.limits.idleMs,
+    ended: () => open--,
+  };
 
   const run = async (request: Request, path: string, requestId: string, identify: () => { principal: Principal; free: boolean }) => {
     const startedMs = deps.now();
@@ -79,7 +97,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const { principal, free } = identify();
     const inquiry = await parse(request, route, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
     authorise.allowModel(principal, inquiry.model);
-    checkWords(state.settings(), inquiry.body);
+    checkWords(state.settings(), inquiry.prompt);
     const health = deps.ledger.healthy();
     if (!health.ok) throw new AppError('storage_unavailable', { reason: health.reason });
     const plan = makePlan(state, inquiry, principal, deps.random, free);
@@ -89,18 +107,8 @@ export function createRelay(deps: RelayDeps): Relay {
     if (!held.ok && !free) {
       throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', { remain: held.remain, need: hold });
     }
-    const charge = createCharge(
-      {
-        ledger: deps.ledger,
-        wallets: deps.wallets,
-        now: deps.now,
-        logConsumption: () => state.settings().logConsumption,
-        commitCeilingMs: deps.limits.commitCeilingMs,
-        late: () => late++,
-      },
-      { inquiry, principal, plan: { ...plan, hold }, free },
-    );
-    return answer({ dispatch, now: deps.now, settings: state.settings, counter: deps.counter, idleMs: deps.limits.idleMs, ended: () => open-- }, { inquiry, plan, charge });
+    const charge = createCharge(chargeDeps, { inquiry, principal, plan: { ...plan, hold }, free });
+    return answer(answerDeps, { inquiry, plan, charge });
   };
 
   const guarded = async (request: Request, path: string, identify: () => { principal: Principal; free: boolean }) => {

@@ -11,7 +11,7 @@ export function createRequestIds(now: () => number): () => string {
   let prefix = '';
   const random8 = (): string => {
     if (at + 8 > pool.length) {
-      pool = randomBytes(4096);
+      pool = randomBytes(65_536);
       at = 0;
     }
     let text = '';
