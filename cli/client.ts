@@ -1,8 +1,9 @@
 /** One way to call the gateway, three transports: a running server's local socket, a remote server, or the data directory itself. */
+
+import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
+import { type EndpointId, type EndpointOf, endpointById } from '../server/contract/endpoints/index.ts';
 import type { ErrorCode } from '../server/contract/errors.ts';
 import { AppError, errors } from '../server/contract/errors.ts';
-import { type EndpointId, endpointById, type EndpointOf } from '../server/contract/endpoints/index.ts';
-import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
 import { dataDirFiles, lockOwner } from '../server/data-dir.ts';
 
 export interface Client {
@@ -33,7 +34,12 @@ function remoteHeaders(env: Readonly<Record<string, string | undefined>>): Recor
   return token === '' ? {} : { authorization: `Bearer ${token}`, 'new-api-user': env.GATEWAY_USER ?? '1' };
 }
 
-function httpClient(base: string, headers: Record<string, string>, unix: string | undefined, timeoutMs: number): Client {
+function httpClient(
+  base: string,
+  headers: Record<string, string>,
+  unix: string | undefined,
+  timeoutMs: number,
+): Client {
   return {
     close: () => Promise.resolve(),
     async call(id, input) {
@@ -47,7 +53,10 @@ function httpClient(base: string, headers: Record<string, string>, unix: string 
       });
       const reads = row.method === 'GET' || row.method === 'DELETE';
       const present = Object.entries(fields).filter(([, value]) => value !== undefined);
-      const query = reads && present.length > 0 ? `?${new URLSearchParams(present.map(([key, value]) => [key, String(value)]))}` : '';
+      const query =
+        reads && present.length > 0
+          ? `?${new URLSearchParams(present.map(([key, value]) => [key, String(value)]))}`
+          : '';
       const response = await reach(`${base.replace(/\/$/, '')}${path}${query}`, {
         method: row.method,
         headers: { ...headers, 'accept-language': 'en', ...(reads ? {} : { 'content-type': 'application/json' }) },
@@ -69,7 +78,13 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
 }
 
 async function unwrap(response: Response, raw: boolean): Promise<unknown> {
-  const body = (await response.json().catch(() => null)) as { success?: boolean; message?: string; code?: string; params?: Record<string, string>; data?: unknown } | null;
+  const body = (await response.json().catch(() => null)) as {
+    success?: boolean;
+    message?: string;
+    code?: string;
+    params?: Record<string, string>;
+    data?: unknown;
+  } | null;
   if (body === null) throw new AppError('server_unreachable', { detail: `HTTP ${response.status}` });
   if (raw && body.code === undefined) return body;
   if (body.success === true) return body.data;

@@ -24,4 +24,5 @@ export interface CommandRow {
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
 export type CommandRun = (context: Context, flags: FlagValues, argument: string) => Promise<void>;
 
-export const text = (value: string | boolean | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
+export const text = (value: string | boolean | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined;

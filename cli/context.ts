@@ -35,10 +35,21 @@ export interface Context {
 
 const silenceMs = 30_000;
 
-export function createContext(flags: GlobalFlags, env: Readonly<Record<string, string | undefined>>, streams: Streams, stdin: NodeJS.ReadStream): Context {
+export function createContext(
+  flags: GlobalFlags,
+  env: Readonly<Record<string, string | undefined>>,
+  streams: Streams,
+  stdin: NodeJS.ReadStream,
+): Context {
   const format: Format = flags.json ? 'json' : flags.quiet ? 'id' : formatOf(flags.output);
   const output = createOutput(streams, format);
-  const interactive = stdin.isTTY === true && streams.outIsTty && flags.nonInteractive !== true && flags.json !== true && !env.CI && !env.GATEWAY_NO_INPUT;
+  const interactive =
+    stdin.isTTY === true &&
+    streams.outIsTty &&
+    flags.nonInteractive !== true &&
+    flags.json !== true &&
+    !env.CI &&
+    !env.GATEWAY_NO_INPUT;
   const dataDir = resolveDataDir(flags.dataDir, env, process.cwd());
   let client: Promise<Client> | null = null;
 
@@ -50,7 +61,12 @@ export function createContext(flags: GlobalFlags, env: Readonly<Record<string, s
     dataDir,
     interactive,
     client() {
-      client ??= openClient({ dataDir, url: flags.url ?? env.GATEWAY_URL ?? '', env, timeoutMs: secondsOf(flags.timeout) * 1000 });
+      client ??= openClient({
+        dataDir,
+        url: flags.url ?? env.GATEWAY_URL ?? '',
+        env,
+        timeoutMs: secondsOf(flags.timeout) * 1000,
+      });
       return client;
     },
     readSecret: (flag) => readAll(stdin, flag),

@@ -21,13 +21,21 @@ async function main(): Promise<number> {
     return 0;
   }
   // Bun's fetch stops at 256 requests at once unless this was set before the process began.
-  if (args[0] === 'serve' && process.env.BUN_CONFIG_MAX_HTTP_REQUESTS === undefined && typeof process.execve === 'function') {
+  if (
+    args[0] === 'serve' &&
+    process.env.BUN_CONFIG_MAX_HTTP_REQUESTS === undefined &&
+    typeof process.execve === 'function'
+  ) {
     process.execve(process.execPath, [process.execPath, ...process.argv.slice(isCompiled ? 2 : 1)], {
       ...process.env,
       BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
     });
   }
-  const [{ createProgram, usageExit }, { languageOf }, { printError }] = await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts')]);
+  const [{ createProgram, usageExit }, { languageOf }, { printError }] = await Promise.all([
+    import('./program.ts'),
+    import('./context.ts'),
+    import('./errors.ts'),
+  ]);
   const flag = args.indexOf('--lang');
   const language = languageOf(flag < 0 ? undefined : args[flag + 1], process.env);
   const streams = {

@@ -41,10 +41,15 @@ export function createOutput(streams: Streams, format: Format): Output {
     json,
     list(rows, columns, id) {
       if (format === 'json') return json(rows);
-      if (format === 'jsonl') return rows.forEach((row) => line(JSON.stringify(row)));
-      if (format === 'id') return rows.forEach((row) => line(id(row)));
-      if (!streams.outIsTty) return rows.forEach((row) => line(columns.map((column) => clean(column.value(row))).join('\t')));
-      for (const text of table(rows, columns, streams.columns)) line(text);
+      const texts =
+        format === 'jsonl'
+          ? rows.map((row) => JSON.stringify(row))
+          : format === 'id'
+            ? rows.map(id)
+            : streams.outIsTty
+              ? table(rows, columns, streams.columns)
+              : rows.map((row) => columns.map((column) => clean(column.value(row))).join('\t'));
+      for (const text of texts) line(text);
     },
     object(value, lines, id) {
       if (format === 'json') return json(value);
@@ -74,7 +79,9 @@ function fit(text: string, cells: number, right: boolean): string {
 
 function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], room: number): string[] {
   const cells = rows.map((row) => columns.map((column) => clean(column.value(row))));
-  const widths = columns.map((column, index) => Math.max(width(column.name), ...cells.map((row) => width(row[index] ?? ''))));
+  const widths = columns.map((column, index) =>
+    Math.max(width(column.name), ...cells.map((row) => width(row[index] ?? ''))),
+  );
   const gaps = 2 * (columns.length - 1);
   // The widest column gives way until the line fits.
   while (widths.reduce((sum, one) => sum + one, gaps) > room) {
@@ -84,7 +91,10 @@ function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], room:
     widths[widest] = current - 1;
   }
   const paint = (values: readonly string[]) =>
-    values.map((value, index) => fit(value, widths[index] ?? 0, columns[index]?.right === true)).join('  ').trimEnd();
+    values
+      .map((value, index) => fit(value, widths[index] ?? 0, columns[index]?.right === true))
+      .join('  ')
+      .trimEnd();
   return [paint(columns.map((column) => column.name.toUpperCase())), ...cells.map(paint)];
 }
 

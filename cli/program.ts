@@ -29,9 +29,16 @@ const globals = [
 export function createProgram(deps: ProgramDeps): Command {
   const zh = deps.language === 'zh';
   const program = new Command('gateway')
-    .description(zh ? '一个可执行文件：AI 请求网关、精确计费、控制台与终端' : 'One executable: AI gateway, exact billing, console and terminal')
+    .description(
+      zh
+        ? '一个可执行文件：AI 请求网关、精确计费、控制台与终端'
+        : 'One executable: AI gateway, exact billing, console and terminal',
+    )
     .exitOverride()
-    .configureOutput({ writeOut: (text) => void deps.streams.out.write(text), writeErr: (text) => void deps.streams.err.write(text) })
+    .configureOutput({
+      writeOut: (text) => void deps.streams.out.write(text),
+      writeErr: (text) => void deps.streams.err.write(text),
+    })
     .showSuggestionAfterError(true)
     .helpOption('-h, --help', zh ? '显示帮助' : 'show help')
     .enablePositionalOptions();
@@ -66,13 +73,19 @@ const aliases: Readonly<Record<string, string>> = { list: 'ls', rm: 'delete', cr
 
 function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDeps): void {
   const zh = deps.language === 'zh';
-  const leaf = parent.command(name).description(zh ? row.zh : row.en).exitOverride();
+  const leaf = parent
+    .command(name)
+    .description(zh ? row.zh : row.en)
+    .exitOverride();
   const alias = aliases[name];
   if (alias !== undefined) leaf.alias(alias);
   if (row.argument !== undefined) leaf.argument(row.argument);
   for (const flag of row.flags ?? []) leaf.option(flag.flag, zh ? flag.zh : flag.en);
   for (const [flag, inChinese, inEnglish] of globals) leaf.option(flag, zh ? inChinese : inEnglish);
-  leaf.addHelpText('after', `\n${zh ? '示例' : 'Examples'}:\n${row.examples.map((example) => `  gateway ${example}`).join('\n')}`);
+  leaf.addHelpText(
+    'after',
+    `\n${zh ? '示例' : 'Examples'}:\n${row.examples.map((example) => `  gateway ${example}`).join('\n')}`,
+  );
   leaf.action(async (...received: unknown[]) => {
     const argument = row.argument === undefined ? '' : String(received[0] ?? '');
     const values = leaf.opts<FlagValues>();
@@ -89,5 +102,7 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
 /** commander's own complaints are usage errors; help and version are not errors. */
 export function usageExit(error: unknown): number | null {
   if (!(error instanceof CommanderError)) return null;
-  return error.exitCode === 0 || error.code === 'commander.helpDisplayed' || error.code === 'commander.help' ? 0 : new AppError('usage').row.exit;
+  return error.exitCode === 0 || error.code === 'commander.helpDisplayed' || error.code === 'commander.help'
+    ? 0
+    : new AppError('usage').row.exit;
 }

@@ -24,7 +24,10 @@ declare module 'better-sqlite3' {
     exec(sql: string): Database;
     pragma(text: string, options?: { simple?: boolean }): unknown;
     transaction<A extends unknown[], R>(work: (...args: A) => R): ((...args: A) => R) & { immediate(...args: A): R };
-    backup(file: string, options?: { progress?: (p: { totalPages: number; remainingPages: number }) => number }): Promise<unknown>;
+    backup(
+      file: string,
+      options?: { progress?: (p: { totalPages: number; remainingPages: number }) => number },
+    ): Promise<unknown>;
     close(): Database;
   }
   interface Constructor {

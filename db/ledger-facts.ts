@@ -16,7 +16,10 @@ export function ledgerFacts(raw: RawDatabase) {
     redemptions: () => number('SELECT count(*) FROM redemptions'),
     topUps: () => number('SELECT count(*) FROM top_ups'),
     users: () => number('SELECT count(*) FROM users'),
-    counters: () => number('SELECT (SELECT count(*) FROM accounts WHERE id > 0) + (SELECT count(*) FROM tokens) + (SELECT count(*) FROM channels)'),
+    counters: () =>
+      number(
+        'SELECT (SELECT count(*) FROM accounts WHERE id > 0) + (SELECT count(*) FROM tokens) + (SELECT count(*) FROM channels)',
+      ),
     total: () => number('SELECT sum(balance) FROM accounts'),
     wrongBalances: () =>
       words(`SELECT 'account ' || a.id || ': ' || a.balance || ' <> ' || coalesce(s.amount, 0) FROM accounts a LEFT JOIN (${sums}) s USING (id)
@@ -38,11 +41,16 @@ export function ledgerFacts(raw: RawDatabase) {
       words(`SELECT 'hold ' || ref FROM holds WHERE estimate < 0 OR observed < 0
         UNION ALL SELECT 'user ' || id || ': ' || balance FROM accounts WHERE id > 0 AND balance < 0`),
     wrongRedemptions: () =>
-      words(`SELECT 'code ' || id FROM redemptions r WHERE (status = 3) <> (EXISTS (SELECT 1 FROM postings WHERE ref = 'redeem:' || r.id))`),
+      words(
+        `SELECT 'code ' || id FROM redemptions r WHERE (status = 3) <> (EXISTS (SELECT 1 FROM postings WHERE ref = 'redeem:' || r.id))`,
+      ),
     wrongTopUps: () =>
-      words(`SELECT 'order ' || trade_no FROM top_ups t WHERE (status = 'success') <> (EXISTS (SELECT 1 FROM postings WHERE ref = 'topup:' || t.trade_no))`),
+      words(
+        `SELECT 'order ' || trade_no FROM top_ups t WHERE (status = 'success') <> (EXISTS (SELECT 1 FROM postings WHERE ref = 'topup:' || t.trade_no))`,
+      ),
     wrongTransfers: () => words(`SELECT 'user ' || id FROM users WHERE aff_quota > aff_history_quota`),
-    wrongAmounts: () => words(`SELECT ref FROM postings WHERE typeof(amount) <> 'integer' OR amount NOT BETWEEN 1 AND 1000000000000000`),
+    wrongAmounts: () =>
+      words(`SELECT ref FROM postings WHERE typeof(amount) <> 'integer' OR amount NOT BETWEEN 1 AND 1000000000000000`),
     /** Rows that charged something; a row cleared by retention cannot be checked any more. */
     pricedLogs: () =>
       raw

@@ -28,7 +28,6 @@ interface AccountDelta {
   movements: number;
 }
 
-
 /** Sums of one batch: a busy user's row is written once per commit, not once per request. */
 function createSums() {
   return {
@@ -44,7 +43,9 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const insertPosting = raw.prepare(
     'INSERT INTO postings (ref, debit, credit, amount, kind, token_id, channel_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (ref) DO NOTHING',
   );
-  const findPosting = raw.prepare<Pick<Posting, 'debit' | 'credit' | 'amount'>>('SELECT debit, credit, amount FROM postings WHERE ref = ?');
+  const findPosting = raw.prepare<Pick<Posting, 'debit' | 'credit' | 'amount'>>(
+    'SELECT debit, credit, amount FROM postings WHERE ref = ?',
+  );
   const insertLog = raw.prepare(
     `INSERT INTO logs (request_id, created_at, type, user_id, username, token_id, token_name, channel_id, group_name, model_name,
       is_stream, use_time, prompt_tokens, completion_tokens, quota, content, other, usage_source, end_reason)
@@ -53,8 +54,12 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const addAccount = raw.prepare(
     'UPDATE accounts SET balance = balance + ?, used_quota = used_quota + ?, request_count = request_count + ?, version = version + ? WHERE id = ?',
   );
-  const readAccount = raw.prepare<{ balance: number; version: number }>('SELECT balance, version FROM accounts WHERE id = ?');
-  const addToken = raw.prepare('UPDATE tokens SET used_quota = used_quota + ?, accessed_at = max(accessed_at, ?) WHERE id = ?');
+  const readAccount = raw.prepare<{ balance: number; version: number }>(
+    'SELECT balance, version FROM accounts WHERE id = ?',
+  );
+  const addToken = raw.prepare(
+    'UPDATE tokens SET used_quota = used_quota + ?, accessed_at = max(accessed_at, ?) WHERE id = ?',
+  );
   const addChannel = raw.prepare('UPDATE channels SET used_quota = used_quota + ? WHERE id = ?');
   const addHour = raw.prepare(
     `INSERT INTO usage_hours (hour_at, user_id, username, model_name, channel_id, count, tokens, quota) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -66,8 +71,12 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   );
   const dropHold = raw.prepare('DELETE FROM holds WHERE ref = ?');
   const readMeta = raw.prepare<{ value: string }>("SELECT value FROM meta WHERE key = 'ledger_epoch'");
-  const writeMeta = raw.prepare("INSERT INTO meta (key, value) VALUES ('ledger_epoch', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value");
-  const oldHolds = raw.prepare<StoredHold>('SELECT ref, user_id, token_id, channel_id, observed, log FROM holds WHERE epoch < ?');
+  const writeMeta = raw.prepare(
+    "INSERT INTO meta (key, value) VALUES ('ledger_epoch', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+  );
+  const oldHolds = raw.prepare<StoredHold>(
+    'SELECT ref, user_id, token_id, channel_id, observed, log FROM holds WHERE epoch < ?',
+  );
   // Most requests end before a hold is written for them; only these need the DELETE.
   const openHolds = new Set(raw.prepare<string>('SELECT ref FROM holds').pluck().all());
   let epoch = 0;
@@ -112,7 +121,13 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     const key = `${hour.hourAt} ${hour.userId} ${hour.channelId} ${hour.model}`;
     const known = sums.hours.get(key);
     if (known === undefined) sums.hours.set(key, { ...hour, count: 1 });
-    else sums.hours.set(key, { ...known, tokens: known.tokens + hour.tokens, quota: known.quota + hour.quota, count: known.count + 1 });
+    else
+      sums.hours.set(key, {
+        ...known,
+        tokens: known.tokens + hour.tokens,
+        quota: known.quota + hour.quota,
+        count: known.count + 1,
+      });
     if (posting === null) return;
     const token = sums.tokens.get(posting.tokenId) ?? { used: 0, at: 0 };
     sums.tokens.set(posting.tokenId, { used: token.used + posting.amount, at: Math.max(token.at, posting.at) });
@@ -152,7 +167,16 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     for (const [id, sum] of sums.tokens) if (id > 0) addToken.run(sum.used, sum.at, id);
     for (const [id, sum] of sums.channels) if (id > 0) addChannel.run(sum, id);
     for (const hour of sums.hours.values()) {
-      addHour.run(hour.hourAt, hour.userId, hour.username, hour.model, hour.channelId, hour.count, hour.tokens, hour.quota);
+      addHour.run(
+        hour.hourAt,
+        hour.userId,
+        hour.username,
+        hour.model,
+        hour.channelId,
+        hour.count,
+        hour.tokens,
+        hour.quota,
+      );
     }
   };
 
@@ -176,7 +200,8 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       const result = write(decision.effects, command.ref, sums);
       if (result.status === 'done' && (command.type === 'grant' || command.type === 'deduct')) {
         const delta = command.type === 'grant' ? command.amount : -command.amount;
-        const version = (readAccount.get(command.userId)?.version ?? 0) + (sums.accounts.get(command.userId)?.movements ?? 0);
+        const version =
+          (readAccount.get(command.userId)?.version ?? 0) + (sums.accounts.get(command.userId)?.movements ?? 0);
         events.push({ kind: 'balance', userId: command.userId, delta, version });
       }
       return result;
@@ -203,4 +228,3 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     checkpoint: (mode) => void raw.pragma(`wal_checkpoint(${mode})`),
   };
 }
-

@@ -13,7 +13,10 @@ const withoutDevtools: BunPlugin = {
   name: 'without-devtools',
   setup(build) {
     build.onResolve({ filter: /^react-devtools-core$/ }, (found) => ({ path: found.path, namespace: 'stub' }));
-    build.onLoad({ filter: /.*/, namespace: 'stub' }, () => ({ contents: 'export default { connectToDevTools() {}, initialize() {} }', loader: 'js' }));
+    build.onLoad({ filter: /.*/, namespace: 'stub' }, () => ({
+      contents: 'export default { connectToDevTools() {}, initialize() {} }',
+      loader: 'js',
+    }));
   },
 };
 
@@ -22,7 +25,10 @@ function embedded(console: string, addon: string): BunPlugin {
   return {
     name: 'embedded',
     setup(build) {
-      build.onLoad({ filter: /server[\\/]embedded[\\/]console-files\.ts$/ }, () => ({ contents: console, loader: 'ts' }));
+      build.onLoad({ filter: /server[\\/]embedded[\\/]console-files\.ts$/ }, () => ({
+        contents: console,
+        loader: 'ts',
+      }));
       build.onLoad({ filter: /server[\\/]embedded[\\/]addon-path\.ts$/ }, () => ({
         contents: `import file from ${JSON.stringify(addon)} with { type: 'file' };\nexport const addonPath: string | null = file;`,
         loader: 'ts',
@@ -61,12 +67,18 @@ function addonFile(): string {
   return join(root, 'node_modules', 'better-sqlite3', 'prebuilds', `${process.platform}${libc}-${process.arch}.node`);
 }
 
-const commit = Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD'], { cwd: root }).stdout.toString().trim() || 'unknown';
+const commit =
+  Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD'], { cwd: root }).stdout.toString().trim() || 'unknown';
 
 await buildConsole(root);
 mkdirSync(work, { recursive: true });
 const result = await Bun.build({
-  entrypoints: ['cli/main.ts', 'server/ledger/worker.ts', 'server/control/worker.ts', 'server/relay/counting/worker.ts'].map((file) => join(root, file)),
+  entrypoints: [
+    'cli/main.ts',
+    'server/ledger/worker.ts',
+    'server/control/worker.ts',
+    'server/relay/counting/worker.ts',
+  ].map((file) => join(root, file)),
   root,
   target: 'bun',
   minify: true,

@@ -16,12 +16,15 @@ export async function buildConsole(root: string): Promise<boolean> {
   const built = existsSync(join(root, 'web/dist/index.html'));
   if (built && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return false;
   console.error('building the console ...');
-  const run = Bun.spawnSync([process.execPath, '--bun', 'node_modules/vite/bin/vite.js', 'build', 'web', '--logLevel', 'warn'], {
-    cwd: root,
-    stdout: 'inherit',
-    stderr: 'inherit',
-    env: { ...process.env, NODE_ENV: 'production' },
-  });
+  const run = Bun.spawnSync(
+    [process.execPath, '--bun', 'node_modules/vite/bin/vite.js', 'build', 'web', '--logLevel', 'warn'],
+    {
+      cwd: root,
+      stdout: 'inherit',
+      stderr: 'inherit',
+      env: { ...process.env, NODE_ENV: 'production' },
+    },
+  );
   if (run.exitCode !== 0) throw new Error('the console did not build');
   mkdirSync(join(root, '.cache'), { recursive: true });
   writeFileSync(stamp, wanted);

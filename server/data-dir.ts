@@ -27,7 +27,9 @@ export function resolveDataDir(flag: string | undefined, env: Environment, cwd: 
   const home = env.HOME ?? '';
   // Without a home (containers, init scripts) the folder one stands in is the only place that is certainly meant.
   if (home === '') return join(cwd, 'data');
-  return process.platform === 'darwin' ? join(home, 'Library', 'Application Support', 'gateway') : join(home || homedir(), '.local', 'share', 'gateway');
+  return process.platform === 'darwin'
+    ? join(home, 'Library', 'Application Support', 'gateway')
+    : join(home || homedir(), '.local', 'share', 'gateway');
 }
 
 /** Unix socket paths end at 107 bytes. */
@@ -59,7 +61,11 @@ export function ensureDataDir(dir: string): DataDirFiles {
       chmodSync(socketDir, 0o700);
     }
   } catch (error) {
-    throw new AppError('data_dir_unreadable', { dir, detail: error instanceof Error ? error.message : String(error) }, error);
+    throw new AppError(
+      'data_dir_unreadable',
+      { dir, detail: error instanceof Error ? error.message : String(error) },
+      error,
+    );
   }
   return files;
 }
@@ -111,7 +117,8 @@ export function acquireLock(files: DataDirFiles): () => void {
         throw new AppError('data_dir_unreadable', { dir: files.dir, detail: String((error as Error).message) }, error);
       }
       const pid = lockOwner(files);
-      if ((pid !== null && pid !== process.pid) || attempt > 2) throw new AppError('data_dir_locked', { dir: files.dir, pid: pid ?? 0 });
+      if ((pid !== null && pid !== process.pid) || attempt > 2)
+        throw new AppError('data_dir_locked', { dir: files.dir, pid: pid ?? 0 });
       // Left behind by a process that is gone.
       rmSync(files.lock, { force: true });
     }

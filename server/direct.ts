@@ -25,7 +25,10 @@ export interface DirectGateway {
 }
 
 /** @throws AppError data_dir_*, database_corrupt. */
-export async function openDirect(dataDir: string, env: Readonly<Record<string, string | undefined>>): Promise<DirectGateway> {
+export async function openDirect(
+  dataDir: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<DirectGateway> {
   const files = ensureDataDir(dataDir);
   const unlock = acquireLock(files);
   try {
@@ -45,13 +48,30 @@ export async function openDirect(dataDir: string, env: Readonly<Record<string, s
         const state = createRelayState(wallets);
         state.apply(await createSnapshotSource({ database, vault }).load());
         const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
-        const relay = createRelay({ state, wallets, ledger, counter, fetch, now: Date.now, random: Math.random, keyHmac: vault.keyHmac, limits: defaultLimits });
+        const relay = createRelay({
+          state,
+          wallets,
+          ledger,
+          counter,
+          fetch,
+          now: Date.now,
+          random: Math.random,
+          keyHmac: vault.keyHmac,
+          limits: defaultLimits,
+        });
         const result = await runChannelTest(relay, state, order, Date.now);
         counter.close();
         return result;
       },
     });
-    const meta = { ip: 'local', language: 'en', userAgent: 'gateway', requestId: '', sessionHash: null, loopback: true } as const;
+    const meta = {
+      ip: 'local',
+      language: 'en',
+      userAgent: 'gateway',
+      requestId: '',
+      sessionHash: null,
+      loopback: true,
+    } as const;
     const reply = { setSession: () => undefined, clearSession: () => undefined, header: () => undefined };
     return {
       call: (id, input) => invoke(id, input, { actor: localOwner, meta, services, reply }),
@@ -64,7 +84,8 @@ export async function openDirect(dataDir: string, env: Readonly<Record<string, s
   } catch (error) {
     unlock();
     const code = (error as { code?: unknown }).code;
-    if (typeof code === 'string' && code.startsWith('SQLITE_')) throw startError({ code, message: (error as Error).message }, dataDir);
+    if (typeof code === 'string' && code.startsWith('SQLITE_'))
+      throw startError({ code, message: (error as Error).message }, dataDir);
     throw error;
   }
 }

@@ -55,7 +55,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (report.kind === 'closed') ledgerClosed.resolve();
       if (report.kind === 'failed') ledgerReady.reject(startError(report, files.dir));
     });
-    ledgerThread.postMessage({ kind: 'start', file: files.database, nativeBinding, port: channel.port1 }, [channel.port1]);
+    ledgerThread.postMessage({ kind: 'start', file: files.database, nativeBinding, port: channel.port1 }, [
+      channel.port1,
+    ]);
     const { recovery } = await ledgerReady.promise;
 
     const wallets = createWallets();
@@ -87,18 +89,29 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         case 'failed':
           return controlReady.reject(new AppError('internal', {}, new Error(data.message)));
         case 'test':
-          void runChannelTest(relay, state, data, Date.now).then((result) => tell({ kind: 'tested', id: data.id, result }));
+          void runChannelTest(relay, state, data, Date.now).then((result) =>
+            tell({ kind: 'tested', id: data.id, result }),
+          );
           return;
         case 'closed':
           return controlClosed.resolve();
       }
     };
-    controlThread.postMessage({ kind: 'start', dataDir: files.dir, nativeBinding, setupCode, ledger: channel.port2 } satisfies ToControl, [channel.port2]);
+    controlThread.postMessage(
+      { kind: 'start', dataDir: files.dir, nativeBinding, setupCode, ledger: channel.port2 } satisfies ToControl,
+      [channel.port2],
+    );
     const setupDone = await controlReady.promise;
     await state.ready;
 
     const door = openDoor(options, () =>
-      openFrontDoor({ host: options.host, port: options.port, relay, controlSocket: files.httpSocket, consoleAsset: createConsoleAssets() }),
+      openFrontDoor({
+        host: options.host,
+        port: options.port,
+        relay,
+        controlSocket: files.httpSocket,
+        consoleAsset: createConsoleAssets(),
+      }),
     );
     return {
       url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${door.port}`,
@@ -126,7 +139,8 @@ function openDoor(options: GatewayOptions, open: () => FrontDoor): FrontDoor {
   try {
     return open();
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'EADDRINUSE') throw new AppError('port_taken', { port: options.port }, error);
+    if ((error as { code?: unknown }).code === 'EADDRINUSE')
+      throw new AppError('port_taken', { port: options.port }, error);
     throw error;
   }
 }

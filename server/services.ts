@@ -46,7 +46,12 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     users,
     sessions: createSessions({ ...deps, users, passwordLogin: () => options.get('PasswordLoginEnabled') }),
     setup,
-    status: createStatus({ options, version: deps.version, startedAt: Math.floor(deps.now() / 1000), setupDone: setup.isDone }),
+    status: createStatus({
+      options,
+      version: deps.version,
+      startedAt: Math.floor(deps.now() / 1000),
+      setupDone: setup.isDone,
+    }),
     tokens: createTokens(deps),
     channels: createChannels(deps),
     logs: createLogs(deps),

@@ -23,7 +23,8 @@ const columns: readonly Column<Channel>[] = [
   { name: 'models', value: (row) => row.models },
 ];
 
-const all = (client: Client): Promise<Channel[]> => client.call('channel.list', { p: 0, page_size: 1000, id_sort: true });
+const all = (client: Client): Promise<Channel[]> =>
+  client.call('channel.list', { p: 0, page_size: 1000, id_sort: true });
 
 /** By id or by name. @throws AppError not_found, name_ambiguous. */
 async function find(client: Client, ref: string): Promise<Channel> {
@@ -31,7 +32,8 @@ async function find(client: Client, ref: string): Promise<Channel> {
   const found = (await all(client)).filter((channel) => channel.name === ref);
   const [only] = found;
   if (only === undefined) throw new AppError('not_found', { what: `channel ${ref}` });
-  if (found.length > 1) throw new AppError('name_ambiguous', { what: ref, candidates: found.map((one) => one.id).join(', ') });
+  if (found.length > 1)
+    throw new AppError('name_ambiguous', { what: ref, candidates: found.map((one) => one.id).join(', ') });
   return only;
 }
 
@@ -39,7 +41,8 @@ async function typeOf(client: Client, given: string | undefined): Promise<{ type
   const types = await client.call('channel.types');
   const wanted = given ?? 'openai';
   const found = types.find((one) => one.slug === wanted || String(one.type) === wanted);
-  if (found === undefined) throw new AppError('usage', { detail: `--type ${wanted}: ${types.map((one) => one.slug).join(', ')}` });
+  if (found === undefined)
+    throw new AppError('usage', { detail: `--type ${wanted}: ${types.map((one) => one.slug).join(', ')}` });
   return found;
 }
 
@@ -78,7 +81,12 @@ export const add: CommandRun = async (context, flags) => {
   if (missing.length > 0) throw new AppError('input_needed', { flags: missing.join(', ') });
   const client = await context.client();
   const { type, models } = await typeOf(client, text(flags.type));
-  const made = await client.call('channel.create', { ...fieldsOf(flags), type, key, models: text(flags.models) ?? models.join(',') });
+  const made = await client.call('channel.create', {
+    ...fieldsOf(flags),
+    type,
+    key,
+    models: text(flags.models) ?? models.join(','),
+  });
   for (const channel of made) context.output.object(channel, [`${channel.id}  ${channel.name}`], String(channel.id));
 };
 
@@ -95,7 +103,12 @@ export const edit: CommandRun = async (context, flags, ref) => {
   const client = await context.client();
   const { id } = await find(client, ref);
   const type = text(flags.type) === undefined ? undefined : (await typeOf(client, text(flags.type))).type;
-  const channel = await client.call('channel.update', { id, ...fieldsOf(flags), type, key: await keyOf(context, flags) });
+  const channel = await client.call('channel.update', {
+    id,
+    ...fieldsOf(flags),
+    type,
+    key: await keyOf(context, flags),
+  });
   context.output.object(channel, detail(channel), String(id));
 };
 
@@ -125,7 +138,11 @@ export const test: CommandRun = async (context, flags, ref) => {
   const channels = flags.all === true ? await all(client) : [await find(client, ref)];
   const results: { id: number; name: string; success: boolean; message: string; time: number }[] = [];
   for (const { id, name } of channels) {
-    results.push({ id, name, ...(await client.call('channel.test', { id, model: text(flags.model), stream: flags.stream === true })) });
+    results.push({
+      id,
+      name,
+      ...(await client.call('channel.test', { id, model: text(flags.model), stream: flags.stream === true })),
+    });
   }
   context.output.list(
     results,

@@ -37,7 +37,10 @@ export const commands: readonly CommandRow[] = [
       { flag: '--password-file <path>', zh: '从文件读取密码', en: 'read the password from a file' },
       { flag: '--mode <mode>', zh: '使用模式：external、self、demo', en: 'usage mode: external, self, demo' },
     ],
-    examples: ['setup --username root --password-stdin < password.txt', 'setup --username root --password-file pw --mode self'],
+    examples: [
+      'setup --username root --password-stdin < password.txt',
+      'setup --username root --password-file pw --mode self',
+    ],
     load: async () => (await import('./setup.ts')).setup,
   },
   {
@@ -52,7 +55,10 @@ export const commands: readonly CommandRow[] = [
     zh: '添加渠道',
     en: 'add an upstream channel',
     flags: channelFlags,
-    examples: ['channel add --type openai --name main --key-stdin < key.txt', 'channel add --type practice --name try --key-file k --base-url http://127.0.0.1:4010'],
+    examples: [
+      'channel add --type openai --name main --key-stdin < key.txt',
+      'channel add --type practice --name try --key-file k --base-url http://127.0.0.1:4010',
+    ],
     load: async () => (await import('./channel.ts')).add,
   },
   {
@@ -152,7 +158,11 @@ export const commands: readonly CommandRow[] = [
     en: 'list usage logs',
     flags: [
       { flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' },
-      { flag: '--type <name>', zh: '类型：topup、consume、manage、system、error', en: 'type: topup, consume, manage, system, error' },
+      {
+        flag: '--type <name>',
+        zh: '类型：topup、consume、manage、system、error',
+        en: 'type: topup, consume, manage, system, error',
+      },
       { flag: '--model <name>', zh: '模型', en: 'model' },
       { flag: '--user <name>', zh: '用户', en: 'user' },
       { flag: '--channel <id>', zh: '渠道编号', en: 'channel id' },

@@ -61,7 +61,8 @@ export const tail: CommandRun = async (context, flags) => {
   const type = typeOf(text(flags.type));
   const print = (rows: readonly Log[]) => {
     for (const row of rows) {
-      if (context.output.isTty && context.output.format === 'auto') context.output.line(columns.map((column) => column.value(row)).join('  '));
+      if (context.output.isTty && context.output.format === 'auto')
+        context.output.line(columns.map((column) => column.value(row)).join('  '));
       else context.output.line(JSON.stringify(row));
     }
   };
@@ -90,7 +91,11 @@ export const explain: CommandRun = async (context, _flags, ref) => {
   const row = await client.call('log.get', { ref });
   const again = row.other === '' ? null : recompute(JSON.parse(row.other) as Record<string, unknown>);
   if (again === null) {
-    context.output.object({ log: row, bill: null }, [`${row.id}  ${row.model_name}  ${row.content}`, 'no charge'], String(row.id));
+    context.output.object(
+      { log: row, bill: null },
+      [`${row.id}  ${row.model_name}  ${row.content}`, 'no charge'],
+      String(row.id),
+    );
     return;
   }
   const { prices, lines, quota } = again;
@@ -104,7 +109,9 @@ export const explain: CommandRun = async (context, _flags, ref) => {
         : `  ${name(line.kind)}: ${line.tokens} x ${line.ratio} = ${Number((line.tokens * line.ratio).toFixed(6))}`,
     ),
     ...(prices.modelPrice === null
-      ? [`  x ${context.language === 'zh' ? '模型倍率' : 'model ratio'} ${prices.modelRatio} x ${context.language === 'zh' ? '分组倍率' : 'group ratio'} ${prices.groupRatio}`]
+      ? [
+          `  x ${context.language === 'zh' ? '模型倍率' : 'model ratio'} ${prices.modelRatio} x ${context.language === 'zh' ? '分组倍率' : 'group ratio'} ${prices.groupRatio}`,
+        ]
       : []),
     `  = ${quota} quota = $${formatUsd(quota)}   ${right ? (context.language === 'zh' ? '与扣费一致' : 'equals the charge') : `<> ${row.quota}`}`,
   ];

@@ -38,7 +38,15 @@ export const set: CommandRun = async (context, _flags, assignment) => {
 
 export const resetRatios: CommandRun = async (context) => {
   const client = await context.client();
-  await context.confirm(context.language === 'zh' ? '将模型倍率、价格、补全与缓存倍率恢复为默认？' : 'Put all model, completion and cache ratios and prices back to the defaults?');
+  await context.confirm(
+    context.language === 'zh'
+      ? '将模型倍率、价格、补全与缓存倍率恢复为默认？'
+      : 'Put all model, completion and cache ratios and prices back to the defaults?',
+  );
   const { version } = await client.call('option.reset_ratios');
-  context.output.object({ result: 'updated', backup: version }, [context.language === 'zh' ? `重置模型倍率成功，备份版本 ${version}` : `ratios reset, backup version ${version}`], String(version));
+  context.output.object(
+    { result: 'updated', backup: version },
+    [context.language === 'zh' ? `重置模型倍率成功，备份版本 ${version}` : `ratios reset, backup version ${version}`],
+    String(version),
+  );
 };

@@ -7,11 +7,15 @@ const graceMs = 30_000;
 
 export const serve: CommandRun = async (context, flags) => {
   const port = Number(text(flags.port) ?? context.env.GATEWAY_PORT ?? 3000);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
   const gateway = await startGateway({ dataDir: context.dataDir, host, port, env: context.env });
   const { output } = context;
-  const words = context.language === 'zh' ? { url: '地址', code: '初始化验证码', data: '数据目录', stop: 'Ctrl-C 停止' } : { url: 'URL', code: 'Set-up code', data: 'Data folder', stop: 'Ctrl-C to stop' };
+  const words =
+    context.language === 'zh'
+      ? { url: '地址', code: '初始化验证码', data: '数据目录', stop: 'Ctrl-C 停止' }
+      : { url: 'URL', code: 'Set-up code', data: 'Data folder', stop: 'Ctrl-C to stop' };
   output.line(`${words.url}: ${gateway.url}`);
   if (gateway.setupCode !== null) output.line(`${words.code}: ${gateway.setupCode}`);
   output.line(`${words.data}: ${context.dataDir}`);

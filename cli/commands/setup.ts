@@ -6,16 +6,24 @@ import { type CommandRun, text } from '../command.ts';
 
 export const setup: CommandRun = async (context, flags) => {
   const mode = text(flags.mode) ?? 'external';
-  if (!['external', 'self', 'demo'].includes(mode)) throw new AppError('usage', { detail: '--mode: external, self, demo' });
+  if (!['external', 'self', 'demo'].includes(mode))
+    throw new AppError('usage', { detail: '--mode: external, self, demo' });
   const client = await context.client();
   const state = await client.call('setup.get');
   const zh = context.language === 'zh';
   if (state.status) {
-    context.output.object({ result: 'unchanged' }, [zh ? '已经初始化，无需操作' : 'already set up, nothing to do'], 'unchanged');
+    context.output.object(
+      { result: 'unchanged' },
+      [zh ? '已经初始化，无需操作' : 'already set up, nothing to do'],
+      'unchanged',
+    );
     return;
   }
   const username = text(flags.username) ?? context.env.GATEWAY_ADMIN_USERNAME;
-  const hasPassword = flags.passwordStdin === true || text(flags.passwordFile) !== undefined || context.env.GATEWAY_ADMIN_PASSWORD !== undefined;
+  const hasPassword =
+    flags.passwordStdin === true ||
+    text(flags.passwordFile) !== undefined ||
+    context.env.GATEWAY_ADMIN_PASSWORD !== undefined;
   const missing = [...(username === undefined ? ['--username'] : []), ...(hasPassword ? [] : ['--password-stdin'])];
   if (!state.root_init && missing.length > 0) throw new AppError('input_needed', { flags: missing.join(', ') });
   const password = state.root_init
@@ -32,7 +40,11 @@ export const setup: CommandRun = async (context, flags) => {
     SelfUseModeEnabled: mode === 'self',
     DemoSiteEnabled: mode === 'demo',
   });
-  context.output.object({ result: 'created', username, mode }, [zh ? `系统初始化成功，管理员 ${username}` : `set up, administrator ${username}`], 'created');
+  context.output.object(
+    { result: 'created', username, mode },
+    [zh ? `系统初始化成功，管理员 ${username}` : `set up, administrator ${username}`],
+    'created',
+  );
 };
 
 export const status: CommandRun = async (context) => {

@@ -9,7 +9,13 @@ export interface Change {
 
 export function createChangesRepository({ query }: Database) {
   return {
-    last: async (): Promise<number> => (await query.selectFrom('changes').select((eb) => eb.fn.max('seq').as('seq')).executeTakeFirst())?.seq ?? 0,
+    last: async (): Promise<number> =>
+      (
+        await query
+          .selectFrom('changes')
+          .select((eb) => eb.fn.max('seq').as('seq'))
+          .executeTakeFirst()
+      )?.seq ?? 0,
     after: (seq: number, limit: number): Promise<Change[]> =>
       query.selectFrom('changes').selectAll().where('seq', '>', seq).orderBy('seq').limit(limit).execute(),
     /** Forgets what every follower has long seen. */

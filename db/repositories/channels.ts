@@ -20,7 +20,8 @@ const inList = (column: string, value: string) =>
 export function createChannelsRepository({ query }: Database) {
   return {
     all: (): Promise<ChannelRow[]> => query.selectFrom('channels').selectAll().execute(),
-    byIds: (ids: readonly number[]): Promise<ChannelRow[]> => query.selectFrom('channels').selectAll().where('id', 'in', ids).execute(),
+    byIds: (ids: readonly number[]): Promise<ChannelRow[]> =>
+      query.selectFrom('channels').selectAll().where('id', 'in', ids).execute(),
     list: (filter: ChannelFilter, offset: number, limit: number): Promise<ChannelRow[]> =>
       query
         .selectFrom('channels')
@@ -41,8 +42,14 @@ export function createChannelsRepository({ query }: Database) {
         .offset(offset)
         .execute(),
     count: async (): Promise<number> =>
-      (await query.selectFrom('channels').select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow()).n,
-    find: (id: number): Promise<ChannelRow | undefined> => query.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirst(),
+      (
+        await query
+          .selectFrom('channels')
+          .select((eb) => eb.fn.countAll<number>().as('n'))
+          .executeTakeFirstOrThrow()
+      ).n,
+    find: (id: number): Promise<ChannelRow | undefined> =>
+      query.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirst(),
     create: (rows: readonly Insertable<ChannelsTable>[]): Promise<ChannelRow[]> =>
       query.insertInto('channels').values(rows).returningAll().execute(),
     update: async (id: number, change: Updateable<ChannelsTable>): Promise<boolean> => {

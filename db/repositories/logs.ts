@@ -22,7 +22,10 @@ export interface LogFilter {
 const countedAtMost = 10_000;
 
 export function createLogsRepository({ query }: Database) {
-  const narrow = <O>(q: SelectQueryBuilder<Schema, 'logs', O>, filter: LogFilter): SelectQueryBuilder<Schema, 'logs', O> => {
+  const narrow = <O>(
+    q: SelectQueryBuilder<Schema, 'logs', O>,
+    filter: LogFilter,
+  ): SelectQueryBuilder<Schema, 'logs', O> => {
     let narrowed = q;
     const equal: readonly (readonly [keyof LogsTable, string | number | undefined])[] = [
       ['user_id', filter.userId],
@@ -41,18 +44,35 @@ export function createLogsRepository({ query }: Database) {
     if (filter.to !== undefined) narrowed = narrowed.where('logs.created_at', '<=', filter.to);
     return narrowed;
   };
-  const rows = () => query.selectFrom('logs').selectAll('logs').select((eb) => eb.selectFrom('channels').select('name').whereRef('channels.id', '=', 'logs.channel_id').as('channel_name'));
+  const rows = () =>
+    query
+      .selectFrom('logs')
+      .selectAll('logs')
+      .select((eb) =>
+        eb.selectFrom('channels').select('name').whereRef('channels.id', '=', 'logs.channel_id').as('channel_name'),
+      );
 
   return {
     list: (filter: LogFilter, offset: number, limit: number): Promise<LogRow[]> =>
-      narrow(rows() as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>, filter).orderBy('logs.id', 'desc').limit(limit).offset(offset).execute(),
+      narrow(rows() as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>, filter)
+        .orderBy('logs.id', 'desc')
+        .limit(limit)
+        .offset(offset)
+        .execute(),
     count: async (filter: LogFilter): Promise<number> => {
       const limited = narrow(query.selectFrom('logs').select('logs.id'), filter).limit(countedAtMost);
-      const { n } = await query.selectFrom(limited.as('some')).select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow();
+      const { n } = await query
+        .selectFrom(limited.as('some'))
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .executeTakeFirstOrThrow();
       return n;
     },
     after: (id: number, type: number | undefined, limit: number): Promise<LogRow[]> =>
-      narrow(rows() as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>, { type }).where('logs.id', '>', id).orderBy('logs.id').limit(limit).execute(),
+      narrow(rows() as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>, { type })
+        .where('logs.id', '>', id)
+        .orderBy('logs.id')
+        .limit(limit)
+        .execute(),
     find: (ref: string): Promise<LogRow | undefined> =>
       (rows() as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>)
         .where((eb) => (/^\d{1,12}$/.test(ref) ? eb('logs.id', '=', Number(ref)) : eb('logs.request_id', '=', ref)))

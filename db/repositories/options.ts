@@ -19,7 +19,13 @@ export function createOptionsRepository({ query }: Database) {
         .execute();
     },
     /** Forgets stored texts, keeping those of `kept` as a version that can be brought back. @returns the version's id. */
-    resetWithBackup: (keys: readonly string[], kept: string, actor: string, reason: string, now: number): Promise<number> =>
+    resetWithBackup: (
+      keys: readonly string[],
+      kept: string,
+      actor: string,
+      reason: string,
+      now: number,
+    ): Promise<number> =>
       query.transaction().execute(async (transaction) => {
         const { id } = await transaction
           .insertInto('price_versions')

@@ -8,7 +8,12 @@ export type SessionRow = Selectable<SessionsTable>;
 export function createSessionsRepository({ query }: Database) {
   return {
     find: (idHash: string, now: number): Promise<SessionRow | undefined> =>
-      query.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).where('expires_at', '>', now).executeTakeFirst(),
+      query
+        .selectFrom('sessions')
+        .selectAll()
+        .where('id_hash', '=', idHash)
+        .where('expires_at', '>', now)
+        .executeTakeFirst(),
     create: async (row: SessionRow): Promise<void> => {
       await query.insertInto('sessions').values(row).execute();
     },

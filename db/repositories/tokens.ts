@@ -44,7 +44,12 @@ export function createTokensRepository({ query }: Database) {
     create: async (row: Insertable<TokensTable>): Promise<number> =>
       (await query.insertInto('tokens').values(row).returning('id').executeTakeFirstOrThrow()).id,
     /** @param remain when given, the limit becomes what has been used plus this much. */
-    update: async (id: number, owner: number | null, change: Updateable<TokensTable>, remain: number | undefined): Promise<boolean> => {
+    update: async (
+      id: number,
+      owner: number | null,
+      change: Updateable<TokensTable>,
+      remain: number | undefined,
+    ): Promise<boolean> => {
       const result = await query
         .updateTable('tokens')
         .set((eb) => ({ ...change, ...(remain === undefined ? {} : { quota_limit: eb('used_quota', '+', remain) }) }))

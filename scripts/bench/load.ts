@@ -96,6 +96,7 @@ for (let i = 0; i < options.connections; i++) {
 await over;
 const seconds = (performance.now() - began) / 1000;
 latencies.sort((a, b) => a - b);
-const at = (share: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+const at = (share: number): number =>
+  latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
 console.log(JSON.stringify({ rps: finished / seconds, p50: at(0.5), p99: at(0.99), finished, failed }));
 process.exit(0);

@@ -8,7 +8,11 @@ interface CompletionRule {
 
 const special = (model: string): boolean => model.endsWith('-all') || model.endsWith('-gizmo-*');
 
-const rule = (matches: (model: string) => boolean, ratio: number, locked = true): CompletionRule => ({ matches, ratio, locked });
+const rule = (matches: (model: string) => boolean, ratio: number, locked = true): CompletionRule => ({
+  matches,
+  ratio,
+  locked,
+});
 
 const rules: readonly CompletionRule[] = [
   rule((m) => m === 'gpt-4o-2024-05-13', 3),

@@ -30,7 +30,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 export const toggle: OptionKind<boolean> = {
   name: 'switch',
-  check: (text) => (text === 'true' || text === 'false' ? null : { zh: '必须是 true 或 false', en: 'must be true or false' }),
+  check: (text) =>
+    text === 'true' || text === 'false' ? null : { zh: '必须是 true 或 false', en: 'must be true or false' },
   parse: (text) => text === 'true',
 };
 
@@ -80,7 +81,9 @@ export const choice = (...choices: readonly string[]): OptionKind<string> => ({
   name: 'choice',
   choices,
   check: (value) =>
-    choices.includes(value) ? null : { zh: `必须是 ${choices.join('、')} 之一`, en: `must be one of ${choices.join(', ')}` },
+    choices.includes(value)
+      ? null
+      : { zh: `必须是 ${choices.join('、')} 之一`, en: `must be one of ${choices.join(', ')}` },
   parse: (value) => value,
 });
 
@@ -90,8 +93,12 @@ export const ratios: OptionKind<ReadonlyMap<string, number>> = {
   check(value) {
     const object = jsonOf(value);
     if (!isRecord(object)) return badJson;
-    const bad = Object.entries(object).find(([, ratio]) => typeof ratio !== 'number' || !Number.isFinite(ratio) || ratio < 0);
-    return bad === undefined ? null : { zh: `${bad[0]} 必须是不小于 0 的数字`, en: `${bad[0]} must be a number of at least 0` };
+    const bad = Object.entries(object).find(
+      ([, ratio]) => typeof ratio !== 'number' || !Number.isFinite(ratio) || ratio < 0,
+    );
+    return bad === undefined
+      ? null
+      : { zh: `${bad[0]} 必须是不小于 0 的数字`, en: `${bad[0]} must be a number of at least 0` };
   },
   parse: (value) => new Map(Object.entries(jsonOf(value) as Record<string, number>)),
 };

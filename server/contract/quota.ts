@@ -125,7 +125,10 @@ export function quote(usage: Usage, prices: Prices): Quote {
 }
 
 /** What a request may cost at most: the bound of its prompt plus all the output it may ask for. */
-export function holdEstimate(prices: Prices, size: { readonly promptTokens: number; readonly maxTokens: number }): number {
+export function holdEstimate(
+  prices: Prices,
+  size: { readonly promptTokens: number; readonly maxTokens: number },
+): number {
   return quote({ ...noUsage, input: size.promptTokens, output: size.maxTokens }, prices).quota;
 }
 

@@ -11,12 +11,21 @@ export interface ControlStart {
   readonly ledger: MessagePort;
 }
 
-export type ToControl = ControlStart | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult } | { readonly kind: 'close' };
+export type ToControl =
+  | ControlStart
+  | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
+  | { readonly kind: 'close' };
 
 export type FromControl =
   | Snapshot
   | SnapshotDelta
   | { readonly kind: 'ready'; readonly setupDone: boolean }
-  | { readonly kind: 'test'; readonly id: number; readonly channelId: number; readonly model: string; readonly stream: boolean }
+  | {
+      readonly kind: 'test';
+      readonly id: number;
+      readonly channelId: number;
+      readonly model: string;
+      readonly stream: boolean;
+    }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'closed' };

@@ -22,7 +22,14 @@ declare const self: {
 const sweepMs = 10 * 60 * 1000;
 
 function report(error: unknown, requestId = ''): void {
-  console.error(JSON.stringify({ level: 'error', at: new Date().toISOString(), requestId, error: error instanceof Error ? error.stack : String(error) }));
+  console.error(
+    JSON.stringify({
+      level: 'error',
+      at: new Date().toISOString(),
+      requestId,
+      error: error instanceof Error ? error.stack : String(error),
+    }),
+  );
 }
 
 async function start(order: ControlStart) {

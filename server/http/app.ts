@@ -1,9 +1,9 @@
 /** The Express application: every row of the endpoint table mounted, one envelope, one place for errors. */
 import express, { type Express, type Request, type Response } from 'express';
-import type { Language } from '../contract/enums.ts';
-import { AppError, formatError } from '../contract/errors.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { endpoints } from '../contract/endpoints/index.ts';
+import type { Language } from '../contract/enums.ts';
+import { AppError, formatError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
 import { authenticate, sessionCookie } from './authenticate.ts';
 import { type CallMeta, localOwner, type Reply } from './call.ts';
@@ -31,10 +31,19 @@ export function createApp(options: AppOptions): Express {
   }
   app.use((request: Request, response: Response) => {
     const known = (endpoints as readonly Endpoint[]).some((row) => sameShape(row.path, request.path));
-    fail(request, response, options, known ? new AppError('method_not_allowed', { method: request.method }) : new AppError('route_unknown', { method: request.method, path: request.path }));
+    fail(
+      request,
+      response,
+      options,
+      known
+        ? new AppError('method_not_allowed', { method: request.method })
+        : new AppError('route_unknown', { method: request.method, path: request.path }),
+    );
   });
   // Express tells error handlers by their four parameters.
-  app.use((error: unknown, request: Request, response: Response, _next: unknown) => fail(request, response, options, bodyError(error)));
+  app.use((error: unknown, request: Request, response: Response, _next: unknown) =>
+    fail(request, response, options, bodyError(error)),
+  );
   return app;
 }
 
@@ -53,17 +62,31 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
         : await authenticate(request, options.services, row.access !== 'public', mutates(row));
     const meta = metaOf(request, requestId, identity.sessionHash, options.listener === 'local');
     const input = { ...request.query, ...(isObject(request.body) ? request.body : {}), ...request.params };
-    const data = await invoke(row.id, input, { actor: identity.actor, meta, services: options.services, reply: replyTo(response) });
-    response.json(row.envelope === 'raw' ? data : { success: true, message: '', ...(data === undefined ? {} : { data }) });
+    const data = await invoke(row.id, input, {
+      actor: identity.actor,
+      meta,
+      services: options.services,
+      reply: replyTo(response),
+    });
+    response.json(
+      row.envelope === 'raw' ? data : { success: true, message: '', ...(data === undefined ? {} : { data }) },
+    );
   } catch (error) {
     fail(request, response, options, error);
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const replyTo = (response: Response): Reply => ({
-  setSession: (id, maxAgeSeconds) => void response.cookie(sessionCookie, id, { httpOnly: true, sameSite: 'lax', path: '/', maxAge: maxAgeSeconds * 1000 }),
+  setSession: (id, maxAgeSeconds) =>
+    void response.cookie(sessionCookie, id, {
+      httpOnly: true,
+      sameSite: 'lax',
+      path: '/',
+      maxAge: maxAgeSeconds * 1000,
+    }),
   clearSession: () => void response.clearCookie(sessionCookie, { httpOnly: true, sameSite: 'lax', path: '/' }),
   header: (name, value) => void response.setHeader(name, value),
 });
@@ -79,7 +102,8 @@ function metaOf(request: Request, requestId: string, sessionHash: string | null,
   };
 }
 
-const languageOf = (request: Request): Language => (/^\s*en\b/i.test(request.header('accept-language') ?? '') ? 'en' : 'zh');
+const languageOf = (request: Request): Language =>
+  /^\s*en\b/i.test(request.header('accept-language') ?? '') ? 'en' : 'zh';
 
 function bodyError(error: unknown): unknown {
   const { type, status } = (error ?? {}) as { type?: unknown; status?: unknown };

@@ -1,8 +1,8 @@
 /** Who an API request comes from: session cookie or management access token, with the user-id header and a same-origin proof. */
 import type { Request } from 'express';
+import type { UserRow } from '../../db/repositories/users.ts';
 import { UserStatus } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
-import type { UserRow } from '../../db/repositories/users.ts';
 import type { Services } from '../services.ts';
 import { type Actor, anonymous } from './call.ts';
 
@@ -22,7 +22,12 @@ const actorOf = (user: UserRow, via: 'session' | 'access_token'): Actor => ({
 });
 
 /** @param needed the endpoint is not public. @param changes it alters state. @throws AppError login_required and its kin, cross_site. */
-export async function authenticate(request: Request, services: Services, needed: boolean, changes: boolean): Promise<Identity> {
+export async function authenticate(
+  request: Request,
+  services: Services,
+  needed: boolean,
+  changes: boolean,
+): Promise<Identity> {
   const sessionId = cookieOf(request.headers.cookie ?? '', sessionCookie);
   const session = sessionId === null ? null : await services.sessions.userOf(sessionId);
   if (session !== null) {

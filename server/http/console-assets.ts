@@ -46,7 +46,10 @@ function load(): Map<string, Asset> {
         path,
         {
           type: types[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
-          etag: `"${createHash('sha256').update(path.startsWith('/assets/') ? path : body()).digest('hex').slice(0, 20)}"`,
+          etag: `"${createHash('sha256')
+            .update(path.startsWith('/assets/') ? path : body())
+            .digest('hex')
+            .slice(0, 20)}"`,
           immutable: path.startsWith('/assets/'),
           plain: body,
           brotli: brotli === null ? null : once(() => bytesOf(brotli)),

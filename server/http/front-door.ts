@@ -1,7 +1,7 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
 import type { Server } from 'bun';
-import type { Relay } from '../relay/relay.ts';
 import { isRelayPath } from '../relay/operations.ts';
+import type { Relay } from '../relay/relay.ts';
 
 export interface FrontDoorOptions {
   readonly host: string;
@@ -52,7 +52,11 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       }
       return forward(request, peer.ip(), options.controlSocket);
     },
-    error: () => new Response('{"success":false,"message":"Internal server error"}', { status: 500, headers: { 'content-type': 'application/json' } }),
+    error: () =>
+      new Response('{"success":false,"message":"Internal server error"}', {
+        status: 500,
+        headers: { 'content-type': 'application/json' },
+      }),
   });
 
   /** While draining, keep-alive connections are told to end, or the stop would wait for them. */
@@ -104,9 +108,12 @@ async function forward(request: Request, ip: string, socket: string): Promise<Re
       signal: request.signal,
     } as RequestInit);
   } catch {
-    return new Response(JSON.stringify({ success: false, message: '服务暂不可用 / The service is not available', code: 'internal' }), {
-      status: 503,
-      headers: { 'content-type': 'application/json; charset=utf-8' },
-    });
+    return new Response(
+      JSON.stringify({ success: false, message: '服务暂不可用 / The service is not available', code: 'internal' }),
+      {
+        status: 503,
+        headers: { 'content-type': 'application/json; charset=utf-8' },
+      },
+    );
   }
 }

@@ -1,14 +1,19 @@
 /** Runs one endpoint for any transport: rights, demo mode, input, handler. */
 import type * as z from 'zod/mini';
-import { Role } from '../contract/enums.ts';
-import { AppError } from '../contract/errors.ts';
 import type { Access, Endpoint } from '../contract/endpoint.ts';
 import { type EndpointId, endpointById } from '../contract/endpoints/index.ts';
+import { Role } from '../contract/enums.ts';
+import { AppError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
 import { handlers } from './admin/handlers.ts';
 import type { Actor, Call, CallMeta, Reply } from './call.ts';
 
-const leastRole: Readonly<Record<Exclude<Access, 'local'>, number>> = { public: Role.guest, user: Role.user, admin: Role.admin, root: Role.root };
+const leastRole: Readonly<Record<Exclude<Access, 'local'>, number>> = {
+  public: Role.guest,
+  user: Role.user,
+  admin: Role.admin,
+  root: Role.root,
+};
 
 export const mutates = (row: Endpoint): boolean => row.mutates ?? row.method !== 'GET';
 
@@ -25,7 +30,13 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
   if (row === undefined) throw new AppError('not_found', { what: id });
   const { actor, services } = invocation;
   allow(row, actor);
-  if (mutates(row) && row.demo !== true && actor.via !== 'local' && services.options.get('DemoSiteEnabled') && (await services.setup.isDone())) {
+  if (
+    mutates(row) &&
+    row.demo !== true &&
+    actor.via !== 'local' &&
+    services.options.get('DemoSiteEnabled') &&
+    (await services.setup.isDone())
+  ) {
     throw new AppError('demo_readonly');
   }
   const parsed = (row.input as z.ZodMiniType).safeParse(raw);

@@ -31,12 +31,18 @@ export interface LedgerClient extends Ledger {
 const done: LedgerResult = { status: 'done' };
 
 /** @param other receives messages that are not the ledger's protocol (a worker's start-up report). */
-export function createLedgerClient(port: LedgerPort, other: (message: unknown) => void = () => undefined): LedgerClient {
+export function createLedgerClient(
+  port: LedgerPort,
+  other: (message: unknown) => void = () => undefined,
+): LedgerClient {
   let next = 1;
   let outgoing: LedgerCommand[] = [];
   let health: Health = { ok: true };
   const listeners: ((event: BalanceEvent) => void)[] = [];
-  const waiting = new Map<number, { readonly resolve: (result: LedgerResult) => void; readonly reject: (error: AppError) => void }>();
+  const waiting = new Map<
+    number,
+    { readonly resolve: (result: LedgerResult) => void; readonly reject: (error: AppError) => void }
+  >();
 
   const send = () => {
     const message: CommandMessage = { kind: 'commands', first: next - outgoing.length, commands: outgoing };

@@ -93,7 +93,11 @@ export type LedgerResult =
   | { readonly status: 'duplicate' }
   /** The ref had been posted before with another amount or account; nothing changed, alert. */
   | { readonly status: 'conflict' }
-  | { readonly status: 'refused'; readonly reason: 'insufficient' | 'invalid' | 'unknown_account'; readonly detail: string };
+  | {
+      readonly status: 'refused';
+      readonly reason: 'insufficient' | 'invalid' | 'unknown_account';
+      readonly detail: string;
+    };
 
 /** Told to the relay after the commit whenever a balance moved for another reason than a settlement. */
 export interface BalanceEvent {

@@ -48,7 +48,8 @@ const refuse = (reason: 'insufficient' | 'invalid' | 'unknown_account', detail: 
   result: { status: 'refused', reason, detail },
 });
 
-const isQuota = (amount: number, least: number): boolean => Number.isSafeInteger(amount) && amount >= least && amount <= mostQuota;
+const isQuota = (amount: number, least: number): boolean =>
+  Number.isSafeInteger(amount) && amount >= least && amount <= mostQuota;
 
 /**
  * @param balanceOf balance of a user's account, undefined when there is none. Only deductions ask for the amount:
@@ -59,26 +60,43 @@ export function decide(command: LedgerCommand, balanceOf: (userId: number) => nu
   switch (command.type) {
     case 'settle': {
       if (!isQuota(command.amount, 0)) return refuse('invalid', `amount ${command.amount}`);
-      if (command.amount > 0 && balanceOf(command.userId) === undefined) return refuse('unknown_account', `user ${command.userId}`);
+      if (command.amount > 0 && balanceOf(command.userId) === undefined)
+        return refuse('unknown_account', `user ${command.userId}`);
       const { ref, userId, tokenId, channelId, amount, at } = command;
       return {
         kind: 'write',
         effects: {
-          posting: amount === 0 ? null : { ref, debit: userId, credit: Account.revenue, amount, kind: 'settle', tokenId, channelId, at },
+          posting:
+            amount === 0
+              ? null
+              : { ref, debit: userId, credit: Account.revenue, amount, kind: 'settle', tokenId, channelId, at },
           log: command.log,
           counted: userId > 0 && command.tokens > 0,
           hour:
             command.tokens > 0 && userId > 0
-              ? { hourAt: at - (at % 3600), userId, username: command.username, model: command.model, channelId, tokens: command.tokens, quota: amount }
+              ? {
+                  hourAt: at - (at % 3600),
+                  userId,
+                  username: command.username,
+                  model: command.model,
+                  channelId,
+                  tokens: command.tokens,
+                  quota: amount,
+                }
               : null,
           dropsHold: true,
         },
       };
     }
     case 'hold':
-      return isQuota(command.estimate, 0) && isQuota(command.observed, 0) ? { kind: 'hold' } : refuse('invalid', 'hold amounts');
+      return isQuota(command.estimate, 0) && isQuota(command.observed, 0)
+        ? { kind: 'hold' }
+        : refuse('invalid', 'hold amounts');
     case 'void':
-      return { kind: 'write', effects: { posting: null, log: command.log, counted: false, hour: null, dropsHold: true } };
+      return {
+        kind: 'write',
+        effects: { posting: null, log: command.log, counted: false, hour: null, dropsHold: true },
+      };
     case 'grant':
     case 'deduct': {
       if (!isQuota(command.amount, 1)) return refuse('invalid', `amount ${command.amount}`);

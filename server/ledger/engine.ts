@@ -1,6 +1,7 @@
 /** Queues commands and commits them in groups: whatever arrived while one commit ran forms the next, without any waiting time of its own. */
-import { AppError } from '../contract/errors.ts';
+
 import type { LedgerStore } from '../../db/ledger-store.ts';
+import { AppError } from '../contract/errors.ts';
 import type { BalanceEvent, LedgerCommand, LedgerResult } from './commands.ts';
 
 export type Health = { readonly ok: true } | { readonly ok: false; readonly reason: string };
@@ -104,8 +105,11 @@ export function createEngine(deps: EngineDeps): Engine {
     failingSince ??= deps.now();
     reason = error instanceof Error ? error.message : String(error);
     // Work that was not done yet is refused; settlements stay, their answers have been given.
-    const kept = queue.filter((item) => item.command.type === 'settle' || item.command.type === 'hold' || item.command.type === 'void');
-    for (const item of queue) if (!kept.includes(item)) item.done(new AppError('storage_unavailable', { reason }, error));
+    const kept = queue.filter(
+      (item) => item.command.type === 'settle' || item.command.type === 'hold' || item.command.type === 'void',
+    );
+    for (const item of queue)
+      if (!kept.includes(item)) item.done(new AppError('storage_unavailable', { reason }, error));
     queue = kept;
     tell();
     setTimeout(turn, retryMs);

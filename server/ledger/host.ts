@@ -23,7 +23,13 @@ export function hostLedger(engine: Engine, port: HostPort): void {
     for (const [index, command] of data.commands.entries()) {
       engine.submit(command, (result) => {
         ids.push(data.first + index);
-        answers.push(result instanceof AppError ? String(result.params.reason ?? result.message) : result.status === 'done' ? null : result);
+        answers.push(
+          result instanceof AppError
+            ? String(result.params.reason ?? result.message)
+            : result.status === 'done'
+              ? null
+              : result,
+        );
         if (ids.length === 1) queueMicrotask(reply);
       });
     }

@@ -1,6 +1,7 @@
 /** Checks the ledger's invariants against the database as it is. Source of the numbering: reliability reference 3.1. */
-import type { Database } from '../../db/open.ts';
+
 import { ledgerFacts } from '../../db/ledger-facts.ts';
+import type { Database } from '../../db/open.ts';
 import { recompute } from '../contract/quota.ts';
 
 export interface InvariantReport {
@@ -27,27 +28,79 @@ export function verifyLedger(database: Database): InvariantReport[] {
   const facts = ledgerFacts(database.raw);
   const logs = recomputeLogs(facts.pricedLogs());
   return [
-    report('I1', '每个账户余额等于其分录之和', 'each balance is the sum of its postings', facts.accounts(), facts.wrongBalances()),
-    report('I2', '全部账户余额之和为零', 'all balances add up to zero', facts.accounts(), facts.total() === 0 ? [] : [`sum ${facts.total()}`]),
+    report(
+      'I1',
+      '每个账户余额等于其分录之和',
+      'each balance is the sum of its postings',
+      facts.accounts(),
+      facts.wrongBalances(),
+    ),
+    report(
+      'I2',
+      '全部账户余额之和为零',
+      'all balances add up to zero',
+      facts.accounts(),
+      facts.total() === 0 ? [] : [`sum ${facts.total()}`],
+    ),
     report('I3', '每个请求至多结算一次', 'at most one settlement per request', facts.postings(), facts.doubledRefs()),
     report('I4', '发放等于用户余额加已消费', 'granted = balances + spent', facts.accounts(), facts.conservation()),
-    report('I5', '用户、令牌、渠道的已用额度等于结算之和', 'used quota of users, tokens and channels = settlements', facts.counters(), facts.wrongCounters()),
-    report('I6', '持有额度不为负，余额不为负', 'no negative hold, no negative balance', facts.accounts(), facts.negative()),
-    report('I7', '兑换码已用当且仅当有一条兑换分录', 'a code is used if and only if it was posted once', facts.redemptions(), facts.wrongRedemptions()),
-    report('I8', '订单已付当且仅当有一条充值分录', 'an order is paid if and only if it was posted once', facts.topUps(), facts.wrongTopUps()),
-    report('I9', '邀请划转不超过邀请所得', 'transfers do not exceed what was earned', facts.users(), facts.wrongTransfers()),
-    report('I10', '金额为 1 到 10^15 的整数', 'every amount is an integer from 1 to 10^15', facts.postings(), facts.wrongAmounts()),
+    report(
+      'I5',
+      '用户、令牌、渠道的已用额度等于结算之和',
+      'used quota of users, tokens and channels = settlements',
+      facts.counters(),
+      facts.wrongCounters(),
+    ),
+    report(
+      'I6',
+      '持有额度不为负，余额不为负',
+      'no negative hold, no negative balance',
+      facts.accounts(),
+      facts.negative(),
+    ),
+    report(
+      'I7',
+      '兑换码已用当且仅当有一条兑换分录',
+      'a code is used if and only if it was posted once',
+      facts.redemptions(),
+      facts.wrongRedemptions(),
+    ),
+    report(
+      'I8',
+      '订单已付当且仅当有一条充值分录',
+      'an order is paid if and only if it was posted once',
+      facts.topUps(),
+      facts.wrongTopUps(),
+    ),
+    report(
+      'I9',
+      '邀请划转不超过邀请所得',
+      'transfers do not exceed what was earned',
+      facts.users(),
+      facts.wrongTransfers(),
+    ),
+    report(
+      'I10',
+      '金额为 1 到 10^15 的整数',
+      'every amount is an integer from 1 to 10^15',
+      facts.postings(),
+      facts.wrongAmounts(),
+    ),
     report('I11', '由日志可重算出每笔费用', 'every charge can be recomputed from its log row', logs.checked, logs.bad),
   ];
 }
 
-function recomputeLogs(rows: Iterable<{ request_id: string; quota: number; other: string }>): { checked: number; bad: string[] } {
+function recomputeLogs(rows: Iterable<{ request_id: string; quota: number; other: string }>): {
+  checked: number;
+  bad: string[];
+} {
   const bad: string[] = [];
   let checked = 0;
   for (const row of rows) {
     checked++;
     const again = recompute(JSON.parse(row.other) as Record<string, unknown>);
-    if (again === null || again.quota !== row.quota) bad.push(`${row.request_id}: ${row.quota} <> ${again?.quota ?? 'unpriced'}`);
+    if (again === null || again.quota !== row.quota)
+      bad.push(`${row.request_id}: ${row.quota} <> ${again?.quota ?? 'unpriced'}`);
   }
   return { checked, bad };
 }

@@ -5,7 +5,7 @@ import { openDatabase } from '../../db/open.ts';
 import type { LedgerMessage } from './client.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { type HostPort, hostLedger } from './host.ts';
-import { recover, type RecoveryReport } from './recovery.ts';
+import { type RecoveryReport, recover } from './recovery.ts';
 
 export interface LedgerStart {
   readonly kind: 'start';
@@ -68,6 +68,10 @@ self.onmessage = ({ data }) => {
     })
     .catch((error: unknown) => {
       const code = (error as { code?: unknown }).code;
-      self.postMessage({ kind: 'failed', code: typeof code === 'string' ? code : '', message: error instanceof Error ? error.message : String(error) });
+      self.postMessage({
+        kind: 'failed',
+        code: typeof code === 'string' ? code : '',
+        message: error instanceof Error ? error.message : String(error),
+      });
     });
 };

@@ -47,8 +47,10 @@ const usageOf = (body: string, chunks: number) => {
 const chunkOf = (model: string, delta: unknown, finish: string | null): string =>
   `data: ${JSON.stringify({ id: 'chatcmpl-practice', object: 'chat.completion.chunk', created: 1_700_000_000, model, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
-const errorBody = (status: number) => JSON.stringify({ error: { message: `practice error ${status}`, type: 'server_error', param: null, code: null } });
-const json = (text: string, status = 200) => new Response(text, { status, headers: { 'content-type': 'application/json' } });
+const errorBody = (status: number) =>
+  JSON.stringify({ error: { message: `practice error ${status}`, type: 'server_error', param: null, code: null } });
+const json = (text: string, status = 200) =>
+  new Response(text, { status, headers: { 'content-type': 'application/json' } });
 
 /** Knobs of one request: `x-practice-<name>` headers win over the options the server was started with. */
 function knobsOf(request: Request, options: PracticeOptions): Knobs {
@@ -78,7 +80,13 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
     idleTimeout: 0,
     async fetch(request) {
       const path = new URL(request.url).pathname;
-      if (path === '/v1/models') return json(JSON.stringify({ object: 'list', data: ['practice-small', 'practice-large'].map((id) => ({ id, object: 'model' })) }));
+      if (path === '/v1/models')
+        return json(
+          JSON.stringify({
+            object: 'list',
+            data: ['practice-small', 'practice-large'].map((id) => ({ id, object: 'model' })),
+          }),
+        );
       if (path !== '/v1/chat/completions' || request.method !== 'POST') return json(errorBody(404), 404);
       const text = await request.text();
       const knobs = knobsOf(request, options);
@@ -117,7 +125,13 @@ function chat(text: string, knobs: Knobs): Response {
         object: 'chat.completion',
         created: 1_700_000_000,
         model,
-        choices: [{ index: 0, message: { role: 'assistant', content: word.repeat(knobs.chunks).trim() }, finish_reason: 'stop' }],
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: word.repeat(knobs.chunks).trim() },
+            finish_reason: 'stop',
+          },
+        ],
         ...(knobs.noUsage ? {} : { usage }),
       }),
     );
@@ -127,7 +141,9 @@ function chat(text: string, knobs: Knobs): Response {
     ...Array.from({ length: knobs.chunks }, () => chunkOf(model, { content: word }, null)),
     chunkOf(model, {}, 'stop'),
     ...(body.stream_options?.include_usage === true && !knobs.noUsage
-      ? [`data: ${JSON.stringify({ id: 'chatcmpl-practice', object: 'chat.completion.chunk', created: 1_700_000_000, model, choices: [], usage })}\n\n`]
+      ? [
+          `data: ${JSON.stringify({ id: 'chatcmpl-practice', object: 'chat.completion.chunk', created: 1_700_000_000, model, choices: [], usage })}\n\n`,
+        ]
       : []),
     'data: [DONE]\n\n',
   ];

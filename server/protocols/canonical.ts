@@ -37,10 +37,32 @@ export type Part = (
   | { readonly type: 'text'; readonly text: string; readonly citations?: readonly unknown[] }
   | { readonly type: 'image'; readonly source: Media; readonly detail?: string }
   | { readonly type: 'audio'; readonly source: Media; readonly format: string }
-  | { readonly type: 'file'; readonly source: Media | { readonly kind: 'id'; readonly id: string }; readonly name: string | null }
-  | { readonly type: 'reasoning'; readonly text: string; readonly signature: string | null; readonly redacted: string | null; readonly id?: string }
-  | { readonly type: 'tool-call'; readonly id: string; readonly name: string; readonly arguments: string; readonly signature?: string }
-  | { readonly type: 'tool-result'; readonly id: string; readonly name: string | null; readonly content: readonly Part[]; readonly isError: boolean }
+  | {
+      readonly type: 'file';
+      readonly source: Media | { readonly kind: 'id'; readonly id: string };
+      readonly name: string | null;
+    }
+  | {
+      readonly type: 'reasoning';
+      readonly text: string;
+      readonly signature: string | null;
+      readonly redacted: string | null;
+      readonly id?: string;
+    }
+  | {
+      readonly type: 'tool-call';
+      readonly id: string;
+      readonly name: string;
+      readonly arguments: string;
+      readonly signature?: string;
+    }
+  | {
+      readonly type: 'tool-result';
+      readonly id: string;
+      readonly name: string | null;
+      readonly content: readonly Part[];
+      readonly isError: boolean;
+    }
   | { readonly type: 'refusal'; readonly text: string }
   /** A block this build does not know: kept for same-dialect targets, reported in `dropped` elsewhere. */
   | { readonly type: 'unknown'; readonly dialect: ProtocolId; readonly raw: unknown }
@@ -102,13 +124,23 @@ export interface ChatRequest {
 
 /** What a response consists of, whole or streamed. Exactly one `finish` or `error` ends it. */
 export type ChatEvent =
-  | { readonly type: 'response-start'; readonly id: string | null; readonly model: string | null; readonly created: number | null }
+  | {
+      readonly type: 'response-start';
+      readonly id: string | null;
+      readonly model: string | null;
+      readonly created: number | null;
+    }
   | { readonly type: 'text-start'; readonly index: number }
   | { readonly type: 'text-delta'; readonly index: number; readonly text: string }
   | { readonly type: 'text-end'; readonly index: number; readonly citations?: readonly unknown[] }
   | { readonly type: 'reasoning-start'; readonly index: number; readonly id?: string }
   | { readonly type: 'reasoning-delta'; readonly index: number; readonly text: string }
-  | { readonly type: 'reasoning-end'; readonly index: number; readonly signature: string | null; readonly redacted: string | null }
+  | {
+      readonly type: 'reasoning-end';
+      readonly index: number;
+      readonly signature: string | null;
+      readonly redacted: string | null;
+    }
   | { readonly type: 'tool-call-start'; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: 'tool-call-delta'; readonly index: number; readonly arguments: string }
   | { readonly type: 'tool-call-end'; readonly index: number; readonly signature?: string }

@@ -78,7 +78,10 @@ export interface UpstreamHalf {
 /** What a dialect adds when it is translated to or from another one. */
 export interface Translation {
   /** @throws AppError body_invalid naming the field. */
-  decodeRequest(body: Readonly<Record<string, unknown>>, path: { readonly model: string | null; readonly stream: boolean }): ChatRequest;
+  decodeRequest(
+    body: Readonly<Record<string, unknown>>,
+    path: { readonly model: string | null; readonly stream: boolean },
+  ): ChatRequest;
   encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
   encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown;
   writer(context: ResponseContext): StreamWriter;

@@ -1,7 +1,10 @@
 /** What a provider row says, and what follows from it. */
 import type { ProtocolId } from '../protocols/canonical.ts';
 
-export type Auth = { readonly kind: 'bearer' } | { readonly kind: 'header'; readonly name: string } | { readonly kind: 'none' };
+export type Auth =
+  | { readonly kind: 'bearer' }
+  | { readonly kind: 'header'; readonly name: string }
+  | { readonly kind: 'none' };
 
 export interface Provider {
   /** Channel type number of the wire contract. */

@@ -1,7 +1,7 @@
 /** Stages 4 to 7: try channels in order, pass the answer on, and close the request's money by how it ended. */
 import { AppError } from '../contract/errors.ts';
 import type { Usage } from '../protocols/canonical.ts';
-import { prepareAttempt, type Prepared } from './attempt.ts';
+import { type Prepared, prepareAttempt } from './attempt.ts';
 import type { Charge } from './charge.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
@@ -116,7 +116,11 @@ interface Context {
   readonly tried: readonly number[];
 }
 
-async function whole(context: Context, response: Response, headers: Record<string, string>): Promise<Response | UpstreamFailure> {
+async function whole(
+  context: Context,
+  response: Response,
+  headers: Record<string, string>,
+): Promise<Response | UpstreamFailure> {
   const { deps, facts, prepared } = context;
   const { codec } = prepared.call;
   const bytes = await readWhole(response);
@@ -125,7 +129,8 @@ async function whole(context: Context, response: Response, headers: Record<strin
   }
   const firstByteMs = deps.now();
   const body = parseBody(bytes);
-  if (body === undefined) return { class: 'host', status: response.status, error: null, retryAfter: null, reason: 'invalid' };
+  if (body === undefined)
+    return { class: 'host', status: response.status, error: null, retryAfter: null, reason: 'invalid' };
   const usage = codec.upstream.readUsage(body);
   const gone = facts.inquiry.request.signal.aborted;
   await close(context, {
@@ -170,12 +175,17 @@ function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
 
 function wordsOf(events: ReturnType<Prepared['call']['codec']['upstream']['decodeResponse']>): string[] {
   return events.flatMap((event) => {
-    if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta') return [event.text];
+    if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta')
+      return [event.text];
     return event.type === 'tool-call-delta' ? [event.arguments] : [];
   });
 }
 
-function streamOf(context: Context, upstream: ReadableStream<Uint8Array>, abort: AbortController): ReadableStream<Uint8Array> {
+function streamOf(
+  context: Context,
+  upstream: ReadableStream<Uint8Array>,
+  abort: AbortController,
+): ReadableStream<Uint8Array> {
   const { deps, facts, prepared } = context;
   const settings = deps.settings();
   return relayStream({
@@ -192,7 +202,10 @@ function streamOf(context: Context, upstream: ReadableStream<Uint8Array>, abort:
     },
     errorFrame: (kind) =>
       prepared.call.codec.client.encodeStreamError(
-        clientError(new AppError(kind === 'quota' ? 'user_exhausted' : 'upstream_broken', { remain: 0, need: 1 }), facts.inquiry.requestId),
+        clientError(
+          new AppError(kind === 'quota' ? 'user_exhausted' : 'upstream_broken', { remain: 0, need: 1 }),
+          facts.inquiry.requestId,
+        ),
       ),
     affordable: (delivered) => {
       const guess = estimatedUsage(facts.plan.promptTokens, delivered.reduce((sum, text) => sum + text.length, 0) / 2);
@@ -206,7 +219,8 @@ function streamOf(context: Context, upstream: ReadableStream<Uint8Array>, abort:
 async function close(context: Context, end: StreamEnd): Promise<void> {
   const { facts, prepared } = context;
   const nothing = end.endReason !== 'completed' && end.firstByteMs === null;
-  const counted = end.usage !== null && end.endReason === 'completed' ? end.usage : nothing ? null : await localCount(context, end);
+  const counted =
+    end.usage !== null && end.endReason === 'completed' ? end.usage : nothing ? null : await localCount(context, end);
   await facts.charge.finish({
     endReason: end.endReason,
     usage: counted,

@@ -1,8 +1,8 @@
 /** Prepares one attempt at one channel: mapped model, edits on the client's own JSON, address and headers. */
 import type { Codec } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
-import { authHeaders, endpointFor, type Provider } from '../providers/provider.ts';
 import { providerByType } from '../providers/catalogue.ts';
+import { authHeaders, endpointFor, type Provider } from '../providers/provider.ts';
 import { mapModel } from './choose.ts';
 import type { UpstreamCall } from './dispatch.ts';
 import type { Inquiry } from './exchange.ts';
@@ -24,7 +24,11 @@ export function prepareAttempt(inquiry: Inquiry, channel: ChannelSnapshot): Prep
   const provider = providerByType(channel.type);
   if (provider === undefined) return null;
   const upstreamModel = mapModel(channel.modelMapping, inquiry.model);
-  const endpoint = endpointFor(provider, inquiry.operation, { baseUrl: channel.baseUrl, model: upstreamModel, other: channel.other });
+  const endpoint = endpointFor(provider, inquiry.operation, {
+    baseUrl: channel.baseUrl,
+    model: upstreamModel,
+    other: channel.other,
+  });
   if (endpoint === null || provider.protocol !== inquiry.protocol) return null;
   const codec: Codec = codecFor(inquiry.protocol);
 

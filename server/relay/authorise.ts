@@ -108,7 +108,8 @@ function compileAddresses(entries: readonly string[]): BlockList {
     const type = family === 4 ? 'ipv4' : 'ipv6';
     const bits = Number(prefix);
     if (prefix === undefined) list.addAddress(address, type);
-    else if (Number.isInteger(bits) && bits >= 0 && bits <= (family === 4 ? 32 : 128)) list.addSubnet(address, bits, type);
+    else if (Number.isInteger(bits) && bits >= 0 && bits <= (family === 4 ? 32 : 128))
+      list.addSubnet(address, bits, type);
   }
   return list;
 }

@@ -13,11 +13,20 @@ export interface ChannelTestOrder {
 const testBody = (model: string, stream: boolean): string =>
   JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 16, stream });
 
-export async function runChannelTest(relay: Relay, state: RelayState, order: ChannelTestOrder, now: () => number): Promise<ChannelTestResult> {
+export async function runChannelTest(
+  relay: Relay,
+  state: RelayState,
+  order: ChannelTestOrder,
+  now: () => number,
+): Promise<ChannelTestResult> {
   const started = now();
   const result = (ok: boolean, message: string): ChannelTestResult => ({ ok, ms: now() - started, message });
   if (state.channel(order.channelId) === undefined) return result(false, '渠道不存在 / Unknown channel');
-  const response = await relay.test({ channelId: order.channelId, path: '/v1/chat/completions', body: testBody(order.model, order.stream) });
+  const response = await relay.test({
+    channelId: order.channelId,
+    path: '/v1/chat/completions',
+    body: testBody(order.model, order.stream),
+  });
   const text = await response.text();
   if (response.ok) return result(true, '');
   return result(false, errorMessage(text) ?? `HTTP ${response.status}`);

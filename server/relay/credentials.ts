@@ -30,7 +30,9 @@ export function readCredential(request: Request): Credential | null {
   const headers = request.headers;
   const authorization = headers.get('authorization')?.replace(bearer, '').trim();
   const raw =
-    (authorization !== undefined && authorization !== '' && authorization !== 'midjourney-proxy' ? authorization : null) ??
+    (authorization !== undefined && authorization !== '' && authorization !== 'midjourney-proxy'
+      ? authorization
+      : null) ??
     headers.get('x-api-key') ??
     headers.get('x-goog-api-key') ??
     headers.get('mj-api-secret') ??

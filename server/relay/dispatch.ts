@@ -47,7 +47,13 @@ export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: 
         timeout: false,
       } as RequestInit);
     } catch {
-      return failed({ class: 'host', status: null, error: null, retryAfter: null, reason: timedOut ? 'timeout' : 'unreachable' });
+      return failed({
+        class: 'host',
+        status: null,
+        error: null,
+        retryAfter: null,
+        reason: timedOut ? 'timeout' : 'unreachable',
+      });
     } finally {
       arrived();
     }

@@ -2,8 +2,8 @@
 import type { Prices } from '../contract/quota.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Outline } from './json-text.ts';
-import type { Prompt } from './prompt.ts';
 import type { Operation } from './operations.ts';
+import type { Prompt } from './prompt.ts';
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from './snapshot.ts';
 
 /** What a caller's address is, asked for only when somebody needs it. */

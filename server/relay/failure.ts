@@ -14,7 +14,8 @@ export interface UpstreamFailure {
 }
 
 const keyStatuses = new Set([401, 402, 403, 429]);
-const keyWords = /invalid_api_key|account_deactivated|billing_not_active|insufficient_quota|authentication_error|permission_error/;
+const keyWords =
+  /invalid_api_key|account_deactivated|billing_not_active|insufficient_quota|authentication_error|permission_error/;
 
 /** 404 counts as the host's: another channel may well have the model. */
 export function classify(status: number, error: UpstreamError | null): FailureClass {

@@ -13,7 +13,7 @@ export interface Member {
 }
 
 export type Outline =
-  | { readonly ok: true; readonly members: readonly Member[]; /** Index of the closing brace. */ readonly end: number }
+  | { readonly ok: true; readonly members: readonly Member[] /** Index of the closing brace. */; readonly end: number }
   | { readonly ok: false; readonly reason: 'not_object' | 'too_deep' | 'malformed' };
 
 const quote = 34;

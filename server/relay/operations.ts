@@ -24,5 +24,11 @@ export function relayRouteFor(path: string): RelayRoute | undefined {
 
 /** Paths that belong to the relay even when no row matches: their errors have the relay's shape. */
 export function isRelayPath(path: string): boolean {
-  return path.startsWith('/v1/') || path.startsWith('/v1beta/') || path.startsWith('/pg/') || path.startsWith('/mj') || path.startsWith('/suno/');
+  return (
+    path.startsWith('/v1/') ||
+    path.startsWith('/v1beta/') ||
+    path.startsWith('/pg/') ||
+    path.startsWith('/mj') ||
+    path.startsWith('/suno/')
+  );
 }

@@ -9,7 +9,13 @@ import type { ChannelSnapshot } from './snapshot.ts';
 import type { RelayState } from './state.ts';
 
 /** @param test a disabled channel may be tested. @throws AppError channel_*, model_price_unset. */
-export function makePlan(state: RelayState, inquiry: Inquiry, principal: Principal, random: () => number, test = false): Plan {
+export function makePlan(
+  state: RelayState,
+  inquiry: Inquiry,
+  principal: Principal,
+  random: () => number,
+  test = false,
+): Plan {
   const { group, user } = principal;
   const candidates =
     principal.pinnedChannel === null

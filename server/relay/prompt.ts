@@ -4,7 +4,17 @@
 const mediaTokens = 1000;
 /** Strings that carry bytes, not words. */
 const mediaKeys = new Set(['data', 'file_data', 'image_url', 'url', 'input_audio', 'inlineData', 'inline_data']);
-const skippedKeys = new Set(['model', 'type', 'role', 'id', 'tool_call_id', 'call_id', 'cache_control', 'signature', 'encrypted_content']);
+const skippedKeys = new Set([
+  'model',
+  'type',
+  'role',
+  'id',
+  'tool_call_id',
+  'call_id',
+  'cache_control',
+  'signature',
+  'encrypted_content',
+]);
 
 export interface Prompt {
   /** All words of the request, in order. */

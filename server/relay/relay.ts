@@ -89,7 +89,12 @@ export function createRelay(deps: RelayDeps): Relay {
     ended: () => open--,
   };
 
-  const run = async (request: Request, path: string, requestId: string, identify: () => { principal: Principal; free: boolean }) => {
+  const run = async (
+    request: Request,
+    path: string,
+    requestId: string,
+    identify: () => { principal: Principal; free: boolean },
+  ) => {
     const startedMs = deps.now();
     const route = relayRouteFor(path);
     if (route === undefined) throw new AppError('route_unknown', { method: request.method, path });
@@ -105,7 +110,10 @@ export function createRelay(deps: RelayDeps): Relay {
     const tokenId = principal.token?.id ?? 0;
     const held = deps.wallets.hold(principal.user.id, tokenId, hold);
     if (!held.ok && !free) {
-      throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', { remain: held.remain, need: hold });
+      throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', {
+        remain: held.remain,
+        need: hold,
+      });
     }
     const charge = createCharge(chargeDeps, { inquiry, principal, plan: { ...plan, hold }, free });
     return answer(answerDeps, { inquiry, plan, charge });
@@ -130,7 +138,11 @@ export function createRelay(deps: RelayDeps): Relay {
       return guarded(request, path, () => ({ principal: authorise.identify(request, peer), free: false }));
     },
     test(order) {
-      const request = new Request(`http://relay${order.path}`, { method: 'POST', body: order.body, headers: { 'content-type': 'application/json' } });
+      const request = new Request(`http://relay${order.path}`, {
+        method: 'POST',
+        body: order.body,
+        headers: { 'content-type': 'application/json' },
+      });
       return guarded(request, order.path, () => ({ principal: testPrincipal(order.channelId), free: true }));
     },
     open: () => open,
@@ -140,7 +152,16 @@ export function createRelay(deps: RelayDeps): Relay {
 
 /** Channel tests belong to nobody's account. */
 const testPrincipal = (channelId: number): Principal => ({
-  user: { id: 0, username: '', role: 100, status: 1, group: 'default', balance: 0, balanceVersion: 0, setting: { accept_unset_model_ratio_model: true } },
+  user: {
+    id: 0,
+    username: '',
+    role: 100,
+    status: 1,
+    group: 'default',
+    balance: 0,
+    balanceVersion: 0,
+    setting: { accept_unset_model_ratio_model: true },
+  },
   token: null,
   group: 'default',
   pinnedChannel: channelId,

@@ -1,6 +1,7 @@
 /** The options the relay lives by, parsed once per change. */
-import type { PriceTables } from '../contract/quota.ts';
+
 import { optionValue } from '../contract/options.ts';
+import type { PriceTables } from '../contract/quota.ts';
 
 export interface RelaySettings {
   readonly priceTables: PriceTables;
@@ -19,7 +20,8 @@ export interface RelaySettings {
 /** @param stored option texts that differ from their defaults. */
 export function compileSettings(stored: ReadonlyMap<string, string>): RelaySettings {
   const groupRatios = optionValue(stored, 'GroupRatio');
-  const checksWords = optionValue(stored, 'CheckSensitiveEnabled') && optionValue(stored, 'CheckSensitiveOnPromptEnabled');
+  const checksWords =
+    optionValue(stored, 'CheckSensitiveEnabled') && optionValue(stored, 'CheckSensitiveOnPromptEnabled');
   return {
     priceTables: {
       modelRatio: optionValue(stored, 'ModelRatio'),
@@ -47,7 +49,9 @@ function nested(value: unknown): ReadonlyMap<string, ReadonlyMap<string, number>
   const outer = new Map<string, ReadonlyMap<string, number>>();
   for (const [userGroup, ratios] of Object.entries(value as Record<string, unknown>)) {
     if (typeof ratios !== 'object' || ratios === null) continue;
-    const numbers = Object.entries(ratios).filter((pair): pair is [string, number] => typeof pair[1] === 'number' && pair[1] >= 0);
+    const numbers = Object.entries(ratios).filter(
+      (pair): pair is [string, number] => typeof pair[1] === 'number' && pair[1] >= 0,
+    );
     outer.set(userGroup, new Map(numbers));
   }
   return outer;

@@ -1,7 +1,7 @@
 /** The relay's memory: the published snapshot, indexed for one look-up per question. */
 import { ChannelStatus } from '../contract/enums.ts';
-import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from './snapshot.ts';
 import { compileSettings, type RelaySettings } from './settings.ts';
+import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from './snapshot.ts';
 import type { Wallets } from './wallets.ts';
 
 /** Channels of one priority, highest tier first in `Route`. */

@@ -63,7 +63,6 @@ function createWatch(codec: Codec) {
   let usage: Usage | null = null;
   let finished = false;
   let error: (ChatEvent & { type: 'error' }) | null = null;
-  let frames = 0;
 
   const takeSignals = (events: readonly ChatEvent[]) => {
     for (const event of events) {
@@ -74,17 +73,18 @@ function createWatch(codec: Codec) {
   };
   const takeWords = (events: readonly ChatEvent[]) => {
     for (const event of events) {
-      if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta') texts.push(event.text);
+      if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta')
+        texts.push(event.text);
       else if (event.type === 'tool-call-delta') texts.push(event.arguments);
     }
   };
 
   return {
     see(frame: RawFrame) {
-      frames++;
       unread.push(frame);
       unreadBytes += frame.bytes.length;
-      if (codec.upstream.mayMatter(frame.text())) takeSignals(signals.feed({ event: frame.event(), data: frame.data() }));
+      if (codec.upstream.mayMatter(frame.text()))
+        takeSignals(signals.feed({ event: frame.event(), data: frame.data() }));
     },
     /** Too much is unread: read it now, so that memory stays bounded. */
     overdue: () => unreadBytes > unreadLimit,
@@ -95,7 +95,8 @@ function createWatch(codec: Codec) {
       unreadBytes = 0;
       return texts;
     },
-    frames: () => frames,
+    /** The upstream closed the stream; the reader says how it stands. */
+    close: () => takeSignals(signals.end()),
     usage: () => usage,
     finished: () => finished,
     error: () => error,
@@ -111,6 +112,7 @@ async function pump(options: StreamOptions, sink: Sink): Promise<void> {
   let lastByteMs = now();
   let lastWriteMs = lastByteMs;
   let idleCut = false;
+  let terminated = false;
 
   // One timer per stream serves both the keep-alive and the idle limit; frames are written whole, so a ping never breaks one.
   const beat = Math.min(options.pingMs ?? options.idleMs, options.idleMs);
@@ -153,6 +155,7 @@ async function pump(options: StreamOptions, sink: Sink): Promise<void> {
         if (codec.upstream.isTerminal(frame)) {
           await end('completed');
           sink.write(frame.bytes);
+          terminated = true;
           wrote = true;
           continue;
         }
@@ -174,7 +177,9 @@ async function pump(options: StreamOptions, sink: Sink): Promise<void> {
       }
     }
     const rest = splitter.end();
-    if (watch.finished() || (watch.frames() > 0 && watch.error() === null && watch.usage() !== null)) {
+    watch.close();
+    // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
+    if (terminated || watch.finished() || (watch.usage() !== null && watch.error() === null)) {
       await end('completed');
       if (rest.length > 0) sink.write(rest);
     } else {

@@ -79,7 +79,8 @@ export function createWallets(): Wallets {
       const cap = tokenId === 0 ? undefined : caps.get(tokenId);
       if (cap !== undefined && room(cap) < amount) return { ok: false, who: 'token', remain: Math.max(0, room(cap)) };
       const free = purse.balance - purse.held;
-      if (free < amount || (amount > 0 && purse.balance <= 0)) return { ok: false, who: 'user', remain: Math.max(0, free) };
+      if (free < amount || (amount > 0 && purse.balance <= 0))
+        return { ok: false, who: 'user', remain: Math.max(0, free) };
       purse.held += amount;
       if (cap !== undefined) cap.held += amount;
       return { ok: true };

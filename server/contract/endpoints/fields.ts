@@ -13,22 +13,40 @@ const numeric = (value: unknown): unknown => {
 /** Whole number; text is accepted, nonsense in a query counts as absent. */
 export const number = z.optional(z.pipe(z.transform(numeric), z.optional(z.int())));
 export const id = z.pipe(z.transform(numeric), z.int().check(z.positive()));
-export const text = z.optional(z.pipe(z.transform((value) => (value === null || value === undefined ? undefined : String(value))), z.optional(z.string())));
+export const text = z.optional(
+  z.pipe(
+    z.transform((value) => (value === null || value === undefined ? undefined : String(value))),
+    z.optional(z.string()),
+  ),
+);
 export const toggle = z.optional(
   z.pipe(
-    z.transform((value) => (value === 'true' || value === '1' || value === 1 ? true : value === 'false' || value === '0' || value === 0 || value === '' ? false : (value ?? undefined))),
+    z.transform((value) =>
+      value === 'true' || value === '1' || value === 1
+        ? true
+        : value === 'false' || value === '0' || value === 0 || value === ''
+          ? false
+          : (value ?? undefined),
+    ),
     z.optional(z.boolean()),
   ),
 );
 /** JSON given as text or as the object itself. */
 export const jsonText = z.optional(
   z.pipe(
-    z.transform((value) => (value === null || value === undefined ? undefined : typeof value === 'string' ? value : JSON.stringify(value))),
+    z.transform((value) =>
+      value === null || value === undefined ? undefined : typeof value === 'string' ? value : JSON.stringify(value),
+    ),
     z.optional(z.string()),
   ),
 );
 /** Comma list given as text or as an array. */
 export const commaList = z.optional(
-  z.pipe(z.transform((value) => (value === null || value === undefined ? undefined : Array.isArray(value) ? value.join(',') : value)), z.optional(z.string())),
+  z.pipe(
+    z.transform((value) =>
+      value === null || value === undefined ? undefined : Array.isArray(value) ? value.join(',') : value,
+    ),
+    z.optional(z.string()),
+  ),
 );
 export const nothing = z.unknown();

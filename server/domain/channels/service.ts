@@ -41,9 +41,18 @@ export interface ChannelTestResult {
 }
 
 /** Runs one real request through the relay, pinned to the channel. */
-export type RelayTest = (order: { readonly channelId: number; readonly model: string; readonly stream: boolean }) => Promise<ChannelTestResult>;
+export type RelayTest = (order: {
+  readonly channelId: number;
+  readonly model: string;
+  readonly stream: boolean;
+}) => Promise<ChannelTestResult>;
 
-export function createChannels(deps: { readonly database: Database; readonly vault: Vault; readonly relayTest: RelayTest; readonly now: () => number }) {
+export function createChannels(deps: {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly relayTest: RelayTest;
+  readonly now: () => number;
+}) {
   const repository = createChannelsRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
 
@@ -63,7 +72,9 @@ export function createChannels(deps: { readonly database: Database; readonly vau
     /** Distinct model names of enabled channels, sorted. */
     async enabledModels(): Promise<string[]> {
       const rows = await repository.all();
-      return [...new Set(rows.filter((row) => row.status === ChannelStatus.enabled).flatMap((row) => members(row.models)))].sort();
+      return [
+        ...new Set(rows.filter((row) => row.status === ChannelStatus.enabled).flatMap((row) => members(row.models))),
+      ].sort();
     },
     /** @throws AppError channel_* */
     async create(fields: ChannelFields): Promise<Channel[]> {
@@ -99,8 +110,10 @@ export function createChannels(deps: { readonly database: Database; readonly vau
     },
     async update(id: number, fields: ChannelFields): Promise<Channel> {
       await find(id);
-      if (fields.type !== undefined && providerByType(fields.type) === undefined) throw new AppError('channel_type_unknown', { type: fields.type });
-      if (fields.models !== undefined && members(fields.models).length === 0) throw new AppError('channel_models_required');
+      if (fields.type !== undefined && providerByType(fields.type) === undefined)
+        throw new AppError('channel_type_unknown', { type: fields.type });
+      if (fields.models !== undefined && members(fields.models).length === 0)
+        throw new AppError('channel_models_required');
       checkJson(fields);
       const key = fields.key?.trim() ?? '';
       const change: Updateable<ChannelsTable> = {

@@ -10,18 +10,25 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
   return {
     /** @param page 1-based. @param full false hides what only operators may see. */
     async page(filter: LogFilter, page: number, size: number, full: boolean) {
-      const [rows, total] = await Promise.all([repository.list(filter, (page - 1) * size, size), repository.count(filter)]);
+      const [rows, total] = await Promise.all([
+        repository.list(filter, (page - 1) * size, size),
+        repository.count(filter),
+      ]);
       return { items: rows.map((row) => logView(row, full)), page, page_size: size, total };
     },
     /** Quota of the range; requests and tokens of the last minute. */
     async stat(filter: LogFilter): Promise<{ quota: number; rpm: number; tpm: number }> {
       const minute = Math.floor(deps.now() / 1000) - 60;
-      const [range, recent] = await Promise.all([repository.stat(filter), repository.stat({ ...filter, from: minute, to: undefined })]);
+      const [range, recent] = await Promise.all([
+        repository.stat(filter),
+        repository.stat({ ...filter, from: minute, to: undefined }),
+      ]);
       return { quota: range.quota, rpm: recent.requests, tpm: recent.tokens };
     },
     /** Rows newer than an id, oldest first; with id -1 the newest `limit` rows. */
     async tail(after: number, type: number | undefined, limit: number): Promise<Log[]> {
-      const rows = after < 0 ? (await repository.list({ type }, 0, limit)).reverse() : await repository.after(after, type, limit);
+      const rows =
+        after < 0 ? (await repository.list({ type }, 0, limit)).reverse() : await repository.after(after, type, limit);
       return rows.map((row) => logView(row, true));
     },
     /** @param ref row id or request id. */

@@ -2,7 +2,14 @@
 import type { Database } from '../../../db/open.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { AppError } from '../../contract/errors.ts';
-import { isOptionKey, type OptionKey, optionKeys, optionRow, type OptionValue, optionValue } from '../../contract/options.ts';
+import {
+  isOptionKey,
+  type OptionKey,
+  type OptionValue,
+  optionKeys,
+  optionRow,
+  optionValue,
+} from '../../contract/options.ts';
 import type { Vault } from '../secrets/vault.ts';
 
 export interface OptionView {
@@ -16,16 +23,27 @@ export interface OptionView {
 
 export type OptionsService = Awaited<ReturnType<typeof createOptions>>;
 
-const priceKeys: readonly OptionKey[] = ['ModelRatio', 'ModelPrice', 'CompletionRatio', 'CacheRatio', 'CreateCacheRatio'];
+const priceKeys: readonly OptionKey[] = [
+  'ModelRatio',
+  'ModelPrice',
+  'CompletionRatio',
+  'CacheRatio',
+  'CreateCacheRatio',
+];
 
-export async function createOptions(deps: { readonly database: Database; readonly vault: Vault; readonly now: () => number }) {
+export async function createOptions(deps: {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly now: () => number;
+}) {
   const repository = createOptionsRepository(deps.database);
   let stored = await readable();
 
   async function readable(): Promise<Map<string, string>> {
     const texts = await repository.all();
     for (const [key, value] of texts) {
-      if (isOptionKey(key) && optionRow(key).secret && value !== '') texts.set(key, deps.vault.open(`option:${key}`, value));
+      if (isOptionKey(key) && optionRow(key).secret && value !== '')
+        texts.set(key, deps.vault.open(`option:${key}`, value));
     }
     return texts;
   }
@@ -40,7 +58,13 @@ export async function createOptions(deps: { readonly database: Database; readonl
     const text = row.trimSlash ? value.replace(/\/$/, '') : value;
     const complaint = row.kind.check(text);
     if (complaint !== null) throw new AppError('option_invalid', { key, detail: `${complaint.zh} / ${complaint.en}` });
-    if (row.needs !== null && text === 'true' && (stored.get(row.needs) ?? '') === '' && isOptionKey(row.needs) && optionRow(row.needs).fallback === '') {
+    if (
+      row.needs !== null &&
+      text === 'true' &&
+      (stored.get(row.needs) ?? '') === '' &&
+      isOptionKey(row.needs) &&
+      optionRow(row.needs).fallback === ''
+    ) {
       throw new AppError('option_needs', { key, needs: row.needs });
     }
     return { key, value: text };
@@ -63,7 +87,11 @@ export async function createOptions(deps: { readonly database: Database; readonl
       const secret = optionRow(checked.key).secret;
       // An empty secret field means: leave it as it is.
       if (secret && checked.value === '') return;
-      await repository.set(checked.key, secret ? deps.vault.seal(`option:${checked.key}`, checked.value) : checked.value, seconds());
+      await repository.set(
+        checked.key,
+        secret ? deps.vault.seal(`option:${checked.key}`, checked.value) : checked.value,
+        seconds(),
+      );
       stored.set(checked.key, checked.value);
     },
     /** Puts the price maps back to the shipped ones; what was there stays as a version. */

@@ -43,7 +43,9 @@ export function createVault(masterKey: Buffer): Vault {
 
 /** Master key from GATEWAY_SECRET_KEY, GATEWAY_SECRET_KEY_FILE or the key file, which is made at first use. */
 export function loadMasterKey(file: string, env: Readonly<Record<string, string | undefined>>): Buffer {
-  const given = env.GATEWAY_SECRET_KEY ?? (env.GATEWAY_SECRET_KEY_FILE ? readFileSync(env.GATEWAY_SECRET_KEY_FILE, 'utf8') : undefined);
+  const given =
+    env.GATEWAY_SECRET_KEY ??
+    (env.GATEWAY_SECRET_KEY_FILE ? readFileSync(env.GATEWAY_SECRET_KEY_FILE, 'utf8') : undefined);
   if (given !== undefined && given.trim() !== '') return Buffer.from(given.trim(), 'utf8');
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
   return Buffer.from(readFileSync(file, 'utf8').trim(), 'utf8');

@@ -23,7 +23,12 @@ export interface LoginFacts {
 
 export type SessionsService = ReturnType<typeof createSessions>;
 
-export function createSessions(deps: { readonly database: Database; readonly users: UsersService; readonly passwordLogin: () => boolean; readonly now: () => number }) {
+export function createSessions(deps: {
+  readonly database: Database;
+  readonly users: UsersService;
+  readonly passwordLogin: () => boolean;
+  readonly now: () => number;
+}) {
   const repository = createSessionsRepository(deps.database);
   const accounts = new RateLimiterMemory({ points: guessesPerAccount, duration: 600 });
   const addresses = new RateLimiterMemory({ points: guessesPerAddress, duration: 600 });

@@ -22,11 +22,19 @@ export interface SetupState {
   readonly database_type: string;
 }
 
-export function createSetup(deps: { readonly users: UsersService; readonly options: OptionsService; readonly now: () => number }) {
+export function createSetup(deps: {
+  readonly users: UsersService;
+  readonly options: OptionsService;
+  readonly now: () => number;
+}) {
   const isDone = async () => (await deps.options.meta('setup_at')) !== undefined;
   return {
     isDone,
-    state: async (): Promise<SetupState> => ({ status: await isDone(), root_init: await deps.users.rootExists(), database_type: 'sqlite' }),
+    state: async (): Promise<SetupState> => ({
+      status: await isDone(),
+      root_init: await deps.users.rootExists(),
+      database_type: 'sqlite',
+    }),
     /** @throws AppError setup_* */
     async run(facts: SetupFacts): Promise<void> {
       if (await isDone()) throw new AppError('setup_done');
@@ -35,7 +43,13 @@ export function createSetup(deps: { readonly users: UsersService; readonly optio
         if (username === '') throw new AppError('setup_username');
         if (facts.password.length < shortestPassword) throw new AppError('setup_password_short');
         if (facts.password !== facts.confirmPassword) throw new AppError('setup_password_mismatch');
-        await deps.users.create({ username, password: facts.password, displayName: 'Root User', role: Role.root, quota: rootQuota });
+        await deps.users.create({
+          username,
+          password: facts.password,
+          displayName: 'Root User',
+          role: Role.root,
+          quota: rootQuota,
+        });
       }
       await deps.options.set('SelfUseModeEnabled', String(facts.selfUse), Role.root);
       await deps.options.set('DemoSiteEnabled', String(facts.demo), Role.root);

@@ -26,7 +26,8 @@ export function createSnapshotSource(deps: { readonly database: Database; readon
   const channels = createChannelsRepository(database);
   const options = createOptionsRepository(database);
   const changes = createChangesRepository(database);
-  const shown = (texts: ReadonlyMap<string, string>) => [...texts].filter(([key]) => !isOptionKey(key) || !optionRow(key).secret);
+  const shown = (texts: ReadonlyMap<string, string>) =>
+    [...texts].filter(([key]) => !isOptionKey(key) || !optionRow(key).secret);
 
   return {
     async load() {
@@ -45,7 +46,9 @@ export function createSnapshotSource(deps: { readonly database: Database; readon
       const news = await changes.after(seq, changesAtOnce);
       const last = news.at(-1);
       if (last === undefined) return null;
-      const idsOf = (entity: string) => [...new Set(news.filter((change) => change.entity === entity).map((change) => Number(change.entity_id)))];
+      const idsOf = (entity: string) => [
+        ...new Set(news.filter((change) => change.entity === entity).map((change) => Number(change.entity_id))),
+      ];
       const keys = [...new Set(news.filter((change) => change.entity === 'options').map((change) => change.entity_id))];
       const read = async <Row extends { id: number }>(ids: number[], find: (ids: number[]) => Promise<Row[]>) => {
         const rows = ids.length === 0 ? [] : await find(ids);
@@ -93,7 +96,10 @@ const tokenSnapshot = (row: TokenRow): TokenSnapshot => ({
   quotaLimit: row.quota_limit,
   used: row.used_quota,
   modelLimits: row.model_limits_enabled === 1 ? members(row.model_limits) : null,
-  allowIps: row.allow_ips.split(/[\n,]/).map((line) => line.trim()).filter((line) => line !== ''),
+  allowIps: row.allow_ips
+    .split(/[\n,]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== ''),
   group: row.group_name,
 });
 
@@ -123,7 +129,9 @@ function objectOf(text: string): Record<string, unknown> {
   if (text === '') return {};
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : {};
   } catch {
     return {};
   }

@@ -2,7 +2,12 @@
 import { optionKeys, optionRow } from '../../contract/options.ts';
 import type { OptionsService } from '../options/service.ts';
 
-export function createStatus(deps: { readonly options: OptionsService; readonly version: string; readonly startedAt: number; readonly setupDone: () => Promise<boolean> }) {
+export function createStatus(deps: {
+  readonly options: OptionsService;
+  readonly version: string;
+  readonly startedAt: number;
+  readonly setupDone: () => Promise<boolean>;
+}) {
   const { options } = deps;
   return {
     async payload(): Promise<Record<string, unknown>> {
@@ -18,7 +23,8 @@ export function createStatus(deps: { readonly options: OptionsService; readonly 
         chat_link: '',
         chat_link2: '',
         enable_batch_update: false,
-        enable_online_topup: options.get('PayAddress') !== '' && options.get('EpayId') !== '' && options.get('EpayKey') !== '',
+        enable_online_topup:
+          options.get('PayAddress') !== '' && options.get('EpayId') !== '' && options.get('EpayKey') !== '',
         setup: await deps.setupDone(),
       };
     },

@@ -96,18 +96,25 @@ export function createTokens(deps: { readonly database: Database; readonly vault
     },
     async update(id: number, owner: number | null, fields: TokenFields, statusOnly: boolean): Promise<Token> {
       const before = view(await find(id, owner));
-      if (fields.status === TokenStatus.enabled) checkEnable({ ...before, ...(statusOnly ? {} : definedOf(fields)) }, seconds());
+      if (fields.status === TokenStatus.enabled)
+        checkEnable({ ...before, ...(statusOnly ? {} : definedOf(fields)) }, seconds());
       if (statusOnly) {
         await repository.update(id, owner, fields.status === undefined ? {} : { status: fields.status }, undefined);
       } else {
         if (fields.name !== undefined) checkName(fields.name);
         checkExpiry(fields.expired_time);
-        await repository.update(id, owner, { ...columnsOf(fields), ...(fields.status === undefined ? {} : { status: fields.status }) }, fields.remain_quota);
+        await repository.update(
+          id,
+          owner,
+          { ...columnsOf(fields), ...(fields.status === undefined ? {} : { status: fields.status }) },
+          fields.remain_quota,
+        );
       }
       return view(await find(id, owner));
     },
     async remove(id: number, owner: number | null): Promise<void> {
-      if (!(await repository.update(id, owner, { deleted_at: seconds() }, undefined))) throw new AppError('not_found', { what: `token ${id}` });
+      if (!(await repository.update(id, owner, { deleted_at: seconds() }, undefined)))
+        throw new AppError('not_found', { what: `token ${id}` });
     },
   };
 }
@@ -135,7 +142,8 @@ function checkName(name: string): void {
 }
 
 function checkExpiry(at: number | undefined): void {
-  if (at !== undefined && at !== -1 && (!Number.isSafeInteger(at) || at <= 0)) throw new AppError('token_expiry_invalid');
+  if (at !== undefined && at !== -1 && (!Number.isSafeInteger(at) || at <= 0))
+    throw new AppError('token_expiry_invalid');
 }
 
 function checkEnable(token: Token, now: number): void {

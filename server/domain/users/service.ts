@@ -2,8 +2,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
-import { AppError } from '../../contract/errors.ts';
 import { UserStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
 
 export interface NewUser {
@@ -19,7 +19,11 @@ export const hashSecret = (secret: string): string => createHash('sha256').updat
 
 export type UsersService = ReturnType<typeof createUsers>;
 
-export function createUsers(deps: { readonly database: Database; readonly ledger: Ledger; readonly now: () => number }) {
+export function createUsers(deps: {
+  readonly database: Database;
+  readonly ledger: Ledger;
+  readonly now: () => number;
+}) {
   const repository = createUsersRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
   return {
@@ -31,7 +35,8 @@ export function createUsers(deps: { readonly database: Database; readonly ledger
     findByAccessToken: (token: string): Promise<UserRow | undefined> => repository.findByAccessToken(hashSecret(token)),
     /** @throws AppError conflict. */
     async create(user: NewUser): Promise<number> {
-      if ((await repository.findByLogin(user.username)) !== undefined) throw new AppError('conflict', { what: user.username });
+      if ((await repository.findByLogin(user.username)) !== undefined)
+        throw new AppError('conflict', { what: user.username });
       const id = await repository.create({
         username: user.username,
         display_name: user.displayName,
@@ -56,7 +61,14 @@ export function createUsers(deps: { readonly database: Database; readonly ledger
         deleted_at: null,
       });
       if (user.quota > 0) {
-        await deps.ledger.execute({ type: 'grant', ref: `setup:${id}`, userId: id, amount: user.quota, at: seconds(), log: null });
+        await deps.ledger.execute({
+          type: 'grant',
+          ref: `setup:${id}`,
+          userId: id,
+          amount: user.quota,
+          at: seconds(),
+          log: null,
+        });
       }
       return id;
     },

@@ -19,13 +19,23 @@ export const channelHandlers: HandlersOf<
   | 'model.by_type'
 > = {
   'channel.list': async ({ services, input, reply }) => {
-    const { items, total } = await services.channels.list({ idSort: input.id_sort }, Math.max(0, input.p ?? 0), pageSize(input.page_size));
+    const { items, total } = await services.channels.list(
+      { idSort: input.id_sort },
+      Math.max(0, input.p ?? 0),
+      pageSize(input.page_size),
+    );
     reply.header('X-Total-Count', String(total));
     return items;
   },
   'channel.search': async ({ services, input }) => {
     const group = input.group === 'null' ? undefined : input.group;
-    return (await services.channels.list({ keyword: input.keyword, group, model: input.model, idSort: input.id_sort }, 0, 1000)).items;
+    return (
+      await services.channels.list(
+        { keyword: input.keyword, group, model: input.model, idSort: input.id_sort },
+        0,
+        1000,
+      )
+    ).items;
   },
   'channel.models': async ({ services }) =>
     [...new Set(services.channels.types().flatMap((provider) => provider.models))]

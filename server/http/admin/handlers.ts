@@ -1,6 +1,7 @@
 /** Every endpoint's handler: parse is done, one service call, render is elsewhere. */
-import type { EndpointId, EndpointOf } from '../../contract/endpoints/index.ts';
+
 import type { InputOf } from '../../contract/endpoint.ts';
+import type { EndpointId, EndpointOf } from '../../contract/endpoints/index.ts';
 import type { Call } from '../call.ts';
 import { channelHandlers } from './channel.ts';
 import { logHandlers } from './log.ts';

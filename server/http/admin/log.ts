@@ -30,12 +30,20 @@ const filterOf = (query: LogQuery): LogFilter => ({
 const firstPage = (page: number | undefined): number => Math.max(1, page ?? 1);
 const pageSize = (size: number | undefined): number => Math.min(100, size === undefined || size <= 0 ? 10 : size);
 
-export const logHandlers: HandlersOf<'log.list' | 'log.self' | 'log.stat' | 'log.self_stat' | 'log.tail' | 'log.get'> = {
-  'log.list': ({ services, input }) => services.logs.page(filterOf(input), firstPage(input.p), pageSize(input.page_size), true),
-  'log.self': ({ services, input, actor }) =>
-    services.logs.page({ ...filterOf(input), userId: actor.userId }, firstPage(input.p), pageSize(input.page_size), false),
-  'log.stat': ({ services, input }) => services.logs.stat(filterOf(input)),
-  'log.self_stat': ({ services, input, actor }) => services.logs.stat({ ...filterOf(input), userId: actor.userId }),
-  'log.tail': ({ services, input }) => services.logs.tail(input.after ?? -1, input.type || undefined, Math.min(1000, input.limit ?? 100)),
-  'log.get': ({ services, input }) => services.logs.get(input.ref),
-};
+export const logHandlers: HandlersOf<'log.list' | 'log.self' | 'log.stat' | 'log.self_stat' | 'log.tail' | 'log.get'> =
+  {
+    'log.list': ({ services, input }) =>
+      services.logs.page(filterOf(input), firstPage(input.p), pageSize(input.page_size), true),
+    'log.self': ({ services, input, actor }) =>
+      services.logs.page(
+        { ...filterOf(input), userId: actor.userId },
+        firstPage(input.p),
+        pageSize(input.page_size),
+        false,
+      ),
+    'log.stat': ({ services, input }) => services.logs.stat(filterOf(input)),
+    'log.self_stat': ({ services, input, actor }) => services.logs.stat({ ...filterOf(input), userId: actor.userId }),
+    'log.tail': ({ services, input }) =>
+      services.logs.tail(input.after ?? -1, input.type || undefined, Math.min(1000, input.limit ?? 100)),
+    'log.get': ({ services, input }) => services.logs.get(input.ref),
+  };

@@ -11,7 +11,13 @@ const logout = async ({ services, meta, reply }: Call) => {
 };
 
 export const sessionHandlers: HandlersOf<
-  'session.login' | 'session.logout' | 'session.logout_post' | 'user.self' | 'user.models' | 'user.groups' | 'user.access_token'
+  | 'session.login'
+  | 'session.logout'
+  | 'session.logout_post'
+  | 'user.self'
+  | 'user.models'
+  | 'user.groups'
+  | 'user.access_token'
 > = {
   'session.login': async ({ services, input, meta, reply }) => {
     const { id, user } = await services.sessions.login({

@@ -1,7 +1,8 @@
 /** API tokens of the caller; the operator on the local socket reaches everybody's. */
+
+import type { Token } from '../../contract/entities.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Token } from '../../contract/entities.ts';
 import type { Actor, Call } from '../call.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -22,7 +23,11 @@ export const tokenHandlers: HandlersOf<
   'token.list' | 'token.search' | 'token.get' | 'token.create' | 'token.update' | 'token.delete'
 > = {
   'token.list': async ({ services, input, actor, reply }) => {
-    const { items, total } = await services.tokens.list(ownerOf(actor), Math.max(0, input.p ?? 0), pageSize(input.size));
+    const { items, total } = await services.tokens.list(
+      ownerOf(actor),
+      Math.max(0, input.p ?? 0),
+      pageSize(input.size),
+    );
     reply.header('X-Total-Count', String(total));
     return items.map(withPrefix);
   },

@@ -20,7 +20,13 @@ export function decodeError(status: number, body: string): UpstreamError {
   const inner = record(outer?.error);
   const header = record(outer?.header);
   const message =
-    text(inner?.message) ?? text(outer?.error) ?? text(outer?.message) ?? text(outer?.msg) ?? text(outer?.detail) ?? text(outer?.error_msg) ?? text(header?.message);
+    text(inner?.message) ??
+    text(outer?.error) ??
+    text(outer?.message) ??
+    text(outer?.msg) ??
+    text(outer?.detail) ??
+    text(outer?.error_msg) ??
+    text(header?.message);
   const code = inner?.code ?? outer?.code;
   return {
     status,

@@ -49,7 +49,8 @@ export function createReader(): StreamReader {
 
   const closeAll = (): ChatEvent[] => {
     const events: ChatEvent[] = [];
-    if (blocks.reasoning !== null) events.push({ type: 'reasoning-end', index: blocks.reasoning, signature: null, redacted: null });
+    if (blocks.reasoning !== null)
+      events.push({ type: 'reasoning-end', index: blocks.reasoning, signature: null, redacted: null });
     if (blocks.text !== null) events.push({ type: 'text-end', index: blocks.text });
     for (const tool of blocks.tools.values()) if (tool.open) events.push({ type: 'tool-call-end', index: tool.index });
     blocks.reasoning = null;
@@ -63,7 +64,10 @@ export function createReader(): StreamReader {
     ended = true;
     const reason = finish;
     if (reason !== null) return [...closeAll(), { type: 'finish', reason }];
-    return [...closeAll(), { type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } }];
+    return [
+      ...closeAll(),
+      { type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } },
+    ];
   };
 
   return {
@@ -126,7 +130,8 @@ function readDelta(delta: Record<string, unknown>, blocks: Blocks): ChatEvent[] 
     events.push({ type: 'reasoning-delta', index: blocks.reasoning, text: reasoning });
   }
   if (typeof delta.content === 'string' && delta.content !== '') events.push(...textDelta(delta.content, blocks));
-  if (typeof delta.refusal === 'string' && delta.refusal !== '') events.push({ type: 'refusal-delta', text: delta.refusal });
+  if (typeof delta.refusal === 'string' && delta.refusal !== '')
+    events.push({ type: 'refusal-delta', text: delta.refusal });
   for (const item of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) {
     const call = record(item);
     if (call !== null) events.push(...readToolCall(call, blocks));

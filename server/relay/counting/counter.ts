@@ -31,7 +31,10 @@ const roughly = (text: string): number => Math.ceil(text.length / 4);
 export function createTokenCounter(spawn: () => CountingThread): TokenCounter {
   let thread: CountingThread | null = null;
   let next = 1;
-  const waiting = new Map<number, { readonly texts: readonly string[]; readonly resolve: (counts: number[]) => void }>();
+  const waiting = new Map<
+    number,
+    { readonly texts: readonly string[]; readonly resolve: (counts: number[]) => void }
+  >();
 
   const giveUp = () => {
     for (const { texts, resolve } of waiting.values()) resolve(texts.map(roughly));

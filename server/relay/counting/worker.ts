@@ -18,7 +18,11 @@ function encodingFor(model: string): Promise<Count> {
   if (known !== undefined) return known;
   const loading = (
     name === 'cl100k_base' ? import('gpt-tokenizer/encoding/cl100k_base') : import('gpt-tokenizer/encoding/o200k_base')
-  ).then(({ countTokens }): Count => (text) => countTokens(text, { allowedSpecial: 'all' }));
+  ).then(
+    ({ countTokens }): Count =>
+      (text) =>
+        countTokens(text, { allowedSpecial: 'all' }),
+  );
   encodings.set(name, loading);
   return loading;
 }

@@ -1,0 +1,8 @@
+/** Everything that must be true before a change is handed over: types, lint, tests, architecture, generated documents. */
+import { runChecks } from './checks.ts';
+import { documentsAreFresh } from './docs.ts';
+
+const fresh = documentsAreFresh();
+console.log(`${fresh ? 'ok  ' : 'FAIL'} documents${fresh ? '' : ' are stale: bun scripts/docs.ts writes them'}`);
+const code = await runChecks({ tests: ['tests'], exclude: ['tests/binary/**', 'tests/browser/**'] });
+process.exit(fresh ? code : 1);

@@ -1,0 +1,59 @@
+/** Runs the type checker, the linter and Vitest, and adds up what they say. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+
+export interface Checks {
+  readonly tests: readonly string[];
+  readonly exclude: readonly string[];
+  /** Skip types and lint. */
+  readonly testsOnly?: boolean;
+}
+
+const run = async (title: string, command: string[], env: Record<string, string> = {}): Promise<boolean> => {
+  const began = performance.now();
+  const child = Bun.spawn([process.execPath, ...command], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...env },
+  });
+  const code = await child.exited;
+  console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${title} ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  return code === 0;
+};
+
+/** @returns the exit code; the last line printed is `N passed, N failed`, where types and lint count as one each. */
+export async function runChecks(checks: Checks): Promise<number> {
+  const report = join(root, '.cache', `tests-${process.pid}.json`);
+  mkdirSync(join(root, '.cache'), { recursive: true });
+  const plain = checks.testsOnly
+    ? []
+    : await Promise.all([
+        run('types', ['node_modules/.bin/tsc', '-p', '.']),
+        run('lint', ['node_modules/.bin/biome', 'check', '.']),
+      ]);
+  const ran = await run('tests', [
+    '--bun',
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--pool=threads',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+    ...checks.exclude.flatMap((pattern) => ['--exclude', pattern]),
+    ...checks.tests,
+  ]);
+  let passed = plain.filter(Boolean).length;
+  let failed = plain.length - passed;
+  try {
+    const counts = JSON.parse(readFileSync(report, 'utf8')) as { numPassedTests: number; numFailedTests: number };
+    passed += counts.numPassedTests;
+    failed += counts.numFailedTests;
+  } catch {
+    failed++;
+  }
+  if (!ran && failed === 0) failed = 1;
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}

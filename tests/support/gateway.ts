@@ -1,0 +1,154 @@
+/** A whole gateway in this process on a temporary data directory: relay, services, direct ledger. No listener, no threads. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate } from '../../db/migrate.ts';
+import { openDatabase } from '../../db/open.ts';
+import type { ChannelFields } from '../../server/domain/channels/service.ts';
+import { createVault } from '../../server/domain/secrets/vault.ts';
+import { createSnapshotSource } from '../../server/domain/snapshot/load.ts';
+import type { TokenFields } from '../../server/domain/tokens/service.ts';
+import { type Actor, localOwner } from '../../server/http/call.ts';
+import { invoke } from '../../server/http/invoke.ts';
+import { createDirectLedger } from '../../server/ledger/direct.ts';
+import { verifyLedger } from '../../server/ledger/verify.ts';
+import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay/relay.ts';
+import { createRelayState } from '../../server/relay/state.ts';
+import { createWallets } from '../../server/relay/wallets.ts';
+import { createServices } from '../../server/services.ts';
+
+export interface TestGatewayOptions {
+  readonly limits?: Partial<RelayLimits>;
+  readonly quota?: number;
+}
+
+export async function createTestGateway(options: TestGatewayOptions = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  const database = openDatabase(join(dir, 'gateway.db'));
+  await migrate(database);
+  const vault = createVault(Buffer.from('test master key'));
+  const ledger = createDirectLedger(database);
+  const services = await createServices({
+    database,
+    vault,
+    ledger,
+    relayTest: async () => ({ ok: true, ms: 1, message: '' }),
+    version: 'test',
+    setupCode: 'code',
+    now: Date.now,
+  });
+  const wallets = createWallets();
+  ledger.onBalance(wallets.credit);
+  const state = createRelayState(wallets);
+  const source = createSnapshotSource({ database, vault });
+  state.apply(await source.load());
+  const counter = {
+    count: async (_model: string, texts: readonly string[]) =>
+      texts.map((text) => text.split(/\s+/).filter(Boolean).length),
+    close: () => undefined,
+  };
+  const relay = createRelay({
+    state,
+    wallets,
+    ledger,
+    counter,
+    fetch,
+    now: Date.now,
+    random: Math.random,
+    keyHmac: vault.keyHmac,
+    limits: { ...defaultLimits, ...options.limits },
+  });
+  let seq = 0;
+  const sync = async () => {
+    const news = await source.since(seq);
+    if (news === null) return;
+    seq = news.seq;
+    state.apply(news);
+  };
+  const userId = await services.users.create({
+    username: 'tester',
+    password: 'password1',
+    displayName: '',
+    role: 100,
+    quota: options.quota ?? 1_000_000_000,
+  });
+  await sync();
+  const meta = {
+    ip: '127.0.0.1',
+    language: 'en',
+    userAgent: '',
+    requestId: '',
+    sessionHash: null,
+    loopback: true,
+  } as const;
+  const reply = { setSession: () => undefined, clearSession: () => undefined, header: () => undefined };
+
+  return {
+    database,
+    services,
+    ledger,
+    relay,
+    state,
+    wallets,
+    userId,
+    sync,
+    call: (id: string, input: unknown, actor: Actor = localOwner) =>
+      invoke(id, input, { actor, meta, services, reply }),
+    async channel(baseUrl: string, fields: ChannelFields = {}) {
+      const [channel] = await services.channels.create({
+        type: 1,
+        name: 'up',
+        key: 'sk-upstream-secret-key',
+        models: 'gpt-4o-mini',
+        base_url: baseUrl,
+        ...fields,
+      });
+      await sync();
+      return channel?.id ?? 0;
+    },
+    async token(fields: TokenFields = {}) {
+      const token = await services.tokens.create(userId, { name: 't', unlimited_quota: true, ...fields });
+      await sync();
+      return token;
+    },
+    async option(key: string, value: string) {
+      await services.options.set(key, value, 100);
+      await sync();
+    },
+    chat: (key: string, body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal) =>
+      relay.handle(
+        new Request('http://gateway/v1/chat/completions', {
+          method: 'POST',
+          headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json', ...headers },
+          body:
+            typeof body === 'string'
+              ? body
+              : body instanceof Uint8Array
+                ? new Blob([new Uint8Array(body)])
+                : JSON.stringify(body),
+          ...(signal === undefined ? {} : { signal }),
+        }),
+        '/v1/chat/completions',
+        { ip: () => '127.0.0.1' },
+      ),
+    logs: async () => {
+      await ledger.drain();
+      return (await services.logs.page({}, 1, 100, true)).items;
+    },
+    balance: async () => {
+      await ledger.drain();
+      return (await services.users.find(userId))?.balance ?? 0;
+    },
+    verify: async () => {
+      await ledger.drain();
+      return verifyLedger(database).filter((report) => report.violations > 0);
+    },
+    async close() {
+      await ledger.drain();
+      await database.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export type TestGateway = Awaited<ReturnType<typeof createTestGateway>>;
