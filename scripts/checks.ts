@@ -33,17 +33,21 @@ export async function runChecks(checks: Checks): Promise<number> {
         run('types', ['node_modules/.bin/tsc', '-p', '.']),
         run('lint', ['node_modules/.bin/biome', 'check', '.']),
       ]);
-  const ran = await run('tests', [
-    '--bun',
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--pool=threads',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${report}`,
-    ...checks.exclude.flatMap((pattern) => ['--exclude', pattern]),
-    ...checks.tests,
-  ]);
+  const ran = await run(
+    'tests',
+    [
+      '--bun',
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      '--pool=threads',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+      ...checks.exclude.flatMap((pattern) => ['--exclude', pattern]),
+      ...checks.tests,
+    ],
+    { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' },
+  );
   let passed = plain.filter(Boolean).length;
   let failed = plain.length - passed;
   try {
