@@ -40,8 +40,12 @@ test(`${rounds} times kill -9 under load: every charge whose end was seen is the
   expect(reports.filter((report) => report.violations > 0)).toEqual([]);
   const { Database } = await import('bun:sqlite');
   const database = new Database(`${sandbox.dataDir}/gateway.db`, { readonly: true });
-  const posted = (database.query("SELECT ref FROM postings WHERE kind = 'settle'").values() as [string][]).map(([ref]) => ref);
-  const logged = (database.query('SELECT request_id FROM logs WHERE type = 2').values() as [string][]).map(([ref]) => ref);
+  const posted = (database.query("SELECT ref FROM postings WHERE kind = 'settle'").values() as [string][]).map(
+    ([ref]) => ref,
+  );
+  const logged = (database.query('SELECT request_id FROM logs WHERE type = 2').values() as [string][]).map(
+    ([ref]) => ref,
+  );
   database.close();
   const inBooks = new Set(posted);
   expect(inBooks.size).toBe(posted.length);

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSandbox, freePort, type Sandbox } from './support.ts';
@@ -37,7 +37,9 @@ test('a taken port and a used data directory are named', async () => {
   await sandbox.start(['serve', '--port', String(port)]);
   const second = await sandbox.run(['serve', '--port', String(freePort())]);
   expect([second.code, second.err]).toEqual([6, expect.stringContaining('in use by process')]);
-  const other = await sandbox.run(['serve', '--port', String(port)], '', { GATEWAY_DATA_DIR: join(sandbox.dir, 'other') });
+  const other = await sandbox.run(['serve', '--port', String(port)], '', {
+    GATEWAY_DATA_DIR: join(sandbox.dir, 'other'),
+  });
   expect([other.code, other.err]).toEqual([6, expect.stringContaining(`Port ${port}`)]);
 });
 
@@ -46,7 +48,10 @@ test('a damaged database is refused with a hint and left as it is', async () => 
   const file = join(sandbox.dataDir, 'gateway.db');
   writeFileSync(file, 'this is not a database at all, but long enough to look like one'.repeat(50));
   const before = readFileSync(file);
-  for (const args of [['token', 'list'], ['serve', '--port', String(freePort())]]) {
+  for (const args of [
+    ['token', 'list'],
+    ['serve', '--port', String(freePort())],
+  ]) {
     const ran = await sandbox.run(args);
     expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('gateway backup restore')]);
   }
@@ -76,7 +81,15 @@ test('pipes may close early and the temp folder may not execute', async () => {
 });
 
 test('SIGTERM lets an open stream end, then stops', async () => {
-  const upstream = await sandbox.start(['mock-upstream', '--port', String(freePort()), '--chunks', '10', '--tokens-per-second', '20']);
+  const upstream = await sandbox.start([
+    'mock-upstream',
+    '--port',
+    String(freePort()),
+    '--chunks',
+    '10',
+    '--tokens-per-second',
+    '20',
+  ]);
   const { setUp } = await import('./support.ts');
   const key = await setUp(sandbox, upstream.line);
   const { line, child } = await sandbox.start(['serve', '--port', String(freePort())]);

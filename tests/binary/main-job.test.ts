@@ -21,16 +21,26 @@ test('the official SDK chats through the executable and every unit is accounted 
   const whole = await client.chat.completions.create(ask);
   expect(whole.choices[0]?.message.content).toContain('practice');
   let streamed = '';
-  for await (const chunk of await client.chat.completions.create({ ...ask, stream: true })) streamed += chunk.choices[0]?.delta.content ?? '';
+  for await (const chunk of await client.chat.completions.create({ ...ask, stream: true }))
+    streamed += chunk.choices[0]?.delta.content ?? '';
   expect(streamed.trim()).toBe(whole.choices[0]?.message.content);
   expect((await client.models.list()).data.map((model) => model.id)).toEqual(['practice-large', 'practice-small']);
 
-  const logs = JSON.parse((await sandbox.run(['logs', 'list', '--json'])).out) as { id: number; quota: number; prompt_tokens: number; completion_tokens: number; is_stream: boolean }[];
+  const logs = JSON.parse((await sandbox.run(['logs', 'list', '--json'])).out) as {
+    id: number;
+    quota: number;
+    prompt_tokens: number;
+    completion_tokens: number;
+    is_stream: boolean;
+  }[];
   expect(logs).toHaveLength(2);
   expect(logs.map((log) => log.is_stream)).toEqual([true, false]);
   // group ratio x model ratio x (prompt + completion x completion ratio): 1 x 0.5 x (p + c x 3)
   for (const log of logs) expect(log.quota).toBe(Math.round(0.5 * (log.prompt_tokens + log.completion_tokens * 3)));
-  expect(logs[1]).toMatchObject({ prompt_tokens: whole.usage?.prompt_tokens, completion_tokens: whole.usage?.completion_tokens });
+  expect(logs[1]).toMatchObject({
+    prompt_tokens: whole.usage?.prompt_tokens,
+    completion_tokens: whole.usage?.completion_tokens,
+  });
   for (const log of logs) {
     const explained = await sandbox.run(['logs', 'explain', String(log.id), '--json']);
     expect(explained.code).toBe(0);
@@ -50,7 +60,12 @@ test('the channel is tested through the same pipeline and charged to nobody', as
 });
 
 test('a change made in the terminal holds for the next request within a second', async () => {
-  const ask = () => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body: '{"model":"practice-small","messages":[]}' });
+  const ask = () =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: '{"model":"practice-small","messages":[]}',
+    });
   expect((await sandbox.run(['channel', 'disable', 'practice'])).code).toBe(0);
   await expect.poll(async () => (await ask()).status, { timeout: 1000 }).toBe(503);
   expect((await sandbox.run(['channel', 'enable', 'practice'])).code).toBe(0);
@@ -61,12 +76,23 @@ test('the console is served with its policy, and unknown calls are answered in t
   const page = await fetch(`${url}/token`);
   expect(await page.text()).toContain('<div id="root"');
   expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
-  expect(await (await fetch(`${url}/v1/nothing`, { method: 'POST' })).json()).toMatchObject({ error: { code: 'route_unknown' } });
+  expect(await (await fetch(`${url}/v1/nothing`, { method: 'POST' })).json()).toMatchObject({
+    error: { code: 'route_unknown' },
+  });
   expect(await (await fetch(`${url}/api/nothing`)).json()).toMatchObject({ success: false, code: 'route_unknown' });
 });
 
 test('no secret is in any output or file', async () => {
-  const outputs = await Promise.all([['channel', 'list', '--json'], ['channel', 'get', '1'], ['status'], ['option', 'list'], ['token', 'list', '--json'], ['logs', 'list', '--json']].map((args) => sandbox.run(args)));
+  const outputs = await Promise.all(
+    [
+      ['channel', 'list', '--json'],
+      ['channel', 'get', '1'],
+      ['status'],
+      ['option', 'list'],
+      ['token', 'list', '--json'],
+      ['logs', 'list', '--json'],
+    ].map((args) => sandbox.run(args)),
+  );
   const text = outputs.map((ran) => ran.out + ran.err).join('');
   expect(text).not.toContain('canary-upstream');
   expect(text).not.toContain(key);
@@ -78,8 +104,31 @@ test('no secret is in any output or file', async () => {
 });
 
 test('two thousand streams are open at once and all of them end', async () => {
-  const slow = await sandbox.start(['mock-upstream', '--port', String(freePort()), '--chunks', '40', '--tokens-per-second', '8']);
-  await sandbox.run(['channel', 'add', '--type', 'practice', '--name', 'slow', '--models', 'practice-slow', '--base-url', slow.line, '--key-stdin'], 'k');
+  const slow = await sandbox.start([
+    'mock-upstream',
+    '--port',
+    String(freePort()),
+    '--chunks',
+    '40',
+    '--tokens-per-second',
+    '8',
+  ]);
+  await sandbox.run(
+    [
+      'channel',
+      'add',
+      '--type',
+      'practice',
+      '--name',
+      'slow',
+      '--models',
+      'practice-slow',
+      '--base-url',
+      slow.line,
+      '--key-stdin',
+    ],
+    'k',
+  );
   await sandbox.run(['option', 'set', 'SelfUseModeEnabled=true']);
   await Bun.sleep(300);
   let open = 0;

@@ -23,12 +23,24 @@ export function createSandbox() {
     dir,
     dataDir: join(dir, 'data'),
     async run(args: readonly string[], input = '', more: Record<string, string> = {}): Promise<Ran> {
-      const child = Bun.spawn([program, ...args], { cwd: dir, env: { ...env, ...more }, stdin: new Blob([input]), stdout: 'pipe', stderr: 'pipe' });
-      const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited]);
+      const child = Bun.spawn([program, ...args], {
+        cwd: dir,
+        env: { ...env, ...more },
+        stdin: new Blob([input]),
+        stdout: 'pipe',
+        stderr: 'pipe',
+      });
+      const [out, err, code] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+        child.exited,
+      ]);
       return { code, out, err };
     },
     /** Starts something that stays, and waits for its first line. */
-    async start(args: readonly string[]): Promise<{ readonly line: string; readonly child: Bun.Subprocess<'ignore', 'pipe', 'pipe'> }> {
+    async start(
+      args: readonly string[],
+    ): Promise<{ readonly line: string; readonly child: Bun.Subprocess<'ignore', 'pipe', 'pipe'> }> {
       const child = Bun.spawn([program, ...args], { cwd: dir, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
       children.add(child);
       const reader = child.stdout.getReader();
@@ -58,7 +70,10 @@ export async function setUp(sandbox: Sandbox, upstreamUrl: string): Promise<stri
     return ran.out.trim();
   };
   await ok(['setup', '--username', 'root', '--password-stdin'], 'password1\n');
-  await ok(['channel', 'add', '--type', 'practice', '--name', 'practice', '--base-url', upstreamUrl, '--key-stdin'], 'sk-canary-upstream-key\n');
+  await ok(
+    ['channel', 'add', '--type', 'practice', '--name', 'practice', '--base-url', upstreamUrl, '--key-stdin'],
+    'sk-canary-upstream-key\n',
+  );
   return ok(['token', 'create', '--name', 'test', '--quota', 'unlimited', '-q']);
 }
 

@@ -1,4 +1,20 @@
+import './app.css';
+import '../lib/i18n.ts';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { Toaster } from 'sonner';
+import { App } from './routes.tsx';
 
+const client = new QueryClient({ defaultOptions: { queries: { retry: 1, refetchOnWindowFocus: false } } });
 const root = document.getElementById('root');
-if (root !== null) createRoot(root).render(<p>gateway</p>);
+if (root !== null) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <App />
+        <Toaster position="bottom-right" visibleToasts={3} closeButton />
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

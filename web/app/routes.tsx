@@ -1,0 +1,90 @@
+/** One table of routes; pages load when they are opened. */
+import { lazy, type ReactNode, Suspense } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Redirect, Route, Switch } from 'wouter';
+import { isAdmin, useUser } from '../lib/session.ts';
+import { Shell, useStatus } from '../shell/shell.tsx';
+
+const ChannelsPage = lazy(() =>
+  import('../features/channels/channels-page.tsx').then((module) => ({ default: module.ChannelsPage })),
+);
+const TokensPage = lazy(() =>
+  import('../features/tokens/tokens-page.tsx').then((module) => ({ default: module.TokensPage })),
+);
+const LogsPage = lazy(() => import('../features/logs/logs-page.tsx').then((module) => ({ default: module.LogsPage })));
+const LoginPage = lazy(() =>
+  import('../features/account/login-page.tsx').then((module) => ({ default: module.LoginPage })),
+);
+const SetupPage = lazy(() =>
+  import('../features/setup/setup-page.tsx').then((module) => ({ default: module.SetupPage })),
+);
+const HomePage = lazy(() => import('../features/site/home-page.tsx').then((module) => ({ default: module.HomePage })));
+const AboutPage = lazy(() =>
+  import('../features/site/about-page.tsx').then((module) => ({ default: module.AboutPage })),
+);
+const NotFoundPage = lazy(() =>
+  import('../features/site/not-found-page.tsx').then((module) => ({ default: module.NotFoundPage })),
+);
+
+interface Page {
+  readonly path: string;
+  readonly page: ReactNode;
+  readonly needs: 'nobody' | 'user' | 'admin';
+}
+
+const pages: readonly Page[] = [
+  { path: '/', page: <HomePage />, needs: 'nobody' },
+  { path: '/about', page: <AboutPage />, needs: 'nobody' },
+  { path: '/login', page: <LoginPage />, needs: 'nobody' },
+  { path: '/token', page: <TokensPage />, needs: 'user' },
+  { path: '/log', page: <LogsPage />, needs: 'user' },
+  { path: '/channel', page: <ChannelsPage />, needs: 'admin' },
+];
+
+function Guarded({ page, needs }: Page) {
+  const user = useUser();
+  if (needs !== 'nobody' && user === null) return <Redirect to="/login" />;
+  if (needs === 'admin' && !isAdmin(user)) return <NotFoundPage />;
+  return page;
+}
+
+export function App() {
+  const { t } = useTranslation();
+  const status = useStatus();
+  if (status.isError) {
+    return (
+      <main className="grid h-dvh place-items-center gap-3 p-5 text-center">
+        <div>
+          <p className="mb-3 text-danger">{t('app.unreachable')}</p>
+          <button type="button" className="button" onClick={() => status.refetch()}>
+            {t('app.retry')}
+          </button>
+        </div>
+      </main>
+    );
+  }
+  if (status.data === undefined) return null;
+  const done = status.data.setup === true;
+  return (
+    <Shell>
+      <Suspense fallback={<p className="p-5 text-ink-3">{t('app.loading')}</p>}>
+        <Switch>
+          <Route path="/setup">{done ? <Redirect to="/" /> : <SetupPage />}</Route>
+          {done ? null : (
+            <Route>
+              <Redirect to="/setup" />
+            </Route>
+          )}
+          {pages.map((one) => (
+            <Route key={one.path} path={one.path}>
+              <Guarded {...one} />
+            </Route>
+          ))}
+          <Route>
+            <NotFoundPage />
+          </Route>
+        </Switch>
+      </Suspense>
+    </Shell>
+  );
+}

@@ -1,0 +1,25 @@
+/** Head of a page: title, count, actions. */
+import { type ReactNode, useEffect, useRef } from 'react';
+
+export function PageHead({
+  title,
+  count,
+  children,
+}: {
+  readonly title: string;
+  readonly count?: number | undefined;
+  readonly children?: ReactNode;
+}) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // A new page is announced and takes the focus, as a page load would.
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <div className="flex flex-wrap items-center gap-2 px-5 pt-4 pb-3">
+      <h1 ref={heading} tabIndex={-1} className="outline-none">
+        {title}
+      </h1>
+      {count === undefined ? null : <span className="text-ink-3">{count}</span>}
+      <div className="ml-auto flex items-center gap-2">{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,194 @@
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Channel } from '../../../server/contract/entities.ts';
+import { Field } from '../../components/form.tsx';
+import { Drawer } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+
+export interface ChannelType {
+  readonly type: number;
+  readonly slug: string;
+  readonly zh: string;
+  readonly en: string;
+  readonly base_url: string;
+  readonly key_hint: string;
+  readonly models: readonly string[];
+}
+
+export interface ChannelDrawerProps {
+  /** null = a new one. */
+  readonly channel: Channel | null;
+  readonly types: readonly ChannelType[];
+  readonly onClose: () => void;
+  readonly onSaved: (fresh: boolean) => void;
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawerProps) {
+  const { t } = useTranslation();
+  const [form, setForm] = useState({
+    type: channel?.type ?? 1,
+    name: channel?.name ?? '',
+    key: '',
+    base_url: channel?.base_url ?? '',
+    models: channel?.models ?? '',
+    group: channel?.group ?? 'default',
+    model_mapping: channel?.model_mapping ?? '',
+    priority: String(channel?.priority ?? 0),
+    weight: String(channel?.weight ?? 0),
+    tag: channel?.tag ?? '',
+  });
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const provider = types.find((one) => one.type === form.type);
+  const set = (name: keyof typeof form) => (event: { readonly target: { readonly value: string } }) =>
+    setForm({ ...form, [name]: event.target.value });
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (channel === null && (form.name.trim() === '' || form.key.trim() === ''))
+      return setError(t('channels.required'));
+    if (form.models.trim() === '') return setError(t('channels.modelsRequired'));
+    if (form.model_mapping.trim() !== '' && !isJsonObject(form.model_mapping))
+      return setError(t('channels.badMapping'));
+    setBusy(true);
+    const fields = {
+      ...form,
+      key: form.key === '' ? undefined : form.key,
+      priority: Number.parseInt(form.priority, 10) || 0,
+      weight: Math.max(0, Number.parseInt(form.weight, 10) || 0),
+    };
+    try {
+      if (channel === null) await call('channel.create', fields);
+      else await call('channel.update', { id: channel.id, ...fields });
+      onSaved(channel === null);
+    } catch (failure) {
+      setError(failure instanceof Error ? failure.message : String(failure));
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Drawer
+      title={channel === null ? t('channels.add') : t('channels.edit')}
+      onClose={onClose}
+      footer={
+        <>
+          <button type="button" className="button" onClick={onClose}>
+            {t('app.cancel')}
+          </button>
+          <button type="submit" form="channel-form" className="button button-primary" disabled={busy}>
+            {t('app.save')}
+          </button>
+        </>
+      }
+    >
+      <form id="channel-form" onSubmit={submit} noValidate>
+        <Field label={t('channels.type')}>
+          {(ids) => (
+            <select
+              {...ids}
+              className="field"
+              value={form.type}
+              onChange={(event) => setForm({ ...form, type: Number(event.target.value) })}
+            >
+              {types.map((one) => (
+                <option key={one.type} value={one.type}>
+                  {one[currentLanguage()]}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label={t('channels.name')}>
+          {(ids) => <input {...ids} className="field" value={form.name} onChange={set('name')} autoComplete="off" />}
+        </Field>
+        <Field label={t('channels.key')} help={channel === null ? t('channels.keyHelp') : t('channels.keyKeep')}>
+          {(ids) => (
+            <textarea
+              {...ids}
+              className="field font-mono"
+              rows={2}
+              placeholder={channel?.key_hint ?? provider?.key_hint}
+              value={form.key}
+              onChange={set('key')}
+              autoComplete="off"
+              spellCheck={false}
+            />
+          )}
+        </Field>
+        <Field
+          label={t('channels.baseUrl')}
+          help={
+            form.base_url.replace(/\/$/, '').endsWith('/v1')
+              ? t('channels.v1')
+              : t('channels.baseUrlHelp', { url: provider?.base_url ?? '' })
+          }
+        >
+          {(ids) => (
+            <input
+              {...ids}
+              className="field"
+              inputMode="url"
+              placeholder={provider?.base_url}
+              value={form.base_url}
+              onChange={set('base_url')}
+            />
+          )}
+        </Field>
+        <Field label={t('channels.models')}>
+          {(ids) => <textarea {...ids} className="field" rows={4} value={form.models} onChange={set('models')} />}
+        </Field>
+        <button
+          type="button"
+          className="button -mt-2 mb-4"
+          onClick={() => setForm({ ...form, models: provider?.models.join(',') ?? '' })}
+        >
+          {t('channels.fill')}
+        </button>
+        <Field label={t('channels.group')}>
+          {(ids) => <input {...ids} className="field" value={form.group} onChange={set('group')} />}
+        </Field>
+        <Field label={t('channels.mapping')} help={t('channels.mappingHelp')}>
+          {(ids) => (
+            <textarea
+              {...ids}
+              className="field font-mono"
+              rows={3}
+              value={form.model_mapping}
+              onChange={set('model_mapping')}
+              spellCheck={false}
+            />
+          )}
+        </Field>
+        <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
+          <Field label={t('channels.priority')}>
+            {(ids) => (
+              <input {...ids} className="field" inputMode="numeric" value={form.priority} onChange={set('priority')} />
+            )}
+          </Field>
+          <Field label={t('channels.weight')}>
+            {(ids) => (
+              <input {...ids} className="field" inputMode="numeric" value={form.weight} onChange={set('weight')} />
+            )}
+          </Field>
+          <Field label={t('channels.tag')}>
+            {(ids) => <input {...ids} className="field" value={form.tag} onChange={set('tag')} />}
+          </Field>
+        </div>
+        <p role="alert" className="text-danger">
+          {error}
+        </p>
+      </form>
+    </Drawer>
+  );
+}

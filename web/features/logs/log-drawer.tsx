@@ -1,0 +1,90 @@
+/** One request: how it ended, the bill line by line, the facts. */
+import { useTranslation } from 'react-i18next';
+import type { Log } from '../../../server/contract/entities.ts';
+import { type BillLine, recompute } from '../../../server/contract/quota.ts';
+import { Drawer } from '../../components/overlay.tsx';
+import { dateTime, money } from '../../lib/format.ts';
+
+const labels = {
+  input: 'logs.input',
+  cache_read: 'logs.cacheRead',
+  cache_write: 'logs.cacheWrite',
+  cache_write_1h: 'logs.cacheWrite1h',
+  output: 'logs.output',
+  call: 'logs.call',
+} as const satisfies Record<BillLine['kind'], string>;
+
+function factsOf(log: Log): Record<string, unknown> {
+  try {
+    return JSON.parse(log.other || '{}') as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClose: () => void }) {
+  const { t } = useTranslation();
+  const facts = factsOf(log);
+  const bill = recompute(facts);
+  const route = (facts.admin_info as { use_channel?: string[] } | undefined)?.use_channel;
+  const rows: readonly (readonly [string, string])[] = [
+    [t('logs.requestId'), log.request_id],
+    [t('logs.time'), dateTime(log.created_at)],
+    [t('logs.model'), log.model_name],
+    [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
+    [t('logs.route'), route?.join(' → ') ?? ''],
+    [t('logs.source'), log.usage_source],
+    [t('logs.end'), log.end_reason],
+    [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
+    [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
+  ];
+  return (
+    <Drawer title={t('logs.detail')} onClose={onClose}>
+      {log.type === 5 ? <p className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">{log.content}</p> : null}
+      {bill === null ? null : (
+        <section className="mb-6">
+          <h2 className="mb-2 font-semibold">{t('logs.bill')}</h2>
+          <table className="bill">
+            <tbody>
+              {bill.lines.map((line) => (
+                <tr key={line.kind}>
+                  <td>{t(labels[line.kind])}</td>
+                  <td>{line.kind === 'call' ? `$${line.ratio}` : `${line.tokens} × ${line.ratio}`}</td>
+                </tr>
+              ))}
+              {bill.prices.modelPrice === null ? (
+                <tr>
+                  <td>{t('logs.modelRatio')}</td>
+                  <td>× {bill.prices.modelRatio}</td>
+                </tr>
+              ) : null}
+              <tr>
+                <td>{t('logs.groupRatio')}</td>
+                <td>× {bill.prices.groupRatio}</td>
+              </tr>
+              <tr className="total">
+                <td>{t('logs.total')}</td>
+                <td>
+                  {bill.quota} = {money(bill.quota)}
+                </td>
+              </tr>
+            </tbody>
+          </table>
+        </section>
+      )}
+      <section>
+        <h2 className="mb-2 font-semibold">{t('logs.request')}</h2>
+        <dl className="grid grid-cols-[110px_minmax(0,1fr)] gap-x-3 gap-y-1">
+          {rows
+            .filter(([, value]) => value !== '')
+            .map(([name, value]) => (
+              <div key={name} className="contents">
+                <dt className="text-ink-3">{name}</dt>
+                <dd className="break-all">{value}</dd>
+              </div>
+            ))}
+        </dl>
+      </section>
+    </Drawer>
+  );
+}

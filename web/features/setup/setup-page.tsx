@@ -1,0 +1,109 @@
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Field } from '../../components/form.tsx';
+import { PageHead } from '../../components/page.tsx';
+import { call } from '../../lib/api.ts';
+
+const modes = ['external', 'self', 'demo'] as const;
+const reloadMs = 1500;
+
+export function SetupPage() {
+  const { t } = useTranslation();
+  const state = useQuery({ queryKey: ['setup'], queryFn: () => call('setup.get') }).data;
+  const [mode, setMode] = useState<(typeof modes)[number]>('external');
+  const [error, setError] = useState('');
+  const [phase, setPhase] = useState<'open' | 'busy' | 'done'>('open');
+  if (state === undefined) return null;
+
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name) ?? '');
+    if (!state.root_init) {
+      if (text('username').trim() === '') return setError(t('setup.needUsername'));
+      if (text('password').length < 8) return setError(t('setup.shortPassword'));
+      if (text('password') !== text('confirm')) return setError(t('setup.mismatch'));
+    }
+    setPhase('busy');
+    try {
+      await call('setup.run', {
+        username: text('username'),
+        password: text('password'),
+        confirmPassword: text('confirm'),
+        code: text('code'),
+        SelfUseModeEnabled: mode === 'self',
+        DemoSiteEnabled: mode === 'demo',
+      });
+      setPhase('done');
+      setTimeout(() => location.assign('/login'), reloadMs);
+    } catch (failure) {
+      setPhase('open');
+      setError(failure instanceof Error ? failure.message : String(failure));
+    }
+  };
+
+  return (
+    <div className="mx-auto w-[520px] max-w-full pb-10">
+      <PageHead title={t('setup.title')} />
+      <form onSubmit={submit} noValidate className="px-5">
+        {state.database_type === 'sqlite' ? (
+          <p className="mb-4 rounded-2 bg-warning-soft px-3 py-2 text-warning">{t('setup.sqlite')}</p>
+        ) : null}
+        {state.root_init ? (
+          <p className="mb-4 rounded-2 bg-accent-soft px-3 py-2 text-accent-text">{t('setup.rootExists')}</p>
+        ) : (
+          <>
+            <Field label={t('setup.username')}>
+              {(ids) => <input {...ids} name="username" className="field" autoComplete="username" />}
+            </Field>
+            <Field label={t('setup.password')}>
+              {(ids) => (
+                <input {...ids} name="password" type="password" className="field" autoComplete="new-password" />
+              )}
+            </Field>
+            <Field label={t('setup.confirm')}>
+              {(ids) => <input {...ids} name="confirm" type="password" className="field" autoComplete="new-password" />}
+            </Field>
+          </>
+        )}
+        {state.code_required ? (
+          <Field label={t('setup.code')} help={t('setup.codeHelp')}>
+            {(ids) => <input {...ids} name="code" className="field font-mono" autoComplete="off" />}
+          </Field>
+        ) : null}
+        <fieldset className="mb-2 grid gap-2">
+          <legend className="mb-1 text-[12px] font-medium text-ink-2">{t('setup.mode')}</legend>
+          {modes.map((one) => (
+            <label
+              key={one}
+              className={`flex gap-3 rounded-2 border px-3 py-2 ${mode === one ? 'border-accent bg-accent-soft' : 'border-line-strong'}`}
+            >
+              <input
+                type="radio"
+                name="mode"
+                checked={mode === one}
+                onChange={() => setMode(one)}
+                className="mt-1 accent-(--accent)"
+              />
+              <span>
+                <span className="font-medium">{t(`setup.${one}`)}</span>
+                <span className="block text-[12px] text-ink-2">{t(`setup.${one}Help`)}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <p className="mb-4 text-[12px] text-ink-3">{t('setup.later')}</p>
+        <p
+          role={phase === 'done' ? 'status' : 'alert'}
+          className={`mb-3 min-h-5 ${phase === 'done' ? 'text-success' : 'text-danger'}`}
+        >
+          {phase === 'done' ? t('setup.done') : error}
+        </p>
+        <button type="submit" className="button button-primary" disabled={phase !== 'open'}>
+          {t('setup.run')}
+        </button>
+      </form>
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+/** The console's calls, typed by the endpoint table. */
+
+import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
+import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
+import { endpointById } from '../../server/contract/endpoints/index.ts';
+import { currentLanguage } from './i18n.ts';
+import { readUser, writeUser } from './session.ts';
+
+/** The server's own words about what went wrong. */
+export class ApiError extends Error {
+  readonly code: string;
+  readonly status: number;
+  constructor(message: string, code: string, status: number) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+export async function call<Id extends EndpointId>(
+  id: Id,
+  input: Partial<InputOf<EndpointOf<Id>>> = {},
+): Promise<OutputOf<EndpointOf<Id>>> {
+  const row = endpointById(id);
+  if (row === undefined) throw new Error(id);
+  const fields: Record<string, unknown> = { ...input };
+  const path = row.path.replace(/:(\w+)/g, (_whole, name: string) => {
+    const value = String(fields[name]);
+    delete fields[name];
+    return encodeURIComponent(value);
+  });
+  const inQuery = row.method === 'GET' || row.method === 'DELETE';
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '');
+  const query =
+    inQuery && present.length > 0 ? `?${new URLSearchParams(present.map(([key, value]) => [key, String(value)]))}` : '';
+  const user = readUser();
+  const response = await fetch(path + query, {
+    method: row.method,
+    headers: {
+      'cache-control': 'no-store',
+      'accept-language': currentLanguage(),
+      ...(user === null ? {} : { 'new-api-user': String(user.id) }),
+      ...(inQuery ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(inQuery ? {} : { body: JSON.stringify(fields) }),
+  });
+  const body = (await response.json().catch(() => null)) as {
+    success?: boolean;
+    message?: string;
+    code?: string;
+    data?: unknown;
+  } | null;
+  if (response.status === 401 && user !== null) {
+    writeUser(null);
+    location.assign('/login?expired=true');
+  }
+  if (body === null) throw new ApiError(`HTTP ${response.status}`, 'http', response.status);
+  if (row.envelope === 'raw' && body.code === undefined) return body as OutputOf<EndpointOf<Id>>;
+  if (body.success !== true) throw new ApiError(body.message ?? '', body.code ?? '', response.status);
+  return body.data as OutputOf<EndpointOf<Id>>;
+}

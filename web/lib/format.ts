@@ -1,0 +1,32 @@
+/** Quota, times and the clipboard. */
+import { formatUsd } from '../../server/contract/quota.ts';
+
+/** Small amounts keep six decimals, or they would all read $0.00. */
+export const money = (quota: number): string => `$${formatUsd(quota, quota !== 0 && Math.abs(quota) < 5000 ? 6 : 2)}`;
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/** yyyy-MM-dd HH:mm:ss in the reader's own time zone. */
+export function dateTime(seconds: number): string {
+  const at = new Date(seconds * 1000);
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+/** The inverse of `dateTime`; `-1` means never. null = malformed. */
+export function parseDateTime(text: string): number | null {
+  if (text.trim() === '-1' || text.trim() === '') return -1;
+  const parts = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)$/.exec(text.trim());
+  if (parts === null) return null;
+  const at = new Date(`${parts[1]}-${parts[2]}-${parts[3]}T${parts[4]}:${parts[5]}:${parts[6]}`).getTime();
+  return Number.isNaN(at) ? null : Math.floor(at / 1000);
+}
+
+/** @returns false when the browser does not allow it; then the text is shown for copying by hand. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
