@@ -6,6 +6,8 @@ import { createRoot } from 'react-dom/client';
 import { Toaster } from 'sonner';
 import { App } from './routes.tsx';
 
+/** Toasts follow the theme like everything that floats. */
+const toastStyle = { background: 'var(--bg-raised)', color: 'var(--text-1)', border: '1px solid var(--line-strong)' };
 const client = new QueryClient({ defaultOptions: { queries: { retry: 1, refetchOnWindowFocus: false } } });
 const root = document.getElementById('root');
 if (root !== null) {
@@ -13,7 +15,7 @@ if (root !== null) {
     <StrictMode>
       <QueryClientProvider client={client}>
         <App />
-        <Toaster position="bottom-right" visibleToasts={3} closeButton />
+        <Toaster position="bottom-right" visibleToasts={3} closeButton toastOptions={{ style: toastStyle }} />
       </QueryClientProvider>
     </StrictMode>,
   );

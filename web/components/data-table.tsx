@@ -46,7 +46,8 @@ export function DataTable<Row extends { readonly id: number }>({
     `${column?.number ? 'number' : ''} ${column?.key ? '' : 'max-sm:hidden'}`;
   if (!loading && rows.length === 0) return <div className="px-5 py-8 text-ink-2">{empty}</div>;
   return (
-    <div className="overflow-auto" aria-busy={loading}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+    <section className="overflow-auto" aria-busy={loading} aria-label={caption} tabIndex={0}>
       <table className="sheet-table">
         <caption className="sr-only">{caption}</caption>
         <thead>
@@ -76,6 +77,6 @@ export function DataTable<Row extends { readonly id: number }>({
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }

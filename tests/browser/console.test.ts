@@ -1,0 +1,181 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSandbox, freePort, type Sandbox } from '../binary/support.ts';
+
+const shots = resolve(import.meta.dirname, '../../screenshots');
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const quiet = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+let sandbox: Sandbox;
+let browser: Browser;
+let page: Page;
+let url: string;
+let upstream: string;
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  mkdirSync(shots, { recursive: true });
+  sandbox = createSandbox();
+  upstream = (await sandbox.start(['mock-upstream', '--port', String(freePort())])).line;
+  url = (await sandbox.start(['serve', '--port', String(freePort())])).line.replace('URL: ', '');
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: quiet });
+  const context = await browser.newContext({
+    locale: 'en-US',
+    viewport: { width: 1280, height: 800 },
+    bypassCSP: false,
+  });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  page = await context.newPage();
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning')
+      complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('response', (response) => {
+    if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
+  });
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await sandbox?.close();
+});
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  }[];
+}
+
+/** The page's policy forbids injected scripts, so axe is evaluated by the debugger instead. */
+async function violations(): Promise<string[]> {
+  // Colours fade while menus and drawers open; they are judged when they have arrived.
+  await page.waitForTimeout(350);
+  await page.evaluate(axe);
+  const result = (await page.evaluate(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })",
+  )) as AxeResult;
+  return result.violations.flatMap((one) =>
+    one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ''}`),
+  );
+}
+
+test('first run, key, request, explained charge: all in the console', async () => {
+  await page.goto(url);
+  await page.waitForURL('**/setup');
+  expect(await violations()).toEqual([]);
+  await page.screenshot({ path: join(shots, 'setup.png') });
+  await page.getByLabel('Username').fill('root');
+  await page.getByLabel('Password', { exact: true }).fill('short');
+  await page.getByRole('button', { name: 'Set up' }).click();
+  await page.getByText('The password must have at least 8 characters').waitFor();
+  await page.getByLabel('Password', { exact: true }).fill('password1');
+  await page.getByLabel('Confirm password').fill('password1');
+  await page.getByRole('button', { name: 'Set up' }).click();
+  await page.waitForURL('**/login');
+  await page.getByLabel('Username or e-mail').fill('root');
+  await page.getByLabel('Password', { exact: true }).fill('password1');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.waitForURL('**/token');
+
+  await page.getByRole('link', { name: 'Channels' }).click();
+  await page.getByRole('button', { name: 'Add channel' }).click();
+  await page.getByLabel('Type').selectOption({ label: 'Practice upstream' });
+  await page.getByLabel('Name').fill('practice');
+  await page.getByLabel('Key').fill('sk-canary-in-the-console');
+  await page.getByLabel('API address').fill(upstream);
+  await page.getByRole('button', { name: 'Fill in default models' }).click();
+  expect(await violations()).toEqual([]);
+  await page.screenshot({ path: join(shots, 'channel-drawer.png') });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Channel created').waitFor();
+  await page.getByRole('button', { name: 'Test' }).click();
+  await page.getByText(/practice answered in/).waitFor();
+
+  await page.getByRole('link', { name: 'API tokens' }).click();
+  await page.getByRole('button', { name: 'Add token' }).click();
+  await page.getByLabel('Name').fill('laptop');
+  await page.getByRole('button', { name: 'Save' }).click();
+  const key = (await page.locator('code', { hasText: /^sk-/ }).textContent()) ?? '';
+  expect(key).toMatch(/^sk-[A-Za-z0-9]{48}$/);
+  expect(await violations()).toEqual([]);
+  await page.screenshot({ path: join(shots, 'key-reveal.png') });
+  await page.keyboard.press('Escape');
+
+  await expect
+    .poll(async () => {
+      const answer = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: '{"model":"practice-small","messages":[{"role":"user","content":"hi"}]}',
+      });
+      return answer.status;
+    })
+    .toBe(200);
+
+  await page.getByRole('link', { name: 'Usage log' }).click();
+  await page.getByRole('cell', { name: 'practice-small', exact: true }).first().click();
+  await page.getByText('Bill', { exact: true }).waitFor();
+  expect(await page.getByText(/= \$0\.0000\d\d/).count()).toBeGreaterThan(0);
+  expect(await violations()).toEqual([]);
+  await page.screenshot({ path: join(shots, 'log-drawer.png') });
+  await page.keyboard.press('Escape');
+  expect(complaints).toEqual([]);
+}, 60_000);
+
+test('every route in both languages, both themes and three widths', async () => {
+  const faults: string[] = [];
+  for (const [language, theme, width] of [
+    ['en', 'light', 1280],
+    ['zh', 'dark', 1280],
+    ['zh', 'light', 768],
+    ['en', 'dark', 375],
+    ['zh', 'light', 375],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.evaluate(
+      ([lng, mode]) => {
+        localStorage.setItem('i18nextLng', lng);
+        localStorage.setItem('theme-mode', mode);
+      },
+      [language, theme] as const,
+    );
+    for (const route of ['', 'token', 'log', 'channel', 'about', 'nowhere']) {
+      await page.goto(`${url}/${route}`);
+      await page.locator('h1').waitFor();
+      await page.waitForLoadState('networkidle');
+      const place = `/${route} ${language} ${theme} ${width}`;
+      for (const fault of await violations()) faults.push(`${place}: ${fault}`);
+      const wide = await page.evaluate(
+        () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
+      );
+      if (wide) faults.push(`${place}: scrolls sideways`);
+      await page.screenshot({ path: join(shots, `${route || 'home'}-${language}-${theme}-${width}.png`) });
+    }
+  }
+  expect(faults).toEqual([]);
+  expect(complaints).toEqual([]);
+}, 120_000);
+
+test('a session that ended leads to the login, and says so', async () => {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.evaluate(() => localStorage.setItem('i18nextLng', 'zh'));
+  await page.context().clearCookies();
+  complaints.length = 0;
+  await page.goto(`${url}/token`);
+  await page.waitForURL('**/login?expired=true');
+  await page.getByText('未登录或登录已过期，请重新登录！').waitFor();
+  expect(await violations()).toEqual([]);
+}, 30_000);
