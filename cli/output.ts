@@ -67,7 +67,7 @@ export const clean = (text: string): string =>
 
 const width = (text: string): number => Bun.stringWidth(text);
 
-function fit(text: string, cells: number, right: boolean): string {
+function fitCell(text: string, cells: number, right: boolean): string {
   let shown = text;
   if (width(shown) > cells) {
     while (shown !== '' && width(shown) > cells - 1) shown = shown.slice(0, -1);
@@ -92,7 +92,7 @@ function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], room:
   }
   const paint = (values: readonly string[]) =>
     values
-      .map((value, index) => fit(value, widths[index] ?? 0, columns[index]?.right === true))
+      .map((value, index) => fitCell(value, widths[index] ?? 0, columns[index]?.right === true))
       .join('  ')
       .trimEnd();
   return [paint(columns.map((column) => column.name.toUpperCase())), ...cells.map(paint)];

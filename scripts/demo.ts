@@ -1,0 +1,85 @@
+/** The whole product in one go on a throw-away data directory: practice upstream, channel, token, one streamed answer, its bill. Then leaves the gateway open. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { buildConsole } from './console.ts';
+
+const root = resolve(import.meta.dirname, '..');
+await buildConsole(root);
+const dir = mkdtempSync(join(tmpdir(), 'gateway-demo-'));
+const dataDir = join(dir, 'data');
+const main = join(root, 'cli', 'main.ts');
+const port = Number(process.argv[process.argv.indexOf('--port') + 1]) || 3000;
+
+const start = (args: readonly string[]) =>
+  Bun.spawn([process.execPath, main, ...args], {
+    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+const run = async (args: readonly string[], input = ''): Promise<string> => {
+  const child = Bun.spawn([process.execPath, main, ...args], {
+    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
+    stdin: new Blob([input]),
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  const out = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`gateway ${args.join(' ')} failed`);
+  return out.trim();
+};
+const firstLine = async (child: ReturnType<typeof start>): Promise<string> => {
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  reader.releaseLock();
+  const line = new TextDecoder().decode(value).split('\n')[0] ?? '';
+  if (line === '') throw new Error('nothing started; is the port free? Try: npm run demo -- --port 4000');
+  return line;
+};
+
+const children: ReturnType<typeof start>[] = [];
+const stop = () => {
+  for (const child of children) child.kill('SIGTERM');
+};
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+
+try {
+  const upstream = start(['mock-upstream', '--port', '0', '--tokens-per-second', '20', '--chunks', '12']);
+  children.push(upstream);
+  const upstreamUrl = await firstLine(upstream);
+  await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'demo-password');
+  await run(
+    ['channel', 'add', '--type', 'practice', '--name', 'practice', '--base-url', upstreamUrl, '--key-stdin'],
+    'none',
+  );
+  const key = await run(['token', 'create', '--name', 'demo', '--quota', 'unlimited', '-q']);
+  const gateway = start(['serve', '--port', String(port)]);
+  children.push(gateway);
+  const url = (await firstLine(gateway)).replace(/^[^:]+: /, '');
+
+  console.log('The answer, streamed:\n');
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'practice-small',
+      stream: true,
+      messages: [{ role: 'user', content: 'Say something.' }],
+    }),
+  });
+  const decoder = new TextDecoder();
+  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+    for (const [, text] of decoder.decode(bytes).matchAll(/"content":"([^"]*)"/g)) process.stdout.write(text ?? '');
+  }
+  console.log('\n\nIts bill:\n');
+  console.log(await run(['logs', 'explain', response.headers.get('x-oneapi-request-id') ?? '']));
+  console.log(`\nConsole: ${url}   username root, password demo-password`);
+  console.log(`API:     ${url}/v1   key ${key}`);
+  console.log('Ctrl-C to stop; nothing is kept.');
+  await gateway.exited;
+} finally {
+  stop();
+  await Promise.all(children.map((child) => child.exited));
+  rmSync(dir, { recursive: true, force: true });
+}

@@ -1,0 +1,248 @@
+/** Price maps of the options, compiled for look-ups, and the prices of one model that follow from them. */
+import { completionRatioFor } from './completion-rules.ts';
+import { audioRatioFor } from './pricing-audio.ts';
+import { ratioOf } from './pricing-decimal.ts';
+
+/** Quota of one dollar. */
+export const quotaPerUnit = 500_000;
+/** Ratio of a model that has none, where unset models are accepted. Source: backend-reference 4.2. */
+export const unsetModelRatio = 37.5;
+
+type Ratios = ReadonlyMap<string, number>;
+
+/** Above so many prompt tokens the whole request costs more: factors on the model's ordinary prices. */
+export interface Tier {
+  readonly above: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+}
+
+/** Price maps of one option revision. */
+export interface PriceTables {
+  readonly modelRatio: Ratios;
+  /** Dollars per call; wins over the ratio. */
+  readonly modelPrice: Ratios;
+  readonly completionRatio: Ratios;
+  readonly cacheRatio: Ratios;
+  readonly cacheWriteRatio: Ratios;
+  readonly imageRatio: Ratios;
+  readonly audioRatio: Ratios;
+  readonly audioCompletionRatio: Ratios;
+  readonly tiers: ReadonlyMap<string, readonly Tier[]>;
+  /** Dollars per call, by `tool` or `tool:model`. */
+  readonly toolPrices: Ratios;
+  readonly groupRatio: Ratios;
+  /** User group -> used group -> ratio that replaces the group's. */
+  readonly groupGroupRatio: ReadonlyMap<string, Ratios>;
+  readonly quotaPerUnit: number;
+}
+
+/** Everything that decides a price, and nothing else: enough to recompute it from a log row. */
+export interface Prices {
+  readonly modelRatio: number;
+  /** Dollars per call, null = by tokens. */
+  readonly modelPrice: number | null;
+  /** Factor on the price per call: number of pictures, size, quality. */
+  readonly priceFactor: number;
+  readonly completionRatio: number;
+  readonly cacheRatio: number;
+  readonly cacheWriteRatio: number;
+  readonly cacheWrite1hRatio: number;
+  readonly imageRatio: number;
+  readonly audioRatio: number;
+  /** Sound written against sound read. */
+  readonly audioCompletionRatio: number;
+  readonly groupRatio: number;
+  /** Set when the user's group has a ratio of its own for the used group; then it is the group ratio. */
+  readonly userGroupRatio: number | null;
+  /** Prices of longer prompts, the longest first. */
+  readonly tiers: readonly { readonly above: number; readonly prices: Prices }[];
+  /** Dollars per call of a tool the provider runs. */
+  readonly toolPrices: Ratios;
+  readonly quotaPerUnit: number;
+}
+
+/** Option keys the tables are compiled from. */
+export const priceOptionKeys = [
+  'ModelRatio',
+  'ModelPrice',
+  'CompletionRatio',
+  'CacheRatio',
+  'CreateCacheRatio',
+  'ImageRatio',
+  'AudioRatio',
+  'AudioCompletionRatio',
+  'ContextTiers',
+  'ToolPrices',
+  'GroupRatio',
+  'GroupGroupRatio',
+  'QuotaPerUnit',
+] as const;
+export type PriceOptionKey = (typeof priceOptionKeys)[number];
+
+/** @param text stored text of an option; malformed JSON and entries that are no ratio count as absent. */
+export function compilePriceTables(text: (key: PriceOptionKey) => string): PriceTables {
+  const ratios = (key: PriceOptionKey): Ratios => compiled(text(key));
+  return {
+    modelRatio: ratios('ModelRatio'),
+    modelPrice: ratios('ModelPrice'),
+    completionRatio: ratios('CompletionRatio'),
+    cacheRatio: ratios('CacheRatio'),
+    cacheWriteRatio: ratios('CreateCacheRatio'),
+    imageRatio: ratios('ImageRatio'),
+    audioRatio: ratios('AudioRatio'),
+    audioCompletionRatio: ratios('AudioCompletionRatio'),
+    tiers: new Map(Object.entries(recordOf(text('ContextTiers'))).map(([model, list]) => [model, tiersOf(list)])),
+    toolPrices: ratios('ToolPrices'),
+    groupRatio: ratios('GroupRatio'),
+    groupGroupRatio: new Map(
+      Object.entries(recordOf(text('GroupGroupRatio'))).map(([userGroup, map]) => [userGroup, ratiosOf(map)]),
+    ),
+    quotaPerUnit: ratioOf(text('QuotaPerUnit')) ?? quotaPerUnit,
+  };
+}
+
+/** Texts of price options seldom change, and never all at once. */
+const texts = new Map<string, Ratios>();
+
+function compiled(text: string): Ratios {
+  const known = texts.get(text);
+  if (known !== undefined) return known;
+  const made = ratiosOf(recordOf(text));
+  if (texts.size >= 64) texts.clear();
+  texts.set(text, made);
+  return made;
+}
+
+function recordOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const ratiosOf = (map: unknown): Ratios =>
+  new Map(
+    Object.entries(isRecord(map) ? map : {}).flatMap(([name, value]) => {
+      const ratio = ratioOf(value);
+      return ratio === null ? [] : [[name, ratio] as const];
+    }),
+  );
+
+/** Factors that are missing follow the input's. The longest prompts come first. */
+function tiersOf(list: unknown): readonly Tier[] {
+  if (!Array.isArray(list)) return [];
+  return list
+    .flatMap((item): Tier[] => {
+      if (!isRecord(item)) return [];
+      const above = ratioOf(item.above);
+      const input = ratioOf(item.input);
+      if (above === null || input === null || input === 0) return [];
+      const factor = (name: string): number => ratioOf(item[name]) ?? input;
+      return [
+        {
+          above,
+          input,
+          output: factor('output'),
+          cacheRead: factor('cache_read'),
+          cacheWrite: factor('cache_write'),
+        },
+      ];
+    })
+    .sort((a, b) => b.above - a.above);
+}
+
+export interface ResolveOptions {
+  readonly group: string;
+  readonly userGroup: string;
+  /** Unset models cost `unsetModelRatio` instead of being refused. */
+  readonly acceptUnset?: boolean;
+}
+
+/** Prices already resolved, by model, then by groups. Only models of the tables get in, so clients cannot fill it. */
+const resolved = new WeakMap<PriceTables, Map<string, Map<string, Prices>>>();
+
+/** @returns null when the model has neither ratio nor price. The same object is given for the same question. */
+export function resolvePrices(tables: PriceTables, model: string, options: ResolveOptions): Prices | null {
+  const { group, userGroup } = options;
+  let models = resolved.get(tables);
+  if (models === undefined) {
+    models = new Map();
+    resolved.set(tables, models);
+  }
+  const groups = models.get(model);
+  const key = group === userGroup ? group : `${userGroup}\n${group}`;
+  const known = groups?.get(key);
+  if (known !== undefined) return known;
+  const name = listedName(model);
+  const isPriced = tables.modelPrice.has(name) || tables.modelRatio.has(name);
+  if (!isPriced && options.acceptUnset !== true) return null;
+  const prices = pricesOf(tables, name, group, userGroup);
+  if (!isPriced || model !== name) return prices;
+  if (groups === undefined) models.set(model, new Map([[key, prices]]));
+  else if (groups.size < 100) groups.set(key, prices);
+  return prices;
+}
+
+const gizmo = /^(gpt-4o?)-gizmo-.*/;
+/** Name under which a model's prices are listed. Source: backend-reference 4.2, `gpt-4-gizmo-*`. */
+export const listedName = (model: string): string =>
+  model.startsWith('gpt-4') ? model.replace(gizmo, '$1-gizmo-*') : model;
+
+function pricesOf(tables: PriceTables, name: string, group: string, userGroup: string): Prices {
+  const price = tables.modelPrice.get(name) ?? null;
+  const userGroupRatio = tables.groupGroupRatio.get(userGroup)?.get(group) ?? null;
+  const completionRatio = ratio(completionRatioFor(name, tables.completionRatio.get(name)));
+  const write = tables.cacheWriteRatio.get(name) ?? 1.25;
+  const audio = audioRatioFor(name, tables.audioRatio.get(name), tables.audioCompletionRatio.get(name));
+  const base: Prices = {
+    modelRatio: price === null ? (tables.modelRatio.get(name) ?? unsetModelRatio) : 0,
+    modelPrice: price,
+    priceFactor: 1,
+    completionRatio,
+    cacheRatio: tables.cacheRatio.get(name) ?? 1,
+    cacheWriteRatio: write,
+    // An hour's cache costs 1.6 times what five minutes cost (2 against 1.25 times the input price).
+    cacheWrite1hRatio: ratio(write * 1.6),
+    imageRatio: tables.imageRatio.get(name) ?? 1,
+    audioRatio: audio?.input ?? 1,
+    audioCompletionRatio: audio?.output ?? completionRatio,
+    groupRatio: userGroupRatio ?? tables.groupRatio.get(group) ?? 1,
+    userGroupRatio,
+    tiers: [],
+    toolPrices: toolPricesOf(tables, name),
+    quotaPerUnit: tables.quotaPerUnit,
+  };
+  const tiers = price === null ? (tables.tiers.get(name) ?? []) : [];
+  return tiers.length === 0
+    ? base
+    : { ...base, tiers: tiers.map((tier) => ({ above: tier.above, prices: tiered(base, tier) })) };
+}
+
+/** Ratios are relative to the input's price, which the tier raises too. */
+const tiered = (base: Prices, tier: Tier): Prices => ({
+  ...base,
+  modelRatio: ratio(base.modelRatio * tier.input),
+  completionRatio: ratio((base.completionRatio * tier.output) / tier.input),
+  cacheRatio: ratio((base.cacheRatio * tier.cacheRead) / tier.input),
+  cacheWriteRatio: ratio((base.cacheWriteRatio * tier.cacheWrite) / tier.input),
+  cacheWrite1hRatio: ratio((base.cacheWrite1hRatio * tier.cacheWrite) / tier.input),
+});
+
+/** Six decimals, so that what a log row shows is what was multiplied. The detour over 12 digits drops the noise of binary fractions. */
+const ratio = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;
+
+/** A price for `tool:model` wins over the one for `tool`. */
+function toolPricesOf(tables: PriceTables, name: string): Ratios {
+  const own = new Map([...tables.toolPrices].filter(([key]) => !key.includes(':')));
+  const suffix = `:${name}`;
+  for (const [key, price] of tables.toolPrices) if (key.endsWith(suffix)) own.set(key.slice(0, -suffix.length), price);
+  return own;
+}
