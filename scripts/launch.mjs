@@ -114,7 +114,11 @@ function prepare() {
 const bun = await locked(prepare);
 const script = join(root, 'scripts', `${verb}.ts`);
 if (!existsSync(script)) fail(`unknown verb ${verb}`);
-const child = spawn(bun, [script, ...args], { cwd: root, stdio: 'inherit', env: { ...process.env, GATEWAY_BUN: bun } });
+const child = spawn(bun, [script, ...args], {
+  cwd: root,
+  stdio: 'inherit',
+  env: { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336', ...process.env, GATEWAY_BUN: bun },
+});
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 // The terminal sends Ctrl-C to the whole group; the child decides what it means.
 process.on('SIGINT', () => undefined);

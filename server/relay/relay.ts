@@ -7,7 +7,7 @@ import { type ChargeDeps, createCharge } from './charge.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createDispatch } from './dispatch.ts';
-import type { Peer, Principal } from './exchange.ts';
+import type { Peer, Plan, Principal } from './exchange.ts';
 import { listModels } from './models.ts';
 import { relayRouteFor } from './operations.ts';
 import { parse } from './parse.ts';
@@ -15,6 +15,7 @@ import { makePlan } from './plan.ts';
 import { clientError, dialectOf, errorResponse } from './render-error.ts';
 import { createRequestIds } from './request-id.ts';
 import type { RelayState } from './state.ts';
+import { noCharge, type Tier } from './tiers.ts';
 import type { Wallets } from './wallets.ts';
 import { checkWords } from './words.ts';
 
@@ -30,6 +31,8 @@ export interface RelayDeps {
   readonly random: () => number;
   readonly keyHmac: (key: string) => string;
   readonly limits: RelayLimits;
+  /** For the benchmark; everything when absent. */
+  readonly tier?: Tier;
 }
 
 export interface RelayLimits {
@@ -70,6 +73,8 @@ export function createRelay(deps: RelayDeps): Relay {
   const nextId = createRequestIds(deps.now);
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
   let open = 0;
+  // Prices of the benchmark's first request, for the tiers that do not price.
+  let measured: Plan | null = null;
   let late = 0;
   const chargeDeps: ChargeDeps = {
     ledger: deps.ledger,
@@ -99,12 +104,17 @@ export function createRelay(deps: RelayDeps): Relay {
     const route = relayRouteFor(path);
     if (route === undefined) throw new AppError('route_unknown', { method: request.method, path });
     if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
-    const { principal, free } = identify();
+    const { principal, free } = deps.tier === 1 ? { principal: unbilled, free: true } : identify();
     const inquiry = await parse(request, route, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
     authorise.allowModel(principal, inquiry.model);
     checkWords(state.settings(), inquiry.prompt);
     const health = deps.ledger.healthy();
     if (!health.ok) throw new AppError('storage_unavailable', { reason: health.reason });
+    if (deps.tier === 1 || deps.tier === 2) {
+      measured ??= makePlan(state, inquiry, principal, deps.random, true);
+      const candidates = state.route(principal.group, inquiry.model).flat();
+      return answer(answerDeps, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
+    }
     const plan = makePlan(state, inquiry, principal, deps.random, free);
     const hold = free ? 0 : plan.hold;
     const tokenId = principal.token?.id ?? 0;
@@ -150,8 +160,8 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 }
 
-/** Channel tests belong to nobody's account. */
-const testPrincipal = (channelId: number): Principal => ({
+/** Channel tests and the lower tiers of the benchmark belong to nobody's account. */
+const unbilled: Principal = {
   user: {
     id: 0,
     username: '',
@@ -164,5 +174,7 @@ const testPrincipal = (channelId: number): Principal => ({
   },
   token: null,
   group: 'default',
-  pinnedChannel: channelId,
-});
+  pinnedChannel: null,
+};
+
+const testPrincipal = (channelId: number): Principal => ({ ...unbilled, pinnedChannel: channelId });

@@ -1,0 +1,12 @@
+/** What the benchmark leaves out, to show what each part costs. */
+import type { Charge } from './charge.ts';
+
+/** 1 = passing on alone, 2 = with keys and routing but no bill, 3 = everything. */
+export type Tier = 1 | 2 | 3;
+
+export const noCharge: Charge = {
+  held: 0,
+  extendTo: () => true,
+  finish: () => Promise.resolve(),
+  checkpoint: () => undefined,
+};
