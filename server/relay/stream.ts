@@ -2,7 +2,7 @@
 import type { EndReason, UsageSource } from '../contract/enums.ts';
 import type { ChatEvent, Usage } from '../protocols/canonical.ts';
 import type { Codec, StreamReader } from '../protocols/codec.ts';
-import { createSseSplitter, type RawFrame } from '../protocols/shared/sse.ts';
+import { createSseSplitter, parseFrame, type RawFrame } from '../protocols/shared/sse.ts';
 
 export interface StreamEnd {
   readonly endReason: EndReason;
@@ -57,7 +57,8 @@ export function relayStream(options: StreamOptions): ReadableStream<Uint8Array> 
 function createWatch(codec: Codec) {
   const signals = codec.upstream.reader();
   let words: StreamReader | null = null;
-  let unread: RawFrame[] = [];
+  // As text: a frame object with its byte view is several times the size of its words.
+  let unread: string[] = [];
   let unreadBytes = 0;
   const texts: string[] = [];
   let usage: Usage | null = null;
@@ -81,16 +82,17 @@ function createWatch(codec: Codec) {
 
   return {
     see(frame: RawFrame) {
-      unread.push(frame);
-      unreadBytes += frame.bytes.length;
-      if (codec.upstream.mayMatter(frame.text()))
+      const text = frame.text();
+      unread.push(text);
+      unreadBytes += text.length;
+      if (codec.upstream.mayMatter(text))
         takeSignals(signals.feed({ event: frame.event(), data: frame.data() }));
     },
     /** Too much is unread: read it now, so that memory stays bounded. */
     overdue: () => unreadBytes > unreadLimit,
     text(): readonly string[] {
       words ??= codec.upstream.reader();
-      for (const frame of unread) takeWords(words.feed({ event: frame.event(), data: frame.data() }));
+      for (const text of unread) takeWords(words.feed(parseFrame(text)));
       unread = [];
       unreadBytes = 0;
       return texts;
