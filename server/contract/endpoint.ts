@@ -20,6 +20,8 @@ export interface Endpoint<Input extends z.ZodMiniType = z.ZodMiniType, Output ex
   readonly envelope?: 'data' | 'raw';
   /** Changes state: needs the user-id header and a same-origin proof, refused in demo mode, audited. Default: method is not GET. */
   readonly mutates?: boolean;
+  /** Said on success where the specification words it. */
+  readonly done?: { readonly zh: string; readonly en: string };
   /** Allowed although it mutates while the site is in demo mode (login, logout). */
   readonly demo?: boolean;
 }

@@ -5,7 +5,7 @@ import type { Snapshot, SnapshotDelta } from '../relay/snapshot.ts';
 
 export interface Publisher {
   start(): Promise<void>;
-  /** Looks now instead of at the next tick. */
+  /** Looks now instead of at the next tick; resolves when every change made before the call is published. */
   look(): Promise<void>;
   stop(): void;
 }
@@ -24,22 +24,25 @@ export interface PublisherDeps {
 export function createPublisher(deps: PublisherDeps): Publisher {
   let seq = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
-  let looking: Promise<void> | null = null;
+  let last: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | null = null;
 
-  const lookOnce = async () => {
-    const news = await deps.source.since(seq);
-    if (news === null) return;
-    if (Object.keys(news.options).length > 0) await deps.optionsChanged();
-    seq = news.seq;
-    deps.publish(news);
+  const readAll = async () => {
+    for (let news = await deps.source.since(seq); news !== null; news = await deps.source.since(seq)) {
+      if (Object.keys(news.options).length > 0) await deps.optionsChanged();
+      seq = news.seq;
+      deps.publish(news);
+    }
   };
+  /** One look at a time. Whoever asks before the waiting one has begun shares it; one that runs already may have read too early for the caller. */
   const look = (): Promise<void> => {
-    looking ??= lookOnce()
-      .catch(deps.report)
-      .finally(() => {
-        looking = null;
-      });
-    return looking;
+    if (waiting !== null) return waiting;
+    waiting = last.then(() => {
+      waiting = null;
+      return readAll().catch(deps.report);
+    });
+    last = waiting;
+    return waiting;
   };
 
   return {

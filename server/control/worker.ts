@@ -66,8 +66,14 @@ async function start(order: ControlStart) {
   await publisher.start();
   const requestId = createRequestIds(Date.now);
   const servers = await Promise.all([
-    listen(createServer(createApp({ services, listener: 'network', requestId, report })), files.httpSocket),
-    listen(createServer(createApp({ services, listener: 'local', requestId, report })), files.localSocket),
+    listen(
+      createServer(createApp({ services, listener: 'network', requestId, report, changed: publisher.look })),
+      files.httpSocket,
+    ),
+    listen(
+      createServer(createApp({ services, listener: 'local', requestId, report, changed: publisher.look })),
+      files.localSocket,
+    ),
   ]);
   const sweep = setInterval(() => void services.sessions.sweep().catch(report), sweepMs);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });

@@ -5,9 +5,11 @@ import { endpoints } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
-import { authenticate, sessionCookie } from './authenticate.ts';
-import { type CallMeta, localOwner, type Reply } from './call.ts';
+import { authenticate, authenticateOwner } from './authenticate.ts';
+import type { CallMeta } from './call.ts';
 import { invoke, mutates } from './invoke.ts';
+import { languageOf } from './language.ts';
+import { replyTo } from './reply.ts';
 
 export interface AppOptions {
   readonly services: Services;
@@ -16,14 +18,29 @@ export interface AppOptions {
   readonly requestId: () => string;
   /** Unexpected errors, for our own log. */
   readonly report: (error: unknown, requestId: string) => void;
+  /** Called after a change was made and before it is answered, so that the relay knows it first. */
+  readonly changed?: () => Promise<void>;
 }
 
-const bodyLimit = '1mb';
+const bodyLimit = 1024 * 1024;
+
+/** Answers are data: nothing in them may run, be framed, or be kept by a cache. */
+const everyAnswer = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+};
 
 export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
+  app.use((_request, response, next) => {
+    response.setHeader('X-Oneapi-Request-Id', options.requestId());
+    for (const [name, value] of Object.entries(everyAnswer)) response.setHeader(name, value);
+    next();
+  });
   app.use(express.json({ limit: bodyLimit, type: () => true, strict: false }));
   for (const row of endpoints as readonly Endpoint[]) {
     const method = row.method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
@@ -51,25 +68,33 @@ const sameShape = (pattern: string, path: string): boolean =>
   new RegExp(`^${pattern.replace(/\/$/, '').replace(/:\w+/g, '[^/]+')}/?$`).test(path);
 
 async function answer(row: Endpoint, request: Request, response: Response, options: AppOptions): Promise<void> {
-  const requestId = options.requestId();
-  response.setHeader('X-Oneapi-Request-Id', requestId);
-  response.setHeader('Cache-Control', 'no-store');
-  response.setHeader('X-Content-Type-Options', 'nosniff');
+  const local = options.listener === 'local';
   try {
-    const identity =
-      options.listener === 'local'
-        ? { actor: localOwner, sessionHash: null }
-        : await authenticate(request, options.services, row.access !== 'public', mutates(row));
-    const meta = metaOf(request, requestId, identity.sessionHash, options.listener === 'local');
+    const identity = local
+      ? await authenticateOwner(request, options.services)
+      : await authenticate(request, options.services, row.access !== 'public', mutates(row));
+    const language = identity.language ?? languageOf(request);
+    response.locals.language = language;
+    const meta: CallMeta = {
+      ip: local ? 'local' : (request.header('x-gateway-client-ip') ?? ''),
+      language,
+      userAgent: request.header('user-agent') ?? '',
+      requestId: requestIdOf(response),
+      sessionHash: identity.sessionHash,
+      loopback: local || isLoopback(request),
+    };
     const input = { ...request.query, ...(isObject(request.body) ? request.body : {}), ...request.params };
     const data = await invoke(row.id, input, {
       actor: identity.actor,
       meta,
       services: options.services,
-      reply: replyTo(response),
+      reply: replyTo(request, response),
     });
+    if (mutates(row)) await options.changed?.();
     response.json(
-      row.envelope === 'raw' ? data : { success: true, message: '', ...(data === undefined ? {} : { data }) },
+      row.envelope === 'raw'
+        ? data
+        : { success: true, message: row.done?.[language] ?? '', ...(data === undefined ? {} : { data }) },
     );
   } catch (error) {
     fail(request, response, options, error);
@@ -79,47 +104,32 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const replyTo = (response: Response): Reply => ({
-  setSession: (id, maxAgeSeconds) =>
-    void response.cookie(sessionCookie, id, {
-      httpOnly: true,
-      sameSite: 'lax',
-      path: '/',
-      maxAge: maxAgeSeconds * 1000,
-    }),
-  clearSession: () => void response.clearCookie(sessionCookie, { httpOnly: true, sameSite: 'lax', path: '/' }),
-  header: (name, value) => void response.setHeader(name, value),
-});
+const requestIdOf = (response: Response): string => String(response.getHeader('X-Oneapi-Request-Id') ?? '');
 
-function metaOf(request: Request, requestId: string, sessionHash: string | null, local: boolean): CallMeta {
-  return {
-    ip: local ? 'local' : (request.header('x-gateway-client-ip') ?? ''),
-    language: languageOf(request),
-    userAgent: request.header('user-agent') ?? '',
-    requestId,
-    sessionHash,
-    loopback: local || request.header('x-gateway-loopback') === '1',
-  };
-}
+const loopbackName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 
-const languageOf = (request: Request): Language =>
-  /^\s*en\b/i.test(request.header('accept-language') ?? '') ? 'en' : 'zh';
+/** The name matters too: a foreign page whose name was pointed at this machine, or a proxy on it, connects from loopback. */
+const isLoopback = (request: Request): boolean =>
+  request.header('x-gateway-loopback') === '1' && loopbackName.test(request.header('host') ?? '');
 
 function bodyError(error: unknown): unknown {
   const { type, status } = (error ?? {}) as { type?: unknown; status?: unknown };
-  if (type === 'entity.too.large') return new AppError('body_too_large', { limit: 1024 * 1024 }, error);
+  if (type === 'entity.too.large') return new AppError('body_too_large', { limit: bodyLimit }, error);
   if (status === 400) return new AppError('body_not_json', {}, error);
   return error;
 }
 
 function fail(request: Request, response: Response, options: AppOptions, error: unknown): void {
   const known = error instanceof AppError ? error : new AppError('internal', {}, error);
-  const requestId = String(response.getHeader('X-Oneapi-Request-Id') ?? '');
-  if (known.code === 'internal' || known.row.class === 'ours') options.report(error, requestId);
+  if (known.code === 'internal' || known.row.class === 'ours') options.report(error, requestIdOf(response));
   if (response.headersSent) return;
   response.status(known.row.api ?? known.row.status).json({
     success: false,
-    message: formatError(known.code, known.params, languageOf(request)),
+    message: formatError(
+      known.code,
+      known.params,
+      (response.locals.language as Language | undefined) ?? languageOf(request),
+    ),
     code: known.code,
     ...(options.listener === 'local' ? { params: known.params } : {}),
   });

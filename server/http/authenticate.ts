@@ -1,17 +1,23 @@
 /** Who an API request comes from: session cookie or management access token, with the user-id header and a same-origin proof. */
 import type { Request } from 'express';
 import type { UserRow } from '../../db/repositories/users.ts';
-import { UserStatus } from '../contract/enums.ts';
+import { type Language, UserStatus } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
-import { type Actor, anonymous } from './call.ts';
+import { type Actor, anonymous, localOwner } from './call.ts';
 
 export const sessionCookie = 'session';
+/** Over TLS: the prefix makes browsers refuse one that was set without it or for another path or host. */
+export const secureSessionCookie = '__Host-session';
 
 export interface Identity {
   readonly actor: Actor;
   readonly sessionHash: string | null;
+  /** The user's own choice, null when none was made. */
+  readonly language: Language | null;
 }
+
+const guest: Identity = { actor: anonymous, sessionHash: null, language: null };
 
 const actorOf = (user: UserRow, via: 'session' | 'access_token'): Actor => ({
   via,
@@ -28,33 +34,58 @@ export async function authenticate(
   needed: boolean,
   changes: boolean,
 ): Promise<Identity> {
-  const sessionId = cookieOf(request.headers.cookie ?? '', sessionCookie);
+  const sessionId = sessionIdOf(request);
   const session = sessionId === null ? null : await services.sessions.userOf(sessionId);
   if (session !== null) {
-    checkUser(session.user);
-    if (needed || changes) {
-      if (needed) checkUserHeader(request, session.user.id);
-      if (changes) checkOrigin(request);
-    }
-    return { actor: actorOf(session.user, 'session'), sessionHash: session.hash };
+    if (needed) checkUserHeader(request, session.user.id);
+    if (changes) checkOrigin(request, services);
+    return identityOf(session.user, 'session', session.hash, needed);
   }
   const token = request.headers.authorization?.replace(/^bearer\s+/i, '') ?? '';
   if (token === '') {
-    if (changes) checkOrigin(request);
-    return { actor: anonymous, sessionHash: null };
+    if (changes) checkOrigin(request, services);
+    return guest;
   }
   const user = await services.users.findByAccessToken(token);
   if (user === undefined) {
     if (needed) throw new AppError('access_token_invalid');
-    return { actor: anonymous, sessionHash: null };
+    return guest;
   }
-  checkUser(user);
   if (needed) checkUserHeader(request, user.id);
-  return { actor: actorOf(user, 'access_token'), sessionHash: null };
+  return identityOf(user, 'access_token', null, needed);
 }
 
-function checkUser(user: UserRow): void {
-  if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
+/** The owner of the data directory, or a user whose name or id the owner gives: then with that user's rights. @throws AppError not_found */
+export async function authenticateOwner(request: Request, services: Services): Promise<Identity> {
+  const wanted = request.header('x-gateway-as-user') ?? '';
+  if (wanted === '') return { actor: localOwner, sessionHash: null, language: null };
+  const user = /^\d+$/.test(wanted)
+    ? await services.users.find(Number(wanted))
+    : await services.users.findByLogin(wanted);
+  if (user === undefined) throw new AppError('not_found', { what: `user ${wanted}` });
+  return { actor: actorOf(user, 'access_token'), sessionHash: null, language: languageOf(user) };
+}
+
+/** A banned user is nobody: public pages and the logout stay open. */
+function identityOf(
+  user: UserRow,
+  via: 'session' | 'access_token',
+  sessionHash: string | null,
+  needed: boolean,
+): Identity {
+  if (user.status === UserStatus.enabled) return { actor: actorOf(user, via), sessionHash, language: languageOf(user) };
+  if (needed) throw new AppError('user_disabled');
+  return { ...guest, sessionHash };
+}
+
+function languageOf(user: UserRow): Language | null {
+  const chosen = /"language"\s*:\s*"(zh|en)"/.exec(user.setting)?.[1];
+  return chosen === 'zh' || chosen === 'en' ? chosen : null;
+}
+
+function sessionIdOf(request: Request): string | null {
+  const header = request.headers.cookie ?? '';
+  return cookieOf(header, secureSessionCookie) ?? cookieOf(header, sessionCookie);
 }
 
 function checkUserHeader(request: Request, userId: number): void {
@@ -65,7 +96,7 @@ function checkUserHeader(request: Request, userId: number): void {
 }
 
 /** Browsers say where a request comes from; programs without a browser say nothing and carry no cookies of others. */
-function checkOrigin(request: Request): void {
+function checkOrigin(request: Request, services: Services): void {
   const site = request.header('sec-fetch-site');
   if (site !== undefined) {
     if (site !== 'same-origin' && site !== 'none') throw new AppError('cross_site');
@@ -73,8 +104,13 @@ function checkOrigin(request: Request): void {
   }
   const origin = request.header('origin');
   if (origin === undefined) return;
-  if (!URL.canParse(origin) || new URL(origin).host !== request.header('host')) throw new AppError('cross_site');
+  const host = hostOf(origin);
+  // A proxy may have put its own name into Host; the site's address is what the operator says it is.
+  const ours = [request.header('host') ?? '', hostOf(services.options.get('ServerAddress'))];
+  if (host === '' || !ours.includes(host)) throw new AppError('cross_site');
 }
+
+const hostOf = (address: string): string => (URL.canParse(address) ? new URL(address).host : '');
 
 export function cookieOf(header: string, name: string): string | null {
   for (const part of header.split(';')) {
