@@ -31,6 +31,7 @@ export function createDirectLedger(database: Database, now: () => number = Date.
       }),
     healthy: engine.health,
     onBalance: (listener) => void listeners.push(listener),
+    countOpen: () => undefined,
     drain: engine.drain,
   };
 }
