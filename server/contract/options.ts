@@ -443,6 +443,46 @@ export const options = {
     '补全倍率',
     'Completion ratios',
   ),
+  ImageRatio: row(
+    ratios,
+    JSON.stringify(defaults.ImageRatio),
+    'operation',
+    'pricing',
+    '图片输入倍率',
+    'Picture input ratios',
+  ),
+  AudioRatio: row(
+    ratios,
+    JSON.stringify(defaults.AudioRatio),
+    'operation',
+    'pricing',
+    '音频输入倍率',
+    'Sound input ratios',
+  ),
+  AudioCompletionRatio: row(
+    ratios,
+    JSON.stringify(defaults.AudioCompletionRatio),
+    'operation',
+    'pricing',
+    '音频补全倍率',
+    'Sound output ratios',
+  ),
+  ContextTiers: row(
+    json('object'),
+    JSON.stringify(defaults.ContextTiers),
+    'operation',
+    'pricing',
+    '长上下文价格系数',
+    'Price factors of long prompts',
+  ),
+  ToolPrices: row(
+    ratios,
+    JSON.stringify(defaults.ToolPrices),
+    'operation',
+    'pricing',
+    '工具单次价格（美元）',
+    'Prices per tool call (dollars)',
+  ),
   GroupRatio: row(ratios, JSON.stringify(defaults.GroupRatio), 'operation', 'pricing', '分组倍率', 'Group ratios'),
   GroupGroupRatio: row(
     json('object'),
@@ -601,9 +641,14 @@ export const optionKeys = Object.keys(options) as OptionKey[];
 export const isOptionKey = (key: string): key is OptionKey => Object.hasOwn(options, key);
 export const optionRow = (key: OptionKey): OptionRow => options[key];
 
-/** Value of an option from stored texts; what is missing or was damaged by hand counts as the default. */
-export function optionValue<K extends OptionKey>(stored: ReadonlyMap<string, string>, key: K): OptionValue<K> {
-  const { kind, fallback } = options[key] as OptionRow;
+/** Text of an option; what is missing or was damaged by hand counts as the default. */
+export function optionText(stored: ReadonlyMap<string, string>, key: OptionKey): string {
+  const { kind, fallback } = optionRow(key);
   const value = stored.get(key);
-  return kind.parse(value === undefined || kind.check(value) !== null ? fallback : value) as OptionValue<K>;
+  return value === undefined || kind.check(value) !== null ? fallback : value;
+}
+
+/** Value of an option from stored texts. */
+export function optionValue<K extends OptionKey>(stored: ReadonlyMap<string, string>, key: K): OptionValue<K> {
+  return optionRow(key).kind.parse(optionText(stored, key)) as OptionValue<K>;
 }

@@ -1,10 +1,6 @@
 /** Money for people: quota as dollars or short numbers, ratios as prices. */
 import { ratioOf } from './pricing-decimal.ts';
-import { quotaPerUnit } from './pricing-tables.ts';
-
-/** Dollars with as many decimals as asked, never an exponent. */
-export const formatUsd = (quota: number, decimals = 6, perUnit = quotaPerUnit): string =>
-  (quota / perUnit).toFixed(decimals);
+import { formatUsd } from './quota.ts';
 
 /** Source: specification 000, "Currency display". */
 export function formatQuota(

@@ -1,43 +1,14 @@
 /** The arithmetic of money: one pure function prices a request; the relay, the ledger's check, the console and the CLI all call it. */
 import type { Usage } from '../protocols/canonical.ts';
-import { completionRatioFor } from './completion-rules.ts';
-
-/** Quota of one dollar. */
-export const quotaPerUnit = 500_000;
-/** Ratio of a model that has none, where unset models are accepted. Source: backend-reference 4.2. */
-export const unsetModelRatio = 37.5;
-
-type Ratios = ReadonlyMap<string, number>;
-
-/** Price maps of one option revision, ready for look-ups. */
-export interface PriceTables {
-  readonly modelRatio: Ratios;
-  /** Dollars per call; wins over the ratio. */
-  readonly modelPrice: Ratios;
-  readonly completionRatio: Ratios;
-  readonly cacheRatio: Ratios;
-  readonly cacheWriteRatio: Ratios;
-  readonly groupRatio: Ratios;
-  /** User group -> used group -> ratio that replaces the group's. */
-  readonly groupGroupRatio: ReadonlyMap<string, Ratios>;
-}
-
-/** Everything that decides a price, and nothing else: enough to recompute it from a log row. */
-export interface Prices {
-  readonly modelRatio: number;
-  /** Dollars per call, null = by tokens. */
-  readonly modelPrice: number | null;
-  readonly completionRatio: number;
-  readonly cacheRatio: number;
-  readonly cacheWriteRatio: number;
-  readonly cacheWrite1hRatio: number;
-  readonly groupRatio: number;
-  /** Set when the user's group has a ratio of its own for the used group; then it is the group ratio. */
-  readonly userGroupRatio: number | null;
-}
+import { roundedDivision, scale, timesScaled, toScaled } from './pricing-decimal.ts';
+import { type Prices, quotaPerUnit } from './pricing-tables.ts';
+import { bucketWeights, exactLimit, weightsOf } from './pricing-weights.ts';
 
 export interface BillLine {
   readonly kind: 'input' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'output' | 'call';
+  /** What is special about the line: `audio`, `image`, or the name of the tool that was called. */
+  readonly detail?: string;
+  /** Tokens, or calls. */
   readonly tokens: number;
   /** Weight of one token of this kind against an input token; dollars for `call`. */
   readonly ratio: number;
@@ -48,88 +19,126 @@ export interface Quote {
   readonly lines: readonly BillLine[];
 }
 
-const scale = 1_000_000n;
-const scaled = new Map<number, bigint>();
+/** Everything the model read. */
+export const promptTokensOf = (usage: Usage): number =>
+  usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput + usage.imageInput;
 
-/** A ratio as an integer, six decimals, rounded half up. */
-export function toScaled(ratio: number): bigint {
-  const known = scaled.get(ratio);
-  if (known !== undefined) return known;
-  const [whole = '0', fraction = ''] = decimal(ratio).split('.');
-  const digits = fraction.padEnd(7, '0');
-  const value = BigInt(whole) * scale + BigInt(digits.slice(0, 6)) + (digits.charCodeAt(6) >= 53 ? 1n : 0n);
-  if (scaled.size < 10_000) scaled.set(ratio, value);
-  return value;
+/** The prices that hold for a prompt of this size. */
+export function pricesFor(prices: Prices, promptTokens: number): Prices {
+  for (const tier of prices.tiers) if (promptTokens > tier.above) return tier.prices;
+  return prices;
 }
 
-/** Plain decimal notation, never an exponent. Ratios are not negative. */
-const decimal = (value: number): string => (String(value).includes('e') ? value.toFixed(9) : String(value));
+/** In the order of `bucketWeights`. */
+const tokensOf = (usage: Usage): number[] => [
+  usage.input,
+  usage.cacheRead,
+  usage.cacheWrite5m,
+  usage.cacheWrite1h,
+  usage.audioInput,
+  usage.imageInput,
+  usage.output + usage.reasoning,
+  usage.audioOutput,
+];
 
-const roundedDivision = (value: bigint, by: bigint): number => Number((value + by / 2n) / by);
+const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
+  for (const _name in record) return false;
+  return true;
+};
 
-export interface ResolveOptions {
-  readonly group: string;
-  readonly userGroup: string;
-  /** Unset models cost `unsetModelRatio` instead of being refused. */
-  readonly acceptUnset: boolean;
+/**
+ * Quota of a usage: tokens weighted by kind x model ratio x group ratio, or price x 500000 x group ratio, plus the
+ * calls of tools, exact, rounded half up once. Source of the formulas: specification 002 section 9, backend-reference 4.4.
+ */
+export function quotaOf(usage: Usage, base: Prices): number {
+  const prices = base.tiers.length === 0 ? base : pricesFor(base, promptTokensOf(usage));
+  if (prices.modelPrice === null && hasNone(usage.toolCalls)) {
+    const weights = weightsOf(prices);
+    if (weights !== null) {
+      const sum =
+        usage.input * weights.input +
+        usage.cacheRead * weights.cacheRead +
+        usage.cacheWrite5m * weights.cacheWrite5m +
+        usage.cacheWrite1h * weights.cacheWrite1h +
+        usage.audioInput * weights.audioInput +
+        usage.imageInput * weights.imageInput +
+        (usage.output + usage.reasoning) * weights.output +
+        usage.audioOutput * weights.audioOutput;
+      if (sum > 0 && sum < exactLimit) {
+        const doubled = 2 * sum + weights.unit;
+        return (doubled - (doubled % (2 * weights.unit))) / (2 * weights.unit);
+      }
+    }
+  }
+  return exactQuota(usage, prices);
 }
 
-const gizmo = /^(gpt-4o?)-gizmo-.*/;
+/** The same in whole numbers of any size. */
+function exactQuota(usage: Usage, prices: Prices): number {
+  const group = toScaled(prices.groupRatio);
+  const perUnit = toScaled(prices.quotaPerUnit) * group;
+  // Everything over 10^24.
+  let sum = 0n;
+  let tokens = 0;
+  if (prices.modelPrice !== null) {
+    sum += toScaled(prices.modelPrice) * toScaled(prices.priceFactor) * perUnit;
+  } else {
+    const price = toScaled(prices.modelRatio) * group * scale;
+    const weights = bucketWeights(prices);
+    tokensOf(usage).forEach((count, index) => {
+      tokens += count;
+      sum += BigInt(count) * (weights[index] ?? 0n) * price;
+    });
+  }
+  for (const [tool, calls] of Object.entries(usage.toolCalls)) {
+    sum += BigInt(calls) * toScaled(prices.toolPrices.get(tool) ?? 0) * perUnit * scale;
+  }
+  if (sum === 0n && tokens > 0 && prices.modelRatio > 0 && prices.groupRatio > 0) return 1;
+  return Number(roundedDivision(sum, scale ** 4n));
+}
 
-/** @returns null when the model has neither ratio nor price. */
-export function resolvePrices(tables: PriceTables, model: string, options: ResolveOptions): Prices | null {
-  const name = model.replace(gizmo, '$1-gizmo-*');
-  const price = tables.modelPrice.get(name) ?? null;
-  const ratio = tables.modelRatio.get(name) ?? (options.acceptUnset ? unsetModelRatio : undefined);
-  if (price === null && ratio === undefined) return null;
-  const userGroupRatio = tables.groupGroupRatio.get(options.userGroup)?.get(options.group) ?? null;
-  const write = tables.cacheWriteRatio.get(name) ?? 1.25;
-  return {
-    modelRatio: price === null ? (ratio ?? 0) : 0,
-    modelPrice: price,
-    completionRatio: completionRatioFor(name, tables.completionRatio.get(name)),
-    cacheRatio: tables.cacheRatio.get(name) ?? 1,
-    cacheWriteRatio: write,
-    // An hour's cache costs 1.6 times what five minutes cost (2 against 1.25 times the input price).
-    cacheWrite1hRatio: write * 1.6,
-    groupRatio: userGroupRatio ?? tables.groupRatio.get(options.group) ?? 1,
-    userGroupRatio,
+/** Quota of a usage with the bill it follows from. */
+export function quote(usage: Usage, base: Prices): Quote {
+  const prices = pricesFor(base, promptTokensOf(usage));
+  return { quota: quotaOf(usage, base), lines: linesOf(usage, prices) };
+}
+
+function linesOf(usage: Usage, prices: Prices): BillLine[] {
+  const lines: BillLine[] = [];
+  const add = (kind: BillLine['kind'], tokens: number, ratio: number, detail?: string) => {
+    if (tokens > 0) lines.push({ kind, tokens, ratio, ...(detail === undefined ? {} : { detail }) });
   };
+  if (prices.modelPrice === null) {
+    add('input', usage.input, 1);
+    add('cache_read', usage.cacheRead, prices.cacheRatio);
+    add('cache_write', usage.cacheWrite5m, prices.cacheWriteRatio);
+    add('cache_write_1h', usage.cacheWrite1h, prices.cacheWrite1hRatio);
+    add('input', usage.audioInput, prices.audioRatio, 'audio');
+    add('input', usage.imageInput, prices.imageRatio, 'image');
+    add('output', usage.output + usage.reasoning, prices.completionRatio);
+    add(
+      'output',
+      usage.audioOutput,
+      Number(timesScaled(prices.audioRatio, prices.audioCompletionRatio)) / 1e6,
+      'audio',
+    );
+  } else {
+    add('call', prices.priceFactor, prices.modelPrice);
+  }
+  for (const [tool, calls] of Object.entries(usage.toolCalls))
+    add('call', calls, prices.toolPrices.get(tool) ?? 0, tool);
+  return lines;
 }
 
 /**
- * Quota of a usage: tokens weighted by kind x model ratio x group ratio, or price x 500000 x group ratio,
- * in integers, rounded half up. Source of the formulas: specification 002 section 9, backend-reference 4.4.
+ * What a request may cost at most: the bound of its prompt plus all the output it may ask for. Rounded like the charge,
+ * so that a hold never falls short of a charge within its bounds (backend-reference 4.3 rounds down and leaves the prompt out).
  */
-export function quote(usage: Usage, prices: Prices): Quote {
-  const group = toScaled(prices.groupRatio);
-  if (prices.modelPrice !== null) {
-    const quota = roundedDivision(toScaled(prices.modelPrice) * BigInt(quotaPerUnit) * group, scale * scale);
-    return { quota, lines: [{ kind: 'call', tokens: 1, ratio: prices.modelPrice }] };
-  }
-  const lines: BillLine[] = [];
-  let weighted = 0n;
-  const add = (kind: BillLine['kind'], tokens: number, ratio: number) => {
-    if (tokens <= 0) return;
-    lines.push({ kind, tokens, ratio });
-    weighted += BigInt(tokens) * toScaled(ratio);
-  };
-  add('input', usage.input + usage.audioInput + usage.imageInput, 1);
-  add('cache_read', usage.cacheRead, prices.cacheRatio);
-  add('cache_write', usage.cacheWrite5m, prices.cacheWriteRatio);
-  add('cache_write_1h', usage.cacheWrite1h, prices.cacheWrite1hRatio);
-  add('output', usage.output + usage.reasoning + usage.audioOutput, prices.completionRatio);
-  const exact = weighted * toScaled(prices.modelRatio) * group;
-  if (exact === 0n && lines.length > 0 && prices.modelRatio > 0 && prices.groupRatio > 0) return { quota: 1, lines };
-  return { quota: roundedDivision(exact, scale * scale * scale), lines };
-}
-
-/** What a request may cost at most: the bound of its prompt plus all the output it may ask for. */
 export function holdEstimate(
   prices: Prices,
   size: { readonly promptTokens: number; readonly maxTokens: number },
 ): number {
-  return quote({ ...noUsage, input: size.promptTokens, output: size.maxTokens }, prices).quota;
+  return quotaOf({ ...noUsage, input: size.promptTokens, output: size.maxTokens }, prices);
 }
 
 const noUsage: Usage = {
@@ -147,7 +156,9 @@ const noUsage: Usage = {
 };
 
 /** The facts a log row keeps in `other`: names of the wire contract, and enough to recompute the charge. */
-export function priceFacts(usage: Usage, prices: Prices): Record<string, unknown> {
+export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> {
+  const promptTokens = promptTokensOf(usage);
+  const prices = pricesFor(base, promptTokens);
   const facts: Record<string, unknown> = {
     model_ratio: prices.modelRatio,
     model_price: prices.modelPrice ?? -1,
@@ -155,36 +166,68 @@ export function priceFacts(usage: Usage, prices: Prices): Record<string, unknown
     group_ratio: prices.groupRatio,
     cache_tokens: usage.cacheRead,
     cache_ratio: prices.cacheRatio,
-    input: usage.input + usage.audioInput + usage.imageInput,
-    output: usage.output + usage.reasoning + usage.audioOutput,
+    input: usage.input,
+    output: usage.output + usage.reasoning,
   };
   if (prices.userGroupRatio !== null) facts.user_group_ratio = prices.userGroupRatio;
   if (usage.cacheWrite5m + usage.cacheWrite1h > 0) {
     facts.cache_creation_tokens = usage.cacheWrite5m + usage.cacheWrite1h;
     facts.cache_creation_ratio = prices.cacheWriteRatio;
-    facts.cache_write_1h = usage.cacheWrite1h;
-    facts.cache_creation_1h_ratio = prices.cacheWrite1hRatio;
+    if (usage.cacheWrite1h > 0) {
+      facts.cache_write_1h = usage.cacheWrite1h;
+      facts.cache_creation_1h_ratio = prices.cacheWrite1hRatio;
+    }
   }
   if (usage.reasoning > 0) facts.reasoning_tokens = usage.reasoning;
-  if (usage.audioInput > 0) facts.audio_input = usage.audioInput;
-  if (usage.audioOutput > 0) facts.audio_output = usage.audioOutput;
+  if (usage.audioInput + usage.audioOutput > 0) {
+    facts.audio = true;
+    facts.audio_input = usage.audioInput;
+    facts.audio_output = usage.audioOutput;
+    facts.text_input = usage.input;
+    facts.text_output = usage.output + usage.reasoning;
+    facts.audio_ratio = prices.audioRatio;
+    facts.audio_completion_ratio = prices.audioCompletionRatio;
+  }
+  if (usage.imageInput > 0) {
+    facts.image = true;
+    facts.image_input = usage.imageInput;
+    facts.image_ratio = prices.imageRatio;
+  }
+  if (prices !== base) facts.tier_above = base.tiers.find((tier) => tier.prices === prices)?.above;
+  if (prices.priceFactor !== 1) facts.price_factor = prices.priceFactor;
+  if (prices.quotaPerUnit !== quotaPerUnit) facts.quota_per_unit = prices.quotaPerUnit;
+  const tools = Object.entries(usage.toolCalls).filter(([, calls]) => calls > 0);
+  if (tools.length > 0) {
+    facts.tools = Object.fromEntries(
+      tools.map(([tool, calls]) => [tool, { calls, price: prices.toolPrices.get(tool) ?? 0 }]),
+    );
+  }
   return facts;
 }
 
 /** Recomputes a charge from a log row's `other` alone. @returns null when the row carries no price (error rows). */
 export function recompute(other: Readonly<Record<string, unknown>>): (Quote & { readonly prices: Prices }) | null {
-  const number = (key: string): number => (typeof other[key] === 'number' ? other[key] : 0);
+  const number = (key: string, absent = 0): number => (typeof other[key] === 'number' ? other[key] : absent);
   if (typeof other.model_ratio !== 'number' || typeof other.input !== 'number') return null;
   const write1h = number('cache_write_1h');
+  const tools = Object.entries((other.tools ?? {}) as Record<string, { calls: number; price: number }>);
+  const completionRatio = number('completion_ratio');
   const prices: Prices = {
     modelRatio: other.model_ratio,
-    modelPrice: number('model_price') >= 0 && other.model_price !== undefined ? number('model_price') : null,
-    completionRatio: number('completion_ratio'),
+    modelPrice: number('model_price', -1) < 0 ? null : number('model_price'),
+    priceFactor: number('price_factor', 1),
+    completionRatio,
     cacheRatio: number('cache_ratio'),
     cacheWriteRatio: number('cache_creation_ratio'),
     cacheWrite1hRatio: number('cache_creation_1h_ratio'),
+    imageRatio: number('image_ratio', 1),
+    audioRatio: number('audio_ratio', 1),
+    audioCompletionRatio: number('audio_completion_ratio', completionRatio),
     groupRatio: number('group_ratio'),
     userGroupRatio: typeof other.user_group_ratio === 'number' ? other.user_group_ratio : null,
+    tiers: [],
+    toolPrices: new Map(tools.map(([tool, { price }]) => [tool, price])),
+    quotaPerUnit: number('quota_per_unit', quotaPerUnit),
   };
   const usage: Usage = {
     ...noUsage,
@@ -193,9 +236,14 @@ export function recompute(other: Readonly<Record<string, unknown>>): (Quote & { 
     cacheRead: number('cache_tokens'),
     cacheWrite5m: number('cache_creation_tokens') - write1h,
     cacheWrite1h: write1h,
+    audioInput: number('audio_input'),
+    audioOutput: number('audio_output'),
+    imageInput: number('image_input'),
+    toolCalls: Object.fromEntries(tools.map(([tool, { calls }]) => [tool, calls])),
   };
   return { ...quote(usage, prices), prices };
 }
 
 /** Dollars with as many decimals as asked, never an exponent. */
-export const formatUsd = (quota: number, decimals = 6): string => (quota / quotaPerUnit).toFixed(decimals);
+export const formatUsd = (quota: number, decimals = 6, perUnit = quotaPerUnit): string =>
+  (quota / perUnit).toFixed(decimals);

@@ -1,6 +1,6 @@
 /** One request's money from hold to settlement: exactly one settle or void, whatever happens in between. */
 import { type EndReason, LogType, type UsageSource } from '../contract/enums.ts';
-import { priceFacts, quote } from '../contract/quota.ts';
+import { priceFacts, promptTokensOf, quotaOf } from '../contract/quota.ts';
 import type { Ledger, LogEntry } from '../ledger/commands.ts';
 import type { Usage } from '../protocols/canonical.ts';
 import type { Deadlines } from './deadlines.ts';
@@ -97,7 +97,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
 
   const settle = async (finish: Finish): Promise<void> => {
     const usage = finish.usage;
-    const amount = usage === null || free ? 0 : quote(usage, plan.prices).quota;
+    const amount = usage === null || free ? 0 : quotaOf(usage, plan.prices);
     deps.wallets.settle(userId, tokenId, held, amount);
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
@@ -134,7 +134,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       return held;
     },
     extendTo(usage) {
-      const total = free ? 0 : quote(usage, plan.prices).quota;
+      const total = free ? 0 : quotaOf(usage, plan.prices);
       const more = total - held;
       if (more <= 0) return true;
       if (!deps.wallets.hold(userId, tokenId, more).ok) return false;
@@ -147,7 +147,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     },
     checkpoint(usage, channel) {
       if (finished !== null || free) return;
-      const amount = quote(usage, plan.prices).quota;
+      const amount = quotaOf(usage, plan.prices);
       const log = entry(LogType.consume, amount, usage, {
         endReason: 'recovered',
         usageSource: 'partial',
@@ -172,10 +172,6 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     },
   };
 }
-
-/** Everything the model read, as the wire's prompt_tokens. */
-export const promptTokensOf = (usage: Usage): number =>
-  usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput + usage.imageInput;
 
 /** Everything the model wrote, as the wire's completion_tokens. */
 export const completionTokensOf = (usage: Usage): number => usage.output + usage.reasoning + usage.audioOutput;

@@ -1,5 +1,5 @@
 /** What is known about one relayed request after each stage. */
-import type { Prices } from '../contract/quota.ts';
+import type { Prices } from '../contract/pricing-tables.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Outline } from './json-text.ts';
 import type { Operation } from './operations.ts';

@@ -1,7 +1,8 @@
 /** Stage 3: which channels may serve the request, in which order, and what is held for it. */
 import { ChannelStatus } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
-import { holdEstimate, resolvePrices } from '../contract/quota.ts';
+import { resolvePrices } from '../contract/pricing-tables.ts';
+import { holdEstimate } from '../contract/quota.ts';
 import { orderChannels } from './choose.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
 import { boundPromptTokens } from './prompt.ts';

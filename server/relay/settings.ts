@@ -1,7 +1,7 @@
 /** The options the relay lives by, parsed once per change. */
 
-import { optionValue } from '../contract/options.ts';
-import type { PriceTables } from '../contract/quota.ts';
+import { optionText, optionValue } from '../contract/options.ts';
+import { compilePriceTables, type PriceTables } from '../contract/pricing-tables.ts';
 
 export interface RelaySettings {
   readonly priceTables: PriceTables;
@@ -19,20 +19,11 @@ export interface RelaySettings {
 
 /** @param stored option texts that differ from their defaults. */
 export function compileSettings(stored: ReadonlyMap<string, string>): RelaySettings {
-  const groupRatios = optionValue(stored, 'GroupRatio');
   const checksWords =
     optionValue(stored, 'CheckSensitiveEnabled') && optionValue(stored, 'CheckSensitiveOnPromptEnabled');
   return {
-    priceTables: {
-      modelRatio: optionValue(stored, 'ModelRatio'),
-      modelPrice: optionValue(stored, 'ModelPrice'),
-      completionRatio: optionValue(stored, 'CompletionRatio'),
-      cacheRatio: optionValue(stored, 'CacheRatio'),
-      cacheWriteRatio: optionValue(stored, 'CreateCacheRatio'),
-      groupRatio: groupRatios,
-      groupGroupRatio: nested(optionValue(stored, 'GroupGroupRatio')),
-    },
-    groupRatios,
+    priceTables: compilePriceTables((key) => optionText(stored, key)),
+    groupRatios: optionValue(stored, 'GroupRatio'),
     usableGroups: new Set(Object.keys(optionValue(stored, 'UserUsableGroups') as Record<string, unknown>)),
     selfUse: optionValue(stored, 'SelfUseModeEnabled'),
     retryTimes: optionValue(stored, 'RetryTimes'),
@@ -43,16 +34,4 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
       ? optionValue(stored, 'general_setting.ping_interval_seconds') * 1000
       : null,
   };
-}
-
-function nested(value: unknown): ReadonlyMap<string, ReadonlyMap<string, number>> {
-  const outer = new Map<string, ReadonlyMap<string, number>>();
-  for (const [userGroup, ratios] of Object.entries(value as Record<string, unknown>)) {
-    if (typeof ratios !== 'object' || ratios === null) continue;
-    const numbers = Object.entries(ratios).filter(
-      (pair): pair is [string, number] => typeof pair[1] === 'number' && pair[1] >= 0,
-    );
-    outer.set(userGroup, new Map(numbers));
-  }
-  return outer;
 }

@@ -1,18 +1,27 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { completionRatioFor } from '../../server/contract/completion-rules.ts';
-import { holdEstimate, type Prices, priceFacts, quote, recompute } from '../../server/contract/quota.ts';
+import { imageFactor, imagePrices } from '../../server/contract/pricing-images.ts';
+import { listedName, type Prices } from '../../server/contract/pricing-tables.ts';
+import { holdEstimate, priceFacts, quotaOf, quote, recompute } from '../../server/contract/quota.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 
 const prices = (over: Partial<Prices>): Prices => ({
   modelRatio: 1,
   modelPrice: null,
+  priceFactor: 1,
   completionRatio: 1,
   cacheRatio: 1,
   cacheWriteRatio: 1.25,
   cacheWrite1hRatio: 2,
+  imageRatio: 1,
+  audioRatio: 1,
+  audioCompletionRatio: 1,
   groupRatio: 1,
   userGroupRatio: null,
+  tiers: [],
+  toolPrices: new Map(),
+  quotaPerUnit: 500_000,
   ...over,
 });
 
@@ -37,6 +46,33 @@ test.each([
     { modelRatio: 1.5, completionRatio: 5, cacheRatio: 0.1 },
     1050,
   ],
+  [
+    'sound',
+    { input: 100, output: 50, audioInput: 10, audioOutput: 20 },
+    { modelRatio: 1.25, completionRatio: 4, audioRatio: 40, audioCompletionRatio: 2 },
+    2875,
+  ],
+  ['pictures read', { input: 10, imageInput: 100 }, { modelRatio: 2.5, imageRatio: 2 }, 525],
+  [
+    'tools on top of tokens',
+    { input: 1000, toolCalls: { web_search: 2, file_search: 1 } },
+    {
+      modelRatio: 1,
+      groupRatio: 0.5,
+      toolPrices: new Map([
+        ['web_search', 0.01],
+        ['file_search', 0.0025],
+      ]),
+    },
+    500 + 5000 + 625,
+  ],
+  ['a tool without a price', { input: 10, toolCalls: { unheard_of: 9 } }, {}, 10],
+  [
+    'tool and price per call',
+    { toolCalls: { file_search: 4 } },
+    { modelPrice: 0.1, toolPrices: new Map([['file_search', 0.0025]]) },
+    55_000,
+  ],
   ['speech', { input: 1000 }, { modelRatio: 7.5 }, 7500],
   ['transcription', { input: 1017 }, { modelRatio: 15 }, 15_255],
   ['an hour in the cache', { cacheWrite1h: 100 }, { modelRatio: 2 }, 400],
@@ -50,6 +86,94 @@ test('half a unit is rounded up, everywhere', () => {
   expect(quote({ ...emptyUsage, input: 1 }, prices({ modelRatio: 0.499999 })).quota).toBe(0);
 });
 
+test.each([
+  ['one ordinary picture', { size: '1024x1024', quality: 'standard', count: 1 }, 20_000],
+  ['fine and large', { size: '1792x1024', quality: 'hd', count: 1 }, 60_000],
+  ['fine and square, two', { size: '1024x1024', quality: 'hd', count: 2 }, 80_000],
+  ['small', { size: '256x256', quality: 'standard', count: 1 }, 8000],
+] as const)('picture: %s', (_name, order, quota) => {
+  const ordered = imagePrices(prices({ modelPrice: 0.04 }), 'dall-e-3', order);
+  expect(quote(emptyUsage, ordered).quota).toBe(quota);
+  expect(recompute(priceFacts(emptyUsage, ordered))?.quota).toBe(quota);
+});
+
+test('a picture model that only has a ratio is charged its picture price, not tokens', () => {
+  const order = { size: '512x512', quality: 'standard', count: 3 };
+  expect(imageFactor('x', order)).toBe(1.35);
+  expect(quote({ ...emptyUsage, input: 3 }, imagePrices(prices({ modelRatio: 8 }), 'x', order)).quota).toBe(13_500);
+});
+
+test('holds', () => {
+  expect(holdEstimate(prices({ modelRatio: 1.25 }), { promptTokens: 120, maxTokens: 1000 })).toBe(1400);
+  // The reference rounds down to 37; a hold may not fall short of the charge it stands for.
+  expect(holdEstimate(prices({ modelRatio: 0.075 }), { promptTokens: 0, maxTokens: 500 })).toBe(38);
+});
+
+test('the bill says what was multiplied', () => {
+  const { quota, lines } = quote(
+    { ...emptyUsage, input: 100, cacheRead: 10, output: 5, reasoning: 5, audioOutput: 2, toolCalls: { web_search: 1 } },
+    prices({
+      completionRatio: 4,
+      cacheRatio: 0.1,
+      audioRatio: 8,
+      audioCompletionRatio: 2,
+      toolPrices: new Map([['web_search', 0.01]]),
+    }),
+  );
+  expect(lines).toEqual([
+    { kind: 'input', tokens: 100, ratio: 1 },
+    { kind: 'cache_read', tokens: 10, ratio: 0.1 },
+    { kind: 'output', tokens: 10, ratio: 4 },
+    { kind: 'output', tokens: 2, ratio: 16, detail: 'audio' },
+    { kind: 'call', tokens: 1, ratio: 0.01, detail: 'web_search' },
+  ]);
+  expect(quota).toBe(100 + 1 + 40 + 32 + 5000);
+});
+
+test('facts have the names of the wire contract', () => {
+  const long = prices({ modelRatio: 2, completionRatio: 3 });
+  const facts = priceFacts(
+    {
+      ...emptyUsage,
+      input: 300,
+      cacheRead: 4,
+      cacheWrite5m: 5,
+      cacheWrite1h: 6,
+      audioInput: 7,
+      audioOutput: 8,
+      output: 9,
+    },
+    prices({ userGroupRatio: 0.5, groupRatio: 0.5, tiers: [{ above: 300, prices: long }] }),
+  );
+  expect(facts).toMatchObject({
+    model_ratio: 2,
+    model_price: -1,
+    completion_ratio: 3,
+    group_ratio: 1,
+    cache_tokens: 4,
+    cache_creation_tokens: 11,
+    cache_creation_ratio: 1.25,
+    audio: true,
+    audio_input: 7,
+    audio_output: 8,
+    text_input: 300,
+    text_output: 9,
+    tier_above: 300,
+  });
+});
+
+test('a longer prompt is charged at its own price as a whole', () => {
+  const tiered = prices({ tiers: [{ above: 1000, prices: prices({ modelRatio: 2 }) }] });
+  expect(quotaOf({ ...emptyUsage, input: 1000 }, tiered)).toBe(1000);
+  expect(quotaOf({ ...emptyUsage, input: 900, cacheRead: 101 }, tiered)).toBe(2002);
+});
+
+test('names of the many models that share one price', () => {
+  expect(listedName('gpt-4-gizmo-g-abc')).toBe('gpt-4-gizmo-*');
+  expect(listedName('gpt-4o-gizmo-g-abc')).toBe('gpt-4o-gizmo-*');
+  expect(listedName('gpt-4')).toBe('gpt-4');
+});
+
 test('locked completion ratios win unless the name has a slash', () => {
   expect(completionRatioFor('gpt-4o', 9)).toBe(4);
   expect(completionRatioFor('openai/gpt-4o', 9)).toBe(9);
@@ -59,45 +183,99 @@ test('locked completion ratios win unless the name has a slash', () => {
 });
 
 const tokens = fc.integer({ min: 0, max: 2_000_000 });
-const ratio = fc.integer({ min: 0, max: 100_000_000 }).map((millionths) => millionths / 1_000_000);
+const ratio = fc.oneof(
+  fc.integer({ min: 0, max: 100_000_000 }).map((millionths) => millionths / 1_000_000),
+  fc.constantFrom(0, 0.1, 0.25, 0.5, 1, 1.25, 2, 4, 4 / 3, 37.5, 1e-6, 1e-7, 1e12),
+);
 const usage = fc.record({
   input: tokens,
   cacheRead: tokens,
   cacheWrite5m: tokens,
   cacheWrite1h: tokens,
+  audioInput: tokens,
+  imageInput: tokens,
   output: tokens,
   reasoning: tokens,
+  audioOutput: tokens,
+  toolCalls: fc.dictionary(fc.constantFrom('web_search', 'file_search', 'other'), fc.integer({ min: 0, max: 50 })),
 });
-const anyPrices = fc.record({
+const plainPrices = {
   modelRatio: ratio,
+  modelPrice: fc.option(ratio, { freq: 8 }),
+  priceFactor: fc.constantFrom(1, 0.4, 3),
   completionRatio: ratio,
   cacheRatio: ratio,
   cacheWriteRatio: ratio,
   cacheWrite1hRatio: ratio,
+  imageRatio: ratio,
+  audioRatio: ratio,
+  audioCompletionRatio: ratio,
   groupRatio: ratio,
-});
+  quotaPerUnit: fc.constantFrom(500_000, 1000),
+  toolPrices: fc.constant(
+    new Map([
+      ['web_search', 0.0275],
+      ['file_search', 0.0025],
+    ]),
+  ),
+};
+const anyPrices = fc
+  .tuple(fc.record(plainPrices), fc.record(plainPrices), tokens)
+  .map(([base, long, above]) => prices({ ...base, tiers: [{ above, prices: prices(long) }] }));
 
 test('a charge can be recomputed from the facts of its log row', () => {
   fc.assert(
     fc.property(usage, anyPrices, (some, price) => {
       const used = { ...emptyUsage, ...some };
-      const stored = JSON.parse(JSON.stringify(priceFacts(used, prices(price)))) as Record<string, unknown>;
-      expect(recompute(stored)?.quota).toBe(quote(used, prices(price)).quota);
+      const stored = JSON.parse(JSON.stringify(priceFacts(used, price))) as Record<string, unknown>;
+      const bill = quote(used, price);
+      expect(recompute(stored)).toMatchObject({ quota: bill.quota, lines: bill.lines });
     }),
     { numRuns: 2000 },
   );
 });
 
+/** Decimal text of a ratio as a fraction over 10^6, written apart from the product's own. */
+function millionths(value: number): bigint {
+  const [whole = '0', fraction = ''] = value.toFixed(12).split('.');
+  const all = BigInt(whole) * 10n ** 12n + BigInt(fraction);
+  return (all + 500_000n) / 1_000_000n;
+}
+
+test('the short way gives what whole numbers give', () => {
+  fc.assert(
+    fc.property(usage, fc.record(plainPrices), (some, given) => {
+      const used = { ...emptyUsage, ...some, toolCalls: {} };
+      const price = prices({ ...given, modelPrice: null });
+      const weighted =
+        BigInt(used.input) * 1_000_000n +
+        BigInt(used.cacheRead) * millionths(price.cacheRatio) +
+        BigInt(used.cacheWrite5m) * millionths(price.cacheWriteRatio) +
+        BigInt(used.cacheWrite1h) * millionths(price.cacheWrite1hRatio) +
+        BigInt(used.audioInput) * millionths(price.audioRatio) +
+        BigInt(used.imageInput) * millionths(price.imageRatio) +
+        BigInt(used.output + used.reasoning) * millionths(price.completionRatio) +
+        BigInt(used.audioOutput) *
+          ((millionths(price.audioRatio) * millionths(price.audioCompletionRatio) + 500_000n) / 1_000_000n);
+      const exact = weighted * millionths(price.modelRatio) * millionths(price.groupRatio);
+      const expected = Number((2n * exact + 10n ** 18n) / (2n * 10n ** 18n));
+      const quota = quotaOf(used, price);
+      if (exact > 0n) expect(quota).toBe(expected);
+      else expect(quota).toBeLessThanOrEqual(1);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
 test('charges never shrink when usage grows, and a hold covers its own bound', () => {
   fc.assert(
-    fc.property(usage, tokens, anyPrices, (some, more, price) => {
+    fc.property(usage, tokens, fc.record(plainPrices), (some, more, given) => {
       const used = { ...emptyUsage, ...some };
-      const small = quote(used, prices(price)).quota;
-      expect(quote({ ...used, output: used.output + more }, prices(price)).quota).toBeGreaterThanOrEqual(
-        small === 1 ? 0 : small,
-      );
-      expect(holdEstimate(prices(price), { promptTokens: used.input, maxTokens: used.output })).toBe(
-        quote({ ...emptyUsage, input: used.input, output: used.output }, prices(price)).quota,
+      const price = prices(given);
+      const small = quotaOf(used, price);
+      expect(quotaOf({ ...used, output: used.output + more }, price)).toBeGreaterThanOrEqual(small === 1 ? 0 : small);
+      expect(holdEstimate(price, { promptTokens: used.input, maxTokens: used.output })).toBe(
+        quotaOf({ ...emptyUsage, input: used.input, output: used.output }, price),
       );
     }),
     { numRuns: 500 },

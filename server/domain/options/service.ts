@@ -29,6 +29,11 @@ const priceKeys: readonly OptionKey[] = [
   'CompletionRatio',
   'CacheRatio',
   'CreateCacheRatio',
+  'ImageRatio',
+  'AudioRatio',
+  'AudioCompletionRatio',
+  'ContextTiers',
+  'ToolPrices',
 ];
 
 export async function createOptions(deps: {
