@@ -78,8 +78,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       tier: tierOf(options.env.GATEWAY_BENCH_TIER),
     });
 
-    ledger.countOpen(relay.open);
-
     const controlReady = Promise.withResolvers<boolean>();
     const controlClosed = Promise.withResolvers<void>();
     const tell = (message: ToControl) => controlThread.postMessage(message);

@@ -8,8 +8,6 @@ export interface CommandMessage {
   /** Number of the first command; the rest follow in order. */
   readonly first: number;
   readonly commands: readonly LedgerCommand[];
-  /** Requests the sender has open; tells how many commands to expect. */
-  readonly open?: number;
 }
 
 /** null stands for {status: 'done'}, text for a storage failure. */
@@ -28,8 +26,6 @@ export interface LedgerPort {
 
 export interface LedgerClient extends Ledger {
   onBalance(listener: (event: BalanceEvent) => void): void;
-  /** Tells the ledger, with each message, how many requests are open. */
-  countOpen(open: () => number): void;
 }
 
 const done: LedgerResult = { status: 'done' };
@@ -41,7 +37,6 @@ export function createLedgerClient(
 ): LedgerClient {
   let next = 1;
   let outgoing: LedgerCommand[] = [];
-  let open: (() => number) | null = null;
   let health: Health = { ok: true };
   const listeners: ((event: BalanceEvent) => void)[] = [];
   const waiting = new Map<
@@ -50,12 +45,7 @@ export function createLedgerClient(
   >();
 
   const send = () => {
-    const message: CommandMessage = {
-      kind: 'commands',
-      first: next - outgoing.length,
-      commands: outgoing,
-      ...(open === null ? {} : { open: open() }),
-    };
+    const message: CommandMessage = { kind: 'commands', first: next - outgoing.length, commands: outgoing };
     outgoing = [];
     // As text: cloning the objects costs three times as much as writing and reading JSON.
     port.postMessage(JSON.stringify(message));
@@ -88,8 +78,5 @@ export function createLedgerClient(
     },
     healthy: () => health,
     onBalance: (listener) => void listeners.push(listener),
-    countOpen(count) {
-      open = count;
-    },
   };
 }

@@ -31,7 +31,6 @@ export function createDirectLedger(database: Database, now: () => number = Date.
       }),
     healthy: engine.health,
     onBalance: (listener) => void listeners.push(listener),
-    countOpen: () => undefined,
     drain: engine.drain,
   };
 }

@@ -1,8 +1,4 @@
-/**
- * Queues commands and commits them in groups: whatever arrived while one commit ran forms the next. A lone command is
- * committed at once; when many requests are open, a commit waits up to a millisecond for a share of them, because a
- * commit costs the same for one as for twenty.
- */
+/** Queues commands and commits them in groups: whatever arrived while one commit ran forms the next, without any waiting time of its own. */
 
 import type { LedgerStore } from '../../db/ledger-store.ts';
 import { AppError } from '../contract/errors.ts';
@@ -12,8 +8,6 @@ export type Health = { readonly ok: true } | { readonly ok: false; readonly reas
 
 export interface Engine {
   submit(command: LedgerCommand, done: (result: LedgerResult | AppError) => void): void;
-  /** How many commands are worth a commit now; 1 = each at once. */
-  expect(count: number): void;
   health(): Health;
   /** Resolves when nothing is queued any more. */
   drain(): Promise<void>;
@@ -27,9 +21,6 @@ export interface EngineDeps {
 }
 
 const largestBatch = 1000;
-/** No more than this is waited for. */
-const largestWait = 32;
-const longestWaitMs = 1;
 /** Settlements kept in memory while the disk refuses them; beyond that no paid work is admitted. */
 const largestQueue = 50_000;
 const unhealthyAfterMs = 2000;
@@ -51,14 +42,6 @@ export function createEngine(deps: EngineDeps): Engine {
   let told = true;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let drained: (() => void)[] = [];
-  let worth = 1;
-  let waiting: ReturnType<typeof setTimeout> | null = null;
-
-  const next = () => {
-    if (queue.length === 0) return settleDown();
-    if (queue.length >= worth) setImmediate(turn);
-    else waiting ??= setTimeout(turn, longestWaitMs);
-  };
 
   const health = (): Health => {
     const late = failingSince !== null && deps.now() - failingSince >= unhealthyAfterMs;
@@ -96,7 +79,6 @@ export function createEngine(deps: EngineDeps): Engine {
   };
 
   const turn = () => {
-    waiting = null;
     const batch = queue.slice(0, largestBatch);
     if (batch.length === 0) return settleDown();
     try {
@@ -105,7 +87,7 @@ export function createEngine(deps: EngineDeps): Engine {
       failingSince = null;
       retryMs = 10;
       tell();
-      next();
+      setImmediate(turn);
     } catch (error) {
       fail(batch, error);
     }
@@ -151,17 +133,9 @@ export function createEngine(deps: EngineDeps): Engine {
   return {
     submit(command, done) {
       queue.push({ command, done });
-      if (!running) {
-        running = true;
-        next();
-      } else if (waiting !== null && queue.length >= worth) {
-        clearTimeout(waiting);
-        waiting = null;
-        setImmediate(turn);
-      }
-    },
-    expect(count) {
-      worth = Math.max(1, Math.min(largestWait, count));
+      if (running) return;
+      running = true;
+      setImmediate(turn);
     },
     health,
     drain: () =>
