@@ -8,6 +8,8 @@ import { createSessions, type SessionsService } from './domain/sessions/service.
 import { createSetup } from './domain/setup/service.ts';
 import { createStatus } from './domain/status/service.ts';
 import { createTokens, type TokensService } from './domain/tokens/service.ts';
+import { type AccountService, createAccount } from './domain/users/account.ts';
+import { createUserManagement, type UserManagement } from './domain/users/management.ts';
 import { createUsers, type UsersService } from './domain/users/service.ts';
 import type { Ledger } from './ledger/commands.ts';
 import { type InvariantReport, verifyLedger } from './ledger/verify.ts';
@@ -15,6 +17,8 @@ import { type InvariantReport, verifyLedger } from './ledger/verify.ts';
 export interface Services {
   readonly options: OptionsService;
   readonly users: UsersService;
+  readonly userManagement: UserManagement;
+  readonly account: AccountService;
   readonly sessions: SessionsService;
   readonly setup: ReturnType<typeof createSetup>;
   readonly status: ReturnType<typeof createStatus>;
@@ -44,6 +48,8 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
   return {
     options,
     users,
+    userManagement: createUserManagement({ ...deps, users, groups: () => options.get('GroupRatio') }),
+    account: createAccount(deps),
     sessions: createSessions({ ...deps, users, passwordLogin: () => options.get('PasswordLoginEnabled') }),
     setup,
     status: createStatus({

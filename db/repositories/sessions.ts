@@ -20,6 +20,10 @@ export function createSessionsRepository({ query }: Database) {
     remove: async (idHash: string): Promise<void> => {
       await query.deleteFrom('sessions').where('id_hash', '=', idHash).execute();
     },
+    /** @param exceptHash the session to keep, '' = none. */
+    removeOfUser: async (userId: number, exceptHash: string): Promise<void> => {
+      await query.deleteFrom('sessions').where('user_id', '=', userId).where('id_hash', '<>', exceptHash).execute();
+    },
     removeExpired: async (now: number): Promise<void> => {
       await query.deleteFrom('sessions').where('expires_at', '<=', now).execute();
     },

@@ -1,5 +1,5 @@
 /** Users and their accounts. */
-import type { Insertable, Selectable } from 'kysely';
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { Database } from '../open.ts';
 import type { UsersTable } from '../schema.ts';
 
@@ -9,6 +9,18 @@ export type UserRow = Selectable<UsersTable> & {
   request_count: number;
   version: number;
 };
+
+export interface UserFilter {
+  /** Part of username, e-mail or display name, or the id itself. */
+  readonly keyword?: string | undefined;
+  readonly group?: string | undefined;
+}
+
+/** Changes an administrator or the user may make; money is the ledger's. */
+export type UserPatch = Pick<
+  Updateable<UsersTable>,
+  'username' | 'display_name' | 'password_hash' | 'role' | 'status' | 'group_name'
+>;
 
 export type UsersRepository = ReturnType<typeof createUsersRepository>;
 
@@ -25,7 +37,75 @@ export function createUsersRepository({ query }: Database) {
         eb.fn.coalesce('accounts.version', eb.lit(0)).as('version'),
       ]);
 
+  const contains = (column: string, keyword: string) =>
+    sql<boolean>`${sql.ref(column)} LIKE ${`%${keyword.replace(/[\\%_]/g, '\\$&')}%`} ESCAPE '\\'`;
+
+  const narrow = (filter: UserFilter) => {
+    const keyword = filter.keyword ?? '';
+    return select()
+      .$if(keyword !== '', (q) =>
+        q.where((eb) =>
+          eb.or([
+            contains('users.username', keyword),
+            contains('users.email', keyword),
+            contains('users.display_name', keyword),
+            ...(/^\d{1,15}$/.test(keyword) ? [eb('users.id', '=', Number(keyword))] : []),
+          ]),
+        ),
+      )
+      .$if((filter.group ?? '') !== '', (q) => q.where('users.group_name', '=', filter.group ?? ''));
+  };
+
   return {
+    /** Closed accounts included, newest first. */
+    page: async (filter: UserFilter, offset: number, limit: number): Promise<{ rows: UserRow[]; total: number }> => {
+      const rows = await narrow(filter).orderBy('users.id', 'desc').offset(offset).limit(limit).execute();
+      const { total } = await narrow(filter)
+        .clearSelect()
+        .select((eb) => eb.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      return { rows, total };
+    },
+    /** Also names of closed accounts, and names that are somebody's e-mail and would catch that person's login. */
+    nameTaken: async (name: string, exceptId: number): Promise<boolean> =>
+      (await query
+        .selectFrom('users')
+        .select('id')
+        .where('id', '<>', exceptId)
+        .where((eb) => eb.or([eb('username', '=', name), eb('email', '=', name)]))
+        .limit(1)
+        .executeTakeFirst()) !== undefined,
+    /** @param seenRole role on which the right to change was judged. @returns false when it is another by now. */
+    update: async (id: number, seenRole: number, patch: UserPatch): Promise<boolean> => {
+      const { numUpdatedRows } = await query
+        .updateTable('users')
+        .set(patch)
+        .where('id', '=', id)
+        .where('role', '=', seenRole)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    /** Ends the account, its sessions, its tokens and its access token together. @returns false as `update` does. */
+    close: (id: number, seenRole: number, now: number): Promise<boolean> =>
+      query.transaction().execute(async (transaction) => {
+        const { numUpdatedRows } = await transaction
+          .updateTable('users')
+          .set({ deleted_at: now, access_token_hash: null })
+          .where('id', '=', id)
+          .where('role', '=', seenRole)
+          .where('deleted_at', 'is', null)
+          .executeTakeFirst();
+        if (numUpdatedRows === 0n) return false;
+        await transaction.deleteFrom('sessions').where('user_id', '=', id).execute();
+        await transaction
+          .updateTable('tokens')
+          .set({ deleted_at: now })
+          .where('user_id', '=', id)
+          .where('deleted_at', 'is', null)
+          .execute();
+        return true;
+      }),
     all: (): Promise<UserRow[]> => select().where('deleted_at', 'is', null).execute(),
     byIds: (ids: readonly number[]): Promise<UserRow[]> =>
       select().where('users.id', 'in', ids).where('deleted_at', 'is', null).execute(),

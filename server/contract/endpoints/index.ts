@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { channelShape, logShape, page, tokenShape, userShape } from '../entities.ts';
 import { commaList, id, jsonText, nothing, number, text, toggle } from './fields.ts';
+import { userEndpoints } from './user.ts';
 
 const none = z.object({});
 const paging = { p: number, page_size: number };
@@ -199,6 +200,7 @@ export const endpoints = [
     output: z.string(),
     summary: { zh: '生成系统访问令牌', en: 'New management access token' },
   }),
+  ...userEndpoints,
   // options
   endpoint({
     id: 'option.list',

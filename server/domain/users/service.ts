@@ -33,10 +33,9 @@ export function createUsers(deps: {
     firstWithRole: repository.firstWithRole,
     count: repository.count,
     findByAccessToken: (token: string): Promise<UserRow | undefined> => repository.findByAccessToken(hashSecret(token)),
-    /** @throws AppError conflict. */
+    /** @throws AppError username_taken. */
     async create(user: NewUser): Promise<number> {
-      if ((await repository.findByLogin(user.username)) !== undefined)
-        throw new AppError('conflict', { what: user.username });
+      if (await repository.nameTaken(user.username, 0)) throw new AppError('username_taken');
       const id = await repository.create({
         username: user.username,
         display_name: user.displayName,

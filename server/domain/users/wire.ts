@@ -2,7 +2,8 @@
 import type { UserRow } from '../../../db/repositories/users.ts';
 import type { User } from '../../contract/entities.ts';
 
-export function userView(row: UserRow): User {
+/** @param reader a `manager` sees no secrets the user keeps in the settings. */
+export function userView(row: UserRow, reader: 'self' | 'manager' = 'self'): User {
   return {
     id: row.id,
     username: row.username,
@@ -24,7 +25,17 @@ export function userView(row: UserRow): User {
     aff_quota: row.aff_quota,
     aff_history_quota: row.aff_history_quota,
     inviter_id: row.inviter_id,
-    setting: row.setting,
+    setting: reader === 'self' ? row.setting : withoutSecret(row.setting),
     DeletedAt: row.deleted_at === null ? null : new Date(row.deleted_at * 1000).toISOString(),
   };
+}
+
+function withoutSecret(setting: string): string {
+  if (!setting.includes('webhook_secret')) return setting;
+  try {
+    const { webhook_secret: _hidden, ...rest } = JSON.parse(setting) as Record<string, unknown>;
+    return JSON.stringify(rest);
+  } catch {
+    return '';
+  }
 }

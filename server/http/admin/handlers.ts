@@ -8,6 +8,7 @@ import { logHandlers } from './log.ts';
 import { sessionHandlers } from './session.ts';
 import { siteHandlers } from './site.ts';
 import { tokenHandlers } from './token.ts';
+import { userHandlers } from './user.ts';
 
 export type HandlersOf<Ids extends EndpointId> = {
   readonly [Id in Ids]: (call: Call<InputOf<EndpointOf<Id>>>) => Promise<unknown>;
@@ -16,6 +17,7 @@ export type HandlersOf<Ids extends EndpointId> = {
 export const handlers: HandlersOf<EndpointId> = {
   ...siteHandlers,
   ...sessionHandlers,
+  ...userHandlers,
   ...tokenHandlers,
   ...channelHandlers,
   ...logHandlers,

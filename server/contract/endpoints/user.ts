@@ -1,0 +1,111 @@
+/** Accounts: one's own, and other people's for administrators. */
+import * as z from 'zod/mini';
+import { endpoint } from '../endpoint.ts';
+import { page, userShape } from '../entities.ts';
+import { id, nothing, number, text } from './fields.ts';
+
+const paging = { p: number, page_size: number };
+
+export const userEndpoints = [
+  endpoint({
+    id: 'user.update_self',
+    method: 'PUT',
+    path: '/api/user/self',
+    access: 'user',
+    input: z.object({ display_name: text, password: text, original_password: text }),
+    output: nothing,
+    summary: { zh: '修改自己的资料或密码', en: 'Change own name or password' },
+  }),
+  endpoint({
+    id: 'user.close_self',
+    method: 'DELETE',
+    path: '/api/user/self',
+    access: 'user',
+    input: z.object({}),
+    output: nothing,
+    summary: { zh: '注销自己的账户', en: 'Close own account' },
+  }),
+  endpoint({
+    id: 'user.access_token_get',
+    method: 'GET',
+    path: '/api/user/token',
+    access: 'user',
+    input: z.object({}),
+    output: z.string(),
+    summary: { zh: '生成系统访问令牌', en: 'New management access token' },
+    mutates: true,
+  }),
+  endpoint({
+    id: 'user.list',
+    method: 'GET',
+    path: '/api/user/',
+    access: 'admin',
+    input: z.object(paging),
+    output: page(userShape),
+    summary: { zh: '用户列表', en: 'Users' },
+  }),
+  endpoint({
+    id: 'user.search',
+    method: 'GET',
+    path: '/api/user/search',
+    access: 'admin',
+    input: z.object({ keyword: text, group: text, ...paging }),
+    output: page(userShape),
+    summary: { zh: '搜索用户', en: 'Search users' },
+  }),
+  endpoint({
+    id: 'user.create',
+    method: 'POST',
+    path: '/api/user/',
+    access: 'admin',
+    input: z.object({ username: text, display_name: text, password: text }),
+    output: userShape,
+    summary: { zh: '创建用户', en: 'Create a user' },
+  }),
+  endpoint({
+    id: 'user.update',
+    method: 'PUT',
+    path: '/api/user/',
+    access: 'admin',
+    input: z.object({
+      id,
+      username: text,
+      display_name: text,
+      password: text,
+      group: text,
+      quota: number,
+      used_quota: number,
+      add_quota: number,
+    }),
+    output: userShape,
+    summary: { zh: '修改用户', en: 'Change a user' },
+  }),
+  endpoint({
+    id: 'user.manage',
+    method: 'POST',
+    path: '/api/user/manage',
+    access: 'admin',
+    input: z.object({ id, action: z.enum(['disable', 'enable', 'delete', 'promote', 'demote']) }),
+    output: z.object({ role: z.int(), status: z.int() }),
+    summary: { zh: '管理用户', en: 'Promote, demote, disable, enable or close a user' },
+  }),
+  // After every other path of the same length: `:id` would take their names.
+  endpoint({
+    id: 'user.get',
+    method: 'GET',
+    path: '/api/user/:id',
+    access: 'admin',
+    input: z.object({ id }),
+    output: userShape,
+    summary: { zh: '用户详情', en: 'One user' },
+  }),
+  endpoint({
+    id: 'user.delete',
+    method: 'DELETE',
+    path: '/api/user/:id',
+    access: 'admin',
+    input: z.object({ id }),
+    output: nothing,
+    summary: { zh: '注销用户', en: 'Close a user' },
+  }),
+] as const;

@@ -1,0 +1,47 @@
+/** Who may act on whom, and what the actions of user management do. The only place that compares roles of two people. */
+import { Role, UserStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+
+export interface Standing {
+  readonly role: number;
+}
+
+/** Strictly above the other, or the super administrator. */
+export const canActOn = (actor: Standing, target: Standing): boolean =>
+  actor.role > target.role || actor.role >= Role.root;
+
+export const userActions = ['disable', 'enable', 'delete', 'promote', 'demote'] as const;
+export type UserAction = (typeof userActions)[number];
+
+export interface ActionEffect {
+  readonly role?: number;
+  readonly status?: number;
+  readonly closes?: boolean;
+}
+
+/**
+ * No action raises anybody to the actor's own level or above: promotion ends at administrator and is the super administrator's.
+ * @throws AppError user_rank_update, user_root_*, user_promote_root_only, user_is_*.
+ */
+export function effectOf(action: UserAction, actor: Standing, target: Standing): ActionEffect {
+  if (!canActOn(actor, target)) throw new AppError('user_rank_update');
+  const isRoot = target.role >= Role.root;
+  switch (action) {
+    case 'disable':
+      if (isRoot) throw new AppError('user_root_disable');
+      return { status: UserStatus.disabled };
+    case 'enable':
+      return { status: UserStatus.enabled };
+    case 'delete':
+      if (isRoot) throw new AppError('user_root_delete');
+      return { closes: true };
+    case 'promote':
+      if (actor.role < Role.root) throw new AppError('user_promote_root_only');
+      if (target.role >= Role.admin) throw new AppError('user_is_admin');
+      return { role: Role.admin };
+    case 'demote':
+      if (isRoot) throw new AppError('user_root_demote');
+      if (target.role <= Role.user) throw new AppError('user_is_plain');
+      return { role: Role.user };
+  }
+}

@@ -1,0 +1,181 @@
+/** What administrators do with other people's accounts. */
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../../../db/open.ts';
+import { createSessionsRepository } from '../../../db/repositories/sessions.ts';
+import {
+  createUsersRepository,
+  type UserFilter,
+  type UserPatch,
+  type UserRow,
+} from '../../../db/repositories/users.ts';
+import type { User } from '../../contract/entities.ts';
+import { LogType, Role } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { Ledger } from '../../ledger/commands.ts';
+import { canActOn, effectOf, type Standing, type UserAction } from './authority.ts';
+import { checkDisplayName, checkPassword, checkUsername } from './rules.ts';
+import type { UsersService } from './service.ts';
+import { userView } from './wire.ts';
+
+export interface Manager extends Standing {
+  readonly userId: number;
+  readonly username: string;
+}
+
+/** Fields of an edit; absent = unchanged. Everything else of a record that a console sends back is left alone. */
+export interface UserEdit {
+  readonly username?: string | undefined;
+  readonly display_name?: string | undefined;
+  /** '' = unchanged. */
+  readonly password?: string | undefined;
+  readonly group?: string | undefined;
+  /** The balance wanted. */
+  readonly quota?: number | undefined;
+  /** The used quota the editor saw: what was spent since then stays spent. */
+  readonly used_quota?: number | undefined;
+  /** Added to the balance, may be negative; instead of `quota`. */
+  readonly add_quota?: number | undefined;
+}
+
+export type UserManagement = ReturnType<typeof createUserManagement>;
+
+export function createUserManagement(deps: {
+  readonly database: Database;
+  readonly ledger: Ledger;
+  readonly users: UsersService;
+  readonly groups: () => ReadonlyMap<string, number>;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const repository = createUsersRepository(deps.database);
+  const sessions = createSessionsRepository(deps.database);
+  const seconds = () => Math.floor(deps.now() / 1000);
+
+  const find = async (id: number): Promise<UserRow> => {
+    const row = await repository.find(id);
+    if (row === undefined) throw new AppError('user_unknown');
+    return row;
+  };
+
+  const moveQuota = async (actor: Manager, target: UserRow, delta: number) => {
+    const after = target.balance + delta;
+    const result = await deps.ledger.execute({
+      type: delta > 0 ? 'grant' : 'deduct',
+      ref: `admin:${randomUUID()}`,
+      userId: target.id,
+      amount: Math.abs(delta),
+      at: seconds(),
+      log: {
+        requestId: '',
+        createdAt: seconds(),
+        type: LogType.manage,
+        userId: target.id,
+        username: target.username,
+        tokenId: 0,
+        tokenName: '',
+        channelId: 0,
+        group: target.group_name,
+        model: '',
+        isStream: false,
+        useTime: 0,
+        promptTokens: 0,
+        completionTokens: 0,
+        quota: 0,
+        content: `管理员将用户额度从 ${target.balance} 修改为 ${after}`,
+        other: JSON.stringify({
+          quota_before: target.balance,
+          quota_after: after,
+          quota_delta: delta,
+          admin_info: { admin_id: actor.userId, admin_username: actor.username },
+        }),
+        usageSource: 'none',
+        endReason: 'completed',
+      },
+    });
+    if (result.status === 'refused')
+      throw result.reason === 'insufficient'
+        ? new AppError('user_insufficient')
+        : new AppError('params_invalid', { detail: result.detail });
+  };
+
+  /** Signed change of the balance an edit asks for. */
+  const deltaOf = (edit: UserEdit, row: UserRow): number => {
+    if (edit.add_quota !== undefined) return edit.add_quota;
+    if (edit.quota === undefined) return 0;
+    const spentSince = edit.used_quota === undefined ? 0 : Math.max(0, row.used_quota - edit.used_quota);
+    return edit.quota - spentSince - row.balance;
+  };
+
+  return {
+    /** @param page 1-based. */
+    async page(filter: UserFilter, page: number, size: number) {
+      const { rows, total } = await repository.page(filter, (page - 1) * size, size);
+      return { items: rows.map((row) => userView(row, 'manager')), page, page_size: size, total };
+    },
+    /** @throws AppError user_unknown, user_rank_read. */
+    async get(actor: Manager, id: number): Promise<User> {
+      const row = await find(id);
+      if (row.id !== actor.userId && !canActOn(actor, row)) throw new AppError('user_rank_read');
+      return userView(row, 'manager');
+    },
+    /** An ordinary user without quota. @throws AppError credentials_empty, input_invalid, username_taken. */
+    async create(fields: Pick<UserEdit, 'username' | 'display_name' | 'password'>): Promise<User> {
+      if ((fields.username ?? '').trim() === '' || (fields.password ?? '') === '')
+        throw new AppError('credentials_empty');
+      const username = checkUsername(fields.username ?? '');
+      checkPassword(fields.password ?? '');
+      const displayName = checkDisplayName(fields.display_name ?? '');
+      const id = await deps.users.create({
+        username,
+        password: fields.password ?? '',
+        displayName: displayName === '' ? username : displayName,
+        role: Role.user,
+        quota: 0,
+      });
+      return userView(await find(id), 'manager');
+    },
+    /** @throws AppError user_unknown, user_rank_update, input_invalid, username_taken, not_found, user_insufficient. */
+    async update(actor: Manager, id: number, edit: UserEdit): Promise<User> {
+      const row = await find(id);
+      if (!canActOn(actor, row)) throw new AppError('user_rank_update');
+      const username =
+        edit.username === undefined || edit.username === row.username ? row.username : checkUsername(edit.username);
+      if (username !== row.username && (await repository.nameTaken(username, id))) throw new AppError('username_taken');
+      const group = (edit.group ?? '').trim() === '' ? row.group_name : (edit.group ?? '').trim();
+      if (group !== row.group_name && !deps.groups().has(group))
+        throw new AppError('not_found', { what: `group ${group}` });
+      const newPassword = edit.password ?? '';
+      if (newPassword !== '') checkPassword(newPassword);
+      const delta = deltaOf(edit, row);
+      if (!Number.isSafeInteger(delta)) throw new AppError('params_invalid', { detail: 'quota' });
+      if (row.balance + delta < 0) throw new AppError('user_insufficient');
+      const patch: UserPatch = {
+        username,
+        display_name: edit.display_name === undefined ? row.display_name : checkDisplayName(edit.display_name),
+        group_name: group,
+        ...(newPassword === '' ? {} : { password_hash: await Bun.password.hash(newPassword) }),
+      };
+      if (!(await repository.update(id, row.role, patch))) throw new AppError('user_changed_meanwhile');
+      if (newPassword !== '') await sessions.removeOfUser(id, '');
+      if (delta !== 0) await moveQuota(actor, row, delta);
+      return userView(await find(id), 'manager');
+    },
+    /** @throws AppError user_unknown and what effectOf throws. */
+    async manage(actor: Manager, id: number, action: UserAction): Promise<{ role: number; status: number }> {
+      const row = await find(id);
+      const { closes = false, ...patch } = effectOf(action, actor, row);
+      const done = closes
+        ? await repository.close(id, row.role, seconds())
+        : await repository.update(id, row.role, patch);
+      if (!done) throw new AppError('user_changed_meanwhile');
+      return { role: patch.role ?? row.role, status: patch.status ?? row.status };
+    },
+    /** Closes the account for good. @throws AppError user_unknown, user_rank_delete, user_root_delete. */
+    async remove(actor: Manager, id: number): Promise<void> {
+      const row = await find(id);
+      if (!canActOn(actor, row)) throw new AppError('user_rank_delete');
+      if (row.role >= Role.root) throw new AppError('user_root_delete');
+      if (!(await repository.close(id, row.role, seconds()))) throw new AppError('user_changed_meanwhile');
+    },
+  };
+}

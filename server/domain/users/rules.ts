@@ -1,0 +1,42 @@
+/** Lengths of what people type about themselves, counted in characters. Source: specification 000 section 5, backend-reference 7.3. */
+import { AppError } from '../../contract/errors.ts';
+
+export const longestUsername = 12;
+export const shortestPassword = 8;
+export const longestPassword = 20;
+const longestDisplayName = 20;
+
+const lengthOf = (text: string): number => [...text].length;
+
+const refuse = (zh: string, en: string): never => {
+  throw new AppError('input_invalid', { zh, en });
+};
+
+/** @returns the name without surrounding space. @throws AppError input_invalid */
+export function checkUsername(given: string): string {
+  const name = given.trim();
+  if (name === '' || lengthOf(name) > longestUsername || /\p{Cc}/u.test(name))
+    refuse(`用户名长度须为 1 到 ${longestUsername} 个字符`, `the username needs 1 to ${longestUsername} characters`);
+  return name;
+}
+
+/** @throws AppError input_invalid */
+export function checkPassword(password: string): void {
+  const length = lengthOf(password);
+  if (length < shortestPassword || length > longestPassword)
+    refuse(
+      `密码长度须为 ${shortestPassword} 到 ${longestPassword} 个字符`,
+      `the password needs ${shortestPassword} to ${longestPassword} characters`,
+    );
+}
+
+/** @throws AppError input_invalid */
+export function checkDisplayName(given: string): string {
+  const name = given.trim();
+  if (lengthOf(name) > longestDisplayName)
+    refuse(
+      `显示名称不能超过 ${longestDisplayName} 个字符`,
+      `the display name may have at most ${longestDisplayName} characters`,
+    );
+  return name;
+}

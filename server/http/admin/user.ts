@@ -1,0 +1,38 @@
+/** The caller's own account, and user management. */
+import type { HandlersOf } from './handlers.ts';
+
+const firstPage = (page: number | undefined): number => Math.max(1, page ?? 1);
+const pageSize = (size: number | undefined): number => Math.min(100, size === undefined || size <= 0 ? 10 : size);
+
+export const userHandlers: HandlersOf<
+  | 'user.update_self'
+  | 'user.close_self'
+  | 'user.access_token_get'
+  | 'user.list'
+  | 'user.search'
+  | 'user.create'
+  | 'user.update'
+  | 'user.manage'
+  | 'user.get'
+  | 'user.delete'
+> = {
+  'user.update_self': ({ services, actor, input, meta }) =>
+    services.account.update(actor.userId, input, meta.sessionHash ?? ''),
+  'user.close_self': async ({ services, actor, reply }) => {
+    await services.account.close(actor.userId);
+    reply.clearSession();
+  },
+  'user.access_token_get': ({ services, actor }) => services.users.newAccessToken(actor.userId),
+  'user.list': ({ services, input }) => services.userManagement.page({}, firstPage(input.p), pageSize(input.page_size)),
+  'user.search': ({ services, input }) =>
+    services.userManagement.page(
+      { keyword: input.keyword, group: input.group === 'null' ? '' : input.group },
+      firstPage(input.p),
+      pageSize(input.page_size),
+    ),
+  'user.create': ({ services, input }) => services.userManagement.create(input),
+  'user.update': ({ services, actor, input }) => services.userManagement.update(actor, input.id, input),
+  'user.manage': ({ services, actor, input }) => services.userManagement.manage(actor, input.id, input.action),
+  'user.get': ({ services, actor, input }) => services.userManagement.get(actor, input.id),
+  'user.delete': ({ services, actor, input }) => services.userManagement.remove(actor, input.id),
+};
