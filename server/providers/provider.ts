@@ -1,26 +1,52 @@
-/** What a provider row says, and what follows from it. */
+/** What a provider row says, and the addresses that follow from it. */
 import type { ProtocolId } from '../protocols/canonical.ts';
 
 export type Auth =
   | { readonly kind: 'bearer' }
   | { readonly kind: 'header'; readonly name: string }
+  /** The key signs the request or buys a token for it. */
+  | { readonly kind: 'signed' }
   | { readonly kind: 'none' };
+
+/** Colours of the badge in the console. */
+export type Colour =
+  | 'green'
+  | 'teal'
+  | 'light-blue'
+  | 'blue'
+  | 'indigo'
+  | 'violet'
+  | 'purple'
+  | 'pink'
+  | 'orange'
+  | 'yellow'
+  | 'grey';
 
 export interface Provider {
   /** Channel type number of the wire contract. */
   readonly type: number;
   readonly slug: string;
   readonly label: { readonly zh: string; readonly en: string };
-  readonly protocol: ProtocolId;
+  readonly colour: Colour;
+  /** Dialect of its chat operation; null = one of its own. */
+  readonly protocol: ProtocolId | null;
   /** Used when the channel names none; '' = the channel must name one. */
   readonly baseUrl: string;
+  /** 'full': a channel's address that has a path of its own is called as it is. */
+  readonly address: 'base' | 'full';
   readonly auth: Auth;
-  /** Path per operation, below the base URL. An operation without a path is not served. */
+  /** Path per operation, below the base URL, with {model} and {other}. */
   readonly paths: Readonly<Record<string, string>>;
+  /** Operations this build serves; empty = known, but not served yet. */
+  readonly operations: readonly string[];
   /** Where the models it offers are listed, below the base URL. */
   readonly modelsPath: string | null;
+  /** Named parts of the key and what stands between them; no parts = one secret. */
+  readonly keyShape: { readonly parts: readonly string[]; readonly separator: string };
   /** Shape of the key as a hint for people. */
   readonly keyHint: string;
+  /** What a channel's `other` field means here. */
+  readonly other: { readonly label: { readonly zh: string; readonly en: string }; readonly fallback: string } | null;
   /** Default models. */
   readonly models: readonly string[];
 }
@@ -31,20 +57,27 @@ export interface EndpointFacts {
   readonly other: string;
 }
 
+const version = /\/v\d+$/;
+
 /** @returns the address of an operation, or null when the provider does not serve it. */
 export function endpointFor(provider: Provider, operation: string, facts: EndpointFacts): string | null {
   const path = provider.paths[operation];
-  const base = (facts.baseUrl === '' ? provider.baseUrl : facts.baseUrl).replace(/\/$/, '');
-  if (path === undefined || base === '') return null;
-  // People paste addresses with the version in them; doubling it would break every request.
-  const clean = base.endsWith('/v1') && path.startsWith('/v1/') ? base.slice(0, -3) : base;
-  return clean + path.replace('{model}', encodeURIComponent(facts.model));
+  const base = (facts.baseUrl === '' ? provider.baseUrl : facts.baseUrl).replace(/\/+$/, '');
+  if (path === undefined || base === '' || !provider.operations.includes(operation)) return null;
+  return filled(joined(provider, base, path), provider, facts);
 }
 
-export function authHeaders(provider: Provider, key: string, organization: string): Record<string, string> {
-  const headers: Record<string, string> = {};
-  if (provider.auth.kind === 'bearer') headers.authorization = `Bearer ${key}`;
-  if (provider.auth.kind === 'header') headers[provider.auth.name] = key;
-  if (organization !== '') headers['openai-organization'] = organization;
-  return headers;
+function joined(provider: Provider, base: string, path: string): string {
+  if (provider.address === 'full' && !version.test(base) && hasPath(base)) return base;
+  // People paste whole addresses, or with the version in them; doubling either would break every request.
+  if (base.endsWith(path)) return base;
+  const own = version.exec(base)?.[0];
+  return own !== undefined && path.startsWith(`${own}/`) ? base.slice(0, -own.length) + path : base + path;
 }
+
+const hasPath = (base: string): boolean => /^[a-z]+:\/\/[^/]+\/./i.test(base);
+
+const filled = (address: string, provider: Provider, facts: EndpointFacts): string =>
+  address
+    .replace('{model}', encodeURIComponent(facts.model))
+    .replace('{other}', encodeURIComponent(facts.other || (provider.other?.fallback ?? '')));

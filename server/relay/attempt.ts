@@ -1,8 +1,9 @@
 /** Prepares one attempt at one channel: mapped model, edits on the client's own JSON, address and headers. */
 import type { Codec } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
+import { authHeaders } from '../providers/auth.ts';
 import { providerByType } from '../providers/catalogue.ts';
-import { authHeaders, endpointFor, type Provider } from '../providers/provider.ts';
+import { endpointFor, type Provider } from '../providers/provider.ts';
 import { mapModel } from './choose.ts';
 import type { UpstreamCall } from './dispatch.ts';
 import type { Inquiry } from './exchange.ts';

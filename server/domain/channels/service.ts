@@ -85,7 +85,7 @@ export function createChannels(deps: {
         .filter((key) => key !== '');
       if (name === '' || keys.length === 0) throw new AppError('channel_required');
       const type = fields.type ?? 1;
-      if (providerByType(type) === undefined) throw new AppError('channel_type_unknown', { type });
+      if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
       if (members(fields.models ?? '').length === 0) throw new AppError('channel_models_required');
       checkJson(fields);
       const shared = {
@@ -110,7 +110,7 @@ export function createChannels(deps: {
     },
     async update(id: number, fields: ChannelFields): Promise<Channel> {
       await find(id);
-      if (fields.type !== undefined && providerByType(fields.type) === undefined)
+      if (fields.type !== undefined && !isServed(fields.type))
         throw new AppError('channel_type_unknown', { type: fields.type });
       if (fields.models !== undefined && members(fields.models).length === 0)
         throw new AppError('channel_models_required');
@@ -169,6 +169,9 @@ export const members = (list: string): string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+
+/** A channel that could never answer is refused when it is made. */
+const isServed = (type: number): boolean => (providerByType(type)?.operations.length ?? 0) > 0;
 
 function columnsOf(fields: ChannelFields): Updateable<ChannelsTable> {
   const groups = fields.group ?? fields.groups;

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { authHeaders, keyParts } from '../../server/providers/auth.ts';
+import {
+  allProviders,
+  modelsByType,
+  providerBySlug,
+  providerByType,
+  providers,
+} from '../../server/providers/catalogue.ts';
+import { endpointFor, type Provider } from '../../server/providers/provider.ts';
+
+const row = (slug: string): Provider => {
+  const found = providerBySlug(slug);
+  if (found === undefined) throw new Error(slug);
+  return found;
+};
+const address = (slug: string, baseUrl = '', operation = 'chat', other = '') =>
+  endpointFor(row(slug), operation, { baseUrl, model: 'some/model', other });
+
+test('every type number of the wire contract has one row', () => {
+  const unused = [28, 29, 30, 32];
+  const numbers = Array.from({ length: 48 }, (_, index) => index + 1).filter((type) => !unused.includes(type));
+  expect(numbers.filter((type) => providerByType(type) === undefined)).toEqual([]);
+  for (const type of unused) expect(providerByType(type)).toBeUndefined();
+});
+
+test('numbers and names are used once', () => {
+  expect(new Set(allProviders.map(({ type }) => type)).size).toBe(allProviders.length);
+  expect(new Set(allProviders.map(({ slug }) => slug)).size).toBe(allProviders.length);
+});
+
+test.each(allProviders.map((provider) => [provider.slug, provider] as const))(
+  '%s is a sound row',
+  (_slug, provider) => {
+    expect(provider.label.zh).not.toBe('');
+    expect(provider.label.en).toMatch(/^[\x20-\x7e]+$/);
+    if (provider.baseUrl !== '') expect(new URL(provider.baseUrl).origin).not.toBe('null');
+    expect(provider.baseUrl.endsWith('/')).toBe(false);
+    expect(new Set(provider.models).size).toBe(provider.models.length);
+    expect(new Set(provider.operations).size).toBe(provider.operations.length);
+    for (const operation of provider.operations) expect(provider.paths[operation]).toMatch(/^\//);
+    if (provider.operations.length === 0) {
+      for (const operation of Object.keys(provider.paths))
+        expect(endpointFor(provider, operation, { baseUrl: 'http://x', model: 'm', other: '' })).toBeNull();
+    }
+  },
+);
+
+test('only what can be served is offered', () => {
+  expect(providers.every(({ operations }) => operations.includes('chat'))).toBe(true);
+  expect(providers).not.toContain(row('aws'));
+  expect(providers).toContain(row('openai'));
+});
+
+test.each([
+  ['openai', '', 'chat', 'https://api.openai.com/v1/chat/completions'],
+  ['openai', 'https://proxy.example', 'embeddings', 'https://proxy.example/v1/embeddings'],
+  ['openai', 'https://proxy.example/v1/', 'chat', 'https://proxy.example/v1/chat/completions'],
+  ['openai', 'https://proxy.example/v1/chat/completions', 'chat', 'https://proxy.example/v1/chat/completions'],
+  ['openai', '', 'rerank', null],
+  ['ali', '', 'chat', 'https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions'],
+  ['zhipu-v4', '', 'chat', 'https://open.bigmodel.cn/api/paas/v4/chat/completions'],
+  ['perplexity', '', 'chat', 'https://api.perplexity.ai/chat/completions'],
+  ['minimax', '', 'chat', 'https://api.minimax.chat/v1/text/chatcompletion_v2'],
+  ['volcengine', '', 'chat', 'https://ark.cn-beijing.volces.com/api/v3/chat/completions'],
+  ['github-models', '', 'chat', 'https://models.github.ai/inference/chat/completions'],
+  ['deepseek', '', 'completions', 'https://api.deepseek.com/beta/completions'],
+  ['xinference', '', 'chat', null],
+  ['custom', 'https://own.example', 'chat', 'https://own.example/v1/chat/completions'],
+  ['custom', 'https://own.example/v1', 'chat', 'https://own.example/v1/chat/completions'],
+  ['custom', 'https://own.example/run/{model}', 'chat', 'https://own.example/run/some%2Fmodel'],
+] as const)('address of %s at "%s" for %s', (slug, baseUrl, operation, url) => {
+  expect(address(slug, baseUrl, operation)).toBe(url);
+});
+
+test('how each kind of key is sent', () => {
+  expect(authHeaders(row('openai'), 'sk-1', 'org')).toEqual({
+    authorization: 'Bearer sk-1',
+    'openai-organization': 'org',
+  });
+  expect(authHeaders(row('azure'), 'k', '')).toEqual({ 'api-key': 'k' });
+  expect(authHeaders(row('anthropic'), 'k', '')).toEqual({ 'x-api-key': 'k' });
+  expect(authHeaders(row('tencent'), 'a|b|c', '')).toEqual({});
+});
+
+test('keys of several parts', () => {
+  expect(row('tencent').keyHint).toBe('AppId|SecretId|SecretKey');
+  expect(keyParts(row('tencent'), 'a|b|c')).toEqual({ AppId: 'a', SecretId: 'b', SecretKey: 'c' });
+  expect(keyParts(row('tencent'), 'a|b')).toBeNull();
+  expect(keyParts(row('tencent'), 'a||c')).toBeNull();
+  expect(keyParts(row('openai'), 'sk|x')).toEqual({ key: 'sk|x' });
+});
+
+test('default models by type number', () => {
+  const models = modelsByType();
+  expect(models['1']).toContain('gpt-4o-mini');
+  expect(models['14']).toContain('claude-sonnet-4-5');
+  expect(models['8']).toBeUndefined();
+});
