@@ -1,5 +1,7 @@
 /** The practice upstream: answers like a provider, with knobs for everything that can go wrong. For trying out, demos, tests and measurements. */
 
+import { type Asked, dialectAt, embeddings } from './dialects.ts';
+
 export interface PracticeOptions {
   readonly port: number;
   readonly host?: string;
@@ -36,16 +38,7 @@ interface Knobs {
   readonly cutAfter: number | null;
 }
 
-const word = 'practice ';
 const encoder = new TextEncoder();
-
-const usageOf = (body: string, chunks: number) => {
-  const prompt = Math.max(1, Math.ceil(body.length / 4));
-  return { prompt_tokens: prompt, completion_tokens: chunks, total_tokens: prompt + chunks };
-};
-
-const chunkOf = (model: string, delta: unknown, finish: string | null): string =>
-  `data: ${JSON.stringify({ id: 'chatcmpl-practice', object: 'chat.completion.chunk', created: 1_700_000_000, model, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
 const errorBody = (status: number) =>
   JSON.stringify({ error: { message: `practice error ${status}`, type: 'server_error', param: null, code: null } });
@@ -87,7 +80,8 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
             data: ['practice-small', 'practice-large'].map((id) => ({ id, object: 'model' })),
           }),
         );
-      if (path !== '/v1/chat/completions' || request.method !== 'POST') return json(errorBody(404), 404);
+      const asked = dialectAt(path);
+      if ((asked === null && path !== '/v1/embeddings') || request.method !== 'POST') return json(errorBody(404), 404);
       const text = await request.text();
       const knobs = knobsOf(request, options);
       served++;
@@ -98,7 +92,7 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
         failures -= 1;
         return json(errorBody(knobs.errorStatus), knobs.errorStatus);
       }
-      return chat(text, knobs);
+      return speak(asked, text, knobs);
     },
   });
   return {
@@ -109,45 +103,33 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
   };
 }
 
-function chat(text: string, knobs: Knobs): Response {
-  let body: { model?: unknown; stream?: unknown; stream_options?: { include_usage?: unknown } };
+interface Body {
+  readonly model?: unknown;
+  readonly stream?: unknown;
+  readonly input?: unknown;
+  readonly stream_options?: { readonly include_usage?: unknown };
+}
+
+function speak(asked: Asked | null, text: string, knobs: Knobs): Response {
+  let body: Body;
   try {
-    body = JSON.parse(text);
+    body = JSON.parse(text) as Body;
   } catch {
     return json(errorBody(400), 400);
   }
-  const model = String(body.model ?? 'practice-small');
-  const usage = usageOf(text, knobs.chunks);
-  if (body.stream !== true) {
-    return json(
-      JSON.stringify({
-        id: 'chatcmpl-practice',
-        object: 'chat.completion',
-        created: 1_700_000_000,
-        model,
-        choices: [
-          {
-            index: 0,
-            message: { role: 'assistant', content: word.repeat(knobs.chunks).trim() },
-            finish_reason: 'stop',
-          },
-        ],
-        ...(knobs.noUsage ? {} : { usage }),
-      }),
-    );
-  }
-  const frames = [
-    chunkOf(model, { role: 'assistant', content: '' }, null),
-    ...Array.from({ length: knobs.chunks }, () => chunkOf(model, { content: word }, null)),
-    chunkOf(model, {}, 'stop'),
-    ...(body.stream_options?.include_usage === true && !knobs.noUsage
-      ? [
-          `data: ${JSON.stringify({ id: 'chatcmpl-practice', object: 'chat.completion.chunk', created: 1_700_000_000, model, choices: [], usage })}\n\n`,
-        ]
-      : []),
-    'data: [DONE]\n\n',
-  ];
-  return new Response(streamOf(frames, knobs), { headers: { 'content-type': 'text/event-stream' } });
+  const model = asked?.model ?? String(body.model ?? 'practice-small');
+  if (asked === null) return json(JSON.stringify(embeddings(model, body.input, text.length)));
+  const saying = {
+    model,
+    size: text.length,
+    chunks: knobs.chunks,
+    noUsage: knobs.noUsage,
+    includeUsage: body.stream_options?.include_usage === true,
+  };
+  if (!(asked.stream ?? body.stream === true)) return json(JSON.stringify(asked.dialect.whole(saying)));
+  return new Response(streamOf(asked.dialect.frames(saying), knobs), {
+    headers: { 'content-type': 'text/event-stream' },
+  });
 }
 
 function streamOf(frames: readonly string[], knobs: Knobs): ReadableStream<Uint8Array> | string {

@@ -19,6 +19,7 @@ export interface AnswerDeps {
   readonly settings: () => RelaySettings;
   readonly counter: TokenCounter;
   readonly idleMs: number;
+  readonly checkpointMs: number;
   /** Called once when the request is over, streams included. */
   readonly ended: () => void;
 }
@@ -194,6 +195,7 @@ function streamOf(
     dropUsageFrame: prepared.usageAsked,
     pingMs: settings.pingMs,
     idleMs: deps.idleMs,
+    checkpointMs: deps.checkpointMs,
     now: deps.now,
     abort,
     finish: async (end) => {

@@ -41,6 +41,8 @@ export interface RelayLimits {
   readonly headersTimeoutMs: number;
   readonly idleMs: number;
   readonly commitCeilingMs: number;
+  /** Milliseconds between durable notes of what an open stream owes. */
+  readonly checkpointMs: number;
 }
 
 export const defaultLimits: RelayLimits = {
@@ -48,6 +50,7 @@ export const defaultLimits: RelayLimits = {
   headersTimeoutMs: 300_000,
   idleMs: 300_000,
   commitCeilingMs: 50,
+  checkpointMs: 5000,
 };
 
 export interface TestOrder {
@@ -91,6 +94,7 @@ export function createRelay(deps: RelayDeps): Relay {
     settings: state.settings,
     counter: deps.counter,
     idleMs: deps.limits.idleMs,
+    checkpointMs: deps.limits.checkpointMs,
     ended: () => open--,
   };
 

@@ -22,6 +22,8 @@ export interface StreamOptions {
   readonly pingMs: number | null;
   /** Milliseconds without a byte from the upstream before it counts as broken. */
   readonly idleMs: number;
+  /** Milliseconds between notes of what is owed so far. */
+  readonly checkpointMs: number;
   readonly now: () => number;
   readonly abort: AbortController;
   /** Settles; the terminal frame is sent when it resolves. */
@@ -85,8 +87,7 @@ function createWatch(codec: Codec) {
       const text = frame.text();
       unread.push(text);
       unreadBytes += text.length;
-      if (codec.upstream.mayMatter(text))
-        takeSignals(signals.feed({ event: frame.event(), data: frame.data() }));
+      if (codec.upstream.mayMatter(text)) takeSignals(signals.feed({ event: frame.event(), data: frame.data() }));
     },
     /** Too much is unread: read it now, so that memory stays bounded. */
     overdue: () => unreadBytes > unreadLimit,
@@ -113,6 +114,7 @@ async function pump(options: StreamOptions, sink: Sink): Promise<void> {
   let firstByteMs: number | null = null;
   let lastByteMs = now();
   let lastWriteMs = lastByteMs;
+  let checkedMs = lastByteMs;
   let idleCut = false;
   let terminated = false;
 
@@ -170,7 +172,9 @@ async function pump(options: StreamOptions, sink: Sink): Promise<void> {
         if (flushed instanceof Promise) await flushed;
         lastWriteMs = lastByteMs;
       }
-      if (watch.overdue() && !options.affordable(watch.text())) {
+      const due = lastByteMs - checkedMs >= options.checkpointMs;
+      if (due) checkedMs = lastByteMs;
+      if ((due || watch.overdue()) && !options.affordable(watch.text())) {
         abort.abort();
         await end('quota_cut');
         sink.write(options.errorFrame('quota'));

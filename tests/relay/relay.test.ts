@@ -69,10 +69,10 @@ test('a stream passes byte for byte however the upstream cuts it', async () => {
       const response = await gateway.chat(key, { ...ask, stream: true, stream_options: { include_usage: true } });
       expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.from(bytes))).toBe(true);
     }),
-    { numRuns: 60 },
+    { numRuns: 1000 },
   );
   expect(new Set((await gateway.logs()).map((log) => log.quota))).toEqual(new Set([225]));
-});
+}, 60_000);
 
 test('the usage frame that we asked for is taken out again', async () => {
   await gateway.channel(upstream.url);
@@ -319,4 +319,28 @@ test('pings fall between frames only', async () => {
   });
   const text = await (await gateway.chat(key, { ...ask, stream: true })).text();
   expect(text).toBe(`: PING\n\n${whole}${frame(delta('', 'stop'))}data: [DONE]\n\n`);
+});
+
+test('what an open stream owes is on disk, and a crash then charges it', async () => {
+  await gateway.close();
+  gateway = await createTestGateway({ limits: { checkpointMs: 0 } });
+  await gateway.channel(upstream.url);
+  const { key } = await gateway.token();
+  let finish = () => undefined as void;
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(frame(delta('some words that are delivered already')));
+    finish = () => void response.end(`${frame(delta('', 'stop'))}${usageFrame}data: [DONE]\n\n`);
+  });
+  const response = await gateway.chat(key, { ...ask, stream: true });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  const holds = () => gateway.database.raw.prepare<{ observed: number }>('SELECT observed FROM holds').all();
+  await expect.poll(() => holds().length, { timeout: 2000 }).toBe(1);
+  expect(holds()[0]?.observed).toBeGreaterThan(0);
+  finish();
+  while (!(await reader?.read())?.done);
+  await gateway.ledger.drain();
+  expect(holds()).toEqual([]);
+  expect((await gateway.logs())[0]).toMatchObject({ quota: 225, end_reason: 'completed' });
 });

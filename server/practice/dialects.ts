@@ -1,0 +1,219 @@
+/** What the practice upstream says in each dialect: one whole answer, or the frames of a stream. Words and counts depend on the request alone. */
+
+export interface Saying {
+  readonly model: string;
+  /** Size of the request's text, in characters. */
+  readonly size: number;
+  /** Words of the answer. */
+  readonly chunks: number;
+  readonly noUsage: boolean;
+  /** OpenAI chat: the client asked for a usage frame. */
+  readonly includeUsage: boolean;
+}
+
+export interface Dialect {
+  whole(saying: Saying): unknown;
+  frames(saying: Saying): string[];
+}
+
+const word = 'practice ';
+const created = 1_700_000_000;
+const promptTokens = (saying: Saying): number => Math.max(1, Math.ceil(saying.size / 4));
+const textOf = (saying: Saying): string => word.repeat(saying.chunks).trim();
+const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
+interface NamedEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+const named = (value: NamedEvent): string => `event: ${value.type}\n${data(value)}`;
+const words = (saying: Saying): readonly string[] => Array.from({ length: saying.chunks }, () => word);
+
+const chatUsage = (saying: Saying) => {
+  const prompt = promptTokens(saying);
+  return { prompt_tokens: prompt, completion_tokens: saying.chunks, total_tokens: prompt + saying.chunks };
+};
+
+const openaiChat: Dialect = {
+  whole: (saying) => ({
+    id: 'chatcmpl-practice',
+    object: 'chat.completion',
+    created,
+    model: saying.model,
+    choices: [{ index: 0, message: { role: 'assistant', content: textOf(saying) }, finish_reason: 'stop' }],
+    ...(saying.noUsage ? {} : { usage: chatUsage(saying) }),
+  }),
+  frames: (saying) => {
+    const chunk = (choices: readonly unknown[], more: object = {}) =>
+      data({
+        id: 'chatcmpl-practice',
+        object: 'chat.completion.chunk',
+        created,
+        model: saying.model,
+        choices,
+        ...more,
+      });
+    const delta = (content: object, finish: string | null = null) =>
+      chunk([{ index: 0, delta: content, finish_reason: finish }]);
+    return [
+      delta({ role: 'assistant', content: '' }),
+      ...words(saying).map((content) => delta({ content })),
+      delta({}, 'stop'),
+      ...(saying.includeUsage && !saying.noUsage ? [chunk([], { usage: chatUsage(saying) })] : []),
+      'data: [DONE]\n\n',
+    ];
+  },
+};
+
+const responseOf = (saying: Saying, status: 'in_progress' | 'completed') => {
+  const prompt = promptTokens(saying);
+  const done = status === 'completed';
+  return {
+    id: 'resp_practice',
+    object: 'response',
+    created_at: created,
+    status,
+    model: saying.model,
+    output: done
+      ? [
+          {
+            id: 'msg_practice',
+            type: 'message',
+            status,
+            role: 'assistant',
+            content: [{ type: 'output_text', text: textOf(saying), annotations: [] }],
+          },
+        ]
+      : [],
+    usage:
+      done && !saying.noUsage
+        ? {
+            input_tokens: prompt,
+            input_tokens_details: { cached_tokens: 0 },
+            output_tokens: saying.chunks,
+            output_tokens_details: { reasoning_tokens: 0 },
+            total_tokens: prompt + saying.chunks,
+          }
+        : null,
+  };
+};
+
+const openaiResponses: Dialect = {
+  whole: (saying) => responseOf(saying, 'completed'),
+  frames: (saying) => {
+    const place = { item_id: 'msg_practice', output_index: 0, content_index: 0 };
+    const part = { type: 'output_text', text: '', annotations: [] };
+    const item = { id: 'msg_practice', type: 'message', status: 'in_progress', role: 'assistant', content: [] };
+    const completed = responseOf(saying, 'completed');
+    const events: NamedEvent[] = [
+      { type: 'response.created', response: responseOf(saying, 'in_progress') },
+      { type: 'response.output_item.added', output_index: 0, item },
+      { type: 'response.content_part.added', ...place, part },
+      ...words(saying).map((delta) => ({ type: 'response.output_text.delta', ...place, delta })),
+      { type: 'response.output_text.done', ...place, text: textOf(saying) },
+      { type: 'response.output_item.done', output_index: 0, item: completed.output[0] },
+      { type: 'response.completed', response: completed },
+    ];
+    return events.map((event, index) => named({ ...event, sequence_number: index }));
+  },
+};
+
+const anthropicMessages: Dialect = {
+  whole: (saying) => ({
+    id: 'msg_practice',
+    type: 'message',
+    role: 'assistant',
+    model: saying.model,
+    content: [{ type: 'text', text: textOf(saying) }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    ...(saying.noUsage ? {} : { usage: { input_tokens: promptTokens(saying), output_tokens: saying.chunks } }),
+  }),
+  frames: (saying) => {
+    const usage = saying.noUsage ? {} : { usage: { input_tokens: promptTokens(saying), output_tokens: 1 } };
+    const message = {
+      id: 'msg_practice',
+      type: 'message',
+      role: 'assistant',
+      model: saying.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      ...usage,
+    };
+    return [
+      named({ type: 'message_start', message }),
+      named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } } as {
+        readonly type: string;
+      }),
+      ...words(saying).map((text) =>
+        named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } } as {
+          readonly type: string;
+        }),
+      ),
+      named({ type: 'content_block_stop', index: 0 }),
+      named({
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        ...(saying.noUsage ? {} : { usage: { output_tokens: saying.chunks } }),
+      }),
+      named({ type: 'message_stop' }),
+    ];
+  },
+};
+
+const geminiAnswer = (saying: Saying, text: string, last: boolean) => ({
+  candidates: [{ index: 0, content: { role: 'model', parts: [{ text }] }, ...(last ? { finishReason: 'STOP' } : {}) }],
+  modelVersion: saying.model,
+  ...(saying.noUsage || !last
+    ? {}
+    : {
+        usageMetadata: {
+          promptTokenCount: promptTokens(saying),
+          candidatesTokenCount: saying.chunks,
+          totalTokenCount: promptTokens(saying) + saying.chunks,
+        },
+      }),
+});
+
+const geminiGenerate: Dialect = {
+  whole: (saying) => geminiAnswer(saying, textOf(saying), true),
+  frames: (saying) => words(saying).map((text, index) => data(geminiAnswer(saying, text, index === saying.chunks - 1))),
+};
+
+/** One vector per input, made of its length: the same text always gives the same vector. */
+export function embeddings(model: string, input: unknown, size: number): unknown {
+  const texts = (Array.isArray(input) ? input : [input]).map(String);
+  const tokens = Math.max(1, Math.ceil(size / 4));
+  return {
+    object: 'list',
+    model,
+    data: texts.map((text, index) => ({
+      object: 'embedding',
+      index,
+      embedding: Array.from({ length: 8 }, (_, place) => Math.sin(text.length + place)),
+    })),
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  };
+}
+
+export interface Asked {
+  readonly dialect: Dialect;
+  /** Model and stream when the path says them. */
+  readonly model?: string;
+  readonly stream?: boolean;
+}
+
+/** @returns null for a path no dialect has. */
+export function dialectAt(path: string): Asked | null {
+  if (path === '/v1/chat/completions') return { dialect: openaiChat };
+  if (path === '/v1/responses') return { dialect: openaiResponses };
+  if (path === '/v1/messages') return { dialect: anthropicMessages };
+  const gemini = /^\/v1(?:beta)?\/models\/([^:]+):(generateContent|streamGenerateContent)$/.exec(path);
+  if (gemini === null) return null;
+  return {
+    dialect: geminiGenerate,
+    model: decodeURIComponent(gemini[1] ?? ''),
+    stream: gemini[2] === 'streamGenerateContent',
+  };
+}
