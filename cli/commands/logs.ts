@@ -100,13 +100,14 @@ export const explain: CommandRun = async (context, _flags, ref) => {
   }
   const { prices, lines, quota } = again;
   const right = quota === row.quota || row.quota === 0;
-  const name = (kind: BillLine['kind']) => kinds[kind][context.language];
+  const name = ({ kind, detail }: BillLine) =>
+    `${kinds[kind][context.language]}${detail === undefined ? '' : ` (${detail})`}`;
   const bill = [
     `${row.request_id}  ${isoTime(row.created_at)}  ${row.model_name}  (${row.usage_source}, ${row.end_reason})`,
     ...lines.map((line) =>
       line.kind === 'call'
-        ? `  ${name(line.kind)}: $${line.ratio} x 500000 x ${prices.groupRatio}`
-        : `  ${name(line.kind)}: ${line.tokens} x ${line.ratio} = ${Number((line.tokens * line.ratio).toFixed(6))}`,
+        ? `  ${name(line)}: $${line.ratio} x ${line.tokens} x ${prices.quotaPerUnit} x ${prices.groupRatio}`
+        : `  ${name(line)}: ${line.tokens} x ${line.ratio} = ${Number((line.tokens * line.ratio).toFixed(6))}`,
     ),
     ...(prices.modelPrice === null
       ? [

@@ -29,11 +29,16 @@ const rules: readonly CompletionRule[] = [
   rule((m) => m.startsWith('gpt-3.5'), 4 / 3),
   // The family locks the rest too; today's prices differ, so a configured ratio wins here.
   rule((m) => m.startsWith('mistral-'), 3, false),
+  rule((m) => m.startsWith('gemini-2.5-pro-preview'), 8, false),
   rule((m) => m.startsWith('gemini-'), 4, false),
   rule((m) => m === 'command-r', 3, false),
   rule((m) => m === 'command-r-plus', 5, false),
   rule((m) => m.startsWith('command'), 4, false),
   rule((m) => /^deepseek-(chat|reasoner)$/i.test(m), 4, false),
+  rule((m) => /^ERNIE-(Speed-|Lite-|Character|Functions)/.test(m), 2, false),
+  rule((m) => m === 'llama2-70b-4096', 1.25, false),
+  rule((m) => m === 'llama3-8b-8192', 2, false),
+  rule((m) => m === 'llama3-70b-8192', 0.79 / 0.59, false),
 ];
 
 /** @param configured the operator's value, if any. */

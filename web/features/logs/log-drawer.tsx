@@ -47,9 +47,14 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
           <table className="bill">
             <tbody>
               {bill.lines.map((line) => (
-                <tr key={line.kind}>
-                  <td>{t(labels[line.kind])}</td>
-                  <td>{line.kind === 'call' ? `$${line.ratio}` : `${line.tokens} × ${line.ratio}`}</td>
+                <tr key={`${line.kind} ${line.detail ?? ''}`}>
+                  <td>
+                    {t(labels[line.kind])}
+                    {line.detail === undefined ? '' : ` (${line.detail})`}
+                  </td>
+                  <td>
+                    {line.tokens} × {line.kind === 'call' ? `$${line.ratio}` : line.ratio}
+                  </td>
                 </tr>
               ))}
               {bill.prices.modelPrice === null ? (
