@@ -44,7 +44,7 @@ export interface ServiceDeps {
 export async function createServices(deps: ServiceDeps): Promise<Services> {
   const options = await createOptions(deps);
   const users = createUsers(deps);
-  const setup = createSetup({ users, options, now: deps.now });
+  const setup = createSetup({ users, options, setupCode: deps.setupCode, now: deps.now });
   return {
     options,
     users,

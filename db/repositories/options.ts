@@ -18,6 +18,26 @@ export function createOptionsRepository({ query }: Database) {
         .onConflict((conflict) => conflict.column('key').doUpdateSet({ value, updated_at: now }))
         .execute();
     },
+    /** Stores a price map; what was there before stays as a version. @param kept JSON object key -> stored text. */
+    setWithBackup: (
+      key: string,
+      value: string,
+      kept: string,
+      actor: string,
+      reason: string,
+      now: number,
+    ): Promise<void> =>
+      query.transaction().execute(async (transaction) => {
+        await transaction.insertInto('price_versions').values({ at: now, actor, reason, options: kept }).execute();
+        await transaction
+          .insertInto('options')
+          .values({ key, value, updated_at: now })
+          .onConflict((conflict) => conflict.column('key').doUpdateSet({ value, updated_at: now }))
+          .execute();
+      }),
+    remove: async (key: string): Promise<void> => {
+      await query.deleteFrom('options').where('key', '=', key).execute();
+    },
     /** Forgets stored texts, keeping those of `kept` as a version that can be brought back. @returns the version's id. */
     resetWithBackup: (
       keys: readonly string[],

@@ -11,6 +11,8 @@ export interface OptionKind<T = unknown> {
   check(text: string): Complaint | null;
   /** Value of a checked text. */
   parse(text: string): T;
+  /** Brings an accepted spelling into the one that is stored. */
+  clean?(text: string): string;
   /** Values of a `choice`. */
   readonly choices?: readonly string[];
 }
@@ -61,6 +63,7 @@ export const list: OptionKind<readonly string[]> = {
 
 export const integer = (least: number): OptionKind<number> => ({
   name: 'integer',
+  clean: (value) => value.trim(),
   check: (value) =>
     /^-?\d{1,15}$/.test(value) && Number(value) >= least
       ? null
@@ -70,6 +73,7 @@ export const integer = (least: number): OptionKind<number> => ({
 
 export const decimal = (least: number, most = Number.MAX_SAFE_INTEGER): OptionKind<number> => ({
   name: 'decimal',
+  clean: (value) => value.trim(),
   check: (value) =>
     /^-?\d+(\.\d+)?$/.test(value) && Number(value) >= least && Number(value) <= most
       ? null
@@ -103,9 +107,10 @@ export const ratios: OptionKind<ReadonlyMap<string, number>> = {
   parse: (value) => new Map(Object.entries(jsonOf(value) as Record<string, number>)),
 };
 
-/** Any JSON of the given shape; an empty text means nothing is set. */
+/** Any JSON of the given shape; an empty text means nothing is set and is stored as empty JSON, which every reader can parse. */
 export const json = (shape: 'object' | 'array'): OptionKind<unknown> => ({
   name: 'json',
+  clean: (value) => (value.trim() === '' ? (shape === 'array' ? '[]' : '{}') : value),
   check(value) {
     if (value.trim() === '') return null;
     const parsed = jsonOf(value);

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { channelShape, logShape, page, tokenShape, userShape } from '../entities.ts';
 import { commaList, id, jsonText, nothing, number, text, toggle } from './fields.ts';
+import { optionEndpoints } from './option.ts';
 import { userEndpoints } from './user.ts';
 
 const none = z.object({});
@@ -86,6 +87,7 @@ export const endpoints = [
     }),
     output: nothing,
     summary: { zh: '初始化', en: 'Set up' },
+    done: { zh: '系统初始化成功', en: 'The system is set up' },
   }),
   endpoint({
     id: 'status.get',
@@ -202,39 +204,7 @@ export const endpoints = [
   }),
   ...userEndpoints,
   // options
-  endpoint({
-    id: 'option.list',
-    method: 'GET',
-    path: '/api/option/',
-    access: 'admin',
-    input: none,
-    output: z.array(z.object({ key: z.string(), value: z.string() })),
-    summary: { zh: '配置项', en: 'Options' },
-  }),
-  endpoint({
-    id: 'option.set',
-    method: 'PUT',
-    path: '/api/option/',
-    access: 'admin',
-    input: z.object({
-      key: z.string(),
-      value: z.pipe(
-        z.transform((value) => (typeof value === 'boolean' || typeof value === 'number' ? String(value) : value)),
-        z.string(),
-      ),
-    }),
-    output: nothing,
-    summary: { zh: '修改配置项', en: 'Set an option' },
-  }),
-  endpoint({
-    id: 'option.reset_ratios',
-    method: 'POST',
-    path: '/api/option/rest_model_ratio',
-    access: 'root',
-    input: none,
-    output: z.object({ version: z.int() }),
-    summary: { zh: '重置模型倍率', en: 'Reset model ratios' },
-  }),
+  ...optionEndpoints,
   endpoint({
     id: 'group.list',
     method: 'GET',

@@ -55,20 +55,23 @@ export async function createOptions(deps: {
 
   const seconds = () => Math.floor(deps.now() / 1000);
 
-  /** @throws AppError option_unknown, option_invalid, option_root_only. */
+  /** Stored texts of these keys as JSON, defaults left out. */
+  const keptTexts = (keys: readonly OptionKey[]): string =>
+    JSON.stringify(Object.fromEntries(keys.filter((key) => stored.has(key)).map((key) => [key, stored.get(key)])));
+
+  /** @throws AppError option_unknown, option_invalid, option_root_only, option_needs. */
   const check = (key: string, value: string, role: number): { key: OptionKey; value: string } => {
     if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
     const row = optionRow(key);
     if (role < row.role) throw new AppError('option_root_only', { key });
-    const text = row.trimSlash ? value.replace(/\/$/, '') : value;
+    const text = row.trimSlash ? value.trim().replace(/\/$/, '') : (row.kind.clean?.(value) ?? value);
     const complaint = row.kind.check(text);
     if (complaint !== null) throw new AppError('option_invalid', { key, detail: `${complaint.zh} / ${complaint.en}` });
     if (
       row.needs !== null &&
       text === 'true' &&
-      (stored.get(row.needs) ?? '') === '' &&
       isOptionKey(row.needs) &&
-      optionRow(row.needs).fallback === ''
+      (stored.get(row.needs) ?? optionRow(row.needs).fallback).trim() === ''
     ) {
       throw new AppError('option_needs', { key, needs: row.needs });
     }
@@ -87,22 +90,30 @@ export async function createOptions(deps: {
         isSet: stored.has(key),
       }));
     },
-    async set(key: string, value: string, role: number): Promise<void> {
+    /** A changed price map is kept as a version. @throws AppError option_*. */
+    async set(key: string, value: string, role: number, actor = ''): Promise<void> {
       const checked = check(key, value, role);
       const secret = optionRow(checked.key).secret;
       // An empty secret field means: leave it as it is.
       if (secret && checked.value === '') return;
-      await repository.set(
-        checked.key,
-        secret ? deps.vault.seal(`option:${checked.key}`, checked.value) : checked.value,
-        seconds(),
-      );
+      const text = secret ? deps.vault.seal(`option:${checked.key}`, checked.value) : checked.value;
+      if (priceKeys.includes(checked.key) && stored.get(checked.key) !== checked.value)
+        await repository.setWithBackup(checked.key, text, keptTexts([checked.key]), actor, 'set', seconds());
+      else await repository.set(checked.key, text, seconds());
       stored.set(checked.key, checked.value);
+    },
+    /** Back to the default; also the way to forget a secret. @throws AppError option_unknown, option_root_only. */
+    async reset(key: string, role: number, actor: string): Promise<void> {
+      if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
+      if (role < optionRow(key).role) throw new AppError('option_root_only', { key });
+      if (!stored.has(key)) return;
+      if (priceKeys.includes(key)) await repository.resetWithBackup([key], keptTexts([key]), actor, 'reset', seconds());
+      else await repository.remove(key);
+      stored.delete(key);
     },
     /** Puts the price maps back to the shipped ones; what was there stays as a version. */
     async resetRatios(actor: string): Promise<{ version: number }> {
-      const kept = Object.fromEntries(priceKeys.filter((key) => stored.has(key)).map((key) => [key, stored.get(key)]));
-      const version = await repository.resetWithBackup(priceKeys, JSON.stringify(kept), actor, 'reset', seconds());
+      const version = await repository.resetWithBackup(priceKeys, keptTexts(priceKeys), actor, 'reset', seconds());
       for (const key of priceKeys) stored.delete(key);
       return { version };
     },

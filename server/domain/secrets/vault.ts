@@ -6,7 +6,7 @@ import { AppError } from '../../contract/errors.ts';
 export interface Vault {
   /** @param purpose bound into the seal: `channel-key`, `token-key`, `option:<key>` ... */
   seal(purpose: string, text: string): string;
-  /** @throws AppError internal when the text was not sealed for this purpose with this key. */
+  /** @throws AppError secret_unreadable when the text was not sealed for this purpose with this key. */
   open(purpose: string, sealed: string): string;
   /** Lower-case hex HMAC-SHA-256 under which API tokens are looked up. */
   keyHmac(key: string): string;
@@ -41,14 +41,24 @@ export function createVault(masterKey: Buffer): Vault {
   };
 }
 
-/** Master key from GATEWAY_SECRET_KEY, GATEWAY_SECRET_KEY_FILE or the key file, which is made at first use. */
+/** Master key from GATEWAY_SECRET_KEY, GATEWAY_SECRET_KEY_FILE or the key file, which is made at first use. @throws AppError secret_unreadable when it is too short to be one. */
 export function loadMasterKey(file: string, env: Readonly<Record<string, string | undefined>>): Buffer {
   const given =
     env.GATEWAY_SECRET_KEY ??
     (env.GATEWAY_SECRET_KEY_FILE ? readFileSync(env.GATEWAY_SECRET_KEY_FILE, 'utf8') : undefined);
-  if (given !== undefined && given.trim() !== '') return Buffer.from(given.trim(), 'utf8');
+  if (given !== undefined && given.trim() !== '') return keyOf(given);
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
-  return Buffer.from(readFileSync(file, 'utf8').trim(), 'utf8');
+  return keyOf(readFileSync(file, 'utf8'));
+}
+
+/** Characters below which a key is taken for an accident: a file cut off while it was written, an unset variable. */
+const shortestKey = 16;
+
+function keyOf(text: string): Buffer {
+  const key = Buffer.from(text.trim(), 'utf8');
+  if (key.length < shortestKey)
+    throw new AppError('secret_unreadable', { purpose: `secret key, at least ${shortestKey} characters` });
+  return key;
 }
 
 /** `abcd…wxyz`; short secrets show nothing. */

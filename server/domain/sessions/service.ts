@@ -19,6 +19,8 @@ export interface LoginFacts {
   readonly password: string;
   readonly ip: string;
   readonly userAgent: string;
+  /** Hash of the session the browser had before, '' = none; it ends. */
+  readonly previous?: string;
 }
 
 export type SessionsService = ReturnType<typeof createSessions>;
@@ -38,8 +40,9 @@ export function createSessions(deps: {
 
   const spend = async (facts: LoginFacts) => {
     try {
-      await accounts.consume(facts.username.toLowerCase());
+      // The address first: whoever is slowed down there does not use up the guesses of others' accounts.
       await addresses.consume(facts.ip);
+      await accounts.consume(facts.username.toLowerCase());
     } catch {
       throw new AppError('too_many_attempts');
     }
@@ -57,6 +60,7 @@ export function createSessions(deps: {
       await accounts.delete(facts.username.toLowerCase());
       const id = randomBytes(32).toString('base64url');
       const now = seconds();
+      if (facts.previous !== undefined && facts.previous !== '') await repository.remove(facts.previous);
       await repository.create({
         id_hash: hashSecret(id),
         user_id: user.id,

@@ -1,4 +1,6 @@
 /** First run: the administrator's account and the way the site is used. */
+import { timingSafeEqual } from 'node:crypto';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -7,6 +9,8 @@ import type { UsersService } from '../users/service.ts';
 /** What the first administrator starts with: 200 dollars. Source: backend-reference 5.1. */
 const rootQuota = 100_000_000;
 const shortestPassword = 8;
+/** Guesses of the one-time code in ten minutes, from everywhere together: only one person has a reason to try. */
+const codeGuesses = 20;
 
 export interface SetupFacts {
   readonly username: string;
@@ -25,9 +29,40 @@ export interface SetupState {
 export function createSetup(deps: {
   readonly users: UsersService;
   readonly options: OptionsService;
+  /** Printed at start; null = none is asked for. */
+  readonly setupCode: string | null;
+  /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
+  const guesses = new RateLimiterMemory({ points: codeGuesses, duration: 600 });
   const isDone = async () => (await deps.options.meta('setup_at')) !== undefined;
+
+  const runOnce = async (facts: SetupFacts): Promise<void> => {
+    if (await isDone()) throw new AppError('setup_done');
+    // A run that died after creating the administrator is taken up where it ended.
+    const begun = await deps.options.meta('setup_begun');
+    const root = await deps.users.firstWithRole(Role.root);
+    if (root === undefined) {
+      const username = facts.username.trim();
+      if (username === '') throw new AppError('setup_username');
+      if ([...facts.password].length < shortestPassword) throw new AppError('setup_password_short');
+      if (facts.password !== facts.confirmPassword) throw new AppError('setup_password_mismatch');
+      await deps.options.setMeta('setup_begun', username);
+      const id = await deps.users.create({
+        username,
+        password: facts.password,
+        displayName: 'Root User',
+        role: Role.root,
+        quota: 0,
+      });
+      await deps.users.startingQuota(id, rootQuota);
+    } else if (begun === root.username) await deps.users.startingQuota(root.id, rootQuota);
+    await deps.options.set('SelfUseModeEnabled', String(facts.selfUse), Role.root);
+    await deps.options.set('DemoSiteEnabled', String(facts.demo), Role.root);
+    await deps.options.setMeta('setup_at', String(Math.floor(deps.now() / 1000)));
+  };
+  let running: Promise<void> | null = null;
+
   return {
     isDone,
     state: async (): Promise<SetupState> => ({
@@ -35,25 +70,28 @@ export function createSetup(deps: {
       root_init: await deps.users.rootExists(),
       database_type: 'sqlite',
     }),
-    /** @throws AppError setup_* */
-    async run(facts: SetupFacts): Promise<void> {
-      if (await isDone()) throw new AppError('setup_done');
-      if (!(await deps.users.rootExists())) {
-        const username = facts.username.trim();
-        if (username === '') throw new AppError('setup_username');
-        if (facts.password.length < shortestPassword) throw new AppError('setup_password_short');
-        if (facts.password !== facts.confirmPassword) throw new AppError('setup_password_mismatch');
-        await deps.users.create({
-          username,
-          password: facts.password,
-          displayName: 'Root User',
-          role: Role.root,
-          quota: rootQuota,
-        });
+    /** @throws AppError setup_code_required, too_many_attempts. */
+    async checkCode(given: string): Promise<void> {
+      if (deps.setupCode === null) return;
+      try {
+        await guesses.consume('code');
+      } catch {
+        throw new AppError('too_many_attempts');
       }
-      await deps.options.set('SelfUseModeEnabled', String(facts.selfUse), Role.root);
-      await deps.options.set('DemoSiteEnabled', String(facts.demo), Role.root);
-      await deps.options.setMeta('setup_at', String(Math.floor(deps.now() / 1000)));
+      const expected = Buffer.from(deps.setupCode);
+      const bytes = Buffer.from(given);
+      if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected))
+        throw new AppError('setup_code_required');
+    },
+    /** Two at once: the second waits, then hears that it is done. @throws AppError setup_* */
+    async run(facts: SetupFacts): Promise<void> {
+      while (running !== null) await running.catch(() => undefined);
+      running = runOnce(facts);
+      try {
+        await running;
+      } finally {
+        running = null;
+      }
     },
   };
 }

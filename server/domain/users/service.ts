@@ -26,7 +26,21 @@ export function createUsers(deps: {
 }) {
   const repository = createUsersRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
+  /** Once per user, however often it is asked for. @throws AppError params_invalid when the ledger refuses. */
+  const startingQuota = async (id: number, quota: number): Promise<void> => {
+    const result = await deps.ledger.execute({
+      type: 'grant',
+      ref: `setup:${id}`,
+      userId: id,
+      amount: quota,
+      at: seconds(),
+      log: null,
+    });
+    if (result.status === 'refused') throw new AppError('params_invalid', { detail: result.detail });
+  };
+
   return {
+    startingQuota,
     find: repository.find,
     findByLogin: repository.findByLogin,
     rootExists: repository.rootExists,
@@ -59,16 +73,7 @@ export function createUsers(deps: {
         created_at: seconds(),
         deleted_at: null,
       });
-      if (user.quota > 0) {
-        await deps.ledger.execute({
-          type: 'grant',
-          ref: `setup:${id}`,
-          userId: id,
-          amount: user.quota,
-          at: seconds(),
-          log: null,
-        });
-      }
+      if (user.quota > 0) await startingQuota(id, user.quota);
       return id;
     },
     /** Replaces the management access token. @returns the new one; only its hash is kept. */

@@ -25,6 +25,7 @@ export const sessionHandlers: HandlersOf<
       password: input.password ?? '',
       ip: meta.ip,
       userAgent: meta.userAgent,
+      previous: meta.sessionHash ?? '',
     });
     reply.setSession(id, sessionSeconds);
     return userView(user);

@@ -1,15 +1,5 @@
 /** Set-up, status, options, groups, and what only the owner of the data directory may ask. */
-import { timingSafeEqual } from 'node:crypto';
-import { AppError } from '../../contract/errors.ts';
-import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers.ts';
-
-function checkSetupCode({ meta, actor, services }: Call, code: string): void {
-  if (actor.via === 'local' || meta.loopback || services.setupCode === null) return;
-  const expected = Buffer.from(services.setupCode);
-  const given = Buffer.from(code);
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw new AppError('setup_code_required');
-}
 
 export const siteHandlers: HandlersOf<
   | 'setup.get'
@@ -21,17 +11,19 @@ export const siteHandlers: HandlersOf<
   | 'status.overview'
   | 'option.list'
   | 'option.set'
+  | 'option.details'
+  | 'option.reset'
   | 'option.reset_ratios'
   | 'group.list'
   | 'ledger.verify'
 > = {
   'setup.get': async ({ services, meta, actor }) => ({
     ...(await services.setup.state()),
-    code_required: !meta.loopback && actor.via !== 'local',
+    code_required: services.setupCode !== null && !meta.loopback && actor.via !== 'local',
   }),
-  'setup.run': async (call) => {
-    const { services, input } = call;
-    if (!(await services.setup.isDone())) checkSetupCode(call, input.code ?? '');
+  'setup.run': async ({ services, input, meta, actor }) => {
+    if (actor.via !== 'local' && !meta.loopback && !(await services.setup.isDone()))
+      await services.setup.checkCode(input.code ?? '');
     await services.setup.run({
       username: input.username ?? '',
       password: input.password ?? '',
@@ -64,7 +56,11 @@ export const siteHandlers: HandlersOf<
       .list()
       .filter((option) => !option.secret)
       .map(({ key, value }) => ({ key, value })),
-  'option.set': ({ services, input, actor }) => services.options.set(input.key, input.value, actor.role),
+  'option.set': ({ services, input, actor }) =>
+    services.options.set(input.key, input.value, actor.role, actor.username),
+  'option.details': async ({ services }) =>
+    services.options.list().map(({ key, value, secret, isSet }) => ({ key, value, secret, is_set: isSet })),
+  'option.reset': ({ services, input, actor }) => services.options.reset(input.key, actor.role, actor.username),
   'option.reset_ratios': ({ services, actor }) => services.options.resetRatios(actor.username),
   'group.list': async ({ services }) => [...services.options.get('GroupRatio').keys()],
   'ledger.verify': async ({ services }) => services.verifyLedger(),

@@ -1,0 +1,61 @@
+/** The site's options. */
+import * as z from 'zod/mini';
+import { endpoint } from '../endpoint.ts';
+import { nothing } from './fields.ts';
+
+const none = z.object({});
+
+export const optionEndpoints = [
+  endpoint({
+    id: 'option.list',
+    method: 'GET',
+    path: '/api/option/',
+    access: 'admin',
+    input: none,
+    output: z.array(z.object({ key: z.string(), value: z.string() })),
+    summary: { zh: '配置项', en: 'Options' },
+  }),
+  endpoint({
+    id: 'option.set',
+    method: 'PUT',
+    path: '/api/option/',
+    access: 'admin',
+    input: z.object({
+      key: z.string(),
+      value: z.pipe(
+        z.transform((value) => (typeof value === 'boolean' || typeof value === 'number' ? String(value) : value)),
+        z.string(),
+      ),
+    }),
+    output: nothing,
+    summary: { zh: '修改配置项', en: 'Set an option' },
+  }),
+  endpoint({
+    id: 'option.reset_ratios',
+    method: 'POST',
+    path: '/api/option/rest_model_ratio',
+    access: 'root',
+    input: none,
+    output: z.object({ version: z.int() }),
+    summary: { zh: '重置模型倍率', en: 'Reset model ratios' },
+    done: { zh: '重置模型倍率成功', en: 'Model ratios are reset' },
+  }),
+  endpoint({
+    id: 'option.details',
+    method: 'GET',
+    path: '/api/option/details',
+    access: 'admin',
+    input: none,
+    output: z.array(z.object({ key: z.string(), value: z.string(), secret: z.boolean(), is_set: z.boolean() })),
+    summary: { zh: '配置项及其来源', en: 'Options with their origin; secrets without value' },
+  }),
+  endpoint({
+    id: 'option.reset',
+    method: 'POST',
+    path: '/api/option/reset',
+    access: 'admin',
+    input: z.object({ key: z.string() }),
+    output: nothing,
+    summary: { zh: '恢复配置项默认值', en: 'Put an option back to its default' },
+  }),
+] as const;
