@@ -1,7 +1,18 @@
 // Starts everything from a machine that has only Node and npm: fetches Bun, installs the locked dependencies, runs scripts/<verb>.ts.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,34 +33,31 @@ function platformPackage() {
   const os = windows ? 'windows' : process.platform;
   const cpu = process.arch === 'arm64' ? 'aarch64' : 'x64';
   const musl = process.platform === 'linux' && !process.report?.getReport?.().header.glibcVersionRuntime ? '-musl' : '';
-  const old =
-    cpu === 'x64' && process.platform === 'linux' && !/\bavx2\b/.test(readFileSync('/proc/cpuinfo', 'utf8'))
-      ? '-baseline'
-      : '';
+  const flags = cpu === 'x64' && process.platform === 'linux' ? readFileSync('/proc/cpuinfo', 'utf8') : 'avx2';
+  const old = /\bavx2\b/.test(flags) ? '' : '-baseline';
   return `@oven/bun-${os}-${cpu}${musl}${old}`;
 }
 
 /** The platform package holds the program and needs no install script, which npm may refuse to run. */
 function findBun() {
-  for (const candidate of [process.env.GATEWAY_BUN, 'bun']) if (candidate && isWanted(candidate)) return candidate;
+  const given = process.env.GATEWAY_BUN;
+  if (given && !isWanted(given)) fail(`GATEWAY_BUN is ${given}, which is not Bun ${wanted}.`);
+  for (const candidate of [given, 'bun']) if (candidate && isWanted(candidate)) return candidate;
   const home = join(cache, `bun-${wanted}`);
   const program = join(home, 'bin', windows ? 'bun.exe' : 'bun');
   if (existsSync(program)) return program;
   say(`fetching Bun ${wanted} ...`);
-  const draft = `${home}.${process.pid}`;
+  // Under the lock nobody else is drafting: what lies here was left by a run that was killed.
+  const draft = `${home}.draft`;
+  rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true });
-  const pack = spawnSync('npm', ['pack', `${platformPackage()}@${wanted}`, '--silent'], {
-    cwd: draft,
-    encoding: 'utf8',
-    shell: windows,
-  });
+  const options = ['pack', `${platformPackage()}@${wanted}`, '--loglevel=error', '--ignore-scripts'];
+  const pack = spawnSync('npm', options, { cwd: draft, encoding: 'utf8', shell: windows });
   const archive = readdirSync(draft).find((name) => name.endsWith('.tgz'));
-  if (pack.status !== 0 || !archive)
-    fail(
-      `${pack.stderr}\nBun could not be fetched. Check the network and npm's registry setting, or set GATEWAY_BUN to a Bun ${wanted}.`,
-    );
-  const untar = spawnSync('tar', ['-xzf', archive, '--strip-components=1'], { cwd: draft });
-  if (untar.status !== 0) fail('tar could not unpack Bun.');
+  const remedy = `Bun could not be fetched. Check the network and npm's registry setting, or set GATEWAY_BUN to a Bun ${wanted}.`;
+  if (pack.status !== 0 || !archive) fail(`${pack.stderr ?? pack.error}\n${remedy}`);
+  const untar = spawnSync('tar', ['-xzf', archive, '--strip-components=1'], { cwd: draft, encoding: 'utf8' });
+  if (untar.status !== 0) fail(`${untar.stderr ?? ''}\ntar could not unpack Bun.`);
   rmSync(join(draft, archive));
   rmSync(home, { recursive: true, force: true });
   renameSync(draft, home);
@@ -61,14 +69,25 @@ function fail(text) {
   process.exit(1);
 }
 
-const isAlive = (pid) => {
+function isAlive(pid) {
   try {
-    process.kill(pid, 0);
-    return true;
+    return process.kill(pid, 0);
   } catch (error) {
     return error.code === 'EPERM';
   }
-};
+}
+
+/** Removes a dead owner's lock; a lock that somebody took in the meantime is put back. */
+function takeAway(lock, owner) {
+  const aside = `${lock}.${process.pid}`;
+  try {
+    renameSync(lock, aside);
+    if (Number(readFileSync(aside, 'utf8')) !== owner) linkSync(aside, lock);
+  } catch {
+    // Somebody else was faster; the caller looks again.
+  }
+  rmSync(aside, { force: true });
+}
 
 /** Two first runs at once would install over each other. */
 async function locked(work) {
@@ -81,7 +100,7 @@ async function locked(work) {
     } catch {
       const owner = existsSync(lock) ? Number(readFileSync(lock, 'utf8')) : 0;
       const stale = owner > 0 ? !isAlive(owner) : existsSync(lock) && Date.now() - statSync(lock).mtimeMs > 5000;
-      if (stale) rmSync(lock, { force: true });
+      if (stale) takeAway(lock, owner);
       else await new Promise((done) => setTimeout(done, 200));
     }
   }
@@ -95,15 +114,12 @@ async function locked(work) {
 function prepare() {
   const bun = findBun();
   const stamp = join(root, 'node_modules', '.gateway-installed');
-  const hash = createHash('sha256')
-    .update(readFileSync(join(root, 'bun.lock')))
-    .digest('hex');
+  const lockfile = readFileSync(join(root, 'bun.lock'));
+  const hash = createHash('sha256').update(lockfile).digest('hex');
   if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== hash) {
     say('installing dependencies ...');
-    const install = spawnSync(bun, ['install', '--frozen-lockfile', '--ignore-scripts', '--silent'], {
-      cwd: root,
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
+    const options = ['install', '--frozen-lockfile', '--ignore-scripts', '--silent'];
+    const install = spawnSync(bun, options, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
     if (install.status !== 0)
       fail('The dependencies could not be installed. Check the network and the registry setting.');
     writeFileSync(stamp, hash);
@@ -111,24 +127,25 @@ function prepare() {
   return bun;
 }
 
-const bun = await locked(prepare);
 const script = join(root, 'scripts', `${verb}.ts`);
 if (!existsSync(script)) fail(`unknown verb ${verb}`);
+const bun = await locked(prepare);
 const child = spawn(bun, [script, ...args], {
   cwd: root,
   stdio: 'inherit',
   env: { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336', ...process.env, GATEWAY_BUN: bun },
 });
-for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+// The child drains on the first signal and gives up on the second: it must hear each wish once.
+let told = false;
+const stop = (signal) => {
+  if (!told) child.kill(signal);
+  told = true;
+};
+for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
 // The terminal sends Ctrl-C to the whole group; the child decides what it means.
 process.on('SIGINT', () => undefined);
-// npm does not carry SIGTERM through its shell: when the parent is gone, so is the wish to run.
+// Killed outright, npm says nothing: when the parent is gone, so is the wish to run.
 const parent = process.ppid;
-const watch = setInterval(() => {
-  if (process.ppid !== parent) child.kill('SIGTERM');
-}, 500);
-watch.unref();
-child.on('exit', (code, signal) => {
-  const numbers = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGTERM: 15 };
-  process.exit(code ?? 128 + (numbers[signal] ?? 1));
-});
+setInterval(() => process.ppid === parent || stop('SIGTERM'), 500).unref();
+child.on('error', (error) => fail(String(error)));
+child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 1)));
