@@ -12,6 +12,7 @@ export interface Saying {
 }
 
 export interface Dialect {
+  readonly name: string;
   whole(saying: Saying): unknown;
   frames(saying: Saying): string[];
 }
@@ -35,6 +36,7 @@ const chatUsage = (saying: Saying) => {
 };
 
 const openaiChat: Dialect = {
+  name: 'chat',
   whole: (saying) => ({
     id: 'chatcmpl-practice',
     object: 'chat.completion',
@@ -99,6 +101,7 @@ const responseOf = (saying: Saying, status: 'in_progress' | 'completed') => {
 };
 
 const openaiResponses: Dialect = {
+  name: 'responses',
   whole: (saying) => responseOf(saying, 'completed'),
   frames: (saying) => {
     const place = { item_id: 'msg_practice', output_index: 0, content_index: 0 };
@@ -119,6 +122,7 @@ const openaiResponses: Dialect = {
 };
 
 const anthropicMessages: Dialect = {
+  name: 'messages',
   whole: (saying) => ({
     id: 'msg_practice',
     type: 'message',
@@ -177,6 +181,7 @@ const geminiAnswer = (saying: Saying, text: string, last: boolean) => ({
 });
 
 const geminiGenerate: Dialect = {
+  name: 'generate',
   whole: (saying) => geminiAnswer(saying, textOf(saying), true),
   frames: (saying) => words(saying).map((text, index) => data(geminiAnswer(saying, text, index === saying.chunks - 1))),
 };

@@ -1,6 +1,6 @@
 /** The practice upstream: answers like a provider, with knobs for everything that can go wrong. For trying out, demos, tests and measurements. */
 
-import { type Asked, dialectAt, embeddings } from './dialects.ts';
+import { type Asked, dialectAt, embeddings, type Saying } from './dialects.ts';
 
 export interface PracticeOptions {
   readonly port: number;
@@ -39,25 +39,52 @@ interface Knobs {
 }
 
 const encoder = new TextEncoder();
+const flushMs = 20;
+/** Answers are made whole before they are sent. */
+const mostChunks = 100_000;
+const statusOf = (asked: number): number => (Number.isInteger(asked) && asked >= 400 && asked <= 599 ? asked : 500);
 
 const errorBody = (status: number) =>
   JSON.stringify({ error: { message: `practice error ${status}`, type: 'server_error', param: null, code: null } });
 const json = (text: string, status = 200) =>
   new Response(text, { status, headers: { 'content-type': 'application/json' } });
 
-/** Knobs of one request: `x-practice-<name>` headers win over the options the server was started with. */
-function knobsOf(request: Request, options: PracticeOptions): Knobs {
+/** What the model's name asks for behind an `@`: `practice-small@latency=200,chunks=4`. Names travel through gateways, headers may not. */
+function wishesOf(model: string): ReadonlyMap<string, string> {
+  const at = model.indexOf('@');
+  if (at < 0) return none;
+  return new Map(
+    model
+      .slice(at + 1)
+      .split(',')
+      .map((wish) => {
+        const [name = '', value = '1'] = wish.split('=', 2);
+        return [name.trim(), value] as const;
+      }),
+  );
+}
+
+const none: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Knobs of one request: latency, chunks, chunk-ms, tokens-per-second, error-rate, error-status, no-usage, cut-after.
+ * A header `x-practice-<name>` wins over the query, the query over the model's name, that over the server's options.
+ */
+function knobsOf(request: Request, query: URLSearchParams, model: string, options: PracticeOptions): Knobs {
+  const wishes = wishesOf(model);
   const number = (name: string, fallback: number): number => {
-    const given = request.headers.get(`x-practice-${name}`);
-    return given === null || !Number.isFinite(Number(given)) ? fallback : Number(given);
+    const given = request.headers.get(`x-practice-${name}`) ?? query.get(name) ?? wishes.get(name);
+    const value = given === undefined || given === '' ? Number.NaN : Number(given);
+    return Number.isFinite(value) && value >= 0 ? value : fallback;
   };
+  const speed = number('tokens-per-second', 0);
   const cut = number('cut-after', options.cutAfter ?? -1);
   return {
     latencyMs: number('latency', options.latencyMs ?? 0),
-    chunks: Math.max(1, number('chunks', options.chunks ?? 8)),
-    chunkMs: number('chunk-ms', options.chunkMs ?? 0),
+    chunks: Math.min(mostChunks, Math.max(1, Math.floor(number('chunks', options.chunks ?? 8)))),
+    chunkMs: speed > 0 ? 1000 / speed : number('chunk-ms', options.chunkMs ?? 0),
     errorRate: number('error-rate', options.errorRate ?? 0),
-    errorStatus: number('error-status', options.errorStatus ?? 500),
+    errorStatus: statusOf(number('error-status', options.errorStatus ?? 500)),
     noUsage: number('no-usage', options.noUsage ? 1 : 0) === 1,
     cutAfter: cut < 0 ? null : cut,
   };
@@ -71,8 +98,10 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
     hostname: options.host ?? '127.0.0.1',
     port: options.port,
     idleTimeout: 0,
+    // Breaking off is a service here, not something to report.
+    development: false,
     async fetch(request) {
-      const path = new URL(request.url).pathname;
+      const { pathname: path, searchParams: query } = new URL(request.url);
       if (path === '/v1/models')
         return json(
           JSON.stringify({
@@ -83,7 +112,10 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
       const asked = dialectAt(path);
       if ((asked === null && path !== '/v1/embeddings') || request.method !== 'POST') return json(errorBody(404), 404);
       const text = await request.text();
-      const knobs = knobsOf(request, options);
+      const body = bodyOf(text);
+      if (body === null) return json(errorBody(400), 400);
+      const model = asked?.model ?? String(body.model ?? 'practice-small');
+      const knobs = knobsOf(request, query, model, options);
       served++;
       if (knobs.latencyMs > 0) await Bun.sleep(knobs.latencyMs);
       // A share, not a chance: the same run fails the same requests.
@@ -92,7 +124,7 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
         failures -= 1;
         return json(errorBody(knobs.errorStatus), knobs.errorStatus);
       }
-      return speak(asked, text, knobs);
+      return speak(asked, model, body, text.length, knobs);
     },
   });
   return {
@@ -110,36 +142,64 @@ interface Body {
   readonly stream_options?: { readonly include_usage?: unknown };
 }
 
-function speak(asked: Asked | null, text: string, knobs: Knobs): Response {
-  let body: Body;
+function bodyOf(text: string): Body | null {
   try {
-    body = JSON.parse(text) as Body;
+    const body: unknown = JSON.parse(text);
+    return typeof body === 'object' && body !== null ? body : null;
   } catch {
-    return json(errorBody(400), 400);
+    return null;
   }
-  const model = asked?.model ?? String(body.model ?? 'practice-small');
-  if (asked === null) return json(JSON.stringify(embeddings(model, body.input, text.length)));
-  const saying = {
-    model,
-    size: text.length,
-    chunks: knobs.chunks,
-    noUsage: knobs.noUsage,
-    includeUsage: body.stream_options?.include_usage === true,
-  };
-  if (!(asked.stream ?? body.stream === true)) return json(JSON.stringify(asked.dialect.whole(saying)));
-  return new Response(streamOf(asked.dialect.frames(saying), knobs), {
-    headers: { 'content-type': 'text/event-stream' },
-  });
+}
+
+function speak(asked: Asked | null, model: string, body: Body, size: number, knobs: Knobs): Response {
+  if (asked === null) return json(JSON.stringify(embeddings(model, body.input, size)));
+  const { chunks, noUsage } = knobs;
+  const saying = { model, size, chunks, noUsage, includeUsage: body.stream_options?.include_usage === true };
+  if (!(asked.stream ?? body.stream === true)) {
+    const whole = prepared(asked, saying, 'whole', () => [JSON.stringify(asked.dialect.whole(saying))]);
+    return json(joinedOf(whole));
+  }
+  const frames = prepared(asked, saying, 'frames', () => asked.dialect.frames(saying));
+  return new Response(streamOf(frames, knobs), { headers: { 'content-type': 'text/event-stream' } });
+}
+
+/** Equal requests get equal answers, so that measuring others costs as little as possible here. */
+const answers = new Map<string, readonly string[]>();
+
+function prepared(asked: Asked, saying: Saying, form: string, make: () => readonly string[]): readonly string[] {
+  const { model, size, chunks, noUsage, includeUsage } = saying;
+  const key = `${asked.dialect.name} ${form} ${size} ${chunks} ${noUsage} ${includeUsage} ${model}`;
+  const known = answers.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  if (chunks > 256) return made;
+  if (answers.size >= 256) answers.clear();
+  answers.set(key, made);
+  return made;
+}
+
+const joined = new WeakMap<readonly string[], string>();
+
+function joinedOf(frames: readonly string[]): string {
+  const known = joined.get(frames);
+  if (known !== undefined) return known;
+  const text = frames.join('');
+  joined.set(frames, text);
+  return text;
 }
 
 function streamOf(frames: readonly string[], knobs: Knobs): ReadableStream<Uint8Array> | string {
-  if (knobs.chunkMs === 0 && knobs.cutAfter === null) return frames.join('');
+  if (knobs.chunkMs === 0 && knobs.cutAfter === null) return joinedOf(frames);
   let at = 0;
   return new ReadableStream({
     async pull(controller) {
       const frame = frames[at];
       if (frame === undefined) return controller.close();
-      if (knobs.cutAfter !== null && at > knobs.cutAfter) return controller.error(new Error('cut'));
+      if (knobs.cutAfter !== null && at > knobs.cutAfter) {
+        // What was said must be on its way before the connection is reset.
+        await Bun.sleep(flushMs);
+        return controller.error(new Error('cut on demand'));
+      }
       if (at > 0 && knobs.chunkMs > 0) await Bun.sleep(knobs.chunkMs);
       at++;
       controller.enqueue(encoder.encode(frame));
