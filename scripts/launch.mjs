@@ -20,6 +20,11 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const cache = join(root, '.cache');
 const windows = process.platform === 'win32';
 const say = (text) => process.stderr.write(`${text}\n`);
+const fail = (text) => {
+  say(text);
+  process.exit(1);
+};
+const parent = process.ppid;
 const [verb = 'start', ...args] = process.argv.slice(2);
 
 const wanted = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager.split('@')[1];
@@ -30,12 +35,11 @@ function isWanted(bun) {
 }
 
 function platformPackage() {
-  const os = windows ? 'windows' : process.platform;
   const cpu = process.arch === 'arm64' ? 'aarch64' : 'x64';
   const musl = process.platform === 'linux' && !process.report?.getReport?.().header.glibcVersionRuntime ? '-musl' : '';
   const flags = cpu === 'x64' && process.platform === 'linux' ? readFileSync('/proc/cpuinfo', 'utf8') : 'avx2';
   const old = /\bavx2\b/.test(flags) ? '' : '-baseline';
-  return `@oven/bun-${os}-${cpu}${musl}${old}`;
+  return `@oven/bun-${windows ? 'windows' : process.platform}-${cpu}${musl}${old}`;
 }
 
 /** The platform package holds the program and needs no install script, which npm may refuse to run. */
@@ -64,11 +68,6 @@ function findBun() {
   return program;
 }
 
-function fail(text) {
-  say(text);
-  process.exit(1);
-}
-
 function isAlive(pid) {
   try {
     return process.kill(pid, 0);
@@ -80,29 +79,30 @@ function isAlive(pid) {
 /** Removes a dead owner's lock; a lock that somebody took in the meantime is put back. */
 function takeAway(lock, owner) {
   const aside = `${lock}.${process.pid}`;
-  try {
-    renameSync(lock, aside);
-    if (Number(readFileSync(aside, 'utf8')) !== owner) linkSync(aside, lock);
-  } catch {
-    // Somebody else was faster; the caller looks again.
-  }
-  rmSync(aside, { force: true });
+  renameSync(lock, aside);
+  if (Number(readFileSync(aside, 'utf8')) !== owner) linkSync(aside, lock);
+  rmSync(aside);
 }
 
 /** Two first runs at once would install over each other. */
 async function locked(work) {
   mkdirSync(cache, { recursive: true });
   const lock = join(cache, 'setup.lock');
-  for (;;) {
+  for (let tries = 1; ; tries++) {
     try {
       writeFileSync(lock, String(process.pid), { flag: 'wx' });
       break;
-    } catch {
-      const owner = existsSync(lock) ? Number(readFileSync(lock, 'utf8')) : 0;
-      const stale = owner > 0 ? !isAlive(owner) : existsSync(lock) && Date.now() - statSync(lock).mtimeMs > 5000;
-      if (stale) takeAway(lock, owner);
-      else await new Promise((done) => setTimeout(done, 200));
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
     }
+    try {
+      const owner = Number(readFileSync(lock, 'utf8'));
+      if (tries % 50 === 0) say(`waiting for process ${owner}, which is setting up (${lock}) ...`);
+      if (owner > 0 ? !isAlive(owner) : Date.now() - statSync(lock).mtimeMs > 5000) takeAway(lock, owner);
+    } catch {
+      // Gone while we looked: try again.
+    }
+    await new Promise((done) => setTimeout(done, 200));
   }
   try {
     return work();
@@ -138,14 +138,12 @@ const child = spawn(bun, [script, ...args], {
 // The child drains on the first signal and gives up on the second: it must hear each wish once.
 let told = false;
 const stop = (signal) => {
-  if (!told) child.kill(signal);
-  told = true;
+  told ||= child.kill(signal);
 };
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
 // The terminal sends Ctrl-C to the whole group; the child decides what it means.
 process.on('SIGINT', () => undefined);
 // Killed outright, npm says nothing: when the parent is gone, so is the wish to run.
-const parent = process.ppid;
 setInterval(() => process.ppid === parent || stop('SIGTERM'), 500).unref();
 child.on('error', (error) => fail(String(error)));
 child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 1)));

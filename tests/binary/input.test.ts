@@ -68,7 +68,7 @@ test('pipes may close early and the temp folder may not execute', async () => {
   const temp = join(sandbox.dir, 'tmp');
   mkdirSync(temp);
   chmodSync(temp, 0o500);
-  const piped = Bun.spawn(['bash', '-c', './gateway option list | head -1; echo ${PIPESTATUS[0]}'], {
+  const piped = Bun.spawn(['bash', '-c', './gateway option list | head -1; echo $PIPESTATUS'], {
     cwd: sandbox.dir,
     env: { PATH: '/usr/bin:/bin', GATEWAY_DATA_DIR: sandbox.dataDir, TMPDIR: temp, BUN_TMPDIR: '' },
     stdout: 'pipe',
