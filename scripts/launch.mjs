@@ -138,12 +138,34 @@ const child = spawn(bun, [script, ...args], {
 // The child drains on the first signal and gives up on the second: it must hear each wish once.
 let told = false;
 const stop = (signal) => {
-  told ||= child.kill(signal);
+  if (!told) told = child.kill(signal);
 };
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
 // The terminal sends Ctrl-C to the whole group; the child decides what it means.
 process.on('SIGINT', () => undefined);
-// Killed outright, npm says nothing: when the parent is gone, so is the wish to run.
-setInterval(() => process.ppid === parent || stop('SIGTERM'), 500).unref();
+/** Parent of a process, 0 where there is no process table. */
+function parentOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return 0;
+  }
+}
+
+function ancestors() {
+  const chain = [process.ppid];
+  while (chain.length < 3 && chain.at(-1) > 1) chain.push(parentOf(chain.at(-1)));
+  return chain.filter((pid) => pid > 1).join();
+}
+
+// Killed outright, npm says nothing, and when a script that started npm is killed, npm hears nothing: when one of them
+// is gone, so is the wish to run. From the first second on, so that a starter that leaves at once does not count.
+if (!process.env.GATEWAY_DETACHED) {
+  setTimeout(() => {
+    const chain = ancestors();
+    setInterval(() => ancestors() === chain || stop('SIGTERM'), 500).unref();
+  }, 1000).unref();
+}
 child.on('error', (error) => fail(String(error)));
 child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 1)));
