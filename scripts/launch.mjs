@@ -24,7 +24,6 @@ const fail = (text) => {
   say(text);
   process.exit(1);
 };
-const parent = process.ppid;
 const [verb = 'start', ...args] = process.argv.slice(2);
 
 const wanted = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager.split('@')[1];

@@ -326,11 +326,11 @@ test('what an open stream owes is on disk, and a crash then charges it', async (
   gateway = await createTestGateway({ limits: { checkpointMs: 0 } });
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();
-  let finish = () => undefined as void;
+  let finish: () => unknown = () => undefined;
   upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(frame(delta('some words that are delivered already')));
-    finish = () => void response.end(`${frame(delta('', 'stop'))}${usageFrame}data: [DONE]\n\n`);
+    finish = () => response.end(`${frame(delta('', 'stop'))}${usageFrame}data: [DONE]\n\n`);
   });
   const response = await gateway.chat(key, { ...ask, stream: true });
   const reader = response.body?.getReader();
