@@ -1,5 +1,6 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import type { Database } from '../db/open.ts';
+import { type AuditService, createAudit } from './domain/audit/service.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
 import { createLogs, type LogsService } from './domain/logs/service.ts';
 import { createOptions, type OptionsService } from './domain/options/service.ts';
@@ -16,6 +17,7 @@ import { type InvariantReport, verifyLedger } from './ledger/verify.ts';
 
 export interface Services {
   readonly options: OptionsService;
+  readonly audit: AuditService;
   readonly users: UsersService;
   readonly userManagement: UserManagement;
   readonly account: AccountService;
@@ -47,6 +49,7 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
   const setup = createSetup({ users, options, setupCode: deps.setupCode, now: deps.now });
   return {
     options,
+    audit: createAudit(deps),
     users,
     userManagement: createUserManagement({ ...deps, users, groups: () => options.get('GroupRatio') }),
     account: createAccount(deps),

@@ -106,5 +106,20 @@ export const logShape = z.object({
 });
 export type Log = z.infer<typeof logShape>;
 
+export const auditShape = z.object({
+  id: int,
+  created_at: int,
+  actor_id: int,
+  actor: z.string(),
+  ip: z.string(),
+  /** Id of the call. */
+  action: z.string(),
+  target: z.string(),
+  /** JSON text. */
+  detail: z.string(),
+  hash: z.string(),
+});
+export type AuditView = z.infer<typeof auditShape>;
+
 export const page = <T extends z.ZodMiniType>(item: T) =>
   z.object({ items: z.array(item), page: int, page_size: int, total: int });

@@ -2,6 +2,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { openDatabase } from '../../db/open.ts';
+import { createChangesRepository } from '../../db/repositories/changes.ts';
 import { dataDirFiles } from '../data-dir.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import { createVault, loadMasterKey } from '../domain/secrets/vault.ts';
@@ -20,6 +21,8 @@ declare const self: {
 };
 
 const sweepMs = 10 * 60 * 1000;
+/** Changes kept although every follower has seen them. */
+const keptChanges = 10_000;
 
 function report(error: unknown, requestId = ''): void {
   console.error(
@@ -75,7 +78,12 @@ async function start(order: ControlStart) {
       files.localSocket,
     ),
   ]);
-  const sweep = setInterval(() => void services.sessions.sweep().catch(report), sweepMs);
+  const changes = createChangesRepository(database);
+  const sweepOnce = async () => {
+    await services.sessions.sweep();
+    await changes.trim((await changes.last()) - keptChanges);
+  };
+  const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   return {
     tested: (id: number, result: ChannelTestResult) => {

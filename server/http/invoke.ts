@@ -42,8 +42,22 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
   const parsed = (row.input as z.ZodMiniType).safeParse(raw);
   if (!parsed.success) throw new AppError('params_invalid', { detail: describe(parsed.error.issues) });
   const handler = handlers[id as EndpointId] as (call: Call<unknown>) => Promise<unknown>;
-  return handler({ ...invocation, input: parsed.data });
+  const result = await handler({ ...invocation, input: parsed.data });
+  if (isPrivileged(row)) {
+    await services.audit.record({
+      action: id,
+      actorId: actor.userId,
+      actor: actor.username,
+      ip: invocation.meta.ip,
+      input: parsed.data,
+    });
+  }
+  return result;
 }
+
+/** A change that takes more than a user's own rights, and the first of all. */
+const isPrivileged = (row: Endpoint): boolean =>
+  mutates(row) && (row.id === 'setup.run' || (row.access !== 'public' && row.access !== 'user'));
 
 function allow(row: Endpoint, actor: Actor): void {
   if (actor.via === 'local') return;

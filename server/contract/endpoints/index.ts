@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { channelShape, logShape, page, tokenShape, userShape } from '../entities.ts';
+import { auditEndpoints } from './audit.ts';
 import { commaList, id, jsonText, nothing, number, text, toggle } from './fields.ts';
 import { optionEndpoints } from './option.ts';
 import { userEndpoints } from './user.ts';
@@ -203,6 +204,7 @@ export const endpoints = [
     summary: { zh: '生成系统访问令牌', en: 'New management access token' },
   }),
   ...userEndpoints,
+  ...auditEndpoints,
   // options
   ...optionEndpoints,
   endpoint({

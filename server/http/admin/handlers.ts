@@ -3,6 +3,7 @@
 import type { InputOf } from '../../contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../contract/endpoints/index.ts';
 import type { Call } from '../call.ts';
+import { auditHandlers } from './audit.ts';
 import { channelHandlers } from './channel.ts';
 import { logHandlers } from './log.ts';
 import { sessionHandlers } from './session.ts';
@@ -17,6 +18,7 @@ export type HandlersOf<Ids extends EndpointId> = {
 export const handlers: HandlersOf<EndpointId> = {
   ...siteHandlers,
   ...sessionHandlers,
+  ...auditHandlers,
   ...userHandlers,
   ...tokenHandlers,
   ...channelHandlers,

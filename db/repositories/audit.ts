@@ -1,0 +1,54 @@
+/** The audit trail: rows are added, never changed; each one's hash covers the one before. */
+import type { Selectable } from 'kysely';
+import type { Database } from '../open.ts';
+import type { AuditTable } from '../schema.ts';
+
+export type AuditRow = Selectable<AuditTable>;
+/** What a row says; number and hashes come with the writing. */
+export type AuditEntry = Omit<AuditRow, 'id' | 'hash' | 'previous_hash'>;
+
+export type AuditRepository = ReturnType<typeof createAuditRepository>;
+
+/** @param hashOf hash of an entry that follows `previousHash`. */
+export function createAuditRepository(
+  { query }: Database,
+  hashOf: (entry: AuditEntry, previousHash: string) => string,
+) {
+  return {
+    append: (entry: AuditEntry): Promise<void> =>
+      query.transaction().execute(async (transaction) => {
+        // Writes nothing, but takes the write lock before the last row is read; a read first could not be followed by a write
+        // while another connection writes.
+        await transaction.deleteFrom('audit').where('id', '<', 0).execute();
+        const last = await transaction
+          .selectFrom('audit')
+          .select('hash')
+          .orderBy('id', 'desc')
+          .limit(1)
+          .executeTakeFirst();
+        const previousHash = last?.hash ?? '';
+        await transaction
+          .insertInto('audit')
+          .values({ ...entry, previous_hash: previousHash, hash: hashOf(entry, previousHash) })
+          .execute();
+      }),
+    /** Newest first. */
+    page: async (offset: number, limit: number): Promise<{ rows: AuditRow[]; total: number }> => {
+      const rows = await query
+        .selectFrom('audit')
+        .selectAll()
+        .orderBy('id', 'desc')
+        .offset(offset)
+        .limit(limit)
+        .execute();
+      const { total } = await query
+        .selectFrom('audit')
+        .select((eb) => eb.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      return { rows, total };
+    },
+    /** Oldest first, after an id. */
+    after: (id: number, limit: number): Promise<AuditRow[]> =>
+      query.selectFrom('audit').selectAll().where('id', '>', id).orderBy('id').limit(limit).execute(),
+  };
+}

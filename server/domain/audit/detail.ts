@@ -1,0 +1,39 @@
+/** What of a call's input may be kept: names of all fields, values of those that cannot hold a secret. */
+import { isOptionKey, optionRow } from '../../contract/options.ts';
+
+const longestValue = 200;
+const hidden = '***';
+/** `key` is a channel's secret, except where it names an option. */
+const secretField = /pass|secret|token$|^key$|code|setting|header|override|webhook/i;
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const optionOf = (input: Record<string, unknown>) =>
+  typeof input.key === 'string' && isOptionKey(input.key) ? input.key : null;
+
+export function auditTarget(input: unknown): string {
+  if (!isRecord(input)) return '';
+  const target = input.id ?? optionOf(input) ?? input.username ?? input.name ?? '';
+  return typeof target === 'string' || typeof target === 'number' ? String(target).slice(0, longestValue) : '';
+}
+
+/** @returns JSON text. */
+export function auditDetail(input: unknown): string {
+  if (!isRecord(input)) return '{}';
+  const option = optionOf(input);
+  const kept = Object.entries(input)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]): [string, unknown] => {
+      if (option !== null && name === 'key') return [name, option];
+      if (option !== null && name === 'value') return [name, optionRow(option).secret ? hidden : short(value)];
+      return [name, secretField.test(name) ? hidden : short(value)];
+    });
+  return JSON.stringify(Object.fromEntries(kept));
+}
+
+function short(value: unknown): unknown {
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
+}

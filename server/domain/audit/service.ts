@@ -1,0 +1,85 @@
+/** Who changed what with more than a user's rights. */
+import { createHash } from 'node:crypto';
+import type { Database } from '../../../db/open.ts';
+import { type AuditEntry, createAuditRepository } from '../../../db/repositories/audit.ts';
+import type { AuditView } from '../../contract/entities.ts';
+import { auditDetail, auditTarget } from './detail.ts';
+
+export interface AuditFacts {
+  /** Endpoint id. */
+  readonly action: string;
+  readonly actorId: number;
+  readonly actor: string;
+  readonly ip: string;
+  readonly input: unknown;
+}
+
+export type AuditService = ReturnType<typeof createAudit>;
+
+const rowsAtOnce = 1000;
+
+const hashOf = (entry: AuditEntry, previousHash: string): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([
+        previousHash,
+        entry.at,
+        entry.actor_id,
+        entry.actor,
+        entry.ip,
+        entry.action,
+        entry.target,
+        entry.detail,
+      ]),
+    )
+    .digest('hex');
+
+export function createAudit(deps: { readonly database: Database; readonly now: () => number }) {
+  const repository = createAuditRepository(deps.database, hashOf);
+  return {
+    record: (facts: AuditFacts): Promise<void> =>
+      repository.append({
+        at: Math.floor(deps.now() / 1000),
+        actor_id: facts.actorId,
+        actor: facts.actor,
+        ip: facts.ip,
+        action: facts.action,
+        target: auditTarget(facts.input),
+        detail: auditDetail(facts.input),
+      }),
+    /** @param page 1-based, newest first. */
+    async page(page: number, size: number) {
+      const { rows, total } = await repository.page((page - 1) * size, size);
+      const items = rows.map(
+        ({ id, at, actor_id, actor, ip, action, target, detail, hash }): AuditView => ({
+          id,
+          created_at: at,
+          actor_id,
+          actor,
+          ip,
+          action,
+          target,
+          detail,
+          hash,
+        }),
+      );
+      return { items, page, page_size: size, total };
+    },
+    /** Walks the whole chain. @returns rows read, and the id of the first that does not follow from the one before; null = none. */
+    async verify(): Promise<{ readonly checked: number; readonly broken: number | null }> {
+      let previous = '';
+      let lastId = 0;
+      let checked = 0;
+      for (;;) {
+        const rows = await repository.after(lastId, rowsAtOnce);
+        if (rows.length === 0) return { checked, broken: null };
+        for (const row of rows) {
+          if (row.previous_hash !== previous || row.hash !== hashOf(row, previous)) return { checked, broken: row.id };
+          previous = row.hash;
+          lastId = row.id;
+          checked++;
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  choice,
+  decimal,
+  integer,
+  json,
+  lines,
+  list,
+  type OptionKind,
+  ratios,
+  toggle,
+} from '../../server/contract/option-kinds.ts';
+import { isOptionKey, optionKeys, optionRow } from '../../server/contract/options.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await createTestGateway();
+});
+afterEach(() => gateway.close());
+
+const kinds: readonly (readonly [string, OptionKind, readonly string[], readonly string[]])[] = [
+  ['switch', toggle, ['true', 'false'], ['', '1', 'TRUE', 'yes']],
+  ['integer', integer(0), ['0', '5', '999999999999999'], ['', '-1', '1.5', '1e3', 'x', '9'.repeat(16)]],
+  ['decimal', decimal(0.1, 1), ['0.1', '1', '0.85'], ['', '0', '1.01', '-0.5', 'NaN', '1e-1', '.5']],
+  ['choice', choice('hour', 'day'), ['hour', 'day'], ['', 'Hour', 'week']],
+  [
+    'ratios',
+    ratios,
+    ['{}', '{"a":0,"b":1.5}'],
+    ['', '[]', '{"a":-1}', '{"a":"1"}', '{"a":null}', '{a:1}', '{"a":1e999}'],
+  ],
+  ['json object', json('object'), ['', '{}', '{"a":[1]}'], ['[]', '1', 'null', '{']],
+  ['json array', json('array'), ['', '[]', '[{"a":"b"}]'], ['{}', '"x"', '[']],
+];
+
+test.each(kinds)('%s takes what it should and says in both languages why not', (_name, kind, good, bad) => {
+  for (const text of good) expect([text, kind.check(text)]).toEqual([text, null]);
+  for (const text of bad) {
+    const complaint = kind.check(text);
+    expect([text, complaint?.zh ?? '', complaint?.en ?? '']).toEqual([
+      text,
+      expect.stringMatching(/\p{Script=Han}/u),
+      expect.stringMatching(/^[\x20-\x7e]+$/),
+    ]);
+  }
+});
+
+test('lists forgive space and empty entries', () => {
+  expect(list.parse(' a, b ,,c')).toEqual(['a', 'b', 'c']);
+  expect(lines.parse('a\r\n\n b \n')).toEqual(['a', 'b']);
+});
+
+test('every default passes its own check, every row speaks both languages', () => {
+  for (const key of optionKeys) {
+    const { kind, fallback, label } = optionRow(key);
+    expect([key, kind.check(fallback)]).toEqual([key, null]);
+    expect([key, label.zh === '', label.en === '']).toEqual([key, false, false]);
+  }
+});
+
+test('published fields are named once and never secret', () => {
+  const published = optionKeys.filter((key) => optionRow(key).publicAs !== null);
+  expect(new Set(published.map((key) => optionRow(key).publicAs)).size).toBe(published.length);
+  expect(published.filter((key) => optionRow(key).secret)).toEqual([]);
+});
+
+test('payment, sign-in, mail, bot check and proxy secrets are the super administrator’s', () => {
+  const sensitive =
+    /^(Epay|Pay|Price$|MinTopUp|Topup|SMTP|GitHub|oidc|WeChat|Telegram|LinuxDO|Turnstile|Worker|Password|Register|Email)/;
+  expect(optionKeys.filter((key) => sensitive.test(key) && optionRow(key).role < 100)).toEqual([]);
+  expect(optionKeys.filter((key) => optionRow(key).secret && optionRow(key).role < 100)).toEqual([]);
+});
+
+test.each([
+  ['GitHubOAuthEnabled', 'GitHubClientId'],
+  ['oidc.enabled', 'oidc.client_id'],
+  ['LinuxDOOAuthEnabled', 'LinuxDOClientId'],
+  ['WeChatAuthEnabled', 'WeChatServerAddress'],
+  ['TelegramOAuthEnabled', 'TelegramBotToken'],
+  ['TurnstileCheckEnabled', 'TurnstileSiteKey'],
+  ['EmailDomainRestrictionEnabled', 'EmailDomainWhitelist'],
+] as const)('%s waits for %s', async (key, needs) => {
+  const { options } = gateway.services;
+  if (optionRow(needs).fallback !== '') await options.set(needs, '', 100);
+  await expect(options.set(key, 'true', 100)).rejects.toMatchObject({ code: 'option_needs', params: { needs } });
+  await options.set(key, 'false', 100);
+  await options.set(needs, 'https://filled.example', 100);
+  await options.set(key, 'true', 100);
+  expect(options.get(key)).toBe(true);
+});
+
+test('a secret is sealed at rest, never listed, kept by an empty save, forgotten by a reset', async () => {
+  const { options } = gateway.services;
+  await options.set('SMTPToken', 'canary-secret', 100);
+  await options.set('SMTPToken', '', 100);
+  expect(options.get('SMTPToken')).toBe('canary-secret');
+  expect(options.list().find((row) => row.key === 'SMTPToken')).toEqual({
+    key: 'SMTPToken',
+    value: '',
+    secret: true,
+    isSet: true,
+  });
+  gateway.database.raw.pragma('wal_checkpoint(TRUNCATE)');
+  expect(readFileSync(gateway.database.raw.name).includes('canary')).toBe(false);
+  await options.reload();
+  expect(options.get('SMTPToken')).toBe('canary-secret');
+  await options.reset('SMTPToken', 100, 'root');
+  expect(options.get('SMTPToken')).toBe('');
+});
+
+test('what is stored is spelt so that every reader can parse it', async () => {
+  const { options } = gateway.services;
+  await options.set('claude.model_headers_settings', '', 100);
+  await options.set('Chats', ' ', 100);
+  await options.set('RetryTimes', ' 3 ', 100);
+  await options.set('ServerAddress', ' https://gw.example/ ', 100);
+  expect([
+    options.text('claude.model_headers_settings'),
+    options.text('Chats'),
+    options.text('RetryTimes'),
+    options.text('ServerAddress'),
+  ]).toEqual(['{}', '[]', '3', 'https://gw.example']);
+});
+
+test('price maps keep what was there before', async () => {
+  const { options } = gateway.services;
+  const versions = () =>
+    gateway.database.raw.prepare('SELECT reason, actor, options FROM price_versions ORDER BY id').all();
+  await options.set('ModelRatio', '{"m":1}', 10, 'one');
+  await options.set('ModelRatio', '{"m":1}', 10, 'one');
+  await options.set('ModelRatio', '{"m":2}', 10, 'two');
+  await options.reset('ModelRatio', 10, 'three');
+  await options.set('RetryTimes', '1', 10, 'four');
+  expect(versions()).toEqual([
+    { reason: 'set', actor: 'one', options: '{}' },
+    { reason: 'set', actor: 'two', options: '{"ModelRatio":"{\\"m\\":1}"}' },
+    { reason: 'reset', actor: 'three', options: '{"ModelRatio":"{\\"m\\":2}"}' },
+  ]);
+  expect(options.text('ModelRatio')).toBe(optionRow('ModelRatio').fallback);
+});
+
+test('the list names every key, also the ones nobody set', () => {
+  expect(
+    gateway.services.options
+      .list()
+      .map((row) => row.key)
+      .sort(),
+  ).toEqual([...optionKeys].sort());
+  expect(isOptionKey('__proto__')).toBe(false);
+});

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { createPublisher } from '../../server/control/publisher.ts';
+import type { SnapshotDelta } from '../../server/relay/snapshot.ts';
+
+const delta = (seq: number, options: Record<string, string> = {}): SnapshotDelta => ({
+  kind: 'delta',
+  seq,
+  users: [],
+  tokens: [],
+  channels: [],
+  options,
+  removed: { users: [], tokens: [], channels: [] },
+});
+
+function fixture() {
+  const feed: SnapshotDelta[] = [];
+  const published: number[] = [];
+  const order: string[] = [];
+  const errors: unknown[] = [];
+  let broken = false;
+  const publisher = createPublisher({
+    source: {
+      load: async () => ({ kind: 'snapshot', seq: 0, users: [], tokens: [], channels: [], options: {} }),
+      async since(seq) {
+        const next = feed.find((news) => news.seq > seq) ?? null;
+        await Bun.sleep(2);
+        if (broken) throw new Error('locked');
+        return next;
+      },
+    },
+    publish: (news) => {
+      published.push(news.seq);
+      order.push(`news ${news.seq}`);
+    },
+    optionsChanged: async () => void order.push('options'),
+    report: (error) => void errors.push(error),
+  });
+  return { feed, published, order, errors, publisher, breakDown: (is: boolean) => (broken = is) };
+}
+
+test('when look resolves, everything written before it is out, in order and once', async () => {
+  const { feed, published, publisher } = fixture();
+  await publisher.start();
+  feed.push(delta(1), delta(2));
+  const early = publisher.look();
+  await Bun.sleep(1);
+  feed.push(delta(3));
+  await publisher.look();
+  expect(published).toEqual([0, 1, 2, 3]);
+  await early;
+  await Promise.all([publisher.look(), publisher.look(), publisher.look()]);
+  expect(published).toEqual([0, 1, 2, 3]);
+  publisher.stop();
+});
+
+test('changes of others come by themselves; options are read again first', async () => {
+  const { feed, order, publisher } = fixture();
+  await publisher.start();
+  feed.push(delta(1, { RetryTimes: '1' }));
+  await Bun.sleep(300);
+  expect(order).toEqual(['news 0', 'options', 'news 1']);
+  publisher.stop();
+});
+
+test('a failed look is told of and made good by the next', async () => {
+  const { feed, published, errors, publisher, breakDown } = fixture();
+  await publisher.start();
+  feed.push(delta(1));
+  breakDown(true);
+  await publisher.look();
+  expect([published, errors.length]).toEqual([[0], 1]);
+  breakDown(false);
+  await publisher.look();
+  expect(published).toEqual([0, 1]);
+  publisher.stop();
+});

@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+
+let api: ApiFixture;
+let root: Headers;
+let rootId: number;
+
+beforeEach(async () => {
+  api = await createApiFixture();
+  ({ id: rootId, headers: root } = await api.addUser('root', 100));
+});
+afterEach(() => api.close());
+
+const rows = async () =>
+  (
+    (await api.send('GET', '/api/audit/?page_size=50', undefined, root)).body.data as {
+      items: Record<string, unknown>[];
+    }
+  ).items;
+
+test('privileged changes leave a row, secrets do not', async () => {
+  const put = (key: string, value: string) => api.send('PUT', '/api/option/', { key, value }, root);
+  await put('RetryTimes', '3');
+  await put('SMTPToken', 'canary-option');
+  await put('RetryTimes', 'many');
+  await api.send('POST', '/api/user/', { username: 'new', password: 'canary-pass' }, root);
+  await api.send(
+    'POST',
+    '/api/channel/',
+    { type: 1, name: 'up', key: 'canary-key', models: 'm', setting: '{"proxy":"http://u:canary-proxy@h"}' },
+    root,
+  );
+  await api.send('POST', '/api/token/', { name: 'mine', unlimited_quota: true }, root);
+  const trail = await rows();
+  expect(trail.map((row) => [row.action, row.actor, row.actor_id, row.target])).toEqual([
+    ['channel.create', 'root', rootId, 'up'],
+    ['user.create', 'root', rootId, 'new'],
+    ['option.set', 'root', rootId, 'SMTPToken'],
+    ['option.set', 'root', rootId, 'RetryTimes'],
+  ]);
+  expect(JSON.parse(String(trail[3]?.detail))).toEqual({ key: 'RetryTimes', value: '3' });
+  expect(JSON.stringify(trail)).not.toContain('canary');
+});
+
+test('a row that was changed, removed or slipped in breaks the chain', async () => {
+  for (const value of ['1', '2', '3']) await api.send('PUT', '/api/option/', { key: 'RetryTimes', value }, root);
+  const verify = async () => (await api.send('GET', '/api/audit/verify', undefined, root)).body.data;
+  const { raw } = api.gateway.database;
+  expect(await verify()).toEqual({ checked: 3, broken: null });
+  raw.exec("UPDATE audit SET actor = 'else' WHERE id = 2");
+  expect(await verify()).toEqual({ checked: 1, broken: 2 });
+  raw.exec("UPDATE audit SET actor = 'root' WHERE id = 2");
+  expect(await verify()).toEqual({ checked: 3, broken: null });
+  raw.exec('DELETE FROM audit WHERE id = 2');
+  expect(await verify()).toEqual({ checked: 1, broken: 3 });
+});
+
+test('the trail is the super administrator’s', async () => {
+  const { headers } = await api.addUser('admin', 10);
+  expect((await api.send('GET', '/api/audit/', undefined, headers)).body.code).toBe('role_too_low');
+});
