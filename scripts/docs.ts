@@ -14,32 +14,54 @@ const files: readonly (readonly [string, Language])[] = [
 
 const cell = (text: string): string => text.replace(/\|/g, '\\|').replace(/\n/g, ' ');
 
+type Heading = readonly [en: string, zh: string];
+
+function table(language: Language, headings: readonly Heading[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
+  return [
+    line(headings.map(([en, zh]) => (language === 'zh' ? zh : en))),
+    line(headings.map(() => '---')),
+    ...rows.map(line),
+  ].join('\n');
+}
+
 const tables: Readonly<Record<string, (language: Language) => string>> = {
   commands: (language) =>
-    [
-      '| | |',
-      '|---|---|',
-      ...commands.map(
-        (row) =>
-          `| \`gateway ${row.name}${row.argument === undefined ? '' : ` ${row.argument}`}\` | ${cell(row[language])} |`,
-      ),
-    ].join('\n'),
+    table(
+      language,
+      [
+        ['command', '命令'],
+        ['what it does', '作用'],
+      ],
+      commands.map((row) => [
+        `\`gateway ${row.name}${row.argument === undefined ? '' : ` ${row.argument}`}\``,
+        row[language],
+      ]),
+    ),
   options: (language) =>
-    [
-      '| | | |',
-      '|---|---|---|',
-      ...optionKeys.map((key) => {
+    table(
+      language,
+      [
+        ['key', '键'],
+        ['kind, default', '类型与默认值'],
+        ['what it sets', '含义'],
+      ],
+      optionKeys.map((key) => {
         const row = optionRow(key);
         const fallback = row.fallback.length > 40 ? '…' : row.fallback;
-        return `| \`${key}\` | ${row.kind.name}${fallback === '' ? '' : ` \`${cell(fallback)}\``} | ${cell(row.label[language])} |`;
+        return [`\`${key}\``, `${row.kind.name}${fallback === '' ? '' : ` \`${fallback}\``}`, row.label[language]];
       }),
-    ].join('\n'),
+    ),
   providers: (language) =>
-    [
-      '| | | |',
-      '|---|---|---|',
-      ...providers.map((row) => `| ${row.type} | \`${row.slug}\` | ${cell(row.label[language])} |`),
-    ].join('\n'),
+    table(
+      language,
+      [
+        ['type', '类型'],
+        ['name for `--type`', '`--type` 名称'],
+        ['provider', '上游'],
+      ],
+      providers.map((row) => [String(row.type), `\`${row.slug}\``, row.label[language]]),
+    ),
 };
 
 function written(file: string, language: Language): string {
@@ -53,4 +75,7 @@ function written(file: string, language: Language): string {
 export const documentsAreFresh = (): boolean =>
   files.every(([file, language]) => written(file, language) === readFileSync(join(root, file), 'utf8'));
 
-if (import.meta.main) for (const [file, language] of files) writeFileSync(join(root, file), written(file, language));
+if (import.meta.main) {
+  if (process.argv.includes('--check')) process.exit(documentsAreFresh() ? 0 : 1);
+  for (const [file, language] of files) writeFileSync(join(root, file), written(file, language));
+}
