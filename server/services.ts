@@ -11,6 +11,7 @@ import { createStatus } from './domain/status/service.ts';
 import { createTokens, type TokensService } from './domain/tokens/service.ts';
 import { type AccountService, createAccount } from './domain/users/account.ts';
 import { createUserManagement, type UserManagement } from './domain/users/management.ts';
+import { createPasswords, type Passwords } from './domain/users/passwords.ts';
 import { createUsers, type UsersService } from './domain/users/service.ts';
 import type { Ledger } from './ledger/commands.ts';
 import { type InvariantReport, verifyLedger } from './ledger/verify.ts';
@@ -39,11 +40,14 @@ export interface ServiceDeps {
   readonly relayTest: RelayTest;
   readonly version: string;
   readonly setupCode: string | null;
+  /** Default: as strong as logins can bear. */
+  readonly passwords?: Passwords;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
-export async function createServices(deps: ServiceDeps): Promise<Services> {
+export async function createServices(given: ServiceDeps): Promise<Services> {
+  const deps = { passwords: createPasswords(), ...given };
   const options = await createOptions(deps);
   const users = createUsers(deps);
   const setup = createSetup({ users, options, setupCode: deps.setupCode, now: deps.now });

@@ -8,6 +8,7 @@ import type { ChannelFields } from '../../server/domain/channels/service.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../server/domain/snapshot/load.ts';
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
+import { createPasswords } from '../../server/domain/users/passwords.ts';
 import { type Actor, localOwner } from '../../server/http/call.ts';
 import { invoke } from '../../server/http/invoke.ts';
 import { createDirectLedger } from '../../server/ledger/direct.ts';
@@ -35,6 +36,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     relayTest: async () => ({ ok: true, ms: 1, message: '' }),
     version: 'test',
     setupCode: 'code',
+    passwords: createPasswords({ memoryCost: 8, timeCost: 1 }),
     now: Date.now,
   });
   const wallets = createWallets();

@@ -6,6 +6,7 @@ import { createSessionsRepository } from '../../../db/repositories/sessions.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { Passwords } from '../users/passwords.ts';
 import { hashSecret, type UsersService } from '../users/service.ts';
 
 /** Seconds a session lives; as the family's cookie. */
@@ -28,6 +29,7 @@ export type SessionsService = ReturnType<typeof createSessions>;
 export function createSessions(deps: {
   readonly database: Database;
   readonly users: UsersService;
+  readonly passwords: Passwords;
   readonly passwordLogin: () => boolean;
   readonly now: () => number;
 }) {
@@ -35,7 +37,7 @@ export function createSessions(deps: {
   const accounts = new RateLimiterMemory({ points: guessesPerAccount, duration: 600 });
   const addresses = new RateLimiterMemory({ points: guessesPerAddress, duration: 600 });
   // An unknown user costs as long as a known one.
-  const decoy = Bun.password.hash('no such user');
+  const decoy = deps.passwords.hash('no such user');
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const spend = async (facts: LoginFacts) => {
@@ -55,7 +57,7 @@ export function createSessions(deps: {
       if (facts.username === '' || facts.password === '') throw new AppError('credentials_empty');
       await spend(facts);
       const user = await deps.users.findByLogin(facts.username);
-      const right = await Bun.password.verify(facts.password, user?.password_hash ?? (await decoy));
+      const right = await deps.passwords.verify(facts.password, user?.password_hash ?? (await decoy));
       if (user === undefined || !right || user.status !== UserStatus.enabled) throw new AppError('credentials_wrong');
       await accounts.delete(facts.username.toLowerCase());
       const id = randomBytes(32).toString('base64url');

@@ -4,6 +4,7 @@ import { createSessionsRepository } from '../../../db/repositories/sessions.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { Passwords } from './passwords.ts';
 import { checkDisplayName, checkPassword } from './rules.ts';
 
 /** Absent = unchanged; every other field of a record that a console sends back is left alone. */
@@ -17,7 +18,11 @@ export interface AccountEdit {
 
 export type AccountService = ReturnType<typeof createAccount>;
 
-export function createAccount(deps: { readonly database: Database; readonly now: () => number }) {
+export function createAccount(deps: {
+  readonly database: Database;
+  readonly passwords: Passwords;
+  readonly now: () => number;
+}) {
   const repository = createUsersRepository(deps.database);
   const sessions = createSessionsRepository(deps.database);
 
@@ -39,12 +44,12 @@ export function createAccount(deps: { readonly database: Database; readonly now:
       if (password !== '') {
         checkPassword(password);
         const original = edit.original_password ?? '';
-        if (original !== '' && !(await Bun.password.verify(original, row.password_hash)))
+        if (original !== '' && !(await deps.passwords.verify(original, row.password_hash)))
           throw new AppError('user_password_wrong');
       }
       const done = await repository.update(id, row.role, {
         display_name: edit.display_name === undefined ? row.display_name : checkDisplayName(edit.display_name),
-        ...(password === '' ? {} : { password_hash: await Bun.password.hash(password) }),
+        ...(password === '' ? {} : { password_hash: await deps.passwords.hash(password) }),
       });
       if (!done) throw new AppError('user_changed_meanwhile');
       if (password !== '') await sessions.removeOfUser(id, sessionHash);

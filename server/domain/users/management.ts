@@ -13,6 +13,7 @@ import { LogType, Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
 import { canActOn, effectOf, type Standing, type UserAction } from './authority.ts';
+import type { Passwords } from './passwords.ts';
 import { checkDisplayName, checkPassword, checkUsername } from './rules.ts';
 import type { UsersService } from './service.ts';
 import { userView } from './wire.ts';
@@ -43,6 +44,7 @@ export function createUserManagement(deps: {
   readonly database: Database;
   readonly ledger: Ledger;
   readonly users: UsersService;
+  readonly passwords: Passwords;
   readonly groups: () => ReadonlyMap<string, number>;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -153,7 +155,7 @@ export function createUserManagement(deps: {
         username,
         display_name: edit.display_name === undefined ? row.display_name : checkDisplayName(edit.display_name),
         group_name: group,
-        ...(newPassword === '' ? {} : { password_hash: await Bun.password.hash(newPassword) }),
+        ...(newPassword === '' ? {} : { password_hash: await deps.passwords.hash(newPassword) }),
       };
       if (!(await repository.update(id, row.role, patch))) throw new AppError('user_changed_meanwhile');
       if (newPassword !== '') await sessions.removeOfUser(id, '');

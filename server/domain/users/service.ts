@@ -5,6 +5,7 @@ import { createUsersRepository, type UserRow } from '../../../db/repositories/us
 import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
+import type { Passwords } from './passwords.ts';
 
 export interface NewUser {
   readonly username: string;
@@ -22,6 +23,7 @@ export type UsersService = ReturnType<typeof createUsers>;
 export function createUsers(deps: {
   readonly database: Database;
   readonly ledger: Ledger;
+  readonly passwords: Passwords;
   readonly now: () => number;
 }) {
   const repository = createUsersRepository(deps.database);
@@ -53,7 +55,7 @@ export function createUsers(deps: {
       const id = await repository.create({
         username: user.username,
         display_name: user.displayName,
-        password_hash: await Bun.password.hash(user.password),
+        password_hash: await deps.passwords.hash(user.password),
         role: user.role,
         status: UserStatus.enabled,
         email: '',
@@ -83,7 +85,7 @@ export function createUsers(deps: {
       return token;
     },
     async setPassword(id: number, password: string): Promise<void> {
-      await repository.setPassword(id, await Bun.password.hash(password));
+      await repository.setPassword(id, await deps.passwords.hash(password));
     },
   };
 }

@@ -1,0 +1,27 @@
+/** Password hashes: argon2id for new ones, bcrypt too for imported ones. */
+
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  /** False also for a hash that is none. */
+  verify(password: string, hash: string): Promise<boolean>;
+}
+
+export interface PasswordCost {
+  /** KiB. */
+  readonly memoryCost: number;
+  readonly timeCost: number;
+}
+
+/** Memory and passes of the second option RFC 9106 recommends. */
+const strongCost: PasswordCost = { memoryCost: 65_536, timeCost: 3 };
+
+export const createPasswords = (cost: PasswordCost = strongCost): Passwords => ({
+  hash: (password) => Bun.password.hash(password, { algorithm: 'argon2id', ...cost }),
+  verify: async (password, hash) => {
+    try {
+      return await Bun.password.verify(password, hash);
+    } catch {
+      return false;
+    }
+  },
+});

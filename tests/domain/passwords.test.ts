@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { createPasswords } from '../../server/domain/users/passwords.ts';
+
+test('new hashes are argon2id at the full cost, and no two are alike', async () => {
+  const passwords = createPasswords();
+  const [one, two] = await Promise.all([passwords.hash('password1'), passwords.hash('password1')]);
+  expect(one).toMatch(/^\$argon2id\$v=19\$m=65536,t=3,/);
+  expect(one).not.toBe(two);
+  expect(await passwords.verify('password1', one)).toBe(true);
+  expect(await passwords.verify('password2', one)).toBe(false);
+});
+
+test('imported bcrypt hashes are good, nonsense is not an error', async () => {
+  const passwords = createPasswords();
+  const imported = (await Bun.password.hash('password1', { algorithm: 'bcrypt', cost: 4 })).replace(/^\$2b/, '$2a');
+  expect(await passwords.verify('password1', imported)).toBe(true);
+  for (const hash of ['', 'plain', '$argon2id$', '$2a$']) expect(await passwords.verify('plain', hash)).toBe(false);
+});
