@@ -24,6 +24,7 @@ const fail = (text) => {
   say(text);
   process.exit(1);
 };
+const parent = process.ppid;
 const [verb = 'start', ...args] = process.argv.slice(2);
 
 const wanted = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager.split('@')[1];
@@ -159,12 +160,16 @@ function ancestors() {
 }
 
 // Killed outright, npm says nothing, and when a script that started npm is killed, npm hears nothing: when one of them
-// is gone, so is the wish to run. From the first second on, so that a starter that leaves at once does not count.
+// is gone, so is the wish to run. npm is watched at once, those before it from the first second on, so that a starter
+// that leaves at once does not count.
 if (!process.env.GATEWAY_DETACHED) {
+  let chain = null;
   setTimeout(() => {
-    const chain = ancestors();
-    setInterval(() => ancestors() === chain || stop('SIGTERM'), 500).unref();
+    chain = ancestors();
   }, 1000).unref();
+  setInterval(() => {
+    if (process.ppid !== parent || (chain !== null && ancestors() !== chain)) stop('SIGTERM');
+  }, 500).unref();
 }
 child.on('error', (error) => fail(String(error)));
 child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 1)));
