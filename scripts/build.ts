@@ -1,7 +1,7 @@
 /** Builds dist/gateway: console, addon, migrations and thread entries in one executable. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { brotliCompressSync, constants } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { BunPlugin } from 'bun';
 import { buildConsole } from './console.ts';
 
@@ -49,14 +49,18 @@ function consoleModule(): string {
     const bytes = readFileSync(join(dist, path));
     writeFileSync(plain, bytes);
     imports.push(`import plain${index} from ${JSON.stringify(plain)} with { type: 'file' };`);
-    let brotli = 'null';
-    if (/\.(html|js|css|svg|json)$/.test(path)) {
-      const small = join(packed, `${index}.br`);
-      writeFileSync(small, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }));
-      imports.push(`import brotli${index} from ${JSON.stringify(small)} with { type: 'file' };`);
-      brotli = `brotli${index}`;
-    }
-    rows.push(`{ path: ${JSON.stringify(`/${path}`)}, plain: plain${index}, brotli: ${brotli} }`);
+    const small = (name: string, extension: string, pack: () => Uint8Array): string => {
+      if (!/\.(html|js|css|svg|json|webmanifest)$/.test(path)) return 'null';
+      const file = join(packed, `${index}.${extension}`);
+      writeFileSync(file, pack());
+      imports.push(`import ${name}${index} from ${JSON.stringify(file)} with { type: 'file' };`);
+      return `${name}${index}`;
+    };
+    const brotli = small('brotli', 'br', () =>
+      brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
+    );
+    const gzip = small('gzip', 'gz', () => gzipSync(bytes, { level: 9 }));
+    rows.push(`{ path: ${JSON.stringify(`/${path}`)}, plain: plain${index}, brotli: ${brotli}, gzip: ${gzip} }`);
   }
   return `${imports.join('\n')}\nexport const consoleFiles = [${rows.join(',\n')}];`;
 }

@@ -5,6 +5,8 @@ export interface EmbeddedFile {
   /** Files on disk or inside the executable. */
   readonly plain: string;
   readonly brotli: string | null;
+  /** Browsers take brotli over TLS only; on a plain address in the local network this one counts. */
+  readonly gzip: string | null;
 }
 
 export const consoleFiles: readonly EmbeddedFile[] | null = null;

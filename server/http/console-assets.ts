@@ -2,14 +2,15 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { consoleFiles } from '../embedded/console-files.ts';
+import { consoleFiles, type EmbeddedFile } from '../embedded/console-files.ts';
 
 interface Asset {
   readonly type: string;
   readonly etag: string;
   readonly immutable: boolean;
   readonly plain: () => Uint8Array<ArrayBuffer>;
-  readonly brotli: (() => Uint8Array<ArrayBuffer>) | null;
+  /** Best first. */
+  readonly packed: readonly { readonly encoding: string; readonly bytes: () => Uint8Array<ArrayBuffer> }[];
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -40,7 +41,7 @@ const bytesOf = (file: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFi
 function load(): Map<string, Asset> {
   const files = consoleFiles ?? fromDisk(join(import.meta.dirname, '../../web/dist'));
   return new Map(
-    files.map(({ path, plain, brotli }) => {
+    files.map(({ path, plain, brotli, gzip }) => {
       const body = once(() => bytesOf(plain));
       return [
         path,
@@ -52,20 +53,33 @@ function load(): Map<string, Asset> {
             .slice(0, 20)}"`,
           immutable: path.startsWith('/assets/'),
           plain: body,
-          brotli: brotli === null ? null : once(() => bytesOf(brotli)),
+          packed: [
+            { encoding: 'br', file: brotli },
+            { encoding: 'gzip', file: gzip },
+          ].flatMap(({ encoding, file }) => (file === null ? [] : [{ encoding, bytes: once(() => bytesOf(file)) }])),
         },
       ];
     }),
   );
 }
 
-function fromDisk(root: string): { path: string; plain: string; brotli: null }[] {
+/** Whether an Accept-Encoding header names the encoding without refusing it (`q=0`). */
+const accepts = (header: string, encoding: string): boolean =>
+  header.split(',').some((part) => {
+    const [name, weight] = part
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*/);
+    return name === encoding && !/^q=0(\.0*)?$/.test(weight ?? '');
+  });
+
+function fromDisk(root: string): EmbeddedFile[] {
   if (!existsSync(root)) return [];
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
-      return { path: file.slice(root.length), plain: file, brotli: null };
+      return { path: file.slice(root.length), plain: file, brotli: null, gzip: null };
     });
 }
 
@@ -88,8 +102,9 @@ export function createConsoleAssets(): (request: Request, path: string) => Respo
       vary: 'accept-encoding',
     });
     if (request.headers.get('if-none-match') === asset.etag) return new Response(null, { status: 304, headers });
-    const compressed = asset.brotli !== null && (request.headers.get('accept-encoding') ?? '').includes('br');
-    if (compressed) headers.set('content-encoding', 'br');
-    return new Response(compressed && asset.brotli !== null ? asset.brotli() : asset.plain(), { headers });
+    const accepted = request.headers.get('accept-encoding') ?? '';
+    const packed = asset.packed.find(({ encoding }) => accepts(accepted, encoding));
+    if (packed !== undefined) headers.set('content-encoding', packed.encoding);
+    return new Response(packed === undefined ? asset.plain() : packed.bytes(), { headers });
   };
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSandbox, freePort, type Sandbox } from './support.ts';
@@ -64,13 +64,10 @@ test('an unusable data directory is named', async () => {
   expect([ran.code, ran.err]).toEqual([1, expect.stringContaining('cannot be used')]);
 });
 
-test('pipes may close early and the temp folder may not execute', async () => {
-  const temp = join(sandbox.dir, 'tmp');
-  mkdirSync(temp);
-  chmodSync(temp, 0o500);
+test('pipes may close early', async () => {
   const piped = Bun.spawn(['bash', '-c', './gateway option list | head -1; echo $PIPESTATUS'], {
     cwd: sandbox.dir,
-    env: { PATH: '/usr/bin:/bin', GATEWAY_DATA_DIR: sandbox.dataDir, TMPDIR: temp, BUN_TMPDIR: '' },
+    env: { PATH: '/usr/bin:/bin', GATEWAY_DATA_DIR: sandbox.dataDir },
     stdout: 'pipe',
     stderr: 'pipe',
   });

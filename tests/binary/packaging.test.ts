@@ -1,0 +1,68 @@
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createSandbox, freePort, type Sandbox } from './support.ts';
+
+let sandbox: Sandbox;
+beforeEach(() => {
+  sandbox = createSandbox();
+});
+afterEach(() => sandbox.close());
+
+test('the driver is unpacked once, privately, into the data directory and never into the temp folder', async () => {
+  const temp = join(sandbox.dir, 'tmp');
+  mkdirSync(temp);
+  const runtime = join(sandbox.dataDir, 'runtime');
+  expect((await sandbox.run(['token', 'list'], '', { TMPDIR: temp })).code).toBe(0);
+  const [addon, ...more] = readdirSync(runtime);
+  expect(more).toEqual([]);
+  expect(addon).toMatch(/^sqlite-[0-9a-f]{16}\.node$/);
+  const file = join(runtime, addon ?? '');
+  expect([statSync(file).mode & 0o777, statSync(runtime).mode & 0o777]).toEqual([0o700, 0o700]);
+  const written = statSync(file).mtimeMs;
+  expect((await sandbox.run(['token', 'list'], '', { TMPDIR: join(sandbox.dir, 'missing') })).code).toBe(0);
+  expect(statSync(file).mtimeMs).toBe(written);
+  expect(readdirSync(temp)).toEqual([]);
+  expect(readdirSync(sandbox.dir).sort()).toEqual(['data', 'gateway', 'tmp']);
+});
+
+test('serving restarts itself once with room for many upstream connections', async () => {
+  const { child } = await sandbox.start(['serve', '--port', String(freePort())]);
+  const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0');
+  expect(environment.filter((entry) => entry.startsWith('BUN_CONFIG_MAX_HTTP_REQUESTS='))).toHaveLength(1);
+});
+
+test('every form of a console file holds the same bytes, and hashed files are kept for ever', async () => {
+  const { line } = await sandbox.start(['serve', '--port', String(freePort())]);
+  const url = line.replace('URL: ', '');
+  const get = async (path: string, encoding: string) => {
+    const response = await fetch(url + path, {
+      headers: { 'accept-encoding': encoding },
+      // The bytes as they came.
+      decompress: false,
+    });
+    return {
+      encoding: response.headers.get('content-encoding'),
+      cache: response.headers.get('cache-control'),
+      etag: response.headers.get('etag') ?? '',
+      bytes: Buffer.from(await response.arrayBuffer()),
+    };
+  };
+  const page = await get('/', 'identity');
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(page.bytes.toString())?.[1] ?? '';
+  expect([page.encoding, page.cache]).toEqual([null, 'no-cache']);
+  for (const path of ['/', script]) {
+    const plain = await get(path, 'identity');
+    const brotli = await get(path, 'gzip, deflate, br, zstd');
+    const gzip = await get(path, 'gzip, deflate');
+    expect([plain.encoding, brotli.encoding, gzip.encoding]).toEqual([null, 'br', 'gzip']);
+    expect(brotliDecompressSync(brotli.bytes).equals(plain.bytes)).toBe(true);
+    expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
+    expect((await get(path, 'br;q=0, gzip;q=0')).encoding).toBe(null);
+  }
+  const asset = await get(script, 'br');
+  expect(asset.cache).toBe('public, max-age=31536000, immutable');
+  const again = await fetch(url + script, { headers: { 'if-none-match': asset.etag } });
+  expect([again.status, await again.text()]).toEqual([304, '']);
+});
