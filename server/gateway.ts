@@ -74,7 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       now: Date.now,
       random: Math.random,
       keyHmac: createVault(loadMasterKey(files.secretKey, options.env)).keyHmac,
-      limits: defaultLimits,
+      limits: { ...defaultLimits, commitCeilingMs: ceilingOf(options.env.GATEWAY_COMMIT_CEILING_MS) },
       tier: tierOf(options.env.GATEWAY_BENCH_TIER),
     });
 
@@ -138,6 +138,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   }
 }
+
+/** Milliseconds an answer's end waits for its bill on a slow disk; longer = no charge lost even then. */
+const ceilingOf = (text: string | undefined): number => {
+  const given = Number(text);
+  return Number.isFinite(given) && given > 0 ? given : defaultLimits.commitCeilingMs;
+};
 
 /** Set by the benchmark alone. */
 const tierOf = (text: string | undefined): Tier => (text === '1' ? 1 : text === '2' ? 2 : 3);
