@@ -1,315 +1,288 @@
-/** Speed of the executable with every bill durable before the last byte, next to the direct way, its own lower tiers and another gateway. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * Speed of the executable with every bill durable before the last byte, next to the direct way, its own lower tiers and
+ * another gateway. Flags: --quick (one short round), --rounds N, --seconds S per measurement, --alone (no comparison).
+ * Ends with one line of JSON.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import {
+  command,
+  gateway,
+  isCompiled,
+  models,
+  type Running,
+  serve,
+  setUp,
+  startComparison,
+  startUpstreams,
+  type Tier,
+  type Upstreams,
+} from './bench/gateway.ts';
+import {
+  answers,
+  coreMicros,
+  cores,
+  cpuMicros,
+  end,
+  endAll,
+  freePort,
+  load,
+  residentKb,
+  start,
+} from './bench/process.ts';
+import { type Figures, type Goal, jsonOf, median, printGoals, printTable, type Table } from './bench/report.ts';
 
-const root = resolve(import.meta.dirname, '..');
-const binary = join(root, 'dist', 'gateway');
-const quick = process.argv.includes('--quick');
-const rounds = quick ? 1 : 3;
-const ports = { upstream: 4019, t1: 4011, t2: 4012, t3: 4013, other: 4014 } as const;
-const children: Bun.Subprocess[] = [];
+const flag = (name: string, fallback: number): number => {
+  const at = process.argv.indexOf(name);
+  const value = Number(process.argv[at + 1]);
+  return at < 0 || !Number.isFinite(value) || value <= 0 ? fallback : value;
+};
+const isQuick = process.argv.includes('--quick');
+const rounds = flag('--rounds', isQuick ? 1 : 3);
+const seconds = flag('--seconds', isQuick ? 0.8 : 1.5);
+/** No round begins later than this. */
+const budgetMs = 170_000;
+const began = performance.now();
 
-if (!existsSync(binary)) {
-  console.error('dist/gateway is missing: npm run build');
-  process.exit(1);
+interface Subject {
+  readonly name: string;
+  readonly pid: number | null;
+  readonly token: string;
+  readonly port: (upstream: 'fast' | 'paced') => number;
+  readonly headers: (upstream: 'fast' | 'paced') => string;
 }
 
-/** Everything measured runs on core 0, load and upstream on core 1. */
-function start(core: number, command: readonly string[], env: Record<string, string> = {}): Bun.Subprocess {
-  const child = Bun.spawn(['taskset', '-c', String(core), ...command], {
-    env: { ...process.env, ...env },
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'ignore',
-  });
-  children.push(child);
-  return child;
-}
+const shapes = [
+  { name: 'c=1', connections: 1, stream: false, upstream: 'fast' },
+  { name: 'c=16', connections: 16, stream: false, upstream: 'fast' },
+  { name: 'c=64', connections: 64, stream: false, upstream: 'fast' },
+  { name: '64 chunks at once', connections: 16, stream: true, upstream: 'fast' },
+  { name: '64 chunks, 1 ms apart', connections: 64, stream: true, upstream: 'paced' },
+] as const;
+type Shape = (typeof shapes)[number];
 
-async function answers(url: string): Promise<void> {
-  for (let i = 0; i < 200; i++) {
-    try {
-      await fetch(url);
-      return;
-    } catch {
-      await Bun.sleep(50);
-    }
-  }
-  throw new Error(`nothing answers at ${url}`);
-}
+const bodyOf = (model: string, stream: boolean): string =>
+  JSON.stringify({ model, ...(stream ? { stream: true } : {}), messages: [{ role: 'user', content: 'hello' }] });
 
-/** CPU ticks (10 ms) of a process and its threads. */
-function ticks(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
-}
-
-const residentMb = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-
-interface Result {
+interface Sample {
   readonly rps: number;
   readonly p50: number;
   readonly p99: number;
+  readonly cpu: number;
+  readonly requests: number;
   readonly failed: number;
+  readonly noise: number;
 }
 
-async function load(
-  port: number,
-  token: string,
-  connections: number,
-  requests: number,
-  stream: boolean,
-): Promise<Result> {
-  const body = JSON.stringify({
-    model: 'practice-small',
-    ...(stream ? { stream: true } : {}),
-    messages: [{ role: 'user', content: 'hello' }],
+async function measure(subject: Subject, shape: Shape): Promise<Sample> {
+  const startedAt = performance.now();
+  const coreBefore = coreMicros(cores.measured);
+  const cpuBefore = subject.pid === null ? 0 : cpuMicros(subject.pid);
+  const result = await load({
+    port: subject.port(shape.upstream),
+    token: subject.token,
+    body: bodyOf(models[shape.upstream], shape.stream),
+    headers: subject.headers(shape.upstream),
+    connections: shape.connections,
+    seconds,
+    once: false,
   });
-  const options = JSON.stringify({
-    host: '127.0.0.1',
-    port,
-    path: '/v1/chat/completions',
-    token,
-    body,
-    connections,
-    requests,
-  });
-  const child = Bun.spawn(['taskset', '-c', '1', process.execPath, join(root, 'scripts/bench/load.ts'), options], {
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
-  const text = await new Response(child.stdout).text();
-  await child.exited;
-  return JSON.parse(text) as Result;
-}
-
-async function cli(dataDir: string, args: readonly string[], input = ''): Promise<string> {
-  const child = Bun.spawn([binary, ...args], {
-    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
-    stdin: new Blob([input]),
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const out = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0)
-    throw new Error(`gateway ${args.join(' ')}: ${await new Response(child.stderr).text()}`);
-  return out.trim();
-}
-
-async function startTier(
-  dir: string,
-  tier: 1 | 2 | 3,
-  port: number,
-): Promise<{ child: Bun.Subprocess; token: string; dataDir: string }> {
-  const dataDir = join(dir, `tier${tier}`);
-  await cli(dataDir, ['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
-  await cli(
-    dataDir,
-    [
-      'channel',
-      'add',
-      '--type',
-      'practice',
-      '--name',
-      'practice',
-      '--base-url',
-      `http://127.0.0.1:${ports.upstream}`,
-      '--key-stdin',
-    ],
-    'k',
-  );
-  const token = await cli(dataDir, ['token', 'create', '--name', 'bench', '--quota', 'unlimited', '-q']);
-  const child = start(0, [binary, 'serve', '--port', String(port)], {
-    GATEWAY_DATA_DIR: dataDir,
-    GATEWAY_BENCH_TIER: String(tier),
-  });
-  await answers(`http://127.0.0.1:${port}/api/status`);
-  return { child, token, dataDir };
-}
-
-/** The comparison, installed beside the build with scripts off. */
-function otherGateway(): string | null {
-  const home = join(root, '.cache', 'bench');
-  const entry = join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js');
-  if (existsSync(entry)) return entry;
-  mkdirSync(home, { recursive: true });
-  writeFileSync(
-    join(home, 'package.json'),
-    JSON.stringify({
-      private: true,
-      dependencies: {
-        '@portkey-ai/gateway': '1.15.2',
-        hono: '4.9.7',
-        '@hono/node-server': '1.13.5',
-        '@hono/node-ws': '1.2.0',
-      },
-    }),
-  );
-  Bun.spawnSync(['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], { cwd: home });
-  return existsSync(entry) ? entry : null;
-}
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-
-async function startTimes(dataDir: string): Promise<Record<string, number>> {
-  const time = async (args: readonly string[]) => {
-    const taken: number[] = [];
-    for (let i = 0; i < 15; i++) {
-      const began = performance.now();
-      await cli(dataDir, args);
-      taken.push(performance.now() - began);
-    }
-    return median(taken);
-  };
-  const fresh = mkdtempSync(join(tmpdir(), 'gateway-start-'));
-  const began = performance.now();
-  const child = Bun.spawn([binary, 'serve', '--port', '4020'], {
-    env: { ...process.env, GATEWAY_DATA_DIR: fresh },
-    stdout: 'ignore',
-    stderr: 'ignore',
-  });
-  for (;;) {
-    const ok = await fetch('http://127.0.0.1:4020/api/status').then(
-      (response) => response.ok,
-      () => false,
-    );
-    if (ok) break;
-    await Bun.sleep(3);
-  }
-  const ready = performance.now() - began;
-  child.kill();
-  await child.exited;
-  rmSync(fresh, { recursive: true });
+  const used = subject.pid === null ? 0 : cpuMicros(subject.pid) - cpuBefore;
+  const others = coreMicros(cores.measured) - coreBefore - used;
   return {
-    '--version ms': await time(['--version']),
-    'token list ms': await time(['token', 'list']),
-    'serve ready ms (fresh)': ready,
+    ...result,
+    cpu: used / Math.max(1, result.requests),
+    noise: Math.max(0, others / ((performance.now() - startedAt) * 1000)),
   };
 }
 
-async function openStreams(count: number, pid: number, token: string): Promise<Record<string, number>> {
-  const before = residentMb(pid);
-  let most = 0;
-  const watch = setInterval(() => {
-    most = Math.max(most, residentMb(pid));
-  }, 100);
-  const done = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const response = await fetch(`http://127.0.0.1:${ports.t3}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}` },
-        body: '{"model":"practice-slow","stream":true,"messages":[{"role":"user","content":"hi"}]}',
-      });
-      return (await response.text()).endsWith('data: [DONE]\n\n');
-    }),
-  );
-  clearInterval(watch);
-  return { streams: count, ended: done.filter(Boolean).length, 'KB each': ((most - before) * 1024) / count };
-}
-
-const dir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
-try {
-  start(1, [binary, 'mock-upstream', '--port', String(ports.upstream), '--chunks', '64']);
-  start(1, [binary, 'mock-upstream', '--port', '4018', '--chunks', '40', '--tokens-per-second', '8']);
-  const [t1, t2, t3] = [
-    await startTier(dir, 1, ports.t1),
-    await startTier(dir, 2, ports.t2),
-    await startTier(dir, 3, ports.t3),
-  ];
-  const entry = otherGateway();
-  const other = entry === null ? null : start(0, ['node', entry, `--port=${ports.other}`, '--headless']);
-  if (other !== null) await answers(`http://127.0.0.1:${ports.other}/`);
-
-  const subjects = [
-    { name: 'direct', port: ports.upstream, token: '-', pid: 0 },
-    { name: 'T1 relay only', port: ports.t1, token: t1.token, pid: t1.child.pid },
-    { name: 'T2 + keys, routing', port: ports.t2, token: t2.token, pid: t2.child.pid },
-    { name: 'T3 + durable bill', port: ports.t3, token: t3.token, pid: t3.child.pid },
-    ...(other === null ? [] : [{ name: '@portkey-ai/gateway', port: ports.other, token: 'sk-x', pid: other.pid }]),
-  ];
-  const shapes = [
-    { name: 'c=1', connections: 1, requests: 2000, stream: false },
-    { name: 'c=16', connections: 16, requests: 20_000, stream: false },
-    { name: 'c=64', connections: 64, requests: 20_000, stream: false },
-    { name: 'stream', connections: 16, requests: 3000, stream: true },
-  ];
-  const seen = new Map<string, { rps: number[]; p50: number[]; p99: number[]; cpu: number[]; failed: number }>();
-  for (const subject of subjects)
-    await load(subject.port, subject.token, 64, subject.name.startsWith('@') ? 2000 : 15_000, false);
-  for (let round = 0; round < rounds; round++) {
+async function measureAll(subjects: readonly Subject[]): Promise<Table> {
+  const samples = new Map<string, Sample[]>();
+  const key = (shape: Shape, subject: Subject) => `${shape.name}|${subject.name}`;
+  const warm = shapes.filter((shape) => shape.connections > 1 && shape.upstream === 'fast');
+  for (const shape of warm) for (const subject of subjects) await measure(subject, shape);
+  for (let round = 0; round < rounds && performance.now() - began < budgetMs; round++) {
     for (const shape of shapes) {
       for (const subject of subjects) {
-        const requests = subject.name.startsWith('@') ? Math.ceil(shape.requests / 10) : shape.requests;
-        const before = subject.pid === 0 ? 0 : ticks(subject.pid);
-        const result = await load(subject.port, subject.token, shape.connections, requests, shape.stream);
-        const used = subject.pid === 0 ? 0 : ((ticks(subject.pid) - before) * 10_000) / requests;
-        const key = `${subject.name}|${shape.name}`;
-        const row = seen.get(key) ?? { rps: [], p50: [], p99: [], cpu: [], failed: 0 };
-        row.rps.push(result.rps);
-        row.p50.push(result.p50);
-        row.p99.push(result.p99);
-        row.cpu.push(used);
-        row.failed += result.failed;
-        seen.set(key, row);
+        const list = samples.get(key(shape, subject)) ?? [];
+        list.push(await measure(subject, shape));
+        samples.set(key(shape, subject), list);
       }
     }
   }
-  const of = (subject: string, shape: string) => {
-    const row = seen.get(`${subject}|${shape}`);
-    return {
-      rps: median(row?.rps ?? []),
-      p50: median(row?.p50 ?? []),
-      p99: median(row?.p99 ?? []),
-      cpu: median(row?.cpu ?? []),
-      failed: row?.failed ?? 0,
-    };
-  };
-  for (const shape of shapes) {
-    console.log(`\n${shape.name}${' '.repeat(20)}req/s   CPU us   added p50   added p99  failed`);
-    const direct = of('direct', shape.name);
-    for (const { name } of subjects) {
-      const row = of(name, shape.name);
-      console.log(
-        `${name.padEnd(22)}${row.rps.toFixed(0).padStart(8)}${row.cpu.toFixed(0).padStart(9)}${(row.p50 - direct.p50).toFixed(2).padStart(9)} ms${(row.p99 - direct.p99).toFixed(2).padStart(9)} ms${String(row.failed).padStart(8)}`,
-      );
+  const of = (shape: Shape, subject: Subject, field: keyof Sample): number =>
+    median((samples.get(key(shape, subject)) ?? []).map((sample) => sample[field]));
+  const sum = (shape: Shape, subject: Subject, field: keyof Sample): number =>
+    (samples.get(key(shape, subject)) ?? []).reduce((total, sample) => total + sample[field], 0);
+  const [direct] = subjects;
+  if (direct === undefined) return {};
+  const figures = (shape: Shape, subject: Subject): Figures => ({
+    rps: of(shape, subject, 'rps'),
+    cpuMicros: subject.pid === null ? null : of(shape, subject, 'cpu'),
+    p50: of(shape, subject, 'p50'),
+    p99: of(shape, subject, 'p99'),
+    addedP50: of(shape, subject, 'p50') - of(shape, direct, 'p50'),
+    addedP99: of(shape, subject, 'p99') - of(shape, direct, 'p99'),
+    requests: sum(shape, subject, 'requests'),
+    failed: sum(shape, subject, 'failed'),
+    noise: of(shape, subject, 'noise'),
+  });
+  return Object.fromEntries(
+    shapes.map((shape) => [
+      shape.name,
+      Object.fromEntries(subjects.map((subject) => [subject.name, figures(shape, subject)])),
+    ]),
+  );
+}
+
+/** Many streams open at once in a process that has done little else, so that no earlier growth hides what they need. */
+async function openStreams(fresh: Running): Promise<{ count: number; stuck: number; kbEach: number; p99: number }> {
+  const count = 2000;
+  const order = { port: fresh.port, token: fresh.token, headers: '' };
+  await load({ ...order, body: bodyOf(models.fast, true), connections: 64, seconds: 1, once: false });
+  const before = residentKb(fresh.child.pid);
+  let most = before;
+  const watch = setInterval(() => {
+    most = Math.max(most, residentKb(fresh.child.pid));
+  }, 50);
+  const slow = bodyOf(models.slow, true);
+  const result = await load({ ...order, body: slow, connections: count, seconds: 30, once: true });
+  clearInterval(watch);
+  return { count, stuck: count - result.good, kbEach: (most - before) / count, p99: result.p99 };
+}
+
+async function startTimes(dataDir: string, existingMs: number): Promise<Record<string, number>> {
+  const time = async (args: readonly string[]): Promise<number> => {
+    const taken: number[] = [];
+    for (let i = 0; i < 11; i++) {
+      const at = performance.now();
+      await command(dataDir, args);
+      taken.push(performance.now() - at);
     }
+    return median(taken);
+  };
+  const empty = mkdtempSync(join(tmpdir(), 'gateway-start-'));
+  const port = freePort();
+  const child = start(null, [...gateway, 'serve', '--port', String(port)], { GATEWAY_DATA_DIR: empty });
+  const freshMs = await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
+  await end(child);
+  rmSync(empty, { recursive: true, force: true });
+  return {
+    version: await time(['--version']),
+    tokenList: await time(['token', 'list']),
+    serveFresh: freshMs,
+    serveExisting: existingMs,
+  };
+}
+
+function subjectsOf(
+  upstreams: Upstreams,
+  tiers: readonly Running[],
+  other: { child: Bun.Subprocess; port: number } | null,
+) {
+  const names = ['T1 relay only', 'T2 + keys and routing', 'T3 + durable bill'];
+  const subjects: Subject[] = [
+    { name: 'direct', pid: null, token: '-', port: (upstream) => upstreams[upstream], headers: () => '' },
+    ...tiers.map(({ child, token, port }, index) => ({
+      name: names[index] ?? '',
+      pid: child.pid,
+      token,
+      port: () => port,
+      headers: () => '',
+    })),
+  ];
+  if (other !== null)
+    subjects.push({
+      name: '@portkey-ai/gateway',
+      pid: other.child.pid,
+      token: 'sk-x',
+      port: () => other.port,
+      headers: (upstream) =>
+        `x-portkey-provider: openai\r\nx-portkey-custom-host: http://127.0.0.1:${upstreams[upstream]}/v1\r\n`,
+    });
+  return subjects;
+}
+
+const least = (name: string, value: number, limit: number, unit: string): Goal => ({
+  name,
+  value,
+  limit,
+  unit,
+  direction: 'at least',
+});
+const most = (name: string, value: number, limit: number, unit: string): Goal => ({
+  name,
+  value,
+  limit,
+  unit,
+  direction: 'at most',
+});
+
+const dir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+let failed = true;
+try {
+  if (!isCompiled) console.log('dist/gateway is missing (npm run build): measuring the sources instead');
+  const upstreams = await startUpstreams();
+  const tiers: Running[] = [];
+  for (const tier of [1, 2, 3] as const satisfies readonly Tier[]) {
+    const dataDir = join(dir, `tier${tier}`);
+    tiers.push(await serve(dataDir, await setUp(dataDir, upstreams), tier));
   }
-  const price = of('T3 + durable bill', 'c=64').cpu / Math.max(1, of('T1 relay only', 'c=64').cpu);
-  console.log(`\nprice of billing, T3/T1 CPU at c=64: ${price.toFixed(2)}`);
-  console.log(`RSS T3: ${residentMb(t3.child.pid).toFixed(0)} MB`);
-  await cli(
-    t3.dataDir,
-    [
-      'channel',
-      'add',
-      '--type',
-      'practice',
-      '--name',
-      'slow',
-      '--models',
-      'practice-slow',
-      '--base-url',
-      'http://127.0.0.1:4018',
-      '--key-stdin',
-    ],
-    'k',
+  const t3 = tiers[2];
+  if (t3 === undefined) throw new Error('no gateway');
+  const other = process.argv.includes('--alone') ? null : await startComparison();
+  const subjects = subjectsOf(upstreams, tiers, other);
+  const table = await measureAll(subjects);
+  printTable(table);
+
+  const rssMb = residentKb(t3.child.pid) / 1024;
+  for (const { child } of [...tiers, ...(other === null ? [] : [other])]) await end(child);
+  const verified = await command(t3.dataDir, ['ledger', 'verify', '--json']).then(
+    () => true,
+    () => false,
   );
-  await Bun.sleep(400);
-  console.log('open streams:', JSON.stringify(await openStreams(2000, t3.child.pid, t3.token)));
+  const again = await serve(t3.dataDir, t3.token, 3);
+  const streams = await openStreams(again);
+  await end(again.child);
+  const times = await startTimes(t3.dataDir, again.readyMs);
+
+  const at = (shape: Shape['name'], subject = 'T3 + durable bill') => table[shape]?.[subject];
+  const ratio = (at('c=64')?.cpuMicros ?? 0) / Math.max(1, at('c=64', 'T1 relay only')?.cpuMicros ?? 0);
+  console.log(`\nprice of billing, T3/T1 CPU at c=64: ${ratio.toFixed(2)}`);
+  console.log(`ledger after the load: ${verified ? 'clean' : 'VIOLATIONS'}`);
+  console.log(`open streams: ${streams.count}, stuck ${streams.stuck}, p99 ${(streams.p99 / 1000).toFixed(1)} s`);
+  const addedP99 = Math.max(at('c=1')?.addedP99 ?? 0, at('c=16')?.addedP99 ?? 0);
+  const goals: Goal[] = [
+    least('req/s at c=64', at('c=64')?.rps ?? 0, 12_000, 'req/s'),
+    least('req/s at c=16', at('c=16')?.rps ?? 0, 8000, 'req/s'),
+    most('CPU per request at c=64', at('c=64')?.cpuMicros ?? 0, 80, 'us'),
+    most('CPU per stream, chunks at once', at('64 chunks at once')?.cpuMicros ?? 0, 450, 'us'),
+    most('CPU per stream, chunks apart', at('64 chunks, 1 ms apart')?.cpuMicros ?? 0, 450, 'us'),
+    most('added p50 at c=1', at('c=1')?.addedP50 ?? 0, 0.8, 'ms'),
+    most('added p50 at c=16', at('c=16')?.addedP50 ?? 0, 1.5, 'ms'),
+    most('added p99 at c=1 and c=16', addedP99, 5, 'ms'),
+    most('resident memory after the load', rssMb, 150, 'MB'),
+    most('memory per open stream', streams.kbEach, 64, 'KB'),
+    most('stuck streams', streams.stuck, 0, ''),
+    most('--version', times.version ?? 0, 60, 'ms'),
+    most('token list', times.tokenList ?? 0, 80, 'ms'),
+    most('serve ready, new data directory', times.serveFresh ?? 0, 400, 'ms'),
+    most('serve ready, one core, used directory', times.serveExisting ?? 0, 400, 'ms'),
+  ];
+  printGoals(goals);
+  const seen = Object.values(table).flatMap((rows) => Object.values(rows));
+  const noise = Math.max(0, ...seen.filter((row) => row.cpuMicros !== null).map((row) => row.noise));
+  if (noise > 0.05)
+    console.log(
+      `\nOther processes used up to ${(noise * 100).toFixed(0)} % of the measured core: run again on a quiet machine.`,
+    );
   console.log(
-    'ledger verify:',
-    (await cli(t3.dataDir, ['ledger', 'verify'])).split('\n').every((line) => line.includes('\tok\t'))
-      ? 'clean'
-      : 'VIOLATIONS',
+    `\n${jsonOf({ compiled: isCompiled, rounds, seconds, table, ratio, rssMb, streams, times, verified }, goals)}`,
   );
-  console.log('start:', JSON.stringify(await startTimes(t3.dataDir)));
+  failed = !verified;
 } finally {
-  for (const child of children) child.kill();
-  await Promise.all(children.map((child) => child.exited));
+  await endAll();
   rmSync(dir, { recursive: true, force: true });
 }
-process.exit(0);
+process.exit(failed ? 1 : 0);

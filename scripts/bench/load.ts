@@ -1,102 +1,152 @@
-/** Load generator: keep-alive sockets that send one prepared request after the other. Prints one JSON line. */
-export {};
-
-interface LoadOptions {
-  readonly host: string;
+export interface LoadOrder {
   readonly port: number;
-  readonly path: string;
   readonly token: string;
   readonly body: string;
+  /** Header lines, each ending in CRLF. */
+  readonly headers: string;
   readonly connections: number;
-  readonly requests: number;
+  readonly seconds: number;
+  readonly once: boolean;
 }
 
-const options = JSON.parse(process.argv[2] ?? '{}') as LoadOptions;
-const payload = Buffer.from(
-  `POST ${options.path} HTTP/1.1\r\nHost: ${options.host}\r\nAuthorization: Bearer ${options.token}\r\nContent-Type: application/json\r\nx-portkey-provider: openai\r\nx-portkey-custom-host: http://127.0.0.1:4019/v1\r\nContent-Length: ${Buffer.byteLength(options.body)}\r\n\r\n${options.body}`,
-);
-
-let sent = 0;
-let finished = 0;
-let failed = 0;
-const latencies: number[] = [];
-const { promise: over, resolve } = Promise.withResolvers<void>();
-const lastChunk = Buffer.from('0\r\n\r\n');
+export interface LoadResult {
+  /** Answers that ended, good or bad. */
+  readonly requests: number;
+  readonly good: number;
+  /** Refused, broken off, or a stream without its end. */
+  readonly failed: number;
+  readonly rps: number;
+  readonly p50: number;
+  readonly p99: number;
+}
 
 interface State {
-  startedAt: number;
-  /** Bytes still to come, or -1 while the head is incomplete, or -2 for a chunked body. */
+  sentAt: number;
+  /** Bytes still to come; -1 while the head is incomplete, -2 for a chunked body. */
   left: number;
-  head: Buffer;
-  tail: Buffer;
+  ok: boolean;
+  /** What may belong to the next piece: an incomplete head, or the end of a chunked body. */
+  rest: Buffer;
 }
 
 type Socket = import('bun').Socket<State>;
 
-function next(socket: Socket): void {
-  if (sent >= options.requests) {
-    socket.end();
-    return;
-  }
-  sent++;
-  socket.data.startedAt = performance.now();
-  socket.data.left = -1;
-  socket.data.head = Buffer.alloc(0);
+const nothing = Buffer.alloc(0);
+const endOfHead = Buffer.from('\r\n\r\n');
+const lastChunk = Buffer.from('0\r\n\r\n');
+const done = Buffer.from('data: [DONE]');
+
+const order = JSON.parse(process.argv[2] ?? '{}') as LoadOrder;
+const isStream = order.body.includes('"stream":true');
+const payload = Buffer.from(
+  `POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${order.token}\r\nContent-Type: application/json\r\n${order.headers}Content-Length: ${Buffer.byteLength(order.body)}\r\n\r\n${order.body}`,
+);
+
+const latencies: number[] = [];
+let failed = 0;
+let good = 0;
+let open = 0;
+let running = true;
+const { promise: over, resolve: finish } = Promise.withResolvers<void>();
+
+function send(socket: Socket): void {
+  const state = socket.data;
+  state.left = -1;
+  state.ok = true;
+  state.rest = nothing;
+  state.sentAt = performance.now();
   socket.write(payload);
 }
 
-function done(socket: Socket): void {
-  latencies.push(performance.now() - socket.data.startedAt);
-  finished++;
-  if (finished + failed >= options.requests) resolve();
-  next(socket);
-}
-
-function received(socket: Socket, data: Buffer): void {
-  const state = socket.data;
-  let body = data;
-  if (state.left === -1) {
-    state.head = state.head.length === 0 ? data : Buffer.concat([state.head, data]);
-    const end = state.head.indexOf('\r\n\r\n');
-    if (end < 0) return;
-    const head = state.head.toString('latin1', 0, end);
-    if (!head.startsWith('HTTP/1.1 200')) failed++;
-    const length = /content-length: (\d+)/i.exec(head);
-    body = state.head.subarray(end + 4);
-    state.left = length === null ? -2 : Number(length[1]);
-    state.tail = Buffer.alloc(0);
-  }
-  if (state.left === -2) {
-    state.tail = Buffer.concat([state.tail, body]).subarray(-5);
-    if (state.tail.equals(lastChunk)) done(socket);
+function ended(socket: Socket): void {
+  latencies.push(performance.now() - socket.data.sentAt);
+  if (socket.data.ok) good++;
+  else failed++;
+  if (running && !order.once) {
+    send(socket);
     return;
   }
-  state.left -= body.length;
-  if (state.left <= 0) done(socket);
+  socket.data.left = 0;
+  socket.end();
 }
 
-const began = performance.now();
-for (let i = 0; i < options.connections; i++) {
-  await Bun.connect<State>({
-    hostname: options.host,
-    port: options.port,
-    data: { startedAt: 0, left: -1, head: Buffer.alloc(0), tail: Buffer.alloc(0) },
-    socket: {
-      open: next,
-      data: received,
-      close() {
-        if (finished + failed < options.requests && sent >= options.requests) resolve();
-      },
-      error() {
-        failed++;
-      },
-    },
-  });
+/** @returns the part of the piece behind the head, or null while the head is incomplete. */
+function readHead(state: State, piece: Buffer): Buffer | null {
+  const all = state.rest.length === 0 ? piece : Buffer.concat([state.rest, piece]);
+  const end = all.indexOf(endOfHead);
+  if (end < 0) {
+    state.rest = all;
+    return null;
+  }
+  const head = all.toString('latin1', 0, end);
+  state.ok = head.startsWith('HTTP/1.1 200');
+  const length = /content-length: (\d+)/i.exec(head);
+  state.left = length === null ? -2 : Number(length[1]);
+  state.rest = nothing;
+  return all.subarray(end + 4);
 }
+
+function received(socket: Socket, piece: Buffer): void {
+  const state = socket.data;
+  const body = state.left === -1 ? readHead(state, piece) : piece;
+  if (body === null) return;
+  if (state.left === -2) {
+    const end = state.rest.length === 0 ? body : Buffer.concat([state.rest, body]);
+    state.rest = end.length > 64 ? end.subarray(-64) : end;
+    if (!state.rest.subarray(-5).equals(lastChunk)) return;
+    if (isStream && !state.rest.includes(done)) state.ok = false;
+    ended(socket);
+    return;
+  }
+  state.rest = body.subarray(-64);
+  state.left -= body.length;
+  if (state.left > 0) return;
+  if (isStream && state.ok && !state.rest.includes(done)) state.ok = false;
+  ended(socket);
+}
+
+const sockets: Socket[] = [];
+for (let i = 0; i < order.connections; i++) {
+  sockets.push(
+    await Bun.connect<State>({
+      hostname: '127.0.0.1',
+      port: order.port,
+      data: { sentAt: 0, left: 0, ok: true, rest: nothing },
+      socket: {
+        data: received,
+        close(socket) {
+          // Closed in the middle of an answer.
+          if (socket.data.left !== 0) failed++;
+          open--;
+          if (open === 0) finish();
+        },
+      },
+    }),
+  );
+  open++;
+}
+const began = performance.now();
+for (const socket of sockets) send(socket);
+const stop = setTimeout(() => {
+  running = false;
+}, order.seconds * 1000);
+// Whatever hangs is a failure of its own: it is counted, not waited for.
+const hopeless = setTimeout(finish, (order.once ? order.seconds : order.seconds + 10) * 1000);
 await over;
+clearTimeout(stop);
+clearTimeout(hopeless);
+failed += open;
 const seconds = (performance.now() - began) / 1000;
 latencies.sort((a, b) => a - b);
 const at = (share: number): number =>
   latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
-console.log(JSON.stringify({ rps: finished / seconds, p50: at(0.5), p99: at(0.99), finished, failed }));
+const result: LoadResult = {
+  requests: latencies.length,
+  good,
+  failed,
+  rps: latencies.length / seconds,
+  p50: at(0.5),
+  p99: at(0.99),
+};
+console.log(JSON.stringify(result));
 process.exit(0);

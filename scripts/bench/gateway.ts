@@ -1,0 +1,102 @@
+/** The gateway under test, set up through its own commands, and the gateway it is compared with. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { answers, cores, freePort, start } from './process.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const binary = join(root, 'dist', 'gateway');
+export const isCompiled = existsSync(binary);
+export const gateway: readonly string[] = isCompiled ? [binary] : [process.execPath, join(root, 'cli', 'main.ts')];
+
+/** @throws Error with what the command wrote when it fails. */
+export async function command(dataDir: string, args: readonly string[], input = ''): Promise<string> {
+  const child = Bun.spawn([...gateway, ...args], {
+    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
+    stdin: new Blob([input]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`gateway ${args.join(' ')}: ${err}`);
+  return out.trim();
+}
+
+export interface Upstreams {
+  readonly fast: number;
+  readonly paced: number;
+  readonly slow: number;
+}
+
+/** `fast` gives 64 chunks in one go, `paced` one chunk a millisecond, `slow` keeps a stream open for 5 seconds. */
+export async function startUpstreams(): Promise<Upstreams> {
+  const begin = async (args: readonly string[]): Promise<number> => {
+    const port = freePort();
+    start(cores.around, [...gateway, 'mock-upstream', '--port', String(port), ...args]);
+    await answers(`http://127.0.0.1:${port}/v1/models`);
+    return port;
+  };
+  return {
+    fast: await begin(['--chunks', '64']),
+    paced: await begin(['--chunks', '64', '--tokens-per-second', '1000']),
+    slow: await begin(['--chunks', '40', '--tokens-per-second', '8']),
+  };
+}
+
+/** Model that each upstream answers to. */
+export const models = { fast: 'practice-small', paced: 'practice-large', slow: 'practice-slow' } as const;
+
+export interface Running {
+  readonly child: Bun.Subprocess;
+  readonly port: number;
+  readonly token: string;
+  readonly dataDir: string;
+  readonly readyMs: number;
+}
+
+/** 1 = passing on alone, 2 = with keys and routing, 3 = everything. */
+export type Tier = 1 | 2 | 3;
+
+export async function setUp(dataDir: string, upstreams: Upstreams): Promise<string> {
+  await command(dataDir, ['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
+  for (const name of ['fast', 'paced', 'slow'] as const) {
+    const address = ['--base-url', `http://127.0.0.1:${upstreams[name]}`, '--models', models[name]];
+    await command(dataDir, ['channel', 'add', '--type', 'practice', '--name', name, ...address, '--key-stdin'], 'k');
+  }
+  return command(dataDir, ['token', 'create', '--name', 'bench', '--quota', 'unlimited', '-q']);
+}
+
+export async function serve(dataDir: string, token: string, tier: Tier): Promise<Running> {
+  const port = freePort();
+  const child = start(cores.measured, [...gateway, 'serve', '--port', String(port)], {
+    GATEWAY_DATA_DIR: dataDir,
+    ...(tier === 3 ? {} : { GATEWAY_BENCH_TIER: String(tier) }),
+  });
+  const readyMs = await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
+  return { child, port, token, dataDir, readyMs };
+}
+
+/** Installs the comparison beside the build, with install scripts off. @returns null when that was not possible. */
+export async function startComparison(): Promise<{ child: Bun.Subprocess; port: number } | null> {
+  const home = join(root, '.cache', 'bench');
+  const entry = join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js');
+  if (!existsSync(entry)) {
+    mkdirSync(home, { recursive: true });
+    const dependencies = {
+      '@portkey-ai/gateway': '1.15.2',
+      hono: '4.9.7',
+      '@hono/node-server': '1.13.5',
+      '@hono/node-ws': '1.2.0',
+    };
+    writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, dependencies }));
+    Bun.spawnSync(['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], { cwd: home });
+    if (!existsSync(entry)) return null;
+  }
+  const port = freePort();
+  const child = start(cores.measured, ['node', entry, `--port=${port}`, '--headless'], { NODE_ENV: 'production' });
+  await answers(`http://127.0.0.1:${port}/`);
+  return { child, port };
+}
