@@ -395,7 +395,7 @@ export const errors = {
   ),
   // console API: options, channels, tokens
   option_unknown: business('未知的配置项 {key}', 'Unknown option {key}', 2),
-  option_invalid: business('配置项 {key} 的值无效：{detail}', 'Option {key} has an invalid value: {detail}', 2),
+  option_invalid: business('配置项 {key} 的值无效：{zh}', 'Option {key} has an invalid value: {en}', 2),
   option_needs: business('无法启用 {key}，请先填入 {needs}！', 'Cannot enable {key}: fill in {needs} first', 2),
   option_root_only: row(
     403,

@@ -50,6 +50,17 @@ export const lines: OptionKind<readonly string[]> = {
       .filter((line) => line !== ''),
 };
 
+/** An address of the web, or nothing. */
+export const address: OptionKind<string> = {
+  name: 'text',
+  clean: (value) => value.trim(),
+  check: (value) =>
+    value === '' || (/^https?:\/\//i.test(value) && URL.canParse(value))
+      ? null
+      : { zh: '必须以 http:// 或 https:// 开头', en: 'must start with http:// or https://' },
+  parse: (value) => value,
+};
+
 /** Comma separated. */
 export const list: OptionKind<readonly string[]> = {
   name: 'list',
@@ -61,13 +72,35 @@ export const list: OptionKind<readonly string[]> = {
       .filter((item) => item !== ''),
 };
 
-export const integer = (least: number): OptionKind<number> => ({
+const domain = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
+
+/** Comma separated mail domains, each once. */
+export const domains: OptionKind<readonly string[]> = {
+  name: 'list',
+  clean: (value) => list.parse(value).join(','),
+  check(value) {
+    const items = list.parse(value);
+    const bad = items.find((item) => !domain.test(item));
+    if (bad !== undefined) return { zh: `邮箱域名格式不正确：${bad}`, en: `not a mail domain: ${bad}` };
+    const double = items.find(
+      (item, at) => items.findIndex((other) => other.toLowerCase() === item.toLowerCase()) < at,
+    );
+    return double === undefined
+      ? null
+      : { zh: `该域名已存在：${double}`, en: `the domain is there already: ${double}` };
+  },
+  parse: list.parse,
+};
+
+export const integer = (least: number, most = 999_999_999_999_999): OptionKind<number> => ({
   name: 'integer',
   clean: (value) => value.trim(),
   check: (value) =>
-    /^-?\d{1,15}$/.test(value) && Number(value) >= least
+    /^-?\d{1,15}$/.test(value) && Number(value) >= least && Number(value) <= most
       ? null
-      : { zh: `必须是不小于 ${least} 的整数`, en: `must be a whole number of at least ${least}` },
+      : most < 999_999_999_999_999
+        ? { zh: `必须是 ${least} 到 ${most} 之间的整数`, en: `must be a whole number from ${least} to ${most}` }
+        : { zh: `必须是不小于 ${least} 的整数`, en: `must be a whole number of at least ${least}` },
   parse: Number,
 });
 
@@ -119,3 +152,34 @@ export const json = (shape: 'object' | 'array'): OptionKind<unknown> => ({
   },
   parse: (value) => (value.trim() === '' ? (shape === 'array' ? [] : {}) : jsonOf(value)),
 });
+
+/** JSON object of name -> text. */
+export const texts: OptionKind<Readonly<Record<string, string>>> = {
+  name: 'json',
+  clean: (value) => (value.trim() === '' ? '{}' : value),
+  check(value) {
+    if (value.trim() === '') return null;
+    const object = jsonOf(value);
+    if (!isRecord(object)) return badJson;
+    const bad = Object.entries(object).find(([, item]) => typeof item !== 'string');
+    return bad === undefined ? null : { zh: `${bad[0]} 必须是文本`, en: `${bad[0]} must be a text` };
+  },
+  parse: (value) => (value.trim() === '' ? {} : (jsonOf(value) as Record<string, string>)),
+};
+
+/** JSON object of name -> (name -> number that is not negative). */
+export const ratioTable: OptionKind<Readonly<Record<string, Readonly<Record<string, number>>>>> = {
+  name: 'json',
+  clean: (value) => (value.trim() === '' ? '{}' : value),
+  check(value) {
+    if (value.trim() === '') return null;
+    const object = jsonOf(value);
+    if (!isRecord(object)) return badJson;
+    for (const [name, row] of Object.entries(object)) {
+      const complaint = ratios.check(JSON.stringify(row));
+      if (complaint !== null) return { zh: `${name}：${complaint.zh}`, en: `${name}: ${complaint.en}` };
+    }
+    return null;
+  },
+  parse: (value) => (value.trim() === '' ? {} : (jsonOf(value) as Record<string, Record<string, number>>)),
+};

@@ -1,6 +1,20 @@
 /** Every option key, one row each: validation, API, redaction, status payload, form, CLI and documents are loops over this list. */
 import defaults from './default-prices.json' with { type: 'json' };
-import { choice, decimal, integer, json, lines, list, type OptionKind, ratios, text, toggle } from './option-kinds.ts';
+import {
+  address,
+  choice,
+  decimal,
+  domains,
+  integer,
+  json,
+  lines,
+  type OptionKind,
+  ratios,
+  ratioTable,
+  text,
+  texts,
+  toggle,
+} from './option-kinds.ts';
 
 export interface OptionRow<T = unknown> {
   readonly kind: OptionKind<T>;
@@ -20,6 +34,10 @@ export interface OptionRow<T = unknown> {
   readonly trimSlash: boolean;
   /** Another option that must not be empty before this switch may be turned on. */
   readonly needs: string | null;
+  /** Switch that must be on for this one to matter; forms lock it otherwise. */
+  readonly dependsOn: string | null;
+  /** Asked before this value is stored. */
+  readonly confirm: { readonly value: string; readonly zh: string; readonly en: string } | null;
 }
 
 interface Extras {
@@ -28,6 +46,8 @@ interface Extras {
   readonly publicAs?: string;
   readonly trimSlash?: boolean;
   readonly needs?: string;
+  readonly dependsOn?: string;
+  readonly confirm?: { readonly value: string; readonly zh: string; readonly en: string };
 }
 
 const row = <T>(
@@ -49,6 +69,8 @@ const row = <T>(
   publicAs: extras.publicAs ?? null,
   trimSlash: extras.trimSlash ?? false,
   needs: extras.needs ?? null,
+  dependsOn: extras.dependsOn ?? null,
+  confirm: extras.confirm ?? null,
 });
 
 export const options = {
@@ -59,7 +81,14 @@ export const options = {
     'login',
     '允许通过密码进行登录',
     'Allow sign-in with a password',
-    { role: 100 },
+    {
+      role: 100,
+      confirm: {
+        value: 'false',
+        zh: '您确定要取消密码登录功能吗？这可能会影响用户的登录方式。',
+        en: 'Turn password sign-in off? It may change how users can sign in.',
+      },
+    },
   ),
   PasswordRegisterEnabled: row(
     toggle,
@@ -112,7 +141,7 @@ export const options = {
     role: 100,
     secret: true,
   }),
-  'oidc.well_known': row(text, '', 'system', 'login', 'OIDC Well-Known URL', 'OIDC well-known URL', { role: 100 }),
+  'oidc.well_known': row(address, '', 'system', 'login', 'OIDC Well-Known URL', 'OIDC well-known URL', { role: 100 }),
   'oidc.authorization_endpoint': row(text, '', 'system', 'login', 'OIDC 授权端点', 'OIDC authorization endpoint', {
     role: 100,
     publicAs: 'oidc_authorization_endpoint',
@@ -207,7 +236,7 @@ export const options = {
     role: 100,
   }),
   EmailDomainWhitelist: row(
-    list,
+    domains,
     'gmail.com,163.com,126.com,qq.com,outlook.com,hotmail.com,icloud.com,yahoo.com,foxmail.com',
     'system',
     'login',
@@ -216,7 +245,7 @@ export const options = {
     { role: 100 },
   ),
   SMTPServer: row(text, '', 'system', 'mail', 'SMTP 服务器地址', 'SMTP server', { role: 100 }),
-  SMTPPort: row(integer(1), '587', 'system', 'mail', 'SMTP 端口', 'SMTP port', { role: 100 }),
+  SMTPPort: row(integer(1, 65_535), '587', 'system', 'mail', 'SMTP 端口', 'SMTP port', { role: 100 }),
   SMTPAccount: row(text, '', 'system', 'mail', 'SMTP 账户', 'SMTP account', { role: 100 }),
   SMTPFrom: row(text, '', 'system', 'mail', 'SMTP 发送者邮箱', 'SMTP sender address', { role: 100 }),
   SMTPToken: row(text, '', 'system', 'mail', 'SMTP 访问凭证', 'SMTP password', { role: 100, secret: true }),
@@ -268,7 +297,7 @@ export const options = {
     'Collapse the sidebar by default',
     { publicAs: 'default_collapse_sidebar' },
   ),
-  QuotaPerUnit: row(decimal(0), '500000', 'operation', 'general', '单位美元额度', 'Quota per dollar', {
+  QuotaPerUnit: row(decimal(1), '500000', 'operation', 'general', '单位美元额度', 'Quota per dollar', {
     publicAs: 'quota_per_unit',
   }),
   RetryTimes: row(integer(0), '0', 'operation', 'general', '失败重试次数', 'Retries after failure'),
@@ -485,7 +514,7 @@ export const options = {
   ),
   GroupRatio: row(ratios, JSON.stringify(defaults.GroupRatio), 'operation', 'pricing', '分组倍率', 'Group ratios'),
   GroupGroupRatio: row(
-    json('object'),
+    ratioTable,
     '{}',
     'operation',
     'pricing',
@@ -493,7 +522,7 @@ export const options = {
     'Ratios of a user group for a used group',
   ),
   UserUsableGroups: row(
-    json('object'),
+    texts,
     JSON.stringify(defaults.UserUsableGroups),
     'operation',
     'pricing',
@@ -571,6 +600,7 @@ export const options = {
     'gemini',
     'Gemini 思考预算占比',
     'Gemini thinking budget share',
+    { dependsOn: 'gemini.thinking_adapter_enabled' },
   ),
   'claude.model_headers_settings': row(
     json('object'),
@@ -603,6 +633,7 @@ export const options = {
     'claude',
     'Claude 思考预算占比',
     'Claude thinking budget share',
+    { dependsOn: 'claude.thinking_adapter_enabled' },
   ),
   'global.pass_through_request_enabled': row(
     toggle,
@@ -627,6 +658,7 @@ export const options = {
     'global',
     'Ping 间隔（秒）',
     'Ping interval (seconds)',
+    { dependsOn: 'general_setting.ping_interval_enabled' },
   ),
   FileUploadPermission: row(integer(0), '0', 'legacy', 'legacy', '文件上传权限', 'File upload permission'),
   FileDownloadPermission: row(integer(0), '0', 'legacy', 'legacy', '文件下载权限', 'File download permission'),

@@ -131,6 +131,7 @@ function fail(request: Request, response: Response, options: AppOptions, error: 
       (response.locals.language as Language | undefined) ?? languageOf(request),
     ),
     code: known.code,
-    ...(options.listener === 'local' ? { params: known.params } : {}),
+    // The same facts as in the message, for callers who word it themselves.
+    ...(Object.keys(known.params).length > 0 ? { params: known.params } : {}),
   });
 }

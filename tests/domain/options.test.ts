@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { AppError, formatError } from '../../server/contract/errors.ts';
 import {
+  address,
   choice,
   decimal,
+  domains,
   integer,
   json,
   lines,
   list,
   type OptionKind,
   ratios,
+  ratioTable,
+  texts,
   toggle,
 } from '../../server/contract/option-kinds.ts';
 import { isOptionKey, optionKeys, optionRow } from '../../server/contract/options.ts';
@@ -32,6 +37,26 @@ const kinds: readonly (readonly [string, OptionKind, readonly string[], readonly
     ['', '[]', '{"a":-1}', '{"a":"1"}', '{"a":null}', '{a:1}', '{"a":1e999}'],
   ],
   ['json object', json('object'), ['', '{}', '{"a":[1]}'], ['[]', '1', 'null', '{']],
+  ['port', integer(1, 65_535), ['1', '65535'], ['0', '65536']],
+  [
+    'address',
+    address,
+    ['', 'https://a.example/b', 'http://localhost:1'],
+    ['a.example', 'ftp://a', 'https://', 'javascript:1'],
+  ],
+  [
+    'domains',
+    domains,
+    ['', 'a.example', 'a.example, b.co.uk'],
+    ['a', '@a.example', 'a.example,A.example', 'a..example', '-a.example'],
+  ],
+  ['texts', texts, ['', '{}', '{"a":"b"}'], ['[]', '{"a":1}', '{"a":null}', '{']],
+  [
+    'ratio table',
+    ratioTable,
+    ['', '{}', '{"vip":{"default":0.8}}'],
+    ['[]', '{"vip":1}', '{"vip":{"a":-1}}', '{"vip":{"a":"1"}}'],
+  ],
   ['json array', json('array'), ['', '[]', '[{"a":"b"}]'], ['{}', '"x"', '[']],
 ];
 
@@ -86,7 +111,7 @@ test.each([
   if (optionRow(needs).fallback !== '') await options.set(needs, '', 100);
   await expect(options.set(key, 'true', 100)).rejects.toMatchObject({ code: 'option_needs', params: { needs } });
   await options.set(key, 'false', 100);
-  await options.set(needs, 'https://filled.example', 100);
+  await options.set(needs, needs === 'EmailDomainWhitelist' ? 'filled.example' : 'https://filled.example', 100);
   await options.set(key, 'true', 100);
   expect(options.get(key)).toBe(true);
 });
@@ -149,4 +174,22 @@ test('the list names every key, also the ones nobody set', () => {
       .sort(),
   ).toEqual([...optionKeys].sort());
   expect(isOptionKey('__proto__')).toBe(false);
+});
+
+test('rows that depend on others name them', () => {
+  for (const key of optionKeys) {
+    const { needs, dependsOn, confirm, kind } = optionRow(key);
+    for (const other of [needs, dependsOn]) if (other !== null) expect([key, isOptionKey(other)]).toEqual([key, true]);
+    if (dependsOn !== null && isOptionKey(dependsOn)) expect(optionRow(dependsOn).kind.name).toBe('switch');
+    if (confirm !== null) expect([key, kind.check(confirm.value)]).toEqual([key, null]);
+  }
+});
+
+test('the reason is told in the language of the caller', async () => {
+  const error = await gateway.services.options.set('RetryTimes', 'many', 100).catch((thrown: unknown) => thrown);
+  if (!(error instanceof AppError)) throw error;
+  expect(formatError(error.code, error.params, 'zh')).toBe('配置项 RetryTimes 的值无效：必须是不小于 0 的整数');
+  expect(formatError(error.code, error.params, 'en')).toBe(
+    'Option RetryTimes has an invalid value: must be a whole number of at least 0',
+  );
 });

@@ -66,7 +66,7 @@ export async function createOptions(deps: {
     if (role < row.role) throw new AppError('option_root_only', { key });
     const text = row.trimSlash ? value.trim().replace(/\/$/, '') : (row.kind.clean?.(value) ?? value);
     const complaint = row.kind.check(text);
-    if (complaint !== null) throw new AppError('option_invalid', { key, detail: `${complaint.zh} / ${complaint.en}` });
+    if (complaint !== null) throw new AppError('option_invalid', { key, ...complaint });
     if (
       row.needs !== null &&
       text === 'true' &&
