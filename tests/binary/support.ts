@@ -40,8 +40,15 @@ export function createSandbox() {
     /** Starts something that stays, and waits for its first line. */
     async start(
       args: readonly string[],
+      more: Record<string, string> = {},
     ): Promise<{ readonly line: string; readonly child: Bun.Subprocess<'ignore', 'pipe', 'pipe'> }> {
-      const child = Bun.spawn([program, ...args], { cwd: dir, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+      const child = Bun.spawn([program, ...args], {
+        cwd: dir,
+        env: { ...env, ...more },
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      });
       children.add(child);
       const reader = child.stdout.getReader();
       let text = '';
