@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { providers } from '../server/providers/catalogue.ts';
+import { allProviders } from '../server/providers/catalogue.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const files = ['cli', 'server', 'db', 'web', 'scripts', 'tests'].flatMap((folder) =>
@@ -12,12 +12,14 @@ const source = files.filter((path) => !path.startsWith('tests/'));
 
 /** Imports of a file as paths from the root; type-only imports are told apart. */
 const importsOf = (path: string): { readonly target: string; readonly typeOnly: boolean }[] =>
-  [...textOf(path).matchAll(/(import|export)\s+(type\s)?[^'"]*?from\s+'(\.[^']+)'|import\('(\.[^']+)'\)/g)].map(
-    (match) => ({
-      target: join(path, '..', match[3] ?? match[4] ?? ''),
-      typeOnly: match[2] !== undefined,
-    }),
-  );
+  [
+    ...textOf(path).matchAll(
+      /^(?:import|export)\s+(type\s)?[^'"=;()]*?from\s+'(\.[^']+)'|^import\s+'(\.[^']+)'|import\('(\.[^']+)'\)/gm,
+    ),
+  ].map((match) => ({
+    target: join(path, '..', match[2] ?? match[3] ?? match[4] ?? ''),
+    typeOnly: match[1] !== undefined,
+  }));
 
 const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   ['contract is pure', /^server\/contract\//, /^server\/(contract|protocols\/canonical)/],
@@ -31,6 +33,20 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   ['providers know only protocols', /^server\/providers\//, /^server\/(contract|protocols|providers)/],
   ['domain', /^server\/domain\//, /^(db|server\/(contract|domain|ledger|providers|protocols|relay\/snapshot))/],
   ['the relay', /^server\/relay\//, /^server\/(contract|protocols|providers|ledger\/commands|relay|domain\/channels)/],
+  [
+    'the API',
+    /^server\/http\//,
+    /^(db|server\/(contract|domain|relay|http|embedded|ledger\/(client|commands)|providers|services\.ts))/,
+  ],
+  ['the API’s thread', /^server\/control\//, /^(db|server)\//],
+  ['jobs', /^server\/jobs\//, /^server\/(contract|domain|jobs|ledger\/commands|services\.ts)/],
+  ['what the build puts in', /^server\/embedded\//, /^(server\/embedded|package\.json)/],
+  ['composition roots', /^server\/[a-z-]+\.ts$/, /^(db|server)\//],
+  [
+    'the terminal knows the contract and the composition roots',
+    /^cli\//,
+    /^(cli|server\/(contract|embedded\/version|practice|(gateway|direct|data-dir)\.ts))/,
+  ],
   ['the console', /^web\//, /^(web|server\/contract)/],
   ['the practice upstream stands alone', /^server\/practice\//, /^server\/practice/],
 ];
@@ -43,11 +59,18 @@ test.each(layers)('%s', (_name, from, allowed) => {
   expect(crossing).toEqual([]);
 });
 
-test('the relay takes nothing but types from the domain, and no SQL', () => {
+test('every file belongs to a layer', () => {
+  expect(source.filter((path) => !/^scripts\//.test(path) && !layers.some(([, from]) => from.test(path)))).toEqual([]);
+});
+
+test.each([
+  ['the relay from the domain and from SQL', /^server\/relay\//, /^(db|server\/domain)/],
+  ['the API from SQL', /^server\/http\//, /^db/],
+])('nothing but types reaches %s', (_name, from, target) => {
   const loaded = source
-    .filter((path) => path.startsWith('server/relay/'))
+    .filter((path) => from.test(path))
     .flatMap((path) => importsOf(path).map((one) => ({ path, ...one })))
-    .filter(({ target, typeOnly }) => !typeOnly && /^(db|server\/domain)/.test(target));
+    .filter((one) => !one.typeOnly && target.test(one.target));
   expect(loaded).toEqual([]);
 });
 
@@ -66,17 +89,27 @@ test('files stay small', () => {
     .map((path) => ({ path, lines: textOf(path).split('\n').length }))
     .sort((a, b) => a.lines - b.lines);
   expect(sizes.filter((file) => file.lines > 450)).toEqual([]);
-  expect(sizes[Math.floor(sizes.length * 0.5)]?.lines).toBeLessThanOrEqual(90);
+  expect(sizes[Math.floor(sizes.length * 0.5)]?.lines).toBeLessThanOrEqual(80);
   expect(sizes[Math.floor(sizes.length * 0.95)]?.lines).toBeLessThanOrEqual(300);
 });
 
 test('no provider is named outside its catalogue', () => {
-  const slugs = providers
-    .map((provider) => provider.slug)
-    .filter((slug) => !['openai', 'custom', 'practice', 'github-models'].includes(slug));
+  // Names of wire dialects, and words of the language.
+  const words = ['openai', 'anthropic', 'gemini', 'custom', 'practice'];
+  const slugs = allProviders.map((provider) => provider.slug).filter((slug) => !words.includes(slug));
   const named = new RegExp(`['"\`](${slugs.join('|')})['"\`]`);
   const offenders = source.filter(
     (path) => !path.startsWith('server/providers/') && !path.startsWith('scripts/') && named.test(textOf(path)),
+  );
+  expect(offenders).toEqual([]);
+});
+
+test('no provider’s type number is compared or set outside its catalogue', () => {
+  const number =
+    /\b(?:channel|provider|upstream)\w*\??\.type\s*[!=]==?\s*\d|\bchannelTypes?\b\s*(?:[!=]==?|[=:])\s*\[?\d/i;
+  const listed = /\btype\b\s*(?:[!=]==?\s*|:\s*)\d{2,}\b|\[[^\]\n]*\d[^\]\n]*\]\.includes\([^)]*\btype\)/;
+  const offenders = source.filter(
+    (path) => !/^(server\/providers|scripts)\//.test(path) && (number.test(textOf(path)) || listed.test(textOf(path))),
   );
   expect(offenders).toEqual([]);
 });
