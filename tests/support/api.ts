@@ -13,7 +13,7 @@ export interface Answer {
   readonly headers: globalThis.Headers;
 }
 
-export async function createApiFixture(options: Partial<Pick<AppOptions, 'listener' | 'changed'>> = {}) {
+export async function createApiFixture(options: Partial<Pick<AppOptions, 'listener' | 'changed' | 'report'>> = {}) {
   const gateway = await createTestGateway();
   const server = createServer(
     createApp({
