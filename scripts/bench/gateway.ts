@@ -25,24 +25,27 @@ export async function command(dataDir: string, args: readonly string[], input = 
   return out.trim();
 }
 
+type UpstreamName = 'fast' | 'paced' | 'slow';
+
 export interface Upstreams {
-  readonly fast: number;
-  readonly paced: number;
-  readonly slow: number;
+  readonly ports: Readonly<Record<UpstreamName, number>>;
+  readonly pids: Readonly<Record<UpstreamName, number>>;
 }
 
 /** `fast` gives 64 chunks in one go, `paced` one chunk a millisecond, `slow` keeps a stream open for 5 seconds. */
 export async function startUpstreams(): Promise<Upstreams> {
-  const begin = async (args: readonly string[]): Promise<number> => {
+  const begin = async (args: readonly string[]) => {
     const port = freePort();
-    start(cores.around, [...gateway, 'mock-upstream', '--port', String(port), ...args]);
+    const { pid } = start(cores.around, [...gateway, 'mock-upstream', '--port', String(port), ...args]);
     await answers(`http://127.0.0.1:${port}/v1/models`);
-    return port;
+    return { port, pid };
   };
+  const fast = await begin(['--chunks', '64']);
+  const paced = await begin(['--chunks', '64', '--tokens-per-second', '1000']);
+  const slow = await begin(['--chunks', '40', '--tokens-per-second', '8']);
   return {
-    fast: await begin(['--chunks', '64']),
-    paced: await begin(['--chunks', '64', '--tokens-per-second', '1000']),
-    slow: await begin(['--chunks', '40', '--tokens-per-second', '8']),
+    ports: { fast: fast.port, paced: paced.port, slow: slow.port },
+    pids: { fast: fast.pid, paced: paced.pid, slow: slow.pid },
   };
 }
 
@@ -63,7 +66,7 @@ export type Tier = 1 | 2 | 3;
 export async function setUp(dataDir: string, upstreams: Upstreams): Promise<string> {
   await command(dataDir, ['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
   for (const name of ['fast', 'paced', 'slow'] as const) {
-    const address = ['--base-url', `http://127.0.0.1:${upstreams[name]}`, '--models', models[name]];
+    const address = ['--base-url', `http://127.0.0.1:${upstreams.ports[name]}`, '--models', models[name]];
     await command(dataDir, ['channel', 'add', '--type', 'practice', '--name', name, ...address, '--key-stdin'], 'k');
   }
   return command(dataDir, ['token', 'create', '--name', 'bench', '--quota', 'unlimited', '-q']);

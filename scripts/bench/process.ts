@@ -80,7 +80,8 @@ export function coreMicros(core: number): number {
   return (user + nice + system + irq + softirq + steal) * 10_000;
 }
 
-export async function load(order: LoadOrder): Promise<LoadResult> {
+/** @returns the result, with the CPU the generator used in microseconds. */
+export async function load(order: LoadOrder): Promise<LoadResult & { readonly cpu: number }> {
   const child = Bun.spawn(
     [
       'taskset',
@@ -95,5 +96,5 @@ export async function load(order: LoadOrder): Promise<LoadResult> {
   children.push(child);
   const text = await new Response(child.stdout).text();
   await child.exited;
-  return JSON.parse(text) as LoadResult;
+  return { ...(JSON.parse(text) as LoadResult), cpu: Number(child.resourceUsage()?.cpuTime.total ?? 0) };
 }
