@@ -216,6 +216,11 @@ test('a closed account is gone everywhere: session, access token, keys', async (
   );
   await api.gateway.sync();
   expect(api.gateway.state.user(plainId)).toBeUndefined();
+  const { raw } = api.gateway.database;
+  expect(raw.prepare('SELECT count(*) FROM sessions WHERE user_id = ?').pluck().get(plainId)).toBe(0);
+  expect(raw.prepare('SELECT count(*) FROM tokens WHERE user_id = ? AND deleted_at IS NULL').pluck().get(plainId)).toBe(
+    0,
+  );
 });
 
 test('people change their own name and password; other sessions end', async () => {
