@@ -1,0 +1,57 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { commands } from '../../cli/commands/index.ts';
+import manifest from '../../package.json' with { type: 'json' };
+
+const root = resolve(import.meta.dirname, '../..');
+const english = readFileSync(join(root, 'README.md'), 'utf8');
+const chinese = readFileSync(join(root, 'README.zh.md'), 'utf8');
+const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] ?? '');
+
+/** Everything that stands between backquotes or in a code block, tree drawings and generated defaults aside. */
+const code = (text: string): string[] => all(text, /(?<!`)`([^`\n]+)`(?!`)/g);
+const blocks = (text: string): string[] => all(text, /```(?:sh|ts)\n([\s\S]*?)```/g);
+
+test('both languages have the same sections, code blocks and rows', () => {
+  const outline = (text: string) => all(text, /^(#+) /gm);
+  expect(outline(chinese)).toEqual(outline(english));
+  expect(blocks(chinese)).toEqual(blocks(english));
+  expect(all(chinese, /^\|( )/gm)).toHaveLength(all(english, /^\|( )/gm).length);
+});
+
+test('both languages name the same commands, options, files and packages', () => {
+  const named = (text: string) =>
+    new Set(code(text).filter((part) => !/\p{Script=Han}| in use|Set-up code/u.test(part)));
+  expect([...named(chinese)].sort()).toEqual([...named(english)].sort());
+});
+
+test.each([
+  ['README.md', english],
+  ['README.zh.md', chinese],
+])('%s names only commands, scripts and files that exist', (_file, text) => {
+  const texts = [...code(text), ...blocks(text).flatMap((block) => block.split('\n'))];
+  const spoken = texts.flatMap((part) => all(part, /^gateway ([a-z][a-z-]*(?: [a-z][a-z-]*)?)/g));
+  const known = new Set(commands.map((row) => row.name));
+  expect(spoken.length).toBeGreaterThan(commands.length);
+  expect(spoken.filter((name) => !known.has(name) && !known.has(name.split(' ')[0] ?? ''))).toEqual([]);
+  const scripts = texts.flatMap((part) => all(part, /^npm (?:run (?:--silent )?)?([a-z]+)/g));
+  expect(scripts.length).toBeGreaterThan(5);
+  expect(scripts.filter((name) => !(name in manifest.scripts))).toEqual([]);
+  const paths = code(text).filter((part) => /^(cli|server|db|web|scripts|tests)\/[\w./-]+\.(ts|md)$/.test(part));
+  expect(paths.length).toBeGreaterThan(5);
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+test('every dependency is exact and has its line of reason', () => {
+  const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
+  const from = english.indexOf('## Dependencies');
+  const rows = all(english.slice(from, english.indexOf('\n## ', from + 5)), /^\| `([^`]+)` \| \S/gm);
+  expect(rows.sort()).toEqual(Object.keys(wanted).sort());
+  expect(Object.values(wanted).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+});
+
+test('no lock file or document names where packages are fetched from', () => {
+  const lock = readFileSync(join(root, 'bun.lock'), 'utf8');
+  expect(all(lock + english + chinese, /(https?:\/\/[^"\s]+\.tgz)/g)).toEqual([]);
+});
