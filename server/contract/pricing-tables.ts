@@ -166,28 +166,32 @@ export interface ResolveOptions {
   readonly acceptUnset?: boolean;
 }
 
-/** Prices already resolved, by model, then by groups. Only models of the tables get in, so clients cannot fill it. */
+/** Prices already resolved, by model, then by groups. */
 const resolved = new WeakMap<PriceTables, Map<string, Map<string, Prices>>>();
+/** Where unset models are accepted, clients choose the names that get in. */
+const mostModels = 5000;
 
 /** @returns null when the model has neither ratio nor price. The same object is given for the same question. */
 export function resolvePrices(tables: PriceTables, model: string, options: ResolveOptions): Prices | null {
   const { group, userGroup } = options;
+  const name = listedName(model);
+  const isPriced = tables.modelRatio.has(name) || tables.modelPrice.has(name);
+  if (!isPriced && options.acceptUnset !== true) return null;
   let models = resolved.get(tables);
-  if (models === undefined) {
+  if (models === undefined || models.size > mostModels) {
     models = new Map();
     resolved.set(tables, models);
   }
-  const groups = models.get(model);
+  let groups = models.get(name);
+  if (groups === undefined) {
+    groups = new Map();
+    models.set(name, groups);
+  }
   const key = group === userGroup ? group : `${userGroup}\n${group}`;
-  const known = groups?.get(key);
+  const known = groups.get(key);
   if (known !== undefined) return known;
-  const name = listedName(model);
-  const isPriced = tables.modelPrice.has(name) || tables.modelRatio.has(name);
-  if (!isPriced && options.acceptUnset !== true) return null;
   const prices = pricesOf(tables, name, group, userGroup);
-  if (!isPriced || model !== name) return prices;
-  if (groups === undefined) models.set(model, new Map([[key, prices]]));
-  else if (groups.size < 100) groups.set(key, prices);
+  groups.set(key, prices);
   return prices;
 }
 

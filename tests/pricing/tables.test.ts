@@ -129,6 +129,14 @@ test('the same question gets the same object', () => {
   expect(resolvePrices(shipped, 'gpt-4o', everyone)).toBe(resolvePrices(shipped, 'gpt-4o', { ...everyone }));
 });
 
+test('names that clients make up do not pile up', () => {
+  const tables = tablesWith({});
+  const first = resolvePrices(tables, 'made-up', { ...everyone, acceptUnset: true });
+  expect(resolvePrices(tables, 'made-up', { ...everyone, acceptUnset: true })).toBe(first);
+  for (let i = 0; i < 6000; i++) resolvePrices(tables, `made-up-${i}`, { ...everyone, acceptUnset: true });
+  expect(resolvePrices(tables, 'made-up', { ...everyone, acceptUnset: true })).not.toBe(first);
+});
+
 test('prices and ratios convert both ways', () => {
   expect(priceOfRatio(1.25)).toBe(2.5);
   expect(ratioOfPrice(2.5)).toBe(1.25);
