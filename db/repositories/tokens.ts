@@ -50,6 +50,8 @@ export function createTokensRepository({ query }: Database) {
       change: Updateable<TokensTable>,
       remain: number | undefined,
     ): Promise<boolean> => {
+      // Nothing to change; an empty SET is no SQL.
+      if (Object.keys(change).length === 0 && remain === undefined) return true;
       const result = await query
         .updateTable('tokens')
         .set((eb) => ({ ...change, ...(remain === undefined ? {} : { quota_limit: eb('used_quota', '+', remain) }) }))

@@ -156,6 +156,10 @@ test('token rules', async () => {
   expect(
     (await send('PUT', '/api/token/?status_only=true', { id: expired.id, status: 1 }, headers)).body.message,
   ).toContain('令牌已过期');
+  expect((await send('PUT', '/api/token/', { id: expired.id }, headers)).body).toMatchObject({
+    success: true,
+    data: { name: 'x' },
+  });
   const empty = (await create({ name: 'x', remain_quota: 0 })).data as { id: number; status: number };
   expect(empty.status).toBe(4);
   expect((await send('PUT', '/api/token/', { id: empty.id, remain_quota: 5 }, headers)).body.data).toMatchObject({
