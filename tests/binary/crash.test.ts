@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createSandbox, freePort, setUp } from './support.ts';
 
 const rounds = Number(process.env.GATEWAY_CRASH_ROUNDS ?? 50);
 
 test(`${rounds} times kill -9 under load: every charge whose end was seen is there, once`, async () => {
   const sandbox = createSandbox();
+  onTestFinished(() => sandbox.close());
   const upstream = await sandbox.start(['mock-upstream', '--port', String(freePort())]);
   const key = await setUp(sandbox, upstream.line);
   const seen = new Set<string>();
@@ -56,5 +57,4 @@ test(`${rounds} times kill -9 under load: every charge whose end was seen is the
   expect([...seen].filter((ref) => !inBooks.has(ref))).toEqual([]);
   expect(new Set(logged)).toEqual(inBooks);
   console.log(`${rounds} rounds, ${seen.size} ends seen, ${posted.length} charges, 0 lost, 0 doubled`);
-  await sandbox.close();
 }, 300_000);
