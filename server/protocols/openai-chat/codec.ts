@@ -1,5 +1,5 @@
 import type { Codec } from '../codec.ts';
-import { record } from '../shared/usage.ts';
+import { record } from '../shared/json.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { createReader, decodeResponse, isTerminal, isUsageOnly, mayMatter } from './reader.ts';
 import { readOpenAiUsage } from './usage.ts';

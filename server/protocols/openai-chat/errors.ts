@@ -1,7 +1,7 @@
 /** OpenAI's error object, given and received. */
 import type { UpstreamError } from '../canonical.ts';
 import type { ClientError } from '../codec.ts';
-import { record } from '../shared/usage.ts';
+import { record } from '../shared/json.ts';
 
 export function encodeError(error: ClientError): unknown {
   return { error: { message: error.message, type: error.type, param: null, code: error.code } };

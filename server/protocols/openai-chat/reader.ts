@@ -1,7 +1,7 @@
 /** Reads OpenAI chat completion streams and answers into events. */
 import type { ChatEvent, FinishReason, UnifiedFinish } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
-import { record } from '../shared/usage.ts';
+import { record } from '../shared/json.ts';
 import { decodeError } from './errors.ts';
 import { readOpenAiUsage } from './usage.ts';
 

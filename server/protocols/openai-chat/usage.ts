@@ -1,6 +1,7 @@
 /** OpenAI's usage object: totals include their details, so the buckets are made disjoint here. */
 import type { Usage } from '../canonical.ts';
-import { record, tokenCounts } from '../shared/usage.ts';
+import { record } from '../shared/json.ts';
+import { tokenCounts } from '../shared/usage.ts';
 
 /** @returns null when there is no usage or it contradicts itself (a detail larger than its total, negative or absurd counts). */
 export function readOpenAiUsage(value: unknown): Usage | null {

@@ -9,106 +9,120 @@ export interface RawFrame extends LazyFrame {
 export interface SseSplitter {
   /** @returns the frames completed by this chunk, in order. @throws RangeError when one frame outgrows the limit. */
   push(chunk: Uint8Array): RawFrame[];
-  /** Bytes after the last blank line. */
+  /** Bytes after the last blank line. `rawFrame` reads them as an event. */
   end(): Uint8Array;
 }
 
-/** A frame may carry a picture in base64, hence not the usual 1 MiB. */
-const defaultLimit = 16 * 1024 * 1024;
+/** A frame may carry a picture in base64 (2 MB were seen), hence not the usual 1 MiB. */
+export const frameLimit = 16 * 1024 * 1024;
 const lf = 10;
 const cr = 13;
+const nothing = new Uint8Array(0);
 
-export function createSseSplitter(limit: number = defaultLimit): SseSplitter {
-  let held: Uint8Array | null = null;
-  // How much of `held` is known to contain no frame end.
+export function createSseSplitter(limit: number = frameLimit): SseSplitter {
+  /** An unfinished frame: the first `size` bytes of a buffer that grows by doubling, so that many small chunks stay cheap. */
+  let held = nothing;
+  let size = 0;
+  // How much of the held bytes is known to contain no frame end.
   let scanned = 0;
+  let sawCr = false;
+
+  const hold = (rest: Uint8Array): void => {
+    if (size + rest.length > held.length) {
+      const grown = new Uint8Array(Math.max(1024, 2 * (size + rest.length)));
+      grown.set(held.subarray(0, size));
+      held = grown;
+    }
+    held.set(rest, size);
+    size += rest.length;
+  };
 
   return {
     push(chunk) {
-      const bytes: Uint8Array = held === null ? chunk : concat(held, chunk);
+      sawCr ||= chunk.indexOf(cr) >= 0;
+      const joined = size > 0;
+      if (joined) hold(chunk);
+      const bytes = joined ? held.subarray(0, size) : chunk;
       const frames: RawFrame[] = [];
-      let start = 0;
-      let from = held === null ? 0 : scanned;
-      const hasCr = bytes.includes(cr);
-      for (;;) {
-        const end = hasCr ? frameEnd(bytes, from) : frameEndLf(bytes, from);
-        if (end < 0) break;
-        frames.push(rawFrame(bytes.subarray(start, end)));
-        start = end;
-        from = end;
-      }
+      const start = cut(bytes, joined ? scanned : 0, sawCr, frames);
       const rest = bytes.length - start;
       if (rest > limit) throw new RangeError('event stream frame too large');
-      held = rest === 0 ? null : start === 0 ? bytes : bytes.slice(start);
+      if (!joined || start > 0) {
+        // The frames given out look into the old buffer, so it is never written again.
+        held = nothing;
+        size = 0;
+        if (rest > 0) hold(bytes.subarray(start));
+      }
       // A line end at the border may be half of a blank line: look at the last three bytes again.
       scanned = Math.max(0, rest - 3);
       return frames;
     },
     end() {
-      const rest = held ?? new Uint8Array(0);
-      held = null;
+      const rest = held.subarray(0, size);
+      held = nothing;
+      size = 0;
+      scanned = 0;
       return rest;
     },
   };
 }
 
-function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(a.length + b.length);
-  joined.set(a);
-  joined.set(b, a.length);
-  return joined;
-}
-
-/** The common case: line feeds only. */
-function frameEndLf(bytes: Uint8Array, from: number): number {
-  let at = bytes.indexOf(lf, from);
-  while (at >= 0) {
-    if (bytes[at + 1] === lf) return at + 2;
-    at = bytes.indexOf(lf, at + 1);
+/** Adds the complete frames to `frames`. @returns where the unfinished one begins. */
+function cut(bytes: Uint8Array, from: number, withCr: boolean, frames: RawFrame[]): number {
+  let start = 0;
+  if (!withCr) {
+    for (let at = bytes.indexOf(lf, from); at >= 0; ) {
+      if (bytes[at + 1] === lf) {
+        frames.push(rawFrame(bytes.subarray(start, at + 2)));
+        start = at + 2;
+        at = bytes.indexOf(lf, start);
+      } else {
+        at = bytes.indexOf(lf, at + 1);
+      }
+    }
+    return start;
   }
-  return -1;
-}
-
-/** Index just past the blank line that ends the frame, or -1. Line ends are LF, CR LF or CR. */
-function frameEnd(bytes: Uint8Array, from: number): number {
+  const end = lineEnds(bytes);
   let at = from;
   for (;;) {
-    const line = nextLineEnd(bytes, at);
-    if (line < 0) return -1;
-    const after = pastLineEnd(bytes, line);
-    if (after < 0) return -1;
-    const code = bytes[after];
-    if (code === lf) return after + 1;
-    if (code === cr) {
-      // A CR at the very end may be the first half of CR LF.
-      if (after + 1 >= bytes.length) return -1;
-      return bytes[after + 1] === lf ? after + 2 : after + 1;
+    const line = end(at);
+    // A CR at the very end may be the first half of CR LF; the next chunk tells.
+    if (line === null || line.next >= bytes.length) return start;
+    const blank = bytes[line.next];
+    if (blank !== lf && blank !== cr) {
+      at = line.next;
+      continue;
     }
-    if (code === undefined) return -1;
-    at = after;
+    if (blank === cr && line.next + 1 >= bytes.length) return start;
+    const past = blank === cr && bytes[line.next + 1] === lf ? line.next + 2 : line.next + 1;
+    frames.push(rawFrame(bytes.subarray(start, past)));
+    start = past;
+    at = past;
   }
 }
 
-function nextLineEnd(bytes: Uint8Array, from: number): number {
-  const atLf = bytes.indexOf(lf, from);
-  const atCr = bytes.indexOf(cr, from);
-  if (atLf < 0) return atCr;
-  return atCr < 0 || atLf < atCr ? atLf : atCr;
+/** Finds line ends of all three kinds; a search that found nothing is not repeated. */
+function lineEnds(bytes: Uint8Array): (from: number) => { readonly next: number } | null {
+  let nextLf = -2;
+  let nextCr = -2;
+  const search = (code: number, known: number, from: number): number =>
+    known === -1 || known >= from ? known : bytes.indexOf(code, from);
+  return (from) => {
+    nextLf = search(lf, nextLf, from);
+    nextCr = search(cr, nextCr, from);
+    if (nextLf < 0 && nextCr < 0) return null;
+    if (nextCr < 0 || (nextLf >= 0 && nextLf < nextCr)) return { next: nextLf + 1 };
+    return { next: bytes[nextCr + 1] === lf ? nextCr + 2 : nextCr + 1 };
+  };
 }
 
-/** -1 when it cannot be told yet whether a CR is followed by LF. */
-function pastLineEnd(bytes: Uint8Array, at: number): number {
-  if (bytes[at] === lf) return at + 1;
-  if (at + 1 >= bytes.length) return -1;
-  return bytes[at + 1] === lf ? at + 2 : at + 1;
-}
-
-function rawFrame(bytes: Uint8Array): RawFrame {
-  let text: string | null = null;
+/** @param bytes one event; decoded when somebody looks at it. */
+export function rawFrame(bytes: Uint8Array): RawFrame {
+  let decoded: string | null = null;
   let parsed: SseFrame | null = null;
   const read = (): string => {
-    text ??= Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-    return text;
+    decoded ??= Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+    return decoded;
   };
   const fields = (): SseFrame => {
     parsed ??= parseFrame(read());
@@ -118,13 +132,17 @@ function rawFrame(bytes: Uint8Array): RawFrame {
 }
 
 /** Field rules of the event stream format: one leading space is dropped, comments and unknown fields are ignored. */
-export function parseFrame(text: string): SseFrame {
+export function parseFrame(source: string): SseFrame {
+  const body = source.charCodeAt(0) === 0xfeff ? source.slice(1) : source;
+  // Nearly every frame is one data line.
+  if (body.startsWith('data: ') && body.indexOf('\n') === body.length - 2 && !body.includes('\r')) {
+    return { event: '', data: body.slice(6, -2) };
+  }
   let event = '';
   let data = '';
   let hasData = false;
-  const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   for (const line of body.split(/\r\n|\n|\r/)) {
-    if (line.startsWith('data:')) {
+    if (line.startsWith('data:') || line === 'data') {
       const value = line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5);
       data = hasData ? `${data}\n${value}` : value;
       hasData = true;
@@ -134,3 +152,38 @@ export function parseFrame(text: string): SseFrame {
   }
   return { event, data };
 }
+
+export interface SseTextSplitter {
+  push(chunk: string): SseFrame[];
+  /** The event without a blank line behind it; null when there is none. */
+  end(): SseFrame | null;
+}
+
+/** The same for streams that arrive as text. */
+export function createSseTextSplitter(limit: number = frameLimit): SseTextSplitter {
+  const splitter = createSseSplitter(limit);
+  const encoder = new TextEncoder();
+  let half = '';
+  return {
+    push(chunk) {
+      const joined = half + chunk;
+      const last = joined.charCodeAt(joined.length - 1);
+      // The first half of a surrogate pair waits for the second.
+      half = last >= 0xd800 && last <= 0xdbff ? joined.slice(-1) : '';
+      const whole = half === '' ? joined : joined.slice(0, -1);
+      return splitter.push(encoder.encode(whole)).map((frame) => ({ event: frame.event(), data: frame.data() }));
+    },
+    end() {
+      const rest = splitter.end();
+      if (rest.length === 0) return null;
+      const frame = rawFrame(rest);
+      return { event: frame.event(), data: frame.data() };
+    },
+  };
+}
+
+/** One event as text; `event` '' writes none. */
+export const sseFrame = (event: string, data: unknown): string => {
+  const body = typeof data === 'string' ? data : JSON.stringify(data);
+  return event === '' ? `data: ${body}\n\n` : `event: ${event}\ndata: ${body}\n\n`;
+};

@@ -17,9 +17,6 @@ export function tokenCounts<const T extends readonly unknown[]>(values: T): { [K
   return counts.includes(null) ? null : (counts as { [K in keyof T]: number });
 }
 
-export const record = (value: unknown): Record<string, unknown> | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
-
 export const emptyUsage: Usage = {
   input: 0,
   cacheRead: 0,
