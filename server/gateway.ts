@@ -74,6 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       now: Date.now,
       random: Math.random,
       keyHmac: createVault(loadMasterKey(files.secretKey, options.env)).keyHmac,
+      trouble: (trouble) => controlThread.postMessage({ kind: 'trouble', trouble } satisfies ToControl),
       limits: { ...defaultLimits, commitCeilingMs: ceilingOf(options.env.GATEWAY_COMMIT_CEILING_MS) },
       tier: tierOf(options.env.GATEWAY_BENCH_TIER),
     });

@@ -181,6 +181,7 @@ export const errors = {
     '无效的请求地址 ({method} {path})',
     'Invalid URL ({method} {path})',
   ),
+  not_implemented: row(501, 'invalid_request_error', 5, 'client', '{path} 尚未实现', '{path} is not implemented here'),
   method_not_allowed: row(
     405,
     'invalid_request_error',

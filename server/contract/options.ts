@@ -643,6 +643,14 @@ export const options = {
     '启用请求透传',
     'Pass requests through unchanged',
   ),
+  'general_setting.route_trace_enabled': row(
+    toggle,
+    'false',
+    'models',
+    'global',
+    '响应头显示路由过程（x-gateway-trace）',
+    'Show the routing decision in a response header (x-gateway-trace)',
+  ),
   'general_setting.ping_interval_enabled': row(
     toggle,
     'false',

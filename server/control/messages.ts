@@ -1,5 +1,6 @@
 /** What the main thread and the control thread say to each other. */
 import type { ChannelTestResult } from '../domain/channels/service.ts';
+import type { Trouble } from '../relay/health.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/snapshot.ts';
 
 export interface ControlStart {
@@ -14,6 +15,7 @@ export interface ControlStart {
 export type ToControl =
   | ControlStart
   | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
+  | { readonly kind: 'trouble'; readonly trouble: Trouble }
   | { readonly kind: 'close' };
 
 export type FromControl =

@@ -1,262 +1,308 @@
-/** Stages 4 to 7: try channels in order, pass the answer on, and close the request's money by how it ended. */
+/** Stages 4 to 7: what the channels gave becomes the client's answer, and the request's money is closed by how it ended. */
 import { AppError } from '../contract/errors.ts';
-import type { Usage } from '../protocols/canonical.ts';
-import { type Prepared, prepareAttempt } from './attempt.ts';
-import type { Charge } from './charge.ts';
+import type { ChatEvent, Usage } from '../protocols/canonical.ts';
+import { codecFor } from '../protocols/registry.ts';
+import { emptyUsage } from '../protocols/shared/usage.ts';
+import { type Prepared, translationOf } from './attempt.ts';
+import { type AttemptsDeps, changeFor, contextOf, isGathered, type Outcome, tryChannels } from './attempts.ts';
+import { relayBytes } from './bytes.ts';
 import type { TokenCounter } from './counting/counter.ts';
-import type { Answer, UpstreamCall } from './dispatch.ts';
-import type { Inquiry, Plan } from './exchange.ts';
-import { failureError, mayRetry, type UpstreamFailure } from './failure.ts';
-import { countMedia } from './prompt.ts';
+import type { Exchange } from './exchange.ts';
+import { failureError } from './failure.ts';
+import { reportedUsage } from './meter.ts';
 import { clientError, errorResponse } from './render-error.ts';
-import type { RelaySettings } from './settings.ts';
-import type { ChannelSnapshot } from './snapshot.ts';
-import { relayStream, type StreamEnd } from './stream.ts';
+import { settle } from './settle.ts';
+import { type OpenStream, readToEnd, relayStream, type StreamEnd } from './stream.ts';
+import { wordsOf } from './whole.ts';
 
-export interface AnswerDeps {
-  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<Answer>;
-  readonly now: () => number;
-  readonly settings: () => RelaySettings;
+export interface AnswerDeps extends AttemptsDeps {
   readonly counter: TokenCounter;
-  readonly idleMs: number;
   readonly checkpointMs: number;
   /** Called once when the request is over, streams included. */
   readonly ended: () => void;
 }
 
-export interface AnswerFacts {
-  readonly inquiry: Inquiry;
-  readonly plan: Plan;
-  readonly charge: Charge;
-}
-
-/** Whole answers larger than this are refused; streams have no limit. */
-const wholeAnswerLimit = 32 * 1024 * 1024;
-
 /** Upstream headers a client may see; the rest tells who the upstream is or how its account stands. */
 const shownHeaders = ['content-type', 'openai-version', 'openai-processing-ms', 'x-request-id'] as const;
+const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+} as const;
 
-export async function answer(deps: AnswerDeps, facts: AnswerFacts): Promise<Response> {
-  const { inquiry, plan, charge } = facts;
+type Reached = Exclude<Outcome, { kind: 'failed' }>;
+
+export async function answer(deps: AnswerDeps, exchange: Exchange): Promise<Response> {
+  const { inquiry } = exchange;
   const abort = new AbortController();
-  const leave = () => abort.abort();
-  inquiry.request.signal.addEventListener('abort', leave, { once: true });
-  const tried: number[] = [];
-  const attempts = Math.max(1, deps.settings().retryTimes + 1);
-  let failure: UpstreamFailure | null = null;
-  let last: ChannelSnapshot | null = null;
-
-  for (const channel of plan.candidates) {
-    if (tried.length >= attempts || abort.signal.aborted) break;
-    const prepared = prepareAttempt(inquiry, channel);
-    if (prepared === null) continue;
-    tried.push(channel.id);
-    last = channel;
-    const result = await deps.dispatch(prepared.call, abort);
-    if (result.kind === 'answer') {
-      const passed = await passOn(deps, facts, prepared, channel, result.response, abort, tried);
-      if (passed instanceof Response) return passed;
-      failure = passed;
-    } else {
-      failure = result.failure;
-    }
-    if (!mayRetry(failure)) break;
+  inquiry.request.signal.addEventListener('abort', () => abort.abort(), { once: true });
+  const trying = tryChannels(deps, exchange, abort);
+  const { pingMs } = deps.settings();
+  // With keep-alive on, a client that waits for a stream hears from us even before the upstream says anything.
+  if (pingMs !== null && inquiry.stream) {
+    const outcome = await Promise.race([trying, Bun.sleep(pingMs).then(() => null)]);
+    return outcome === null ? waitingStream(deps, exchange, trying, abort) : respond(deps, exchange, outcome, abort);
   }
+  return respond(deps, exchange, await trying, abort);
+}
+
+function respond(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Outcome,
+  abort: AbortController,
+): Promise<Response> | Response {
+  switch (outcome.kind) {
+    case 'failed':
+      return refuse(deps, exchange, outcome);
+    case 'stream':
+      return isGathered(exchange.inquiry)
+        ? gathered(deps, exchange, outcome, abort)
+        : new Response(streamOf(deps, exchange, outcome, outcome.stream, abort), {
+            status: outcome.response.status,
+            headers: { ...shownFrom(outcome.response), ...ownHeaders(exchange, outcome), ...streamHeaders },
+          });
+    case 'whole':
+      return whole(deps, exchange, outcome);
+    case 'bytes':
+      return new Response(
+        relayBytes(outcome.response, {
+          now: deps.now,
+          abort,
+          idleMs: deps.idleMs,
+          finish: (end) => close(deps, exchange, outcome, end),
+        }),
+        {
+          status: outcome.response.status,
+          headers: { ...shownFrom(outcome.response), ...ownHeaders(exchange, outcome) },
+        },
+      );
+  }
+}
+
+const shownFrom = (response: Response): Record<string, string> => {
+  const headers: Record<string, string> = {};
+  for (const name of shownHeaders) {
+    const value = response.headers.get(name);
+    if (value !== null) headers[name] = value;
+  }
+  return headers;
+};
+
+const ownHeaders = ({ inquiry, plan }: Exchange, outcome: Pick<Outcome, 'tried'>): Record<string, string> => ({
+  'x-oneapi-request-id': inquiry.requestId,
+  ...(plan.trace === null ? {} : { 'x-gateway-trace': `${plan.trace}; tried=${outcome.tried.join(',')}` }),
+});
+
+async function close(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Pick<Reached, 'prepared' | 'tried'> & { readonly body?: unknown },
+  end: StreamEnd,
+): Promise<void> {
+  await settle(deps.counter, exchange, outcome, end);
+  deps.ended();
+}
+
+async function refuse(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Extract<Outcome, { kind: 'failed' }>,
+): Promise<Response> {
+  const { inquiry } = exchange;
+  const shown = await closeFailed(deps, exchange, outcome);
+  const response = errorResponse(inquiry.protocol, shown, outcome.failure?.retryAfter ?? null);
+  for (const [name, value] of Object.entries(ownHeaders(exchange, outcome))) response.headers.set(name, value);
+  return response;
+}
+
+/** Gives the hold back and writes the error row. @returns what to tell the client. */
+async function closeFailed(deps: AnswerDeps, exchange: Exchange, outcome: Extract<Outcome, { kind: 'failed' }>) {
+  const { inquiry, charge } = exchange;
+  const { failure, tried } = outcome;
   const gone = inquiry.request.signal.aborted;
-  const error = failure === null ? unservable(inquiry, tried) : failureError(failure);
+  const error =
+    failure !== null
+      ? failureError(failure)
+      : tried.length === 0 && !gone
+        ? new AppError('operation_unsupported', { operation: inquiry.operation })
+        : new AppError('upstream_unreachable');
   const shown = clientError(error, inquiry.requestId, failure);
   await charge.finish({
     endReason: gone ? 'client_gone' : 'upstream_failed',
     usage: null,
     usageSource: 'none',
-    channel: last,
+    prices: exchange.plan.prices,
+    channel: outcome.last,
     upstreamModel: '',
     firstByteMs: null,
     tried,
+    dropped: [],
     content: shown.message,
     failure: failure === null ? error.code : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`,
   });
   deps.ended();
-  return errorResponse(inquiry.protocol, shown, failure?.retryAfter ?? null);
-}
-
-const unservable = (inquiry: Inquiry, tried: readonly number[]): AppError =>
-  tried.length === 0
-    ? new AppError('operation_unsupported', { operation: inquiry.operation })
-    : new AppError('upstream_unreachable');
-
-async function passOn(
-  deps: AnswerDeps,
-  facts: AnswerFacts,
-  prepared: Prepared,
-  channel: ChannelSnapshot,
-  response: Response,
-  abort: AbortController,
-  tried: readonly number[],
-): Promise<Response | UpstreamFailure> {
-  const type = response.headers.get('content-type') ?? '';
-  const headers: Record<string, string> = { 'x-oneapi-request-id': facts.inquiry.requestId };
-  for (const name of shownHeaders) {
-    const value = response.headers.get(name);
-    if (value !== null) headers[name] = value;
-  }
-  const context = { deps, facts, prepared, channel, tried };
-  if (type.includes('text/event-stream') && response.body !== null) {
-    headers['cache-control'] = 'no-cache';
-    headers['x-accel-buffering'] = 'no';
-    return new Response(streamOf(context, response.body, abort), { status: response.status, headers });
-  }
-  return whole(context, response, headers);
-}
-
-interface Context {
-  readonly deps: AnswerDeps;
-  readonly facts: AnswerFacts;
-  readonly prepared: Prepared;
-  readonly channel: ChannelSnapshot;
-  readonly tried: readonly number[];
+  return shown;
 }
 
 async function whole(
-  context: Context,
-  response: Response,
-  headers: Record<string, string>,
-): Promise<Response | UpstreamFailure> {
-  const { deps, facts, prepared } = context;
-  const { codec } = prepared.call;
-  const bytes = await readWhole(response);
-  if (bytes === null) {
-    return { class: 'host', status: response.status, error: null, retryAfter: null, reason: 'broken' };
-  }
-  const firstByteMs = deps.now();
-  const body = parseBody(bytes);
-  if (body === undefined)
-    return { class: 'host', status: response.status, error: null, retryAfter: null, reason: 'invalid' };
-  const usage = codec.upstream.readUsage(body);
-  const gone = facts.inquiry.request.signal.aborted;
-  await close(context, {
-    endReason: gone ? 'client_gone' : 'completed',
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Extract<Outcome, { kind: 'whole' }>,
+): Promise<Response> {
+  const { inquiry } = exchange;
+  const { prepared, body, bytes, response } = outcome;
+  const { upstream } = prepared.codec;
+  const usage = reportedUsage(inquiry, prepared.codec, body);
+  const retell = prepared.retold || (inquiry.stream && inquiry.operation === 'chat');
+  const events = retell || usage === null ? upstream.decodeResponse(body) : [];
+  const change = changeFor(prepared);
+  const told = retell ? retold(exchange, change === undefined ? events : events.flatMap(change), deps.now()) : null;
+  noteResponse(deps, exchange, outcome, body);
+  await close(deps, exchange, outcome, {
+    endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
-    delivered: usage === null ? wordsOf(codec.upstream.decodeResponse(body)) : [],
-    firstByteMs,
+    delivered: usage === null ? wordsOf(events) : [],
+    firstByteMs: outcome.firstByteMs,
   });
-  deps.ended();
-  return new Response(bytes, { status: response.status, headers });
+  const headers = { ...shownFrom(response), ...ownHeaders(exchange, outcome) };
+  if (told === null) return new Response(bytes, { status: response.status, headers });
+  return new Response(told, {
+    status: response.status,
+    headers: {
+      ...headers,
+      ...(inquiry.stream ? streamHeaders : { 'content-type': 'application/json; charset=utf-8' }),
+    },
+  });
 }
 
-/** @returns null when the upstream broke off or sent too much. */
-async function readWhole(response: Response): Promise<Uint8Array<ArrayBuffer> | null> {
-  const declared = Number(response.headers.get('content-length') ?? Number.NaN);
-  try {
-    if (declared <= wholeAnswerLimit) return await response.bytes();
-    if (response.body === null) return null;
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      size += chunk.length;
-      if (size > wholeAnswerLimit) return null;
-      chunks.push(chunk);
-    }
-    return new Uint8Array(Buffer.concat(chunks));
-  } catch {
-    return null;
+/** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
+function retold(exchange: Exchange, events: readonly ChatEvent[], nowMs: number): string {
+  const translation = translationOf(codecFor(exchange.inquiry.protocol));
+  const context = contextOf(exchange, nowMs);
+  if (!exchange.inquiry.stream) return JSON.stringify(translation.encodeResponse(events, context));
+  const writer = translation.writer(context);
+  return events.map((event) => writer.write(event)).join('');
+}
+
+/** The upstream streams although the client asked for one piece. */
+async function gathered(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Extract<Outcome, { kind: 'stream' }>,
+  abort: AbortController,
+): Promise<Response> {
+  const { stream } = outcome;
+  const broken = !(await readToEnd(stream));
+  const usage = stream.passage.usage();
+  await close(deps, exchange, outcome, {
+    endReason: exchange.inquiry.request.signal.aborted ? 'client_gone' : broken ? 'upstream_broken' : 'completed',
+    usage,
+    usageSource: usage === null ? null : broken ? 'partial' : 'reported',
+    delivered: usage === null || broken ? stream.passage.words() : [],
+    firstByteMs: stream.firstByteMs,
+  });
+  abort.abort();
+  if (broken) {
+    const error = clientError(new AppError('upstream_broken'), exchange.inquiry.requestId);
+    return errorResponse(exchange.inquiry.protocol, error);
   }
-}
-
-const lenient = new TextDecoder();
-
-function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
-  try {
-    return JSON.parse(lenient.decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
-function wordsOf(events: ReturnType<Prepared['call']['codec']['upstream']['decodeResponse']>): string[] {
-  return events.flatMap((event) => {
-    if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta')
-      return [event.text];
-    return event.type === 'tool-call-delta' ? [event.arguments] : [];
+  return new Response(retold(exchange, stream.passage.events(), deps.now()), {
+    status: 200,
+    headers: { ...ownHeaders(exchange, outcome), 'content-type': 'application/json; charset=utf-8' },
   });
 }
 
 function streamOf(
-  context: Context,
-  upstream: ReadableStream<Uint8Array>,
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Pick<Reached, 'prepared' | 'tried'>,
+  opening: OpenStream,
   abort: AbortController,
 ): ReadableStream<Uint8Array> {
-  const { deps, facts, prepared } = context;
-  const settings = deps.settings();
-  return relayStream({
-    codec: prepared.call.codec,
-    upstream,
-    dropUsageFrame: prepared.usageAsked,
-    pingMs: settings.pingMs,
+  noteResponseId(deps, exchange, outcome.prepared, opening.passage.responseId());
+  return relayStream({ ...pumpOptions(deps, exchange, abort, () => outcome), opening });
+}
+
+/** The status is given away for a sign of life; all that follows is told inside of the stream. */
+function waitingStream(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  trying: Promise<Outcome>,
+  abort: AbortController,
+): Response {
+  let reached: Pick<Reached, 'prepared' | 'tried'> | null = null;
+  let refusal: ReturnType<typeof clientError> | null = null;
+  const opening = trying.then(async (outcome): Promise<OpenStream | string | null> => {
+    if (outcome.kind === 'stream') {
+      reached = outcome;
+      return outcome.stream;
+    }
+    if (outcome.kind === 'failed') {
+      refusal = await closeFailed(deps, exchange, outcome);
+      return null;
+    }
+    return (await respond(deps, exchange, outcome, abort)).text();
+  });
+  const options = pumpOptions(deps, exchange, abort, () => reached);
+  return new Response(
+    relayStream({
+      ...options,
+      opening,
+      errorFrame: (kind) =>
+        refusal === null ? options.errorFrame(kind) : codecOf(exchange).client.encodeStreamError(refusal),
+    }),
+    { status: 200, headers: { ...streamHeaders, 'x-oneapi-request-id': exchange.inquiry.requestId } },
+  );
+}
+
+const codecOf = ({ inquiry }: Exchange) => codecFor(inquiry.protocol);
+
+function pumpOptions(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  abort: AbortController,
+  reached: () => Pick<Reached, 'prepared' | 'tried'> | null,
+) {
+  const { client } = codecOf(exchange);
+  return {
+    ping: client.ping,
+    pingMs: deps.settings().pingMs,
     idleMs: deps.idleMs,
     checkpointMs: deps.checkpointMs,
     now: deps.now,
     abort,
-    finish: async (end) => {
-      await close(context, end);
-      deps.ended();
+    finish: async (end: StreamEnd) => {
+      const outcome = reached();
+      if (outcome !== null) await close(deps, exchange, outcome, end);
     },
-    errorFrame: (kind) =>
-      prepared.call.codec.client.encodeStreamError(
+    errorFrame: (kind: 'broken' | 'quota' | 'failed') =>
+      client.encodeStreamError(
         clientError(
           new AppError(kind === 'quota' ? 'user_exhausted' : 'upstream_broken', { remain: 0, need: 1 }),
-          facts.inquiry.requestId,
+          exchange.inquiry.requestId,
         ),
       ),
-    affordable: (delivered) => {
-      const guess = estimatedUsage(facts.plan.promptTokens, delivered.reduce((sum, text) => sum + text.length, 0) / 2);
-      facts.charge.checkpoint(guess, context.channel);
-      return facts.charge.extendTo(guess);
+    affordable: (delivered: readonly string[]) => {
+      const channel = reached()?.prepared.channel;
+      if (channel === undefined) return true;
+      const output = delivered.reduce((sum, text) => sum + text.length, 0) / 2;
+      const guess: Usage = { ...emptyUsage, input: Math.ceil(exchange.plan.promptTokens), output: Math.ceil(output) };
+      exchange.charge.checkpoint(guess, channel);
+      return exchange.charge.extendTo(guess);
     },
-  });
+  };
 }
 
-/** Settles by the printed policy: reported usage, else a local count of what went in and came out. */
-async function close(context: Context, end: StreamEnd): Promise<void> {
-  const { facts, prepared } = context;
-  const nothing = end.endReason !== 'completed' && end.firstByteMs === null;
-  const counted =
-    end.usage !== null && end.endReason === 'completed' ? end.usage : nothing ? null : await localCount(context, end);
-  await facts.charge.finish({
-    endReason: end.endReason,
-    usage: counted,
-    usageSource: nothing ? 'none' : (end.usageSource ?? 'estimated'),
-    channel: context.channel,
-    upstreamModel: prepared.upstreamModel,
-    firstByteMs: end.firstByteMs,
-    tried: context.tried,
-    ...(end.failure === undefined ? {} : { failure: end.failure }),
-  });
+/** A kept response can only be continued where it was made. */
+function noteResponse(deps: AnswerDeps, exchange: Exchange, outcome: Pick<Reached, 'prepared'>, body: unknown): void {
+  if (exchange.inquiry.protocol !== 'openai-responses') return;
+  const id = (body as { id?: unknown } | null)?.id;
+  noteResponseId(deps, exchange, outcome.prepared, typeof id === 'string' ? id : null);
 }
 
-async function localCount(context: Context, end: StreamEnd): Promise<Usage> {
-  const { prompt } = context.facts.inquiry;
-  const [promptTokens = 0, outputTokens = 0] = await context.deps.counter.count(context.facts.inquiry.model, [
-    prompt.texts.join('\n'),
-    end.delivered.join(''),
-  ]);
-  const reported = end.usage;
-  if (reported !== null) return { ...reported, output: Math.max(reported.output, outputTokens) };
-  // 3 tokens of framing per message and 3 for the reply; source: backend-reference 3.13.
-  return estimatedUsage(promptTokens + countMedia(prompt) + 6, outputTokens);
+function noteResponseId(deps: AnswerDeps, exchange: Exchange, prepared: Prepared, id: string | null): void {
+  const keeps = exchange.inquiry.protocol === 'openai-responses' && !prepared.retold;
+  if (keeps && id !== null) deps.affinity.rememberResponse(id, prepared.channel.id);
 }
-
-const estimatedUsage = (input: number, output: number): Usage => ({
-  input: Math.ceil(input),
-  cacheRead: 0,
-  cacheWrite5m: 0,
-  cacheWrite1h: 0,
-  audioInput: 0,
-  imageInput: 0,
-  output: Math.ceil(output),
-  reasoning: 0,
-  audioOutput: 0,
-  toolCalls: {},
-  raw: null,
-});

@@ -1,5 +1,7 @@
-/** Prepares one attempt at one channel: mapped model, edits on the client's own JSON, address and headers. */
-import type { Codec } from '../protocols/codec.ts';
+/** Prepares one attempt at one channel: mapped model, dialect, edits on the client's own JSON or a translation, address and headers. */
+import { AppError } from '../contract/errors.ts';
+import type { ChatRequest, ProtocolId } from '../protocols/canonical.ts';
+import type { Codec, Translation } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { authHeaders } from '../providers/auth.ts';
 import { providerByType } from '../providers/catalogue.ts';
@@ -7,68 +9,178 @@ import { endpointFor, type Provider } from '../providers/provider.ts';
 import { mapModel } from './choose.ts';
 import type { UpstreamCall } from './dispatch.ts';
 import type { Inquiry } from './exchange.ts';
+import type { KeyChoice } from './health.ts';
 import { editMembers } from './json-text.ts';
+import type { RelaySettings } from './settings.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 
 export interface Prepared {
   readonly call: UpstreamCall;
+  readonly channel: ChannelSnapshot;
+  readonly keyIndex: number;
   readonly upstreamModel: string;
+  /** The dialect spoken with the upstream. */
+  readonly codec: Codec;
+  /** The answer must be told anew in the client's dialect. */
+  readonly retold: boolean;
   /** The request carries our own wish for a usage frame. */
   readonly usageAsked: boolean;
+  /** What the translation could not carry over. */
+  readonly dropped: readonly string[];
 }
 
 /** Request headers that carry features of the dialects and pass through. */
 const passedHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'idempotency-key', 'accept'] as const;
 
-/** @returns null when this channel's provider cannot serve the operation. */
-export function prepareAttempt(inquiry: Inquiry, channel: ChannelSnapshot): Prepared | null {
+/** What a provider calls the chat operation of each dialect. */
+const chatOperation: Readonly<Record<ProtocolId, string>> = {
+  'openai-chat': 'chat',
+  'openai-responses': 'responses',
+  'anthropic-messages': 'messages',
+  'gemini-generate': 'generate',
+};
+
+/** The dialect to speak with a provider: the client's own where it can be, else the provider's. @returns null when there is none. */
+export function dialectWith(provider: Provider, inquiry: Inquiry): ProtocolId | null {
+  if (inquiry.operation !== 'chat') return provider.operations.includes(inquiry.operation) ? inquiry.protocol : null;
+  const serves = (dialect: ProtocolId) => provider.operations.includes(chatOperation[dialect]);
+  if (serves(inquiry.protocol)) return inquiry.protocol;
+  return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
+}
+
+/** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
+export function prepareAttempt(
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  key: KeyChoice,
+  settings: RelaySettings,
+): Prepared | null {
   const provider = providerByType(channel.type);
-  if (provider === undefined) return null;
+  const dialect = provider === undefined ? null : dialectWith(provider, inquiry);
+  if (provider === undefined || dialect === null) return null;
   const upstreamModel = mapModel(channel.modelMapping, inquiry.model);
-  const endpoint = endpointFor(provider, inquiry.operation, {
-    baseUrl: channel.baseUrl,
-    model: upstreamModel,
-    other: channel.other,
-  });
-  if (endpoint === null || provider.protocol !== inquiry.protocol) return null;
-  const codec: Codec = codecFor(inquiry.protocol);
+  const url = addressOf(provider, inquiry, channel, dialect, upstreamModel);
+  if (url === null) return null;
+  const codec = codecFor(dialect);
+  const translated = dialect !== inquiry.protocol;
+  const dropped: string[] = [];
+  const usageAsked = dialect === 'openai-chat' && wantsUsageFrame(inquiry, translated);
+  const passThrough = settings.passThrough || channel.setting.pass_through === true;
+  const body = translated
+    ? translatedBody(inquiry, codec, upstreamModel, channel, dropped, settings)
+    : editedBody(inquiry, upstreamModel, passThrough ? {} : channel.paramOverride, usageAsked && !passThrough);
 
-  const edits = new Map<string, string | undefined>();
-  if (upstreamModel !== inquiry.model) edits.set('model', JSON.stringify(upstreamModel));
-  const usageAsked = wantsUsageFrame(inquiry);
-  if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
-  for (const [key, value] of Object.entries(channel.paramOverride)) edits.set(key, JSON.stringify(value));
-
-  const headers = { ...fixedHeaders(channel, provider) };
+  const headers = { ...fixedHeaders(channel, provider, key) };
+  if (inquiry.form !== null) headers['content-type'] = inquiry.form.contentType;
   for (const name of passedHeaders) {
     const value = inquiry.request.headers.get(name);
-    if (value !== null) headers[name] = value;
+    if (value !== null && !(translated && name.startsWith('anthropic'))) headers[name] = value;
   }
+  if (dialect === 'anthropic-messages') headers['anthropic-version'] ??= '2023-06-01';
   return {
-    call: {
-      url: endpoint,
-      headers,
-      body: edits.size === 0 ? inquiry.bytes : editMembers(inquiry.text, inquiry.shape, edits),
-      channel,
-      codec,
-    },
+    call: { url, headers, body, channel, codec },
+    channel,
+    keyIndex: key.index,
     upstreamModel,
+    codec,
+    retold: translated || channel.setting.force_format === true || channel.setting.thinking_to_content === true,
     usageAsked,
+    dropped,
   };
 }
 
-const prepared = new WeakMap<ChannelSnapshot, Readonly<Record<string, string>>>();
+function addressOf(
+  provider: Provider,
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  dialect: ProtocolId,
+  model: string,
+): string | null {
+  const facts = { baseUrl: channel.baseUrl, model, other: channel.other };
+  if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);
+  const streamed = dialect === 'gemini-generate' && inquiry.stream ? 'stream' : chatOperation[dialect];
+  const url = endpointFor(provider, streamed, facts);
+  // `?beta=true` and the like are part of the client's request where the dialect is its own.
+  const query = dialect === 'anthropic-messages' && inquiry.protocol === dialect ? queryOf(inquiry.request.url) : '';
+  return url === null || query === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${query}`;
+}
 
-/** Headers that are the same for every request of a channel. */
-function fixedHeaders(channel: ChannelSnapshot, provider: Provider): Readonly<Record<string, string>> {
-  const known = prepared.get(channel);
+function queryOf(url: string): string {
+  const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
+  query.delete('key');
+  return query.toString();
+}
+
+function editedBody(
+  inquiry: Inquiry,
+  model: string,
+  override: Readonly<Record<string, unknown>>,
+  usageAsked: boolean,
+): UpstreamCall['body'] {
+  const { json, form } = inquiry;
+  if (json === null) return form === null ? '' : form.body(model === inquiry.model ? null : model);
+  const edits = new Map<string, string | undefined>();
+  // Where the path names the model the body need not.
+  if (model !== inquiry.body.model && inquiry.body.model !== undefined) edits.set('model', JSON.stringify(model));
+  if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
+  for (const [key, value] of Object.entries(override)) edits.set(key, JSON.stringify(value));
+  return edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);
+}
+
+const decodedRequests = new WeakMap<Inquiry, ChatRequest>();
+
+/** @throws AppError operation_unsupported, body_invalid. */
+export function translationOf(codec: Codec): Translation {
+  if (codec.translation === undefined) throw new AppError('operation_unsupported', { operation: codec.id });
+  return codec.translation;
+}
+
+export function decodedRequest(inquiry: Inquiry): ChatRequest {
+  const known = decodedRequests.get(inquiry);
+  if (known !== undefined) return known;
+  const decoded = translationOf(codecFor(inquiry.protocol)).decodeRequest(inquiry.body, {
+    model: inquiry.model,
+    stream: inquiry.stream,
+  });
+  decodedRequests.set(inquiry, decoded);
+  return decoded;
+}
+
+function translatedBody(
+  inquiry: Inquiry,
+  codec: Codec,
+  model: string,
+  channel: ChannelSnapshot,
+  dropped: string[],
+  settings: RelaySettings,
+): string {
+  const request = { ...decodedRequest(inquiry), model };
+  const maxTokens =
+    codec.id === 'anthropic-messages' ? (request.maxTokens ?? settings.claudeMaxTokens(model)) : request.maxTokens;
+  const body = translationOf(codec).encodeRequest({ ...request, maxTokens }, dropped);
+  // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
+  if (codec.id === 'openai-chat' && inquiry.stream) body.stream_options = { include_usage: true };
+  return JSON.stringify({ ...body, ...channel.paramOverride });
+}
+
+const prepared = new WeakMap<ChannelSnapshot, Map<string, Readonly<Record<string, string>>>>();
+
+/** Headers that are the same for every request of a channel's key. */
+function fixedHeaders(
+  channel: ChannelSnapshot,
+  provider: Provider,
+  { key }: KeyChoice,
+): Readonly<Record<string, string>> {
+  const ofChannel = prepared.get(channel) ?? new Map<string, Readonly<Record<string, string>>>();
+  prepared.set(channel, ofChannel);
+  const known = ofChannel.get(key);
   if (known !== undefined) return known;
   const made = {
     'content-type': 'application/json',
     'accept-encoding': 'identity',
-    ...authHeaders(provider, channel.keys[0] ?? '', channel.organization),
+    ...authHeaders(provider, key, channel.organization),
   };
-  prepared.set(channel, made);
+  ofChannel.set(key, made);
   return made;
 }
 
@@ -77,7 +189,8 @@ const streamOptionsOf = (inquiry: Inquiry): Record<string, unknown> => {
   return typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as Record<string, unknown>) : {};
 };
 
-function wantsUsageFrame(inquiry: Inquiry): boolean {
-  if (inquiry.protocol !== 'openai-chat' || !inquiry.stream || inquiry.operation !== 'chat') return false;
+function wantsUsageFrame(inquiry: Inquiry, translated: boolean): boolean {
+  if (!inquiry.stream || translated || (inquiry.operation !== 'chat' && inquiry.operation !== 'completions'))
+    return false;
   return streamOptionsOf(inquiry).include_usage !== true;
 }

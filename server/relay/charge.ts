@@ -1,5 +1,6 @@
 /** One request's money from hold to settlement: exactly one settle or void, whatever happens in between. */
 import { type EndReason, LogType, type UsageSource } from '../contract/enums.ts';
+import type { Prices } from '../contract/pricing-tables.ts';
 import { priceFacts, promptTokensOf, quotaOf } from '../contract/quota.ts';
 import type { Ledger, LogEntry } from '../ledger/commands.ts';
 import type { Usage } from '../protocols/canonical.ts';
@@ -13,11 +14,15 @@ export interface Finish {
   /** null = nothing is charged. */
   readonly usage: Usage | null;
   readonly usageSource: UsageSource;
+  /** Usually the plan's; pictures are priced by what came. */
+  readonly prices: Prices;
   readonly channel: ChannelSnapshot | null;
   readonly upstreamModel: string;
   readonly firstByteMs: number | null;
   /** Ids of the channels tried, in order. */
   readonly tried: readonly number[];
+  /** What a translation could not carry over. */
+  readonly dropped: readonly string[];
   /** Words for an error row. */
   readonly content?: string;
   /** HTTP status or reason for an error row's `other`. */
@@ -81,13 +86,14 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       quota: amount,
       content: finish.content ?? '',
       other: JSON.stringify({
-        ...(usage === null ? {} : priceFacts(usage, plan.prices)),
+        ...(usage === null ? {} : priceFacts(usage, finish.prices)),
         frt: finish.firstByteMs === null ? -1000 : Math.round(finish.firstByteMs - inquiry.startedMs),
         ms: Math.round(endedMs - inquiry.startedMs),
         ...(finish.upstreamModel === inquiry.model || finish.upstreamModel === ''
           ? {}
           : { is_model_mapped: true, upstream_model_name: finish.upstreamModel }),
         ...(finish.failure === undefined ? {} : { failure: finish.failure }),
+        ...(finish.dropped.length === 0 ? {} : { dropped: finish.dropped }),
         admin_info: { use_channel: finish.tried.map(String) },
       }),
       usageSource: finish.usageSource,
@@ -97,7 +103,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
 
   const settle = async (finish: Finish): Promise<void> => {
     const usage = finish.usage;
-    const amount = usage === null || free ? 0 : quotaOf(usage, plan.prices);
+    const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
     deps.wallets.settle(userId, tokenId, held, amount);
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
@@ -151,6 +157,8 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       const log = entry(LogType.consume, amount, usage, {
         endReason: 'recovered',
         usageSource: 'partial',
+        prices: plan.prices,
+        dropped: [],
         channel,
         upstreamModel: '',
         firstByteMs: null,

@@ -7,7 +7,7 @@ import type { ChannelSnapshot } from './snapshot.ts';
 export interface UpstreamCall {
   readonly url: string;
   readonly headers: Record<string, string>;
-  readonly body: Uint8Array<ArrayBuffer> | string;
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string;
   readonly channel: ChannelSnapshot;
   readonly codec: Codec;
 }

@@ -1,8 +1,10 @@
 /** What is known about one relayed request after each stage. */
 import type { Prices } from '../contract/pricing-tables.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
+import type { Charge } from './charge.ts';
+import type { Form } from './form.ts';
 import type { Outline } from './json-text.ts';
-import type { Operation } from './operations.ts';
+import type { Operation, RelayRoute } from './operations.ts';
 import type { Prompt } from './prompt.ts';
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from './snapshot.ts';
 
@@ -11,18 +13,25 @@ export interface Peer {
   ip(): string;
 }
 
+export interface JsonContent {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly text: string;
+  readonly shape: Outline & { readonly ok: true };
+}
+
 /** After `parse`: what is asked for. */
 export interface Inquiry {
   readonly requestId: string;
   readonly startedMs: number;
+  readonly route: RelayRoute;
   readonly protocol: ProtocolId;
   readonly operation: Operation;
   readonly model: string;
   readonly stream: boolean;
-  /** The client's own bytes. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly text: string;
-  readonly shape: Outline & { readonly ok: true };
+  /** The client's own bytes; null when the body is a form. */
+  readonly json: JsonContent | null;
+  readonly form: Form | null;
+  /** The members of the JSON object, or the form's text fields. */
   readonly body: Readonly<Record<string, unknown>>;
   /** The words in the body. */
   readonly prompt: Prompt;
@@ -45,4 +54,15 @@ export interface Plan {
   /** Quota held until the end. */
   readonly hold: number;
   readonly promptTokens: number;
+  /** Names the conversation whose prompt an upstream may have cached. */
+  readonly conversation: string | null;
+  /** How the candidates came about, where the operator wants it shown. */
+  readonly trace: string | null;
+}
+
+/** After `plan`, with its money held: all that the attempts and the answer need. */
+export interface Exchange {
+  readonly inquiry: Inquiry;
+  readonly plan: Plan;
+  readonly charge: Charge;
 }

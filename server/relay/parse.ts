@@ -1,12 +1,22 @@
 /** Stage 1: path and body become an inquiry; everything that is wrong with them is said here. */
 import { AppError } from '../contract/errors.ts';
-import type { Inquiry } from './exchange.ts';
+import type { Inquiry, JsonContent } from './exchange.ts';
+import { type Form, readForm } from './form.ts';
 import { outline } from './json-text.ts';
-import type { RelayRoute } from './operations.ts';
+import type { MatchedRoute } from './operations.ts';
 import { readPrompt } from './prompt.ts';
 
 /** Members whose doubling could make us bill one thing and the upstream serve another. */
-const single = new Set(['model', 'stream', 'max_tokens', 'max_completion_tokens', 'n', 'stream_options']);
+const single = new Set([
+  'model',
+  'stream',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'generationConfig',
+  'n',
+  'stream_options',
+]);
 
 export interface ParseContext {
   readonly requestId: string;
@@ -16,9 +26,48 @@ export interface ParseContext {
 }
 
 /** @throws AppError body_*, model_missing. */
-export async function parse(request: Request, route: RelayRoute, context: ParseContext): Promise<Inquiry> {
+export async function parse(request: Request, matched: MatchedRoute, context: ParseContext): Promise<Inquiry> {
+  const { route } = matched;
   const declared = Number(request.headers.get('content-length') ?? 0);
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
+  const asksForm = route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
+  const content = asksForm ? await readFormContent(request, context) : await readJsonContent(request, context);
+  const { body } = content;
+  const model = matched.model ?? body.model ?? route.defaultModel;
+  if (model === undefined || model === null || model === '') throw new AppError('model_missing');
+  if (typeof model !== 'string') throw new AppError('body_invalid', { detail: 'model must be a string' });
+  const stream = route.stream ?? (asksForm ? body.stream === 'true' : body.stream);
+  if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
+    throw new AppError('body_invalid', { detail: 'stream must be true or false' });
+  }
+  return {
+    requestId: context.requestId,
+    startedMs: context.startedMs,
+    route,
+    protocol: route.protocol,
+    operation: route.operation,
+    model: model.startsWith('models/') ? model.slice(7) : model,
+    stream: stream === true,
+    json: content.json,
+    form: content.form,
+    body,
+    prompt: readPrompt(body),
+    request,
+  };
+}
+
+interface Content {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly json: JsonContent | null;
+  readonly form: Form | null;
+}
+
+async function readFormContent(request: Request, context: ParseContext): Promise<Content> {
+  const form = await readForm(request, context.bodyLimit);
+  return { body: Object.fromEntries(form.fields), json: null, form };
+}
+
+async function readJsonContent(request: Request, context: ParseContext): Promise<Content> {
   const bytes = await request.bytes();
   if (bytes.length > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
   const text = decode(bytes);
@@ -34,26 +83,7 @@ export async function parse(request: Request, route: RelayRoute, context: ParseC
     if (seen.has(key)) throw new AppError('body_invalid', { detail: `${key} appears twice` });
     seen.add(key);
   }
-  const model = body.model ?? route.defaultModel;
-  if (model === undefined || model === null || model === '') throw new AppError('model_missing');
-  if (typeof model !== 'string') throw new AppError('body_invalid', { detail: 'model must be a string' });
-  if (body.stream !== undefined && body.stream !== null && typeof body.stream !== 'boolean') {
-    throw new AppError('body_invalid', { detail: 'stream must be true or false' });
-  }
-  return {
-    requestId: context.requestId,
-    startedMs: context.startedMs,
-    protocol: route.protocol,
-    operation: route.operation,
-    model,
-    stream: body.stream === true,
-    bytes,
-    text,
-    shape,
-    body,
-    prompt: readPrompt(body),
-    request,
-  };
+  return { body, json: { bytes, text, shape }, form: null };
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

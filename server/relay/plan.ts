@@ -3,37 +3,61 @@ import { ChannelStatus } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
 import { resolvePrices } from '../contract/pricing-tables.ts';
 import { holdEstimate } from '../contract/quota.ts';
-import { orderChannels } from './choose.ts';
+import { type Affinity, conversationKey } from './affinity.ts';
+import { type ChooseFacts, orderChannels } from './choose.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
-import { boundPromptTokens } from './prompt.ts';
+import type { Health } from './health.ts';
+import { estimate } from './meter.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
-import type { RelayState } from './state.ts';
+import type { RelayState, Route } from './state.ts';
+import { traceOf } from './trace.ts';
+
+export interface PlanDeps {
+  readonly state: RelayState;
+  readonly health: Health;
+  readonly affinity: Affinity;
+  readonly random: () => number;
+}
 
 /** @param test a disabled channel may be tested. @throws AppError channel_*, model_price_unset. */
-export function makePlan(
-  state: RelayState,
-  inquiry: Inquiry,
-  principal: Principal,
-  random: () => number,
-  test = false,
-): Plan {
+export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal, test = false): Plan {
+  const { state } = deps;
   const { group, user } = principal;
-  const candidates =
-    principal.pinnedChannel === null
-      ? orderChannels(state.route(group, inquiry.model), random)
-      : [pinnedChannel(state, principal.pinnedChannel, test)];
+  const conversation = conversationKey(inquiry, principal);
+  const facts: ChooseFacts = {
+    random: deps.random,
+    condition: deps.health.condition,
+    waitMs: deps.health.waitMs,
+    preferred: () => deps.affinity.find(conversation),
+  };
+  const pinned = principal.pinnedChannel;
+  const route =
+    pinned === null
+      ? continuing(deps.affinity, inquiry, state.route(group, inquiry.model))
+      : [[pinnedChannel(state, pinned, test)]];
+  const candidates = orderChannels(route, facts);
   if (candidates.length === 0) throw new AppError('channel_unavailable', { group, model: inquiry.model });
   const settings = state.settings();
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
   const prices = resolvePrices(settings.priceTables, inquiry.model, { group, userGroup: user.group, acceptUnset });
   if (prices === null) throw new AppError('model_price_unset', { model: inquiry.model });
-  const promptTokens = boundPromptTokens(inquiry.prompt);
+  const size = estimate(inquiry, prices, settings.preConsumedQuota);
   return {
     candidates,
     prices,
-    promptTokens,
-    hold: holdEstimate(prices, { promptTokens, maxTokens: maxTokensOf(inquiry.body) ?? settings.preConsumedQuota }),
+    promptTokens: size.promptTokens,
+    hold: holdEstimate(size.prices, size),
+    conversation,
+    trace: settings.showTrace ? traceOf(route, candidates, facts) : null,
   };
+}
+
+/** A kept response continues where it was made, as long as that channel still serves the caller. */
+function continuing(affinity: Affinity, inquiry: Inquiry, route: Route): Route {
+  const id = inquiry.protocol === 'openai-responses' ? inquiry.body.previous_response_id : null;
+  const made = typeof id === 'string' ? affinity.channelOfResponse(id) : null;
+  const channel = made === null ? undefined : route.flat().find((candidate) => candidate.id === made);
+  return channel === undefined ? route : [[channel]];
 }
 
 function pinnedChannel(state: RelayState, id: number, test: boolean): ChannelSnapshot {
@@ -41,13 +65,4 @@ function pinnedChannel(state: RelayState, id: number, test: boolean): ChannelSna
   if (channel === undefined) throw new AppError('channel_pin_unknown');
   if (channel.status !== ChannelStatus.enabled && !test) throw new AppError('channel_pin_disabled');
   return channel;
-}
-
-function maxTokensOf(body: Readonly<Record<string, unknown>>): number | null {
-  const asked = [body.max_tokens, body.max_completion_tokens, body.max_output_tokens].filter(
-    (value): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0,
-  );
-  if (asked.length === 0) return null;
-  const choices = typeof body.n === 'number' && body.n > 1 ? Math.min(Math.floor(body.n), 128) : 1;
-  return Math.ceil(Math.max(...asked)) * choices;
 }

@@ -1,6 +1,7 @@
 /** The conductor: one request through its stages. Each stage lives in a file of its own name. */
 import { AppError } from '../contract/errors.ts';
 import type { Ledger } from '../ledger/commands.ts';
+import { createAffinity } from './affinity.ts';
 import { type AnswerDeps, answer } from './answer.ts';
 import { type Authorise, createAuthorise } from './authorise.ts';
 import { type ChargeDeps, createCharge } from './charge.ts';
@@ -8,10 +9,11 @@ import type { TokenCounter } from './counting/counter.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createDispatch } from './dispatch.ts';
 import type { Peer, Plan, Principal } from './exchange.ts';
+import { createHealth, type Trouble } from './health.ts';
 import { listModels } from './models.ts';
-import { relayRouteFor } from './operations.ts';
+import { relayRouteFor, unimplementedPaths } from './operations.ts';
 import { parse } from './parse.ts';
-import { makePlan } from './plan.ts';
+import { makePlan, type PlanDeps } from './plan.ts';
 import { clientError, dialectOf, errorResponse } from './render-error.ts';
 import { createRequestIds } from './request-id.ts';
 import type { RelayState } from './state.ts';
@@ -30,6 +32,8 @@ export interface RelayDeps {
   /** [0, 1). */
   readonly random: () => number;
   readonly keyHmac: (key: string) => string;
+  /** Told when a channel or a key may have to be disabled. */
+  readonly trouble: (trouble: Trouble) => void;
   readonly limits: RelayLimits;
   /** For the benchmark; everything when absent. */
   readonly tier?: Tier;
@@ -74,6 +78,9 @@ export function createRelay(deps: RelayDeps): Relay {
   const { state } = deps;
   const authorise: Authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now: deps.now });
   const nextId = createRequestIds(deps.now);
+  const health = createHealth({ now: deps.now, random: deps.random, trouble: deps.trouble });
+  const affinity = createAffinity(deps.now);
+  const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
   let open = 0;
   // Prices of the benchmark's first request, for the tiers that do not price.
@@ -93,6 +100,8 @@ export function createRelay(deps: RelayDeps): Relay {
     now: deps.now,
     settings: state.settings,
     counter: deps.counter,
+    health,
+    affinity,
     idleMs: deps.limits.idleMs,
     checkpointMs: deps.limits.checkpointMs,
     ended: () => open--,
@@ -105,21 +114,24 @@ export function createRelay(deps: RelayDeps): Relay {
     identify: () => { principal: Principal; free: boolean },
   ) => {
     const startedMs = deps.now();
-    const route = relayRouteFor(path);
-    if (route === undefined) throw new AppError('route_unknown', { method: request.method, path });
+    const matched = relayRouteFor(path);
+    if (matched === undefined) {
+      const known = unimplementedPaths.test(path);
+      throw new AppError(known ? 'not_implemented' : 'route_unknown', { method: request.method, path });
+    }
     if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
     const { principal, free } = deps.tier === 1 ? { principal: unbilled, free: true } : identify();
-    const inquiry = await parse(request, route, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
+    const inquiry = await parse(request, matched, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
     authorise.allowModel(principal, inquiry.model);
     checkWords(state.settings(), inquiry.prompt);
     const health = deps.ledger.healthy();
     if (!health.ok) throw new AppError('storage_unavailable', { reason: health.reason });
     if (deps.tier === 1 || deps.tier === 2) {
-      measured ??= makePlan(state, inquiry, principal, deps.random, true);
+      measured ??= makePlan(planDeps, inquiry, principal, true);
       const candidates = state.route(principal.group, inquiry.model).flat();
       return answer(answerDeps, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
     }
-    const plan = makePlan(state, inquiry, principal, deps.random, free);
+    const plan = makePlan(planDeps, inquiry, principal, free);
     const hold = free ? 0 : plan.hold;
     const tokenId = principal.token?.id ?? 0;
     const held = deps.wallets.hold(principal.user.id, tokenId, hold);

@@ -13,6 +13,12 @@ export interface RelaySettings {
   readonly logConsumption: boolean;
   /** Lower case; empty = no check. */
   readonly blockedWords: readonly string[];
+  /** Bodies go out as they came: no overrides. */
+  readonly passThrough: boolean;
+  /** Tokens an Anthropic request may write when its client named no limit. */
+  readonly claudeMaxTokens: (model: string) => number;
+  /** Answers carry a header that says how their channel was chosen. */
+  readonly showTrace: boolean;
   /** Milliseconds between keep-alives, null = none. */
   readonly pingMs: number | null;
 }
@@ -30,8 +36,21 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     preConsumedQuota: optionValue(stored, 'PreConsumedQuota'),
     logConsumption: optionValue(stored, 'LogConsumeEnabled'),
     blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
+    passThrough: optionValue(stored, 'global.pass_through_request_enabled'),
+    showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
+    claudeMaxTokens: maxTokensByModel(optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>),
     pingMs: optionValue(stored, 'general_setting.ping_interval_enabled')
       ? optionValue(stored, 'general_setting.ping_interval_seconds') * 1000
       : null,
   };
 }
+
+/** Where neither the model nor `default` is listed. Source: backend-reference 3.12. */
+const claudeMaxTokensFallback = 8192;
+
+const maxTokensByModel =
+  (table: Readonly<Record<string, unknown>>) =>
+  (model: string): number => {
+    const found = table[model] ?? table.default;
+    return typeof found === 'number' && found > 0 ? found : claudeMaxTokensFallback;
+  };

@@ -1,8 +1,8 @@
-/** Passes an upstream's event stream through untouched while a reader watches it; the terminal frame waits for the bill. */
+/** Carries an upstream's event stream to the client; the last frame waits for the bill. */
 import type { EndReason, UsageSource } from '../contract/enums.ts';
-import type { ChatEvent, Usage } from '../protocols/canonical.ts';
-import type { Codec, StreamReader } from '../protocols/codec.ts';
-import { createSseSplitter, parseFrame, type RawFrame } from '../protocols/shared/sse.ts';
+import type { UpstreamError, Usage } from '../protocols/canonical.ts';
+import { createSseSplitter, type RawFrame, type SseSplitter } from '../protocols/shared/sse.ts';
+import type { Passage } from './passage.ts';
 
 export interface StreamEnd {
   readonly endReason: EndReason;
@@ -14,13 +14,133 @@ export interface StreamEnd {
   readonly failure?: string;
 }
 
-export interface StreamOptions {
-  readonly codec: Codec;
+type Piece = Uint8Array | string;
+type Bytes = ReadableStreamDefaultReader<Uint8Array>;
+
+/** Turns upstream bytes into frames. Server-sent events, or another framing told as such. */
+export type Framing = Pick<SseSplitter, 'push' | 'end'>;
+export const sseFraming = (): Framing => createSseSplitter();
+
+/** A stream whose first content has been seen. */
+export interface OpenStream {
+  readonly reader: Bytes;
+  readonly framing: Framing;
+  readonly passage: Passage;
+  /** Pieces for the client that have been read already. */
+  readonly head: readonly Piece[];
+  /** The piece that waits for the bill, when the end has been read too. */
+  readonly last: Piece | null;
+  /** Frames of the same chunk that were not looked at yet. */
+  readonly ahead: readonly RawFrame[];
+  readonly done: boolean;
+  readonly firstByteMs: number | null;
+}
+
+export type Opening =
+  | { readonly ok: true; readonly stream: OpenStream }
+  | {
+      readonly ok: false;
+      readonly reason: 'empty' | 'broken' | 'timeout' | 'error';
+      readonly error: UpstreamError | null;
+    };
+
+export interface OpenOptions {
   readonly upstream: ReadableStream<Uint8Array>;
-  /** Drop the usage frame that we asked for and the client did not. */
-  readonly dropUsageFrame: boolean;
-  readonly pingMs: number | null;
+  readonly framing: Framing;
+  readonly passage: Passage;
   /** Milliseconds without a byte from the upstream before it counts as broken. */
+  readonly idleMs: number;
+  readonly now: () => number;
+  readonly abort: AbortController;
+}
+
+/** Reads as far as the first content, so that until then the request can still go elsewhere. Never rejects. */
+export async function openStream(options: OpenOptions): Promise<Opening> {
+  const { framing, passage } = options;
+  const reader = options.upstream.getReader();
+  const head: Piece[] = [];
+  let firstByteMs: number | null = null;
+  let idle = false;
+  let timer = setTimeout(cut, options.idleMs);
+  function cut() {
+    idle = true;
+    void reader.cancel().catch(() => undefined);
+  }
+  const give = (reason: 'empty' | 'broken' | 'timeout' | 'error', error: UpstreamError | null = null): Opening => {
+    void reader.cancel().catch(() => undefined);
+    return { ok: false, reason: idle ? 'timeout' : reason, error };
+  };
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (value !== undefined) {
+        firstByteMs ??= options.now();
+        clearTimeout(timer);
+        timer = setTimeout(cut, options.idleMs);
+      }
+      const frames = value === undefined ? [] : framing.push(value);
+      for (const [index, frame] of frames.entries()) {
+        const piece = passage.pass(frame);
+        const error = passage.error();
+        if (error !== null) return give('error', error);
+        const last = passage.isLast();
+        if (piece !== null && !last) head.push(piece);
+        if (!last && !passage.hasContent()) continue;
+        if (isEmpty(passage)) return give('empty');
+        const stream = { reader, framing, passage, head, last: last ? (piece ?? '') : null, firstByteMs };
+        return { ok: true, stream: { ...stream, ahead: frames.slice(index + 1), done: false } };
+      }
+      if (!done) continue;
+      const piece = passage.close(framing.end());
+      const error = passage.error();
+      if (passage.finish() === null && passage.usage() === null) return give(idle ? 'timeout' : 'broken');
+      if (error !== null && passage.finish() === null && passage.usage() === null) return give('error', error);
+      if (isEmpty(passage)) return give('empty');
+      return {
+        ok: true,
+        stream: { reader, framing, passage, head, last: piece ?? '', firstByteMs, ahead: [], done: true },
+      };
+    }
+  } catch {
+    return give('broken');
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** An answer that ended well and says nothing is a failure in disguise; one that was cut off or filtered is not. */
+function isEmpty(passage: Passage): boolean {
+  if (passage.hasContent()) return false;
+  const usage = passage.usage();
+  if (usage !== null && usage.output + usage.reasoning + usage.audioOutput > 0) return false;
+  const reason = passage.finish()?.reason.unified;
+  return reason === 'stop' || reason === 'other';
+}
+
+/** Lets the passage see the rest. @returns false when the stream broke off. */
+export async function readToEnd(stream: OpenStream): Promise<boolean> {
+  const { reader, framing, passage } = stream;
+  try {
+    for (const frame of stream.ahead) passage.pass(frame);
+    for (let done = stream.done; !done && !passage.isLast(); ) {
+      const read = await reader.read();
+      done = read.done;
+      for (const frame of read.value === undefined ? [] : framing.push(read.value)) passage.pass(frame);
+    }
+    if (!stream.done) passage.close(framing.end());
+  } catch {
+    return false;
+  }
+  void reader.cancel().catch(() => undefined);
+  return passage.error() === null && passage.finish() !== null;
+}
+
+export interface PumpOptions {
+  /** The opened stream; a text is the whole answer, null = every attempt failed and an error frame tells so. */
+  readonly opening: OpenStream | Promise<OpenStream | string | null>;
+  /** Text that keeps an idle stream alive. */
+  readonly ping: string;
+  readonly pingMs: number | null;
   readonly idleMs: number;
   /** Milliseconds between notes of what is owed so far. */
   readonly checkpointMs: number;
@@ -29,22 +149,19 @@ export interface StreamOptions {
   /** Settles; the terminal frame is sent when it resolves. */
   readonly finish: (end: StreamEnd) => Promise<void>;
   /** Text of an error frame in the client's dialect. */
-  readonly errorFrame: (kind: 'broken' | 'quota') => string;
+  readonly errorFrame: (kind: 'broken' | 'quota' | 'failed') => string;
   /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. */
   readonly affordable: (delivered: readonly string[]) => boolean;
 }
 
-/** Frames are kept unread up to this many bytes. */
-const unreadLimit = 16 * 1024;
-
 /** The sink of a direct stream. */
 interface Sink {
-  write(chunk: Uint8Array | string): unknown;
+  write(chunk: Piece): unknown;
   flush(): unknown;
   end(): unknown;
 }
 
-export function relayStream(options: StreamOptions): ReadableStream<Uint8Array> {
+export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
   return new ReadableStream({
     type: 'direct',
     pull: (sink: Sink) => pump(options, sink),
@@ -52,144 +169,116 @@ export function relayStream(options: StreamOptions): ReadableStream<Uint8Array> 
   } as unknown as UnderlyingDefaultSource<Uint8Array>);
 }
 
-/**
- * Watches frames go by. Two readers: one sees only the frames that may carry usage, an end or an error; the other reads
- * the words, and only when somebody asks for them, because most streams report their usage and are never read at all.
- */
-function createWatch(codec: Codec) {
-  const signals = codec.upstream.reader();
-  let words: StreamReader | null = null;
-  // As text: a frame object with its byte view is several times the size of its words.
-  let unread: string[] = [];
-  let unreadBytes = 0;
-  const texts: string[] = [];
-  let usage: Usage | null = null;
-  let finished = false;
-  let error: (ChatEvent & { type: 'error' }) | null = null;
-
-  const takeSignals = (events: readonly ChatEvent[]) => {
-    for (const event of events) {
-      if (event.type === 'usage') usage = event.usage;
-      else if (event.type === 'finish') finished = true;
-      else if (event.type === 'error') error ??= event;
-    }
-  };
-  const takeWords = (events: readonly ChatEvent[]) => {
-    for (const event of events) {
-      if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta')
-        texts.push(event.text);
-      else if (event.type === 'tool-call-delta') texts.push(event.arguments);
-    }
-  };
-
-  return {
-    see(frame: RawFrame) {
-      const text = frame.text();
-      unread.push(text);
-      unreadBytes += text.length;
-      if (codec.upstream.mayMatter(text)) takeSignals(signals.feed({ event: frame.event(), data: frame.data() }));
-    },
-    /** Too much is unread: read it now, so that memory stays bounded. */
-    overdue: () => unreadBytes > unreadLimit,
-    text(): readonly string[] {
-      words ??= codec.upstream.reader();
-      for (const text of unread) takeWords(words.feed(parseFrame(text)));
-      unread = [];
-      unreadBytes = 0;
-      return texts;
-    },
-    /** The upstream closed the stream; the reader says how it stands. */
-    close: () => takeSignals(signals.end()),
-    usage: () => usage,
-    finished: () => finished,
-    error: () => error,
-  };
-}
-
-async function pump(options: StreamOptions, sink: Sink): Promise<void> {
-  const { codec, abort, now } = options;
-  const splitter = createSseSplitter();
-  const watch = createWatch(codec);
-  const reader = options.upstream.getReader();
-  let firstByteMs: number | null = null;
+async function pump(options: PumpOptions, sink: Sink): Promise<void> {
+  const { abort, now } = options;
   let lastByteMs = now();
   let lastWriteMs = lastByteMs;
   let checkedMs = lastByteMs;
   let idleCut = false;
-  let terminated = false;
+  let stream: OpenStream | null = null;
 
   // One timer per stream serves both the keep-alive and the idle limit; frames are written whole, so a ping never breaks one.
   const beat = Math.min(options.pingMs ?? options.idleMs, options.idleMs);
   const timer = setInterval(() => {
     const at = now();
-    if (at - lastByteMs >= options.idleMs) {
+    if (stream !== null && at - lastByteMs >= options.idleMs) {
       idleCut = true;
       abort.abort();
-      void reader.cancel().catch(() => undefined);
+      void stream.reader.cancel().catch(() => undefined);
       return;
     }
     if (options.pingMs !== null && at - lastWriteMs >= options.pingMs) {
-      sink.write(codec.client.ping);
+      sink.write(options.ping);
       sink.flush();
       lastWriteMs = at;
     }
   }, beat);
 
-  const end = (endReason: EndReason, failure?: string): Promise<void> => {
-    const usage = watch.usage();
+  const end = (opened: OpenStream, endReason: EndReason, failure?: string): Promise<void> => {
+    const usage = opened.passage.usage();
     return options.finish({
       endReason,
       usage,
       usageSource: usage === null ? null : endReason === 'completed' ? 'reported' : 'partial',
-      delivered: usage === null || endReason !== 'completed' ? watch.text() : [],
-      firstByteMs,
+      delivered: usage === null || endReason !== 'completed' ? opened.passage.words() : [],
+      firstByteMs: opened.firstByteMs ?? now(),
       ...(failure === undefined ? {} : { failure }),
     });
   };
+  const flush = async () => {
+    const flushed = sink.flush();
+    if (flushed instanceof Promise) await flushed;
+    lastWriteMs = lastByteMs;
+  };
+  /** @returns true when the upstream broke off with an error, and the client has been told. */
+  const send = async (opened: OpenStream, frames: readonly RawFrame[]): Promise<boolean> => {
+    const { passage } = opened;
+    let wrote = false;
+    for (const frame of frames) {
+      const piece = passage.pass(frame);
+      const error = passage.error();
+      if (error !== null) {
+        abort.abort();
+        await end(opened, 'upstream_broken', 'error');
+        sink.write(options.errorFrame('failed'));
+        return true;
+      }
+      if (passage.isLast()) await end(opened, 'completed');
+      if (piece === null) continue;
+      sink.write(piece);
+      wrote = true;
+    }
+    if (wrote) await flush();
+    return false;
+  };
+
+  /** Notes what is owed now and then. @returns true when it cannot be paid: the stream was cut and the client told. */
+  const overdrawn = async (opened: OpenStream): Promise<boolean> => {
+    const due = lastByteMs - checkedMs >= options.checkpointMs;
+    if (due) checkedMs = lastByteMs;
+    const { passage } = opened;
+    if (!(due || passage.overdue()) || passage.isLast() || options.affordable(passage.words())) return false;
+    abort.abort();
+    await end(opened, 'quota_cut');
+    sink.write(options.errorFrame('quota'));
+    return true;
+  };
 
   try {
+    if (options.opening instanceof Promise) {
+      sink.write(options.ping);
+      sink.flush();
+    }
+    const opening = options.opening instanceof Promise ? await options.opening : options.opening;
+    if (opening === null || typeof opening === 'string') {
+      sink.write(opening ?? options.errorFrame('failed'));
+      return void sink.end();
+    }
+    stream = opening;
+    const { passage, reader, framing } = stream;
+    lastByteMs = now();
+    for (const piece of stream.head) sink.write(piece);
+    if (stream.last !== null) {
+      await end(stream, 'completed');
+      sink.write(stream.last);
+    }
+    await flush();
+    if ((await send(stream, stream.ahead)) || stream.done || (await overdrawn(stream))) return void sink.end();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
       lastByteMs = now();
-      firstByteMs ??= lastByteMs;
-      let wrote = false;
-      for (const frame of splitter.push(value)) {
-        watch.see(frame);
-        if (codec.upstream.isTerminal(frame)) {
-          await end('completed');
-          sink.write(frame.bytes);
-          terminated = true;
-          wrote = true;
-          continue;
-        }
-        if (options.dropUsageFrame && codec.upstream.isUsageOnly(frame)) continue;
-        sink.write(frame.bytes);
-        wrote = true;
-      }
-      if (wrote) {
-        const flushed = sink.flush();
-        if (flushed instanceof Promise) await flushed;
-        lastWriteMs = lastByteMs;
-      }
-      const due = lastByteMs - checkedMs >= options.checkpointMs;
-      if (due) checkedMs = lastByteMs;
-      if ((due || watch.overdue()) && !options.affordable(watch.text())) {
-        abort.abort();
-        await end('quota_cut');
-        sink.write(options.errorFrame('quota'));
-        sink.end();
-        return;
-      }
+      if (await send(stream, framing.push(value))) return void sink.end();
+      if (await overdrawn(stream)) return void sink.end();
     }
-    const rest = splitter.end();
-    watch.close();
+    const ended = passage.isLast();
+    const rest = passage.close(framing.end());
     // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
-    if (terminated || watch.finished() || (watch.usage() !== null && watch.error() === null)) {
-      await end('completed');
-      if (rest.length > 0) sink.write(rest);
+    if (ended || passage.finish() !== null || (passage.usage() !== null && passage.error() === null)) {
+      await end(stream, 'completed');
+      if (rest !== null) sink.write(rest);
     } else {
-      await end('upstream_broken', idleCut ? 'idle' : 'truncated');
+      await end(stream, 'upstream_broken', idleCut ? 'idle' : 'truncated');
       sink.write(options.errorFrame('broken'));
     }
     sink.end();
@@ -197,7 +286,7 @@ async function pump(options: StreamOptions, sink: Sink): Promise<void> {
     // Either the upstream broke off or the client left; the abort signal tells which.
     const gone = abort.signal.aborted && !idleCut;
     abort.abort();
-    await end(gone ? 'client_gone' : 'upstream_broken', gone ? undefined : 'broken');
+    if (stream !== null) await end(stream, gone ? 'client_gone' : 'upstream_broken', gone ? undefined : 'broken');
     try {
       if (!gone) sink.write(options.errorFrame('broken'));
       sink.end();

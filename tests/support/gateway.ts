@@ -13,6 +13,7 @@ import { type Actor, localOwner } from '../../server/http/call.ts';
 import { invoke } from '../../server/http/invoke.ts';
 import { createDirectLedger } from '../../server/ledger/direct.ts';
 import { verifyLedger } from '../../server/ledger/verify.ts';
+import type { Trouble } from '../../server/relay/health.ts';
 import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay/relay.ts';
 import { createRelayState } from '../../server/relay/state.ts';
 import { createWallets } from '../../server/relay/wallets.ts';
@@ -49,6 +50,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
       texts.map((text) => text.split(/\s+/).filter(Boolean).length),
     close: () => undefined,
   };
+  const troubles: Trouble[] = [];
   const relay = createRelay({
     state,
     wallets,
@@ -58,6 +60,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     now: Date.now,
     random: Math.random,
     keyHmac: vault.keyHmac,
+    trouble: (trouble) => void troubles.push(trouble),
     limits: { ...defaultLimits, ...options.limits },
   });
   let seq = 0;
@@ -90,6 +93,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     services,
     ledger,
     relay,
+    troubles,
     state,
     wallets,
     userId,

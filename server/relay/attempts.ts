@@ -1,0 +1,184 @@
+/** Tries channels in order until one answers: what may be tried again, with which key, and what the failures say about the channels. */
+import type { ChatEvent, UpstreamError } from '../protocols/canonical.ts';
+import { codecFor } from '../protocols/registry.ts';
+import type { Affinity } from './affinity.ts';
+import { type Prepared, prepareAttempt, translationOf } from './attempt.ts';
+import type { Answer, UpstreamCall } from './dispatch.ts';
+import type { Exchange, Inquiry } from './exchange.ts';
+import { classify, mayRetry, redact, type UpstreamFailure } from './failure.ts';
+import type { Health } from './health.ts';
+import { type Passage, translatedPassage, verbatimPassage } from './passage.ts';
+import type { RelaySettings } from './settings.ts';
+import type { ChannelSnapshot } from './snapshot.ts';
+import { type OpenStream, openStream, sseFraming } from './stream.ts';
+import { errorIn, parseBody, readWhole, responseContext, saysNothing, thinkingToContent } from './whole.ts';
+
+export interface AttemptsDeps {
+  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<Answer>;
+  readonly now: () => number;
+  readonly settings: () => RelaySettings;
+  readonly health: Health;
+  readonly affinity: Affinity;
+  readonly idleMs: number;
+}
+
+interface Reached {
+  readonly prepared: Prepared;
+  readonly response: Response;
+  readonly tried: readonly number[];
+}
+
+export type Outcome =
+  | (Reached & { readonly kind: 'stream'; readonly stream: OpenStream })
+  | (Reached & {
+      readonly kind: 'whole';
+      readonly bytes: Uint8Array<ArrayBuffer>;
+      readonly body: unknown;
+      readonly firstByteMs: number;
+    })
+  /** Neither JSON nor events: sound, subtitles. */
+  | (Reached & { readonly kind: 'bytes' })
+  | {
+      readonly kind: 'failed';
+      readonly failure: UpstreamFailure | null;
+      readonly last: ChannelSnapshot | null;
+      readonly tried: readonly number[];
+    };
+
+/** Never rejects but with an AppError about the client's own request. */
+export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort: AbortController): Promise<Outcome> {
+  const { inquiry, plan } = exchange;
+  const settings = deps.settings();
+  const attempts = Math.max(1, settings.retryTimes + 1);
+  const tried: number[] = [];
+  let failure: UpstreamFailure | null = null;
+  let last: ChannelSnapshot | null = null;
+
+  for (const channel of plan.candidates) {
+    let again = true;
+    while (again && tried.length < attempts && !abort.signal.aborted) {
+      again = false;
+      const key = deps.health.pickKey(channel);
+      const prepared = prepareAttempt(inquiry, channel, key, settings);
+      if (prepared === null) break;
+      tried.push(channel.id);
+      last = channel;
+      deps.health.begin(channel);
+      const result = await deps.dispatch(prepared.call, abort);
+      const reached =
+        result.kind === 'answer'
+          ? await open(deps, exchange, { prepared, response: result.response, tried }, abort)
+          : result.failure;
+      if ('kind' in reached) {
+        deps.health.succeeded(channel, key.index);
+        if (plan.candidates.length > 1) deps.affinity.remember(plan.conversation, channel.id);
+        return reached;
+      }
+      if (abort.signal.aborted && inquiry.request.signal.aborted) break;
+      failure = reached;
+      deps.health.failed(channel, key.index, failure);
+      if (!mayRetry(failure) || inquiry.form?.replayable === false) return { kind: 'failed', failure, last, tried };
+      again = failure.class === 'key' && deps.health.hasSpareKey(channel);
+    }
+    if (tried.length >= attempts || abort.signal.aborted) break;
+  }
+  return { kind: 'failed', failure, last, tried };
+}
+
+async function open(
+  deps: AttemptsDeps,
+  exchange: Exchange,
+  reached: Reached,
+  abort: AbortController,
+): Promise<Exclude<Outcome, { kind: 'failed' }> | UpstreamFailure> {
+  const { prepared, response } = reached;
+  const type = response.headers.get('content-type') ?? '';
+  if (type.includes('text/event-stream') && response.body !== null) {
+    const opening = await openStream({
+      upstream: response.body,
+      framing: sseFraming(),
+      passage: passageFor(exchange, prepared, deps.now()),
+      idleMs: deps.idleMs,
+      now: deps.now,
+      abort,
+    });
+    if (opening.ok) return { kind: 'stream', ...reached, stream: opening.stream };
+    if (opening.error !== null) return inBodyFailure(opening.error, prepared);
+    return hostFailure(response.status, opening.reason === 'error' ? 'broken' : opening.reason);
+  }
+  const { operation } = exchange.inquiry;
+  if (operation === 'speech' || (isRecording(operation) && !type.includes('json')))
+    return { kind: 'bytes', ...reached };
+  const bytes = await readWhole(response);
+  if (bytes === null) return hostFailure(response.status, 'broken');
+  const firstByteMs = deps.now();
+  const body = parseBody(bytes);
+  if (body === undefined) return hostFailure(response.status, 'invalid');
+  const { upstream } = prepared.codec;
+  const error = errorIn(upstream, body, () => new TextDecoder().decode(bytes));
+  if (error !== null) return inBodyFailure(error, prepared);
+  const usage = upstream.readUsage(body);
+  const silent = operation === 'chat' && (usage === null || usage.output + usage.reasoning === 0);
+  if (silent && saysNothing(upstream.decodeResponse(body), usage)) return hostFailure(response.status, 'empty');
+  return { kind: 'whole', ...reached, bytes, body, firstByteMs };
+}
+
+const isRecording = (operation: string): boolean => operation === 'transcriptions' || operation === 'translations';
+
+const hostFailure = (status: number, reason: UpstreamFailure['reason']): UpstreamFailure => ({
+  class: 'host',
+  status,
+  error: null,
+  retryAfter: null,
+  reason,
+});
+
+/** An error that came inside of a 200: its words decide the class. */
+function inBodyFailure(error: UpstreamError, prepared: Prepared): UpstreamFailure {
+  const { channel } = prepared;
+  const status = error.status ?? statusOfType(error);
+  return {
+    class: classify(status, error),
+    status,
+    error: { ...error, message: redact(error.message, [...channel.keys, channel.baseUrl]) },
+    retryAfter: null,
+    reason: 'status',
+  };
+}
+
+const statusByWord: readonly (readonly [RegExp, number])[] = [
+  [/rate_limit|too_many|exhausted/i, 429],
+  [/overloaded|unavailable/i, 529],
+  [/authentication|invalid_api_key|unauthori/i, 401],
+  [/permission|forbidden/i, 403],
+  [/invalid_request|invalid_argument|context_length|content_filter|content_policy/i, 400],
+];
+
+const statusOfType = (error: UpstreamError): number => {
+  const words = `${error.type ?? ''} ${error.code ?? ''}`;
+  return statusByWord.find(([pattern]) => pattern.test(words))?.[1] ?? 502;
+};
+
+/** How this upstream's frames reach this client. */
+function passageFor(exchange: Exchange, prepared: Prepared, nowMs: number): Passage {
+  const { inquiry } = exchange;
+  const { upstream } = prepared.codec;
+  if (isGathered(inquiry)) return translatedPassage(upstream, null, changeFor(prepared));
+  if (!prepared.retold) return verbatimPassage(upstream, prepared.usageAsked);
+  const { writer } = translationOf(codecFor(inquiry.protocol));
+  return translatedPassage(upstream, writer(contextOf(exchange, nowMs)), changeFor(prepared));
+}
+
+/** Some upstreams stream although one piece was asked for. */
+export const isGathered = (inquiry: Inquiry): boolean => !inquiry.stream && inquiry.operation === 'chat';
+
+export const changeFor = (prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined =>
+  prepared.channel.setting.thinking_to_content === true ? thinkingToContent() : undefined;
+
+export const contextOf = ({ inquiry }: Exchange, nowMs: number) => {
+  const options = inquiry.body.stream_options as { include_usage?: unknown } | null | undefined;
+  return responseContext(
+    { model: inquiry.model, requestId: inquiry.requestId, includeUsage: options?.include_usage === true },
+    nowMs,
+  );
+};

@@ -1,0 +1,79 @@
+/** Carries an answer that is neither JSON nor events, such as sound; the last chunk waits for the bill. */
+import type { StreamEnd } from './stream.ts';
+
+export interface BytesOptions {
+  readonly now: () => number;
+  readonly abort: AbortController;
+  readonly idleMs: number;
+  readonly finish: (end: StreamEnd) => Promise<void>;
+}
+
+/** Subtitles are short; their words tell how long the recording was. */
+const textLimit = 1024 * 1024;
+
+export function relayBytes(response: Response, options: BytesOptions): ReadableStream<Uint8Array> | null {
+  const { abort, now } = options;
+  const reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+  const isText = (response.headers.get('content-type') ?? '').startsWith('text/');
+  const decoder = new TextDecoder();
+  let words = '';
+  let firstByteMs: number | null = null;
+  let held: Uint8Array | null = null;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  let idled = false;
+
+  const end = (endReason: StreamEnd['endReason'], failure?: string): Promise<void> => {
+    clearTimeout(idle);
+    return options.finish({
+      endReason,
+      usage: null,
+      usageSource: null,
+      delivered: words === '' ? [] : [words],
+      firstByteMs,
+      ...(failure === undefined ? {} : { failure }),
+    });
+  };
+  const wait = () => {
+    clearTimeout(idle);
+    idle = setTimeout(() => {
+      idled = true;
+      abort.abort();
+    }, options.idleMs);
+  };
+  if (reader === undefined) {
+    void end('completed');
+    return null;
+  }
+
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        for (;;) {
+          wait();
+          const { done, value } = await reader.read();
+          if (done) {
+            await end('completed');
+            if (held !== null) controller.enqueue(held);
+            controller.close();
+            return;
+          }
+          firstByteMs ??= now();
+          if (isText && words.length < textLimit) words += decoder.decode(value, { stream: true });
+          const ready: Uint8Array | null = held;
+          held = value;
+          if (ready === null) continue;
+          controller.enqueue(ready);
+          return;
+        }
+      } catch (error) {
+        await end(abort.signal.aborted && !idled ? 'client_gone' : 'upstream_broken', idled ? 'idle' : 'broken');
+        controller.error(error);
+      }
+    },
+    async cancel() {
+      abort.abort();
+      void reader.cancel().catch(() => undefined);
+      await end('client_gone');
+    },
+  });
+}

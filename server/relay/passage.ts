@@ -1,0 +1,179 @@
+/** How an upstream's frames become the client's bytes: untouched while a reader watches, or told anew in the client's dialect. */
+import type { ChatEvent, UpstreamError, Usage } from '../protocols/canonical.ts';
+import type { StreamReader, StreamWriter, UpstreamHalf } from '../protocols/codec.ts';
+import { parseFrame, type RawFrame, rawFrame } from '../protocols/shared/sse.ts';
+
+export interface Passage {
+  /** @returns what the client gets for this frame, null = nothing. */
+  pass(frame: RawFrame): Uint8Array | string | null;
+  /** The piece just returned ends the answer: it is sent after the bill. */
+  isLast(): boolean;
+  /** The upstream closed. @param rest bytes after the last whole frame. @returns what is left to send. */
+  close(rest: Uint8Array): Uint8Array | string | null;
+  /** Something of worth has been seen: from here on nothing is tried elsewhere. */
+  hasContent(): boolean;
+  usage(): Usage | null;
+  /** How the upstream says it ended. */
+  finish(): (ChatEvent & { type: 'finish' }) | null;
+  error(): UpstreamError | null;
+  responseId(): string | null;
+  /** So much is unread that it should be read now to keep memory bounded. */
+  overdue(): boolean;
+  /** Words the client received so far. */
+  words(): readonly string[];
+  /** Everything that was told, where it is gathered for an answer in one piece; else nothing. */
+  events(): readonly ChatEvent[];
+}
+
+interface Seen {
+  content: boolean;
+  usage: Usage | null;
+  finish: (ChatEvent & { type: 'finish' }) | null;
+  error: UpstreamError | null;
+  responseId: string | null;
+}
+
+function note(seen: Seen, event: ChatEvent): void {
+  switch (event.type) {
+    case 'response-start':
+      seen.responseId ??= event.id;
+      return;
+    case 'usage':
+      seen.usage = event.usage;
+      return;
+    case 'finish':
+      seen.finish ??= event;
+      return;
+    case 'error':
+      seen.error ??= event.error;
+      return;
+    case 'text-start':
+    case 'text-end':
+    case 'reasoning-end':
+    case 'tool-call-end':
+      return;
+    default:
+      seen.content = true;
+  }
+}
+
+function wordOf(event: ChatEvent): string | null {
+  switch (event.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'refusal-delta':
+      return event.text;
+    case 'tool-call-delta':
+      return event.arguments;
+    default:
+      return null;
+  }
+}
+
+/** Frames are kept unread up to this many characters. */
+const unreadLimit = 16 * 1024;
+
+/**
+ * The bytes pass untouched. Two readers: one sees the frames that may carry usage, an end or an error (and all until the
+ * first content); the other reads the words, and only when somebody asks, because most streams report their usage.
+ * @param dropUsageFrame the frame was our wish, not the client's.
+ */
+export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean): Passage {
+  const signals = upstream.reader();
+  const seen: Seen = { content: false, usage: null, finish: null, error: null, responseId: null };
+  let words: StreamReader | null = null;
+  // As text: a frame object with its byte view is several times the size of its words.
+  let unread: string[] = [];
+  let unreadSize = 0;
+  let last = false;
+  const texts: string[] = [];
+  const take = (events: readonly ChatEvent[]) => {
+    for (const event of events) note(seen, event);
+  };
+
+  return {
+    pass(frame) {
+      const text = frame.text();
+      unread.push(text);
+      unreadSize += text.length;
+      if (!seen.content || upstream.mayMatter(text)) {
+        take(signals.feed({ event: frame.event(), data: frame.data() }));
+        if (seen.error !== null) return null;
+      }
+      last = upstream.isTerminal(frame);
+      return dropUsageFrame && !last && upstream.isUsageOnly(frame) ? null : frame.bytes;
+    },
+    isLast: () => last,
+    close(rest) {
+      // A last event without its blank line is an event all the same.
+      if (rest.length > 0) {
+        const frame = rawFrame(rest);
+        unread.push(frame.text());
+        take(signals.feed({ event: frame.event(), data: frame.data() }));
+      }
+      take(signals.end());
+      return rest.length > 0 ? rest : null;
+    },
+    hasContent: () => seen.content,
+    usage: () => seen.usage,
+    finish: () => seen.finish,
+    error: () => seen.error,
+    responseId: () => seen.responseId,
+    overdue: () => unreadSize > unreadLimit,
+    words() {
+      words ??= upstream.reader();
+      for (const text of unread) {
+        for (const event of words.feed(parseFrame(text))) {
+          const word = wordOf(event);
+          if (word !== null) texts.push(word);
+        }
+      }
+      unread = [];
+      unreadSize = 0;
+      return texts;
+    },
+    events: () => [],
+  };
+}
+
+/** Every event is read and written again in the client's dialect. @param writer null = gather them. @param change applied to each event in between. */
+export function translatedPassage(
+  upstream: UpstreamHalf,
+  writer: StreamWriter | null,
+  change: (event: ChatEvent) => readonly ChatEvent[] = (event) => [event],
+): Passage {
+  const reader = upstream.reader();
+  const seen: Seen = { content: false, usage: null, finish: null, error: null, responseId: null };
+  const texts: string[] = [];
+  const gathered: ChatEvent[] = [];
+  const tell = (events: readonly ChatEvent[]): string | null => {
+    let out = '';
+    for (const event of events) {
+      note(seen, event);
+      const word = wordOf(event);
+      if (word !== null) texts.push(word);
+      // Errors are told by whoever ends the stream, redacted.
+      if (event.type === 'error') continue;
+      if (writer === null) gathered.push(...change(event));
+      else for (const told of change(event)) out += writer.write(told);
+    }
+    return out === '' ? null : out;
+  };
+  return {
+    pass: (frame) => tell(reader.feed({ event: frame.event(), data: frame.data() })),
+    isLast: () => seen.finish !== null,
+    close(rest) {
+      const before = rest.length > 0 ? tell(reader.feed(parseFrame(rawFrame(rest).text()))) : null;
+      const after = tell(reader.end());
+      return before === null ? after : before + (after ?? '');
+    },
+    hasContent: () => seen.content,
+    usage: () => seen.usage,
+    finish: () => seen.finish,
+    error: () => seen.error,
+    responseId: () => seen.responseId,
+    overdue: () => false,
+    words: () => texts,
+    events: () => gathered,
+  };
+}

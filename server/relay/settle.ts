@@ -1,0 +1,51 @@
+/** Closes a request's money by the printed policy: reported usage, else a local count of what went in and came out. */
+import type { Usage } from '../protocols/canonical.ts';
+import type { Prepared } from './attempt.ts';
+import type { TokenCounter } from './counting/counter.ts';
+import type { Exchange } from './exchange.ts';
+import { countLocally, finalPrices } from './meter.ts';
+import type { StreamEnd } from './stream.ts';
+
+export interface SettleFacts {
+  readonly prepared: Prepared;
+  /** Ids of the channels tried, in order. */
+  readonly tried: readonly number[];
+  /** The JSON of a whole answer. */
+  readonly body?: unknown;
+}
+
+export async function settle(
+  counter: TokenCounter,
+  exchange: Exchange,
+  facts: SettleFacts,
+  end: StreamEnd,
+): Promise<void> {
+  const { inquiry, plan, charge } = exchange;
+  const { prepared } = facts;
+  const nothing = end.endReason !== 'completed' && end.firstByteMs === null;
+  const usage =
+    end.usage !== null && end.endReason === 'completed'
+      ? end.usage
+      : nothing
+        ? null
+        : await counted(counter, exchange, end, facts.body ?? null);
+  await charge.finish({
+    endReason: end.endReason,
+    usage,
+    usageSource: nothing ? 'none' : (end.usageSource ?? 'estimated'),
+    prices: finalPrices(inquiry, plan.prices, end.usage, facts.body ?? null),
+    channel: prepared.channel,
+    upstreamModel: prepared.upstreamModel,
+    firstByteMs: end.firstByteMs,
+    tried: facts.tried,
+    dropped: prepared.dropped,
+    ...(end.failure === undefined ? {} : { failure: end.failure }),
+  });
+}
+
+async function counted(counter: TokenCounter, exchange: Exchange, end: StreamEnd, body: unknown): Promise<Usage> {
+  const local = await countLocally(counter, exchange.inquiry, { body, texts: end.delivered });
+  const reported = end.usage;
+  // Part of the story was told by the upstream: what it reported first, but no less than what was delivered.
+  return reported === null ? local : { ...reported, output: Math.max(reported.output, local.output) };
+}
