@@ -1,6 +1,7 @@
 /** The services in the caller's own process: how the CLI works when no server runs on the data directory. */
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
+import { AppError } from './contract/errors.ts';
 import { acquireLock, ensureDataDir } from './data-dir.ts';
 import { createVault, loadMasterKey } from './domain/secrets/vault.ts';
 import { createSnapshotSource } from './domain/snapshot/load.ts';
@@ -59,6 +60,7 @@ export async function openDirect(
           keyHmac: vault.keyHmac,
           // No server, no traffic: nobody's channel gets into trouble here.
           trouble: () => undefined,
+          findSession: () => Promise.reject(new AppError('login_required')),
           limits: defaultLimits,
         });
         const result = await runChannelTest(relay, state, order, Date.now);

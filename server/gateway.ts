@@ -8,6 +8,7 @@ import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { startThread } from './embedded/workers.ts';
 import { createConsoleAssets } from './http/console-assets.ts';
+import { createFindSession } from './http/find-session.ts';
 import { type FrontDoor, openFrontDoor } from './http/front-door.ts';
 import { createLedgerClient, type LedgerPort } from './ledger/client.ts';
 import type { LedgerReport } from './ledger/worker.ts';
@@ -74,6 +75,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       now: Date.now,
       random: Math.random,
       keyHmac: createVault(loadMasterKey(files.secretKey, options.env)).keyHmac,
+      findSession: createFindSession(files.httpSocket),
       trouble: (trouble) => controlThread.postMessage({ kind: 'trouble', trouble } satisfies ToControl),
       limits: { ...defaultLimits, commitCeilingMs: ceilingOf(options.env.GATEWAY_COMMIT_CEILING_MS) },
       tier: tierOf(options.env.GATEWAY_BENCH_TIER),

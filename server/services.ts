@@ -66,7 +66,14 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       setupDone: setup.isDone,
     }),
     tokens: createTokens(deps),
-    channels: createChannels(deps),
+    channels: createChannels({
+      ...deps,
+      automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
+      troubleRules: () => ({
+        enabled: options.get('AutomaticDisableChannelEnabled'),
+        keywords: options.get('AutomaticDisableKeywords').map((word) => word.toLowerCase()),
+      }),
+    }),
     logs: createLogs(deps),
     setupCode: deps.setupCode,
     verifyLedger: () => verifyLedger(deps.database),

@@ -96,6 +96,23 @@ export const errors = {
     '该令牌无权访问模型 {model}',
     'This API key may not use model {model}',
   ),
+  model_unknown: row(
+    404,
+    'invalid_request_error',
+    5,
+    'client',
+    '模型 {model} 不存在',
+    'The model {model} does not exist',
+  ),
+  playground_access_token: row(
+    400,
+    'invalid_request_error',
+    4,
+    'client',
+    '暂不支持使用 access token',
+    'Access tokens are not supported here',
+  ),
+  playground_group: row(403, 'permission_error', 4, 'client', '无权访问该分组', 'This group is not open to you'),
   model_missing: row(
     400,
     'invalid_request_error',
@@ -452,6 +469,8 @@ export const errors = {
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errors;
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errors, code);
+
 export type ErrorParams = Readonly<Record<string, string | number>>;
 
 /** The one error that is thrown on purpose. `cause` is for our own log only and never reaches a client. */

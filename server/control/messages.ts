@@ -1,6 +1,7 @@
 /** What the main thread and the control thread say to each other. */
+
+import type { Trouble } from '../contract/trouble.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
-import type { Trouble } from '../relay/health.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/snapshot.ts';
 
 export interface ControlStart {

@@ -3,6 +3,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { openDatabase } from '../../db/open.ts';
 import { createChangesRepository } from '../../db/repositories/changes.ts';
+import type { Trouble } from '../contract/trouble.ts';
 import { dataDirFiles } from '../data-dir.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import { createVault, loadMasterKey } from '../domain/secrets/vault.ts';
@@ -90,6 +91,7 @@ async function start(order: ControlStart) {
       tests.get(id)?.(result);
       tests.delete(id);
     },
+    troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),
     close: async () => {
       clearInterval(sweep);
       publisher.stop();
@@ -121,6 +123,7 @@ self.onmessage = ({ data }) => {
     .then((control) => {
       self.onmessage = ({ data: message }) => {
         if (message.kind === 'tested') control.tested(message.id, message.result);
+        if (message.kind === 'trouble') control.troubled(message.trouble);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));
       };
     })

@@ -123,6 +123,8 @@ function editedBody(
   // Where the path names the model the body need not.
   if (model !== inquiry.body.model && inquiry.body.model !== undefined) edits.set('model', JSON.stringify(model));
   if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
+  // The playground's own word for whose prices hold.
+  if (inquiry.route.session && 'group' in inquiry.body) edits.set('group', undefined);
   for (const [key, value] of Object.entries(override)) edits.set(key, JSON.stringify(value));
   return edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);
 }

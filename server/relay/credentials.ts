@@ -35,6 +35,7 @@ export function readCredential(request: Request): Credential | null {
       : null) ??
     headers.get('x-api-key') ??
     headers.get('x-goog-api-key') ??
+    headers.get('api-key') ??
     headers.get('mj-api-secret') ??
     fromSocketProtocol(headers.get('sec-websocket-protocol')) ??
     fromQuery(request.url);

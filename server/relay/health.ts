@@ -1,4 +1,5 @@
 /** How channels and their keys are doing: cool-downs, ejection with half-open probes, which key is next. Memory only; decisions follow from failure classes alone. */
+import type { Trouble } from '../contract/trouble.ts';
 import type { UpstreamFailure } from './failure.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 
@@ -8,20 +9,6 @@ export type Condition = 'up' | 'cooling' | 'ejected';
 export interface KeyChoice {
   readonly key: string;
   readonly index: number;
-}
-
-/** Told once per failure that may call for disabling; the control thread decides. */
-export interface Trouble {
-  readonly channelId: number;
-  readonly keyIndex: number;
-  /** True when no key of the channel is left. */
-  readonly lastKey: boolean;
-  readonly kind: 'key' | 'host';
-  readonly status: number | null;
-  readonly type: string;
-  readonly code: string;
-  /** The upstream's words, redacted. */
-  readonly message: string;
 }
 
 export interface Health {
@@ -51,6 +38,8 @@ export interface HealthDeps {
 const failuresToEject = 5;
 const ejectionMs = 30_000;
 const longestEjectionMs = 300_000;
+/** A host that failed its probes so often, some five minutes, needs somebody to look at it. */
+const sustainedEjections = 5;
 /** A 429 without Retry-After, and the longest wait an upstream may ask for. */
 const rateLimitMs = 10_000;
 const longestWaitMs = 3_600_000;
@@ -145,7 +134,7 @@ export function createHealth(deps: HealthDeps): Health {
       state.ejections++;
       state.ejectedUntil = deps.now() + Math.min(ejectionMs * state.ejections, longestEjectionMs);
       state.failures = 0;
-      if (state.ejections > 1) report(deps, channel, state, keyIndex, failure);
+      if (state.ejections === sustainedEjections) report(deps, channel, state, keyIndex, failure);
     },
     reset: (channelId) => void states.delete(channelId),
   };

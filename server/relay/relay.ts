@@ -1,19 +1,22 @@
 /** The conductor: one request through its stages. Each stage lives in a file of its own name. */
 import { AppError } from '../contract/errors.ts';
+import type { Trouble } from '../contract/trouble.ts';
 import type { Ledger } from '../ledger/commands.ts';
 import { createAffinity } from './affinity.ts';
 import { type AnswerDeps, answer } from './answer.ts';
 import { type Authorise, createAuthorise } from './authorise.ts';
 import { type ChargeDeps, createCharge } from './charge.ts';
+import { answerTokenCount } from './count-tokens.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createDispatch } from './dispatch.ts';
 import type { Peer, Plan, Principal } from './exchange.ts';
-import { createHealth, type Trouble } from './health.ts';
-import { listModels } from './models.ts';
-import { relayRouteFor, unimplementedPaths } from './operations.ts';
+import { createHealth } from './health.ts';
+import { isModelsPath, listModels } from './models.ts';
+import { type RelayRoute, relayRouteFor, unimplementedPaths } from './operations.ts';
 import { parse } from './parse.ts';
 import { makePlan, type PlanDeps } from './plan.ts';
+import { type FindSession, identifyPlayer, inChosenGroup } from './playground.ts';
 import { clientError, dialectOf, errorResponse } from './render-error.ts';
 import { createRequestIds } from './request-id.ts';
 import type { RelayState } from './state.ts';
@@ -32,6 +35,8 @@ export interface RelayDeps {
   /** [0, 1). */
   readonly random: () => number;
   readonly keyHmac: (key: string) => string;
+  /** Whose console session a playground request belongs to. */
+  readonly findSession: FindSession;
   /** Told when a channel or a key may have to be disabled. */
   readonly trouble: (trouble: Trouble) => void;
   readonly limits: RelayLimits;
@@ -74,11 +79,14 @@ export interface Relay {
   late(): number;
 }
 
+type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
+
 export function createRelay(deps: RelayDeps): Relay {
   const { state } = deps;
   const authorise: Authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now: deps.now });
   const nextId = createRequestIds(deps.now);
   const health = createHealth({ now: deps.now, random: deps.random, trouble: deps.trouble });
+  state.onChannel(health.reset);
   const affinity = createAffinity(deps.now);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
@@ -107,12 +115,7 @@ export function createRelay(deps: RelayDeps): Relay {
     ended: () => open--,
   };
 
-  const run = async (
-    request: Request,
-    path: string,
-    requestId: string,
-    identify: () => { principal: Principal; free: boolean },
-  ) => {
+  const run = async (request: Request, path: string, requestId: string, identify: Identify) => {
     const startedMs = deps.now();
     const matched = relayRouteFor(path);
     if (matched === undefined) {
@@ -120,12 +123,20 @@ export function createRelay(deps: RelayDeps): Relay {
       throw new AppError(known ? 'not_implemented' : 'route_unknown', { method: request.method, path });
     }
     if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
-    const { principal, free } = deps.tier === 1 ? { principal: unbilled, free: true } : identify();
+    const { route } = matched;
+    const identified = deps.tier === 1 ? { principal: unbilled, free: true } : await identify(route);
+    const { free } = identified;
     const inquiry = await parse(request, matched, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
+    const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     authorise.allowModel(principal, inquiry.model);
     checkWords(state.settings(), inquiry.prompt);
-    const health = deps.ledger.healthy();
-    if (!health.ok) throw new AppError('storage_unavailable', { reason: health.reason });
+    if (inquiry.operation === 'count_tokens') {
+      const counted = await answerTokenCount(deps.counter, inquiry);
+      open--;
+      return counted;
+    }
+    const storage = deps.ledger.healthy();
+    if (!storage.ok) throw new AppError('storage_unavailable', { reason: storage.reason });
     if (deps.tier === 1 || deps.tier === 2) {
       measured ??= makePlan(planDeps, inquiry, principal, true);
       const candidates = state.route(principal.group, inquiry.model).flat();
@@ -145,7 +156,7 @@ export function createRelay(deps: RelayDeps): Relay {
     return answer(answerDeps, { inquiry, plan, charge });
   };
 
-  const guarded = async (request: Request, path: string, identify: () => { principal: Principal; free: boolean }) => {
+  const guarded = async (request: Request, path: string, identify: Identify) => {
     const requestId = nextId();
     open++;
     try {
@@ -158,10 +169,15 @@ export function createRelay(deps: RelayDeps): Relay {
 
   return {
     handle(request, path, peer) {
-      if (path === '/v1/models' || path.startsWith('/v1/models/')) {
+      if (isModelsPath(path)) {
         return Promise.resolve(listModels({ state, authorise, requestId: nextId() }, request, path, peer));
       }
-      return guarded(request, path, () => ({ principal: authorise.identify(request, peer), free: false }));
+      return guarded(request, path, async (route) => ({
+        principal: route.session
+          ? await identifyPlayer(state, deps.findSession, request)
+          : authorise.identify(request, peer),
+        free: false,
+      }));
     },
     test(order) {
       const request = new Request(`http://relay${order.path}`, {
@@ -169,7 +185,9 @@ export function createRelay(deps: RelayDeps): Relay {
         body: order.body,
         headers: { 'content-type': 'application/json' },
       });
-      return guarded(request, order.path, () => ({ principal: testPrincipal(order.channelId), free: true }));
+      return guarded(request, order.path, () =>
+        Promise.resolve({ principal: testPrincipal(order.channelId), free: true }),
+      );
     },
     open: () => open,
     late: () => late,

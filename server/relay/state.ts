@@ -20,6 +20,8 @@ export interface RelayState {
   route(group: string, model: string): Route;
   /** Model names some enabled channel serves to `group`. */
   models(group: string): readonly string[];
+  /** Called with the id of each channel that was edited. */
+  onChannel(listener: (id: number) => void): void;
   /** Counts up with every change; caches keyed on it. */
   revision(): number;
 }
@@ -33,6 +35,7 @@ export function createRelayState(wallets: Wallets): RelayState {
   let settings = compileSettings(options);
   let routes = new Map<string, Map<string, Route>>();
   let revision = 0;
+  const listeners: ((id: number) => void)[] = [];
   const { promise: ready, resolve: arrived } = Promise.withResolvers<void>();
 
   const setToken = (token: TokenSnapshot) => {
@@ -73,7 +76,10 @@ export function createRelayState(wallets: Wallets): RelayState {
       }
       for (const user of news.users) setUser(user);
       for (const token of news.tokens) setToken(token);
-      for (const channel of news.channels) channels.set(channel.id, channel);
+      for (const channel of news.channels) {
+        channels.set(channel.id, channel);
+        for (const listener of listeners) listener(channel.id);
+      }
       for (const [key, value] of Object.entries(news.options)) {
         if (value === null) options.delete(key);
         else options.set(key, value);
@@ -89,6 +95,7 @@ export function createRelayState(wallets: Wallets): RelayState {
     channel: (id) => channels.get(id),
     route: (group, model) => routes.get(group)?.get(model) ?? [],
     models: (group) => [...(routes.get(group)?.keys() ?? [])],
+    onChannel: (listener) => void listeners.push(listener),
     revision: () => revision,
   };
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
+import type { Trouble } from '../../server/contract/trouble.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../server/domain/snapshot/load.ts';
@@ -13,7 +14,6 @@ import { type Actor, localOwner } from '../../server/http/call.ts';
 import { invoke } from '../../server/http/invoke.ts';
 import { createDirectLedger } from '../../server/ledger/direct.ts';
 import { verifyLedger } from '../../server/ledger/verify.ts';
-import type { Trouble } from '../../server/relay/health.ts';
 import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay/relay.ts';
 import { createRelayState } from '../../server/relay/state.ts';
 import { createWallets } from '../../server/relay/wallets.ts';
@@ -60,6 +60,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     now: Date.now,
     random: Math.random,
     keyHmac: vault.keyHmac,
+    findSession: async () => userId,
     trouble: (trouble) => void troubles.push(trouble),
     limits: { ...defaultLimits, ...options.limits },
   });

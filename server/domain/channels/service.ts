@@ -6,8 +6,10 @@ import type { ChannelsTable } from '../../../db/schema.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { Trouble } from '../../contract/trouble.ts';
 import { providerByType, providers } from '../../providers/catalogue.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
+import { disableReason, statusInfo, type TroubleRules } from './trouble.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
 export interface ChannelFields {
@@ -51,6 +53,9 @@ export function createChannels(deps: {
   readonly database: Database;
   readonly vault: Vault;
   readonly relayTest: RelayTest;
+  readonly troubleRules: () => TroubleRules;
+  /** Option AutomaticEnableChannelEnabled. */
+  readonly automaticEnable: () => boolean;
   readonly now: () => number;
 }) {
   const repository = createChannelsRepository(deps.database);
@@ -132,8 +137,23 @@ export function createChannels(deps: {
       const row = await find(id);
       const chosen = model || row.test_model || members(row.models)[0] || '';
       const result = await deps.relayTest({ channelId: id, model: chosen, stream });
-      await repository.update(id, { test_at: seconds(), response_time_ms: Math.round(result.ms) });
+      const recovered = result.ok && row.status === ChannelStatus.autoDisabled && deps.automaticEnable();
+      await repository.update(id, {
+        test_at: seconds(),
+        response_time_ms: Math.round(result.ms),
+        ...(recovered ? { status: ChannelStatus.enabled, other_info: '' } : {}),
+      });
       return result;
+    },
+    /** Disables a channel whose trouble will not pass by itself. @returns the reason, null when it stays in use. */
+    async troubled(trouble: Trouble): Promise<string | null> {
+      const row = await repository.find(trouble.channelId);
+      const reason = row === undefined ? null : disableReason(row, trouble, deps.troubleRules());
+      if (reason !== null) {
+        const change = { status: ChannelStatus.autoDisabled, other_info: statusInfo(reason, seconds()) };
+        await repository.update(trouble.channelId, change);
+      }
+      return reason;
     },
     types: () => providers,
   };

@@ -1,0 +1,44 @@
+/** Decides what a failing channel's trouble means for its status: automatic disabling, and enabling again after a passed test. */
+import type { ChannelRow } from '../../../db/repositories/channels.ts';
+import { ChannelStatus } from '../../contract/enums.ts';
+import type { Trouble } from '../../contract/trouble.ts';
+
+export interface TroubleRules {
+  /** Option AutomaticDisableChannelEnabled. */
+  readonly enabled: boolean;
+  /** Option AutomaticDisableKeywords, lower case. */
+  readonly keywords: readonly string[];
+}
+
+const fatalCodes = new Set(['invalid_api_key', 'account_deactivated', 'billing_not_active']);
+const fatalTypes = new Set(['insufficient_quota', 'authentication_error', 'permission_error', 'forbidden']);
+
+/**
+ * @returns the reason when the channel must not be used again before somebody looked at it, else null. A gateway whose
+ * own user ran out (`insufficient_user_quota`) is no broken channel. Source: backend-reference 3.9.
+ */
+export function disableReason(
+  channel: Pick<ChannelRow, 'auto_ban' | 'status'>,
+  trouble: Trouble,
+  rules: TroubleRules,
+): string | null {
+  if (!rules.enabled || channel.auto_ban !== 1 || channel.status !== ChannelStatus.enabled || !trouble.lastKey)
+    return null;
+  const message = trouble.message.toLowerCase();
+  const told = [trouble.status === null ? '' : `HTTP ${trouble.status}`, trouble.code || trouble.type, trouble.message]
+    .filter((part) => part !== '')
+    .join(' · ')
+    .slice(0, 500);
+  if (trouble.code === 'insufficient_user_quota') return null;
+  const fatal =
+    trouble.kind === 'host' ||
+    trouble.status === 401 ||
+    fatalCodes.has(trouble.code) ||
+    fatalTypes.has(trouble.type) ||
+    rules.keywords.some((word) => word !== '' && message.includes(word));
+  return fatal ? told : null;
+}
+
+/** What a channel's `other_info` says about an automatic change. @param at epoch seconds. */
+export const statusInfo = (reason: string, at: number): string =>
+  JSON.stringify({ status_reason: reason, status_time: at });

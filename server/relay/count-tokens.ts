@@ -1,0 +1,22 @@
+/** Answers the token-counting calls of the dialects here: no upstream, no charge. */
+import type { ProtocolId } from '../protocols/canonical.ts';
+import type { TokenCounter } from './counting/counter.ts';
+import type { Inquiry } from './exchange.ts';
+import { countLocally } from './meter.ts';
+
+const answers: Readonly<Record<ProtocolId, (tokens: number) => Record<string, unknown>>> = {
+  'openai-chat': (tokens) => ({ input_tokens: tokens }),
+  'openai-responses': (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  'anthropic-messages': (tokens) => ({ input_tokens: tokens }),
+  'gemini-generate': (tokens) => ({
+    totalTokens: tokens,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }],
+  }),
+};
+
+export async function answerTokenCount(counter: TokenCounter, inquiry: Inquiry): Promise<Response> {
+  const usage = await countLocally(counter, { ...inquiry, operation: 'chat' }, { body: null, texts: [] });
+  return Response.json(answers[inquiry.protocol](usage.input), {
+    headers: { 'x-oneapi-request-id': inquiry.requestId },
+  });
+}

@@ -1,0 +1,156 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Trouble } from '../../server/contract/trouble.ts';
+import { mapModel, orderChannels } from '../../server/relay/choose.ts';
+import type { UpstreamFailure } from '../../server/relay/failure.ts';
+import { createHealth, type Health } from '../../server/relay/health.ts';
+import type { ChannelSnapshot } from '../../server/relay/snapshot.ts';
+
+const channel = (id: number, more: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
+  id,
+  name: `c${id}`,
+  type: 1,
+  keys: ['k0'],
+  baseUrl: '',
+  organization: '',
+  other: '',
+  models: ['m'],
+  groups: ['default'],
+  priority: 0,
+  weight: 0,
+  status: 1,
+  autoBan: true,
+  tag: '',
+  testModel: '',
+  modelMapping: {},
+  statusCodeMapping: {},
+  paramOverride: {},
+  setting: {},
+  ...more,
+});
+const failure = (more: Partial<UpstreamFailure>): UpstreamFailure => ({
+  class: 'host',
+  status: 500,
+  error: null,
+  retryAfter: null,
+  reason: 'status',
+  ...more,
+});
+
+let now: number;
+let troubles: Trouble[];
+let health: Health;
+beforeEach(() => {
+  now = 1_000_000;
+  troubles = [];
+  health = createHealth({ now: () => now, random: () => 0, trouble: (trouble) => troubles.push(trouble) });
+});
+
+test('five failures of a host in a row eject it, one probe tries it again', () => {
+  const a = channel(1);
+  for (let n = 0; n < 4; n++) health.failed(a, 0, failure({}));
+  expect(health.condition(a)).toBe('up');
+  health.failed(a, 0, failure({}));
+  expect(health.condition(a)).toBe('ejected');
+  expect(health.waitMs(a)).toBe(30_000);
+  now += 30_001;
+  expect(health.condition(a)).toBe('up');
+  health.begin(a);
+  expect(health.condition(a)).toBe('ejected');
+  health.failed(a, 0, failure({}));
+  expect(health.waitMs(a)).toBe(60_000);
+  now += 60_001;
+  health.begin(a);
+  health.succeeded(a, 0);
+  expect(health.condition(a)).toBe('up');
+  expect(health.waitMs(a)).toBe(0);
+});
+
+test('a success between failures starts the count anew, a client mistake does not count', () => {
+  const a = channel(1);
+  for (let n = 0; n < 20; n++) {
+    for (let m = 0; m < 4; m++) health.failed(a, 0, failure({}));
+    health.succeeded(a, 0);
+    health.failed(a, 0, failure({ class: 'client', status: 400 }));
+  }
+  expect(health.condition(a)).toBe('up');
+});
+
+test('a host that keeps failing its probes is reported once', () => {
+  const a = channel(1);
+  for (let n = 0; n < 5; n++) health.failed(a, 0, failure({}));
+  for (let n = 0; n < 8; n++) {
+    now += 600_000;
+    health.begin(a);
+    health.failed(a, 0, failure({}));
+  }
+  expect(troubles.map(({ kind }) => kind)).toEqual(['host']);
+});
+
+test.each([
+  ['Retry-After', { retryAfter: 7 }, 7000],
+  ['none', {}, 10_000],
+  ['an absurd one', { retryAfter: 1e9 }, 3_600_000],
+])('429 with %s cools the key down and is no trouble', (_name, more, wait) => {
+  const a = channel(1);
+  health.failed(a, 0, failure({ class: 'key', status: 429, ...more }));
+  expect(health.condition(a)).toBe('cooling');
+  expect(health.waitMs(a)).toBe(wait);
+  expect(troubles).toEqual([]);
+});
+
+test('keys take turns, those that cool down are left out, the channel waits only when all do', () => {
+  const a = channel(1, { keys: ['k0', 'k1', 'k2'] });
+  expect([1, 2, 3, 4].map(() => health.pickKey(a).key)).toEqual(['k0', 'k1', 'k2', 'k0']);
+  health.failed(a, 1, failure({ class: 'key', status: 401 }));
+  expect(troubles).toMatchObject([{ keyIndex: 1, lastKey: false, status: 401 }]);
+  expect(new Set([1, 2, 3, 4].map(() => health.pickKey(a).index))).toEqual(new Set([0, 2]));
+  expect(health.hasSpareKey(a)).toBe(true);
+  expect(health.condition(a)).toBe('up');
+  health.failed(a, 0, failure({ class: 'key', status: 429, retryAfter: 5 }));
+  health.failed(a, 2, failure({ class: 'key', status: 401 }));
+  expect(troubles.at(-1)).toMatchObject({ keyIndex: 2, lastKey: true });
+  expect(health.condition(a)).toBe('cooling');
+  expect(health.hasSpareKey(a)).toBe(false);
+  // The one that is ready first.
+  expect(health.pickKey(a).index).toBe(0);
+  health.reset(1);
+  expect(health.condition(a)).toBe('up');
+});
+
+const choose = (route: readonly (readonly ChannelSnapshot[])[], random = () => 0.5, preferred: number | null = null) =>
+  orderChannels(route, {
+    random,
+    condition: health.condition,
+    waitMs: health.waitMs,
+    preferred: () => preferred,
+  }).map(({ id }) => id);
+
+test('channels in trouble come last, the one that is ready first before the others', () => {
+  const [a, b, c] = [channel(1, { priority: 5 }), channel(2, { priority: 5 }), channel(3)];
+  health.failed(a, 0, failure({ class: 'key', status: 429, retryAfter: 60 }));
+  expect(choose([[a, b], [c]])).toEqual([2, 3, 1]);
+  health.failed(b, 0, failure({ class: 'key', status: 429, retryAfter: 5 }));
+  expect(choose([[a, b], [c]])).toEqual([3, 2, 1]);
+});
+
+test('a conversation stays with its channel within the first sound tier', () => {
+  const tier = [channel(1), channel(2), channel(3)];
+  expect(choose([tier, [channel(4)]], () => 0, 3)).toEqual([3, 1, 2, 4]);
+  expect(choose([tier, [channel(4)]], () => 0, 4)[0]).toBe(1);
+});
+
+test('inside a tier the chance follows weight + 10', () => {
+  const tier = [channel(1, { weight: 0 }), channel(2, { weight: 30 })];
+  const seen = Array.from({ length: 1000 }, (_, n) => choose([tier], () => (n + 0.5) / 1000)[0]);
+  expect(seen.filter((id) => id === 1)).toHaveLength(200);
+});
+
+test.each([
+  [{ a: 'b', b: 'c' }, 'c'],
+  [{ a: 'a' }, 'a'],
+  [{ a: 'b', b: 'a' }, 'b'],
+  [{}, 'a'],
+  [{ a: '' }, 'a'],
+])('the mapping %j leads to %s', (mapping, end) => {
+  expect(mapModel(mapping as Record<string, string>, 'a')).toBe(end);
+});
