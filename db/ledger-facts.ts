@@ -1,8 +1,8 @@
 /** Read-only queries behind `gateway ledger verify`. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 
-const settled = (column: string, owner: string): string =>
-  `SELECT coalesce(sum(amount), 0) FROM postings WHERE kind = 'settle' AND ${column} = ${owner}.id`;
+/** Settled minus refunded. */
+const spent = "sum(CASE kind WHEN 'settle' THEN amount ELSE -amount END)";
 
 export function ledgerFacts(raw: RawDatabase) {
   const number = (sql: string): number => Number(raw.prepare<number>(sql).pluck().get() ?? 0);
@@ -31,15 +31,19 @@ export function ledgerFacts(raw: RawDatabase) {
         (SELECT coalesce(sum(amount), 0) FROM postings WHERE credit > 0 AND debit < 0) - (SELECT coalesce(sum(amount), 0) FROM postings WHERE debit > 0 AND credit < 0 AND kind <> 'settle') AS granted,
         (SELECT coalesce(sum(balance), 0) FROM accounts WHERE id > 0) + (SELECT coalesce(sum(amount), 0) FROM postings WHERE kind = 'settle') AS kept)
         WHERE granted <> kept`),
-    wrongCounters: () =>
-      words(`SELECT 'user ' || id FROM accounts a WHERE id > 0 AND used_quota <> (${settled('debit', 'a')})
-        UNION ALL SELECT 'channel ' || id FROM channels c WHERE used_quota <> (${settled('channel_id', 'c')})
-        UNION ALL SELECT 'token ' || t.id FROM tokens t LEFT JOIN
-          (SELECT token_id, sum(amount) AS amount FROM postings WHERE kind = 'settle' GROUP BY token_id) s ON s.token_id = t.id
-          WHERE t.used_quota <> coalesce(s.amount, 0)`),
+    wrongCounters: () => {
+      const wrong = (table: string, column: string) =>
+        `SELECT '${table} ' || o.id FROM ${table} o LEFT JOIN
+          (SELECT ${column} AS id, ${spent} AS amount FROM postings WHERE kind IN ('settle', 'refund') GROUP BY 1) s ON s.id = o.id
+          WHERE o.id > 0 AND o.used_quota <> coalesce(s.amount, 0)`;
+      const user = "CASE kind WHEN 'settle' THEN debit ELSE credit END";
+      return words(
+        `${wrong('accounts', user)} UNION ALL ${wrong('channels', 'channel_id')} UNION ALL ${wrong('tokens', 'token_id')}`,
+      );
+    },
     negative: () =>
       words(`SELECT 'hold ' || ref FROM holds WHERE estimate < 0 OR observed < 0
-        UNION ALL SELECT 'user ' || id || ': ' || balance FROM accounts WHERE id > 0 AND balance < 0`),
+        UNION ALL SELECT 'account ' || id || ': ' || balance FROM accounts WHERE (id > 0 OR id < -1000) AND balance < 0`),
     wrongRedemptions: () =>
       words(
         `SELECT 'code ' || id FROM redemptions r WHERE (status = 3) <> (EXISTS (SELECT 1 FROM postings WHERE ref = 'redeem:' || r.id))`,
@@ -48,7 +52,11 @@ export function ledgerFacts(raw: RawDatabase) {
       words(
         `SELECT 'order ' || trade_no FROM top_ups t WHERE (status = 'success') <> (EXISTS (SELECT 1 FROM postings WHERE ref = 'topup:' || t.trade_no))`,
       ),
-    wrongTransfers: () => words(`SELECT 'user ' || id FROM users WHERE aff_quota > aff_history_quota`),
+    wrongTransfers: () =>
+      words(`SELECT 'user ' || u.id FROM users u
+        LEFT JOIN accounts pot ON pot.id = -1000 - u.id
+        LEFT JOIN (SELECT credit AS id, sum(amount) AS amount FROM postings WHERE kind = 'reward' GROUP BY 1) earned ON earned.id = -1000 - u.id
+        WHERE u.aff_quota <> coalesce(pot.balance, 0) OR u.aff_history_quota <> coalesce(earned.amount, 0) OR u.aff_quota > u.aff_history_quota`),
     wrongAmounts: () =>
       words(`SELECT ref FROM postings WHERE typeof(amount) <> 'integer' OR amount NOT BETWEEN 1 AND 1000000000000000`),
     /** Rows that charged something; a row cleared by retention cannot be checked any more. */

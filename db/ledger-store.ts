@@ -1,7 +1,10 @@
 /** The ledger's SQL: applies a batch of decided commands in one transaction, with counters added up before they are written. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import type { BalanceEvent, Hold, LedgerCommand, LedgerResult, LogEntry } from '../server/ledger/commands.ts';
-import { decide, type Effects, type Posting, repeated, type UsageHour } from '../server/ledger/core.ts';
+import { decide, type Effects, type Posting, repeated } from '../server/ledger/core.ts';
+import { createLedgerReads } from './ledger-books.ts';
+import { createLedgerMarks } from './ledger-marks.ts';
+import { createLedgerSums, type Sums } from './ledger-sums.ts';
 
 export interface LedgerStore {
   /** Results in the order of the commands, and the balance events to publish after the commit. @throws the driver's error; then nothing was written. */
@@ -21,49 +24,17 @@ export interface StoredHold {
   readonly log: string;
 }
 
-interface AccountDelta {
-  balance: number;
-  used: number;
-  requests: number;
-  movements: number;
-}
-
-/** Sums of one batch: a busy user's row is written once per commit, not once per request. */
-function createSums() {
-  return {
-    accounts: new Map<number, AccountDelta>(),
-    tokens: new Map<number, { used: number; at: number }>(),
-    channels: new Map<number, number>(),
-    hours: new Map<string, UsageHour & { count: number }>(),
-  };
-}
-type Sums = ReturnType<typeof createSums>;
-
 export function createLedgerStore(raw: RawDatabase): LedgerStore {
+  const reads = createLedgerReads(raw);
+  const newSums = createLedgerSums(raw);
+  const mark = createLedgerMarks(raw);
   const insertPosting = raw.prepare(
     'INSERT INTO postings (ref, debit, credit, amount, kind, token_id, channel_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (ref) DO NOTHING',
-  );
-  const findPosting = raw.prepare<Pick<Posting, 'debit' | 'credit' | 'amount'>>(
-    'SELECT debit, credit, amount FROM postings WHERE ref = ?',
   );
   const insertLog = raw.prepare(
     `INSERT INTO logs (request_id, created_at, type, user_id, username, token_id, token_name, channel_id, group_name, model_name,
       is_stream, use_time, prompt_tokens, completion_tokens, quota, content, other, usage_source, end_reason)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (request_id) DO NOTHING`,
-  );
-  const addAccount = raw.prepare(
-    'UPDATE accounts SET balance = balance + ?, used_quota = used_quota + ?, request_count = request_count + ?, version = version + ? WHERE id = ?',
-  );
-  const readAccount = raw.prepare<{ balance: number; version: number }>(
-    'SELECT balance, version FROM accounts WHERE id = ?',
-  );
-  const addToken = raw.prepare(
-    'UPDATE tokens SET used_quota = used_quota + ?, accessed_at = max(accessed_at, ?) WHERE id = ?',
-  );
-  const addChannel = raw.prepare('UPDATE channels SET used_quota = used_quota + ? WHERE id = ?');
-  const addHour = raw.prepare(
-    `INSERT INTO usage_hours (hour_at, user_id, username, model_name, channel_id, count, tokens, quota) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET count = count + excluded.count, tokens = tokens + excluded.tokens, quota = quota + excluded.quota`,
   );
   const putHold = raw.prepare(
     `INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, epoch, at, log) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -104,55 +75,21 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       log.endReason,
     ).changes > 0;
 
-  const accountDelta = (sums: Sums, id: number): AccountDelta => {
-    const known = sums.accounts.get(id);
-    if (known !== undefined) return known;
-    const fresh = { balance: 0, used: 0, requests: 0, movements: 0 };
-    sums.accounts.set(id, fresh);
-    return fresh;
-  };
-
-  const count = (sums: Sums, effects: Effects) => {
-    const { posting, hour } = effects;
-    if (hour === null) return;
-    const user = accountDelta(sums, hour.userId);
-    user.requests++;
-    user.used += hour.quota;
-    const key = `${hour.hourAt} ${hour.userId} ${hour.channelId} ${hour.model}`;
-    const known = sums.hours.get(key);
-    if (known === undefined) sums.hours.set(key, { ...hour, count: 1 });
-    else
-      sums.hours.set(key, {
-        ...known,
-        tokens: known.tokens + hour.tokens,
-        quota: known.quota + hour.quota,
-        count: known.count + 1,
-      });
-    if (posting === null) return;
-    const token = sums.tokens.get(posting.tokenId) ?? { used: 0, at: 0 };
-    sums.tokens.set(posting.tokenId, { used: token.used + posting.amount, at: Math.max(token.at, posting.at) });
-    sums.channels.set(posting.channelId, (sums.channels.get(posting.channelId) ?? 0) + posting.amount);
-  };
-
   const write = (effects: Effects, ref: string, sums: Sums): LedgerResult => {
-    const { posting, log } = effects;
+    const { posting, log, usage } = effects;
+    if (effects.dropsHold && openHolds.has(ref)) dropHold.run(ref);
     if (posting !== null) {
       const { debit, credit, amount, kind, tokenId, channelId, at } = posting;
       if (insertPosting.run(ref, debit, credit, amount, kind, tokenId, channelId, at).changes === 0) {
-        const known = findPosting.get(ref);
+        const known = reads.posting(ref);
         return known === undefined ? { status: 'conflict' } : repeated(known, posting);
       }
-      accountDelta(sums, debit).balance -= amount;
-      accountDelta(sums, credit).balance += amount;
-      if (kind !== 'settle') {
-        accountDelta(sums, debit).movements++;
-        accountDelta(sums, credit).movements++;
-      }
+      sums.post(posting);
     }
     const fresh = log === null || writeLog(log);
     if (!fresh && posting === null) return { status: 'duplicate' };
-    if (effects.counted) count(sums, effects);
-    if (effects.dropsHold && openHolds.has(ref)) dropHold.run(ref);
+    if (usage !== null) sums.use(usage);
+    if (effects.mark !== null) mark(effects.mark);
     return { status: 'done' };
   };
 
@@ -162,51 +99,37 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     return { status: 'done' };
   };
 
-  const flush = (sums: Sums) => {
-    for (const [id, sum] of sums.accounts) addAccount.run(sum.balance, sum.used, sum.requests, sum.movements, id);
-    for (const [id, sum] of sums.tokens) if (id > 0) addToken.run(sum.used, sum.at, id);
-    for (const [id, sum] of sums.channels) if (id > 0) addChannel.run(sum, id);
-    for (const hour of sums.hours.values()) {
-      addHour.run(
-        hour.hourAt,
-        hour.userId,
-        hour.username,
-        hour.model,
-        hour.channelId,
-        hour.count,
-        hour.tokens,
-        hour.quota,
-      );
-    }
+  /** The relay counts settlements itself; it is told of everything else that moves a user's balance. */
+  const eventOf = (posting: Posting | null, sums: Sums): BalanceEvent | null => {
+    if (posting === null || posting.kind === 'settle') return null;
+    const gives = posting.credit > 0;
+    const userId = gives ? posting.credit : posting.debit;
+    if (userId <= 0) return null;
+    return {
+      kind: 'balance',
+      userId,
+      delta: gives ? posting.amount : -posting.amount,
+      version: reads.version(userId) + sums.movements(userId),
+      ...(posting.kind === 'refund' && posting.tokenId > 0
+        ? { token: { id: posting.tokenId, used: -posting.amount } }
+        : {}),
+    };
   };
 
   const applyAll = raw.transaction((commands: readonly LedgerCommand[]) => {
-    const sums = createSums();
-    const balanceOf = (userId: number): number | undefined => {
-      const row = readAccount.get(userId);
-      return row === undefined ? undefined : row.balance + (sums.accounts.get(userId)?.balance ?? 0);
-    };
-    const known = new Map<number, number | undefined>();
-    // A settlement only needs to know that the account exists; the row is read once per batch.
-    const exists = (userId: number): number | undefined => {
-      if (!known.has(userId)) known.set(userId, readAccount.get(userId)?.balance);
-      return known.get(userId);
-    };
+    const sums = newSums();
+    const books = reads.books(sums.balance);
     const events: BalanceEvent[] = [];
     const results = commands.map((command): LedgerResult => {
-      const decision = decide(command, command.type === 'settle' ? exists : balanceOf);
-      if (decision.kind === 'refuse') return decision.result;
+      const decision = decide(command, books);
+      if (decision.kind === 'answer') return decision.result;
       if (decision.kind === 'hold') return writeHold(command as Hold);
       const result = write(decision.effects, command.ref, sums);
-      if (result.status === 'done' && (command.type === 'grant' || command.type === 'deduct')) {
-        const delta = command.type === 'grant' ? command.amount : -command.amount;
-        const version =
-          (readAccount.get(command.userId)?.version ?? 0) + (sums.accounts.get(command.userId)?.movements ?? 0);
-        events.push({ kind: 'balance', userId: command.userId, delta, version });
-      }
+      const event = result.status === 'done' ? eventOf(decision.effects.posting, sums) : null;
+      if (event !== null) events.push(event);
       return result;
     });
-    flush(sums);
+    sums.flush();
     return { results, events };
   });
 

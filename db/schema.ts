@@ -95,6 +95,17 @@ export interface TokensTable {
   model_limits: string;
   allow_ips: string;
   group_name: string;
+  /** Quota the token may use per calendar day and month (UTC), requests and tokens per minute, requests at once; 0 = no limit. */
+  day_budget: Generated<number>;
+  month_budget: Generated<number>;
+  rpm_limit: Generated<number>;
+  tpm_limit: Generated<number>;
+  concurrency_limit: Generated<number>;
+  /** Start of the last day and month with a charge and what was used in it. Written by the ledger alone. */
+  day_at: Generated<number>;
+  day_used: Generated<number>;
+  month_at: Generated<number>;
+  month_used: Generated<number>;
   parent_id: number;
   managed_by: string;
   deleted_at: number | null;

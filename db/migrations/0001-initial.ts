@@ -26,6 +26,7 @@ CREATE TABLE users (
   created_at INTEGER NOT NULL,
   deleted_at INTEGER
 ) STRICT;
+CREATE INDEX users_inviter ON users (inviter_id) WHERE inviter_id > 0;
 CREATE INDEX users_email ON users (email) WHERE email <> '';
 CREATE UNIQUE INDEX users_github ON users (github_id) WHERE github_id <> '';
 CREATE UNIQUE INDEX users_oidc ON users (oidc_id) WHERE oidc_id <> '';
@@ -96,6 +97,15 @@ CREATE TABLE tokens (
   model_limits TEXT NOT NULL DEFAULT '',
   allow_ips TEXT NOT NULL DEFAULT '',
   group_name TEXT NOT NULL DEFAULT '',
+  day_budget INTEGER NOT NULL DEFAULT 0 CHECK (day_budget >= 0),
+  month_budget INTEGER NOT NULL DEFAULT 0 CHECK (month_budget >= 0),
+  rpm_limit INTEGER NOT NULL DEFAULT 0 CHECK (rpm_limit >= 0),
+  tpm_limit INTEGER NOT NULL DEFAULT 0 CHECK (tpm_limit >= 0),
+  concurrency_limit INTEGER NOT NULL DEFAULT 0 CHECK (concurrency_limit >= 0),
+  day_at INTEGER NOT NULL DEFAULT 0,
+  day_used INTEGER NOT NULL DEFAULT 0,
+  month_at INTEGER NOT NULL DEFAULT 0,
+  month_used INTEGER NOT NULL DEFAULT 0,
   parent_id INTEGER NOT NULL DEFAULT 0,
   managed_by TEXT NOT NULL DEFAULT '',
   deleted_at INTEGER
@@ -328,7 +338,7 @@ const followed = {
   tokens: {
     id: 'id',
     columns:
-      'name, key_hmac, status, expires_at, unlimited, quota_limit, model_limits_enabled, model_limits, allow_ips, group_name, deleted_at',
+      'name, key_hmac, status, expires_at, unlimited, quota_limit, model_limits_enabled, model_limits, allow_ips, group_name, day_budget, month_budget, rpm_limit, tpm_limit, concurrency_limit, deleted_at',
   },
   channels: {
     id: 'id',

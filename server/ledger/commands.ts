@@ -4,7 +4,10 @@ import type { EndReason, UsageSource } from '../contract/enums.ts';
 /** Accounts: a user's account has the user's id; the system's own are negative. */
 export const Account = { mint: -1, revenue: -2, overrun: -3, promo: -4, adjust: -5 } as const;
 
-export type PostingKind = 'settle' | 'grant' | 'deduct' | 'redeem' | 'topup' | 'transfer' | 'invite' | 'refund';
+/** Account of what a user earned by invitations and has not moved to the balance yet. */
+export const affiliatePot = (userId: number): number => -1000 - userId;
+
+export type PostingKind = 'settle' | 'grant' | 'deduct' | 'redeem' | 'topup' | 'transfer' | 'reward' | 'refund';
 
 /** A usage log row (type 2 or 5) as it will be stored; `other` is already JSON text. Times are epoch seconds. */
 export interface LogEntry {
@@ -85,7 +88,86 @@ export interface Adjust {
   readonly log: LogEntry | null;
 }
 
-export type LedgerCommand = Settle | Hold | Void | Adjust;
+/** Claims a redemption code and credits it. */
+export interface Redeem {
+  readonly type: 'redeem';
+  /** `redeemRef(redemptionId)`. */
+  readonly ref: string;
+  readonly redemptionId: number;
+  readonly userId: number;
+  /** What the code was worth when the caller read it. */
+  readonly amount: number;
+  readonly at: number;
+  readonly log: LogEntry | null;
+}
+
+/** Credits a paid order and closes the callback that said so. */
+export interface TopUp {
+  readonly type: 'topup';
+  /** `topUpRef(tradeNo)`. */
+  readonly ref: string;
+  readonly tradeNo: string;
+  readonly userId: number;
+  readonly amount: number;
+  /** Row of the inbox, 0 = completed by hand. */
+  readonly callbackId: number;
+  readonly at: number;
+  readonly log: LogEntry | null;
+}
+
+/** Moves quota earned by invitations into the balance. */
+export interface Transfer {
+  readonly type: 'transfer';
+  /** `transfer:<userId>:<nonce>`. */
+  readonly ref: string;
+  readonly userId: number;
+  readonly amount: number;
+  readonly at: number;
+  readonly log: LogEntry | null;
+}
+
+/** Somebody came by this user's invitation: counted, and rewarded when `amount` > 0. */
+export interface Reward {
+  readonly type: 'reward';
+  /** `rewardRef(inviteeId)`. */
+  readonly ref: string;
+  readonly userId: number;
+  readonly amount: number;
+  readonly at: number;
+  readonly log: LogEntry | null;
+}
+
+/** Gives back what was settled for work that failed later, once per settlement, with its counters. */
+export interface Refund {
+  readonly type: 'refund';
+  /** `refundRef(of)`. */
+  readonly ref: string;
+  /** Ref of the settlement. */
+  readonly of: string;
+  readonly userId: number;
+  /** At most what was settled. */
+  readonly amount: number;
+  readonly model: string;
+  readonly username: string;
+  readonly at: number;
+  readonly log: LogEntry | null;
+}
+
+export const redeemRef = (redemptionId: number): string => `redeem:${redemptionId}`;
+export const topUpRef = (tradeNo: string): string => `topup:${tradeNo}`;
+export const rewardRef = (inviteeId: number): string => `invite:${inviteeId}`;
+export const refundRef = (of: string): string => `refund:${of}`;
+
+export type LedgerCommand = Settle | Hold | Void | Adjust | Redeem | TopUp | Transfer | Reward | Refund;
+
+export type RefusalReason =
+  | 'insufficient'
+  | 'invalid'
+  | 'unknown_account'
+  /** The code or order does not exist, or is not open any more. */
+  | 'closed'
+  /** The code, order or settlement says another amount or user. */
+  | 'mismatch';
 
 export type LedgerResult =
   | { readonly status: 'done' }
@@ -93,11 +175,7 @@ export type LedgerResult =
   | { readonly status: 'duplicate' }
   /** The ref had been posted before with another amount or account; nothing changed, alert. */
   | { readonly status: 'conflict' }
-  | {
-      readonly status: 'refused';
-      readonly reason: 'insufficient' | 'invalid' | 'unknown_account';
-      readonly detail: string;
-    };
+  | { readonly status: 'refused'; readonly reason: RefusalReason; readonly detail: string };
 
 /** Told to the relay after the commit whenever a balance moved for another reason than a settlement. */
 export interface BalanceEvent {
@@ -107,6 +185,8 @@ export interface BalanceEvent {
   readonly delta: number;
   /** `accounts.version` after the movement. */
   readonly version: number;
+  /** A refund also gives the token's used quota back. */
+  readonly token?: { readonly id: number; readonly used: number };
 }
 
 /** What services and the relay hold in their hands, wherever the ledger runs (its own thread, or in-process for the CLI). */

@@ -1,5 +1,24 @@
 /** The rules of money as pure functions: what a command would write, and what a repeated ref means. Storage and threads are elsewhere. */
-import { Account, type LedgerCommand, type LedgerResult, type LogEntry, type PostingKind } from './commands.ts';
+import { RedemptionStatus } from '../contract/enums.ts';
+import {
+  Account,
+  type Adjust,
+  affiliatePot,
+  type LedgerCommand,
+  type LedgerResult,
+  type LogEntry,
+  type PostingKind,
+  type Redeem,
+  type Refund,
+  type RefusalReason,
+  type Reward,
+  redeemRef,
+  refundRef,
+  type Settle,
+  type TopUp,
+  type Transfer,
+  topUpRef,
+} from './commands.ts';
 
 /** Largest amount of one posting, in quota. Invariant I10. */
 export const mostQuota = 1_000_000_000_000_000;
@@ -17,119 +36,218 @@ export interface Posting {
   readonly at: number;
 }
 
-export interface UsageHour {
+/** What is added to the counters of user, token, channel and hour; negative for a refund. */
+export interface Usage {
   /** Start of the hour, epoch seconds. */
   readonly hourAt: number;
   readonly userId: number;
   readonly username: string;
   readonly model: string;
+  readonly tokenId: number;
   readonly channelId: number;
+  readonly requests: number;
   readonly tokens: number;
   readonly quota: number;
+  readonly at: number;
 }
+
+/** A row beside the postings that says the same thing for its own readers. */
+export type Mark =
+  | { readonly kind: 'code'; readonly id: number; readonly userId: number; readonly at: number }
+  | { readonly kind: 'order'; readonly tradeNo: string; readonly callbackId: number; readonly at: number }
+  | { readonly kind: 'affiliate'; readonly userId: number; readonly earned: number; readonly moved: number };
 
 /** All a command writes, in one transaction or not at all. */
 export interface Effects {
   readonly posting: Posting | null;
   readonly log: LogEntry | null;
-  /** A settlement counts a request and moves the used counters of user, token and channel. */
-  readonly counted: boolean;
-  readonly hour: UsageHour | null;
+  readonly usage: Usage | null;
+  readonly mark: Mark | null;
   readonly dropsHold: boolean;
 }
 
 export type Decision =
   | { readonly kind: 'write'; readonly effects: Effects }
   | { readonly kind: 'hold' }
-  | { readonly kind: 'refuse'; readonly result: LedgerResult & { readonly status: 'refused' } };
+  | { readonly kind: 'answer'; readonly result: LedgerResult };
 
-const refuse = (reason: 'insufficient' | 'invalid' | 'unknown_account', detail: string): Decision => ({
-  kind: 'refuse',
+/** What the rules may ask about the books as they are, earlier commands of the same batch included. */
+export interface Books {
+  /** 0 when there is no such account. */
+  balanceOf(account: number): number;
+  hasAccount(userId: number): boolean;
+  posting(ref: string): Posting | undefined;
+  code(id: number): { readonly status: number; readonly quota: number } | undefined;
+  order(tradeNo: string): { readonly status: string; readonly userId: number; readonly quota: number } | undefined;
+}
+
+const refuse = (reason: RefusalReason, detail: string): Decision => ({
+  kind: 'answer',
   result: { status: 'refused', reason, detail },
 });
 
 const isQuota = (amount: number, least: number): boolean =>
   Number.isSafeInteger(amount) && amount >= least && amount <= mostQuota;
 
-/**
- * @param balanceOf balance of a user's account, undefined when there is none. Only deductions ask for the amount:
- * a settlement pays for work that is done, so it is posted even if the hold was too small.
- */
-export function decide(command: LedgerCommand, balanceOf: (userId: number) => number | undefined): Decision {
+const hourOf = (at: number): number => at - (at % 3600);
+
+const write = (effects: Partial<Effects>): Decision => ({
+  kind: 'write',
+  effects: { posting: null, log: null, usage: null, mark: null, dropsHold: false, ...effects },
+});
+
+/** A repeated settlement is found out by the write itself: it is the hot path. Every other repetition is answered from the books. */
+export function decide(command: LedgerCommand, books: Books): Decision {
   if (command.ref === '') return refuse('invalid', 'ref is empty');
   switch (command.type) {
-    case 'settle': {
-      if (!isQuota(command.amount, 0)) return refuse('invalid', `amount ${command.amount}`);
-      if (command.amount > 0 && balanceOf(command.userId) === undefined)
-        return refuse('unknown_account', `user ${command.userId}`);
-      const { ref, userId, tokenId, channelId, amount, at } = command;
-      return {
-        kind: 'write',
-        effects: {
-          posting:
-            amount === 0
-              ? null
-              : { ref, debit: userId, credit: Account.revenue, amount, kind: 'settle', tokenId, channelId, at },
-          log: command.log,
-          counted: userId > 0 && command.tokens > 0,
-          hour:
-            command.tokens > 0 && userId > 0
-              ? {
-                  hourAt: at - (at % 3600),
-                  userId,
-                  username: command.username,
-                  model: command.model,
-                  channelId,
-                  tokens: command.tokens,
-                  quota: amount,
-                }
-              : null,
-          dropsHold: true,
-        },
-      };
-    }
+    case 'settle':
+      return settle(command, books);
     case 'hold':
       return isQuota(command.estimate, 0) && isQuota(command.observed, 0)
         ? { kind: 'hold' }
         : refuse('invalid', 'hold amounts');
     case 'void':
-      return {
-        kind: 'write',
-        effects: { posting: null, log: command.log, counted: false, hour: null, dropsHold: true },
-      };
+      return write({ log: command.log, dropsHold: true });
+    default:
+      return move(command, books);
+  }
+}
+
+/** Pays for work that is done, so it is posted even if the hold was too small. */
+function settle(command: Settle, books: Books): Decision {
+  const { ref, userId, tokenId, channelId, amount, at, tokens, model, username } = command;
+  if (!isQuota(amount, 0)) return refuse('invalid', `amount ${amount}`);
+  if (amount > 0 && !books.hasAccount(userId)) return refuse('unknown_account', `user ${userId}`);
+  return write({
+    posting:
+      amount === 0
+        ? null
+        : { ref, debit: userId, credit: Account.revenue, amount, kind: 'settle', tokenId, channelId, at },
+    log: command.log,
+    usage:
+      userId > 0 && (tokens > 0 || amount > 0)
+        ? { hourAt: hourOf(at), userId, username, model, tokenId, channelId, requests: 1, tokens, quota: amount, at }
+        : null,
+    dropsHold: true,
+  });
+}
+
+type Move = Adjust | Redeem | TopUp | Transfer | Reward | Refund;
+
+/** What a movement posts, besides ref, amount and time which it says itself. */
+interface Terms extends Pick<Posting, 'debit' | 'credit' | 'kind'> {
+  readonly of?: Posting;
+  readonly mark?: Mark;
+}
+
+function move(command: Move, books: Books): Decision {
+  const { ref, userId, amount, at, log } = command;
+  if (!isQuota(amount, command.type === 'reward' ? 0 : 1)) return refuse('invalid', `amount ${amount}`);
+  if (!books.hasAccount(userId)) return refuse('unknown_account', `user ${userId}`);
+  const terms = termsOf(command, books);
+  const known = books.posting(ref);
+  if (known !== undefined) return { kind: 'answer', result: repeated(known, { ...terms, amount }) };
+  const complaint = complaintAbout(command, books);
+  if (complaint !== null) return complaint;
+  const mark = terms.mark ?? null;
+  if (amount === 0) return write({ log, mark });
+  const { debit, credit, kind } = terms;
+  const tokenId = terms.of?.tokenId ?? 0;
+  const channelId = terms.of?.channelId ?? 0;
+  const posting: Posting = { ref, debit, credit, amount, kind, tokenId, channelId, at };
+  if (command.type !== 'refund') return write({ posting, log, mark });
+  const { model, username } = command;
+  const hourAt = hourOf(terms.of?.at ?? at);
+  const back = { requests: 0, tokens: 0, quota: -amount, at };
+  return write({
+    posting,
+    log,
+    usage: { hourAt, userId, username, model, tokenId, channelId, ...back },
+  });
+}
+
+function termsOf(command: Move, books: Books): Terms {
+  const { userId, amount, at } = command;
+  const pot = affiliatePot(userId);
+  switch (command.type) {
     case 'grant':
-    case 'deduct': {
-      if (!isQuota(command.amount, 1)) return refuse('invalid', `amount ${command.amount}`);
-      const balance = balanceOf(command.userId);
-      if (balance === undefined) return refuse('unknown_account', `user ${command.userId}`);
-      const gives = command.type === 'grant';
-      if (!gives && balance < command.amount) return refuse('insufficient', `balance ${balance}`);
-      const other = command.from ?? (gives ? Account.mint : Account.adjust);
+      return { debit: command.from ?? Account.mint, credit: userId, kind: command.kind ?? 'grant' };
+    case 'deduct':
+      return { debit: userId, credit: command.from ?? Account.adjust, kind: command.kind ?? 'deduct' };
+    case 'redeem':
       return {
-        kind: 'write',
-        effects: {
-          posting: {
-            ref: command.ref,
-            debit: gives ? other : command.userId,
-            credit: gives ? command.userId : other,
-            amount: command.amount,
-            kind: command.kind ?? command.type,
-            tokenId: 0,
-            channelId: 0,
-            at: command.at,
-          },
-          log: command.log,
-          counted: false,
-          hour: null,
-          dropsHold: false,
-        },
+        debit: Account.mint,
+        credit: userId,
+        kind: 'redeem',
+        mark: { kind: 'code', id: command.redemptionId, userId, at },
       };
+    case 'topup':
+      return {
+        debit: Account.mint,
+        credit: userId,
+        kind: 'topup',
+        mark: { kind: 'order', tradeNo: command.tradeNo, callbackId: command.callbackId, at },
+      };
+    case 'transfer':
+      return {
+        debit: pot,
+        credit: userId,
+        kind: 'transfer',
+        mark: { kind: 'affiliate', userId, earned: 0, moved: amount },
+      };
+    case 'reward':
+      return {
+        debit: Account.promo,
+        credit: pot,
+        kind: 'reward',
+        mark: { kind: 'affiliate', userId, earned: amount, moved: 0 },
+      };
+    case 'refund': {
+      const of = books.posting(command.of);
+      return { debit: Account.revenue, credit: userId, kind: 'refund', ...(of === undefined ? {} : { of }) };
     }
   }
 }
 
+/** Why the movement may not happen, null = it may. */
+function complaintAbout(command: Move, books: Books): Decision | null {
+  const { ref, userId, amount } = command;
+  switch (command.type) {
+    case 'grant':
+    case 'reward':
+      return null;
+    case 'deduct':
+      return within(amount, books.balanceOf(userId));
+    case 'transfer':
+      return within(amount, books.balanceOf(affiliatePot(userId)));
+    case 'redeem': {
+      const code = books.code(command.redemptionId);
+      if (ref !== redeemRef(command.redemptionId)) return refuse('invalid', `ref ${ref}`);
+      if (code?.status !== RedemptionStatus.unused) return refuse('closed', `code ${command.redemptionId}`);
+      return code.quota === amount ? null : refuse('mismatch', `code is worth ${code.quota}`);
+    }
+    case 'topup': {
+      const order = books.order(command.tradeNo);
+      if (ref !== topUpRef(command.tradeNo)) return refuse('invalid', `ref ${ref}`);
+      if (order === undefined || order.status === 'success') return refuse('closed', `order ${command.tradeNo}`);
+      return order.userId === userId && order.quota === amount ? null : refuse('mismatch', 'order of another content');
+    }
+    case 'refund': {
+      const of = books.posting(command.of);
+      if (ref !== refundRef(command.of)) return refuse('invalid', `ref ${ref}`);
+      if (of?.kind !== 'settle') return refuse('closed', `settlement ${command.of}`);
+      return of.debit === userId && of.amount >= amount ? null : refuse('mismatch', `settled ${of.amount}`);
+    }
+  }
+}
+
+const within = (amount: number, balance: number): Decision | null =>
+  balance < amount ? refuse('insufficient', `balance ${balance}`) : null;
+
+type Content = Pick<Posting, 'debit' | 'credit' | 'amount'>;
+
 /** What it means that a ref had been posted before. */
-export function repeated(known: Pick<Posting, 'debit' | 'credit' | 'amount'>, posting: Posting): LedgerResult {
-  const same = known.debit === posting.debit && known.credit === posting.credit && known.amount === posting.amount;
+export function repeated(known: Content, wanted: Content): LedgerResult {
+  const same = known.debit === wanted.debit && known.credit === wanted.credit && known.amount === wanted.amount;
   return { status: same ? 'duplicate' : 'conflict' };
 }

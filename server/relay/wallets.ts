@@ -46,6 +46,8 @@ export function createWallets(): Wallets {
     if (event.version <= purse.version) return;
     purse.version = event.version;
     purse.balance += event.delta;
+    const cap = event.token === undefined ? undefined : caps.get(event.token.id);
+    if (cap !== undefined) cap.used += event.token?.used ?? 0;
   };
   const room = (cap: Cap): number => (cap.unlimited ? Number.MAX_SAFE_INTEGER : cap.limit - cap.used - cap.held);
 

@@ -1,0 +1,57 @@
+/** What the ledger's rules may ask, answered from the tables and from what the running batch has already decided. */
+import type { Database as RawDatabase } from 'better-sqlite3';
+import type { Books, Posting } from '../server/ledger/core.ts';
+
+interface PostingRow extends Omit<Posting, 'tokenId' | 'channelId'> {
+  readonly token_id: number;
+  readonly channel_id: number;
+}
+
+export interface LedgerReads {
+  /** @param pending sums of the batch that are not in the tables yet. */
+  books(pending: (account: number) => number): Books;
+  posting(ref: string): Posting | undefined;
+  version(account: number): number;
+}
+
+export function createLedgerReads(raw: RawDatabase): LedgerReads {
+  const readAccount = raw.prepare<{ balance: number; version: number }>(
+    'SELECT balance, version FROM accounts WHERE id = ?',
+  );
+  const readPosting = raw.prepare<PostingRow>(
+    'SELECT ref, debit, credit, amount, kind, token_id, channel_id, at FROM postings WHERE ref = ?',
+  );
+  const readCode = raw.prepare<{ status: number; quota: number }>(
+    'SELECT status, quota FROM redemptions WHERE id = ? AND deleted_at IS NULL',
+  );
+  const readOrder = raw.prepare<{ status: string; userId: number; quota: number }>(
+    'SELECT status, user_id AS userId, quota FROM top_ups WHERE trade_no = ?',
+  );
+
+  const posting = (ref: string): Posting | undefined => {
+    const row = readPosting.get(ref);
+    if (row === undefined) return undefined;
+    const { token_id: tokenId, channel_id: channelId, ...rest } = row;
+    return { ...rest, tokenId, channelId };
+  };
+
+  return {
+    posting,
+    version: (account) => readAccount.get(account)?.version ?? 0,
+    books(pending) {
+      // A settlement only asks whether the account exists: once per user and batch.
+      const known = new Map<number, boolean>();
+      return {
+        balanceOf: (account) => (readAccount.get(account)?.balance ?? 0) + pending(account),
+        hasAccount(userId) {
+          const answer = known.get(userId) ?? readAccount.get(userId) !== undefined;
+          known.set(userId, answer);
+          return answer;
+        },
+        posting,
+        code: (id) => readCode.get(id),
+        order: (tradeNo) => readOrder.get(tradeNo),
+      };
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Database } from '../../db/open.ts';
+import type { BalanceEvent, LedgerCommand } from '../../server/ledger/commands.ts';
+import { createDirectLedger, type DirectLedger } from '../../server/ledger/direct.ts';
+import {
+  addCode,
+  addOrder,
+  addUsers,
+  balanceOf,
+  grant,
+  openBooks,
+  redeem,
+  refund,
+  reward,
+  settle,
+  topUp,
+  transfer,
+  violations,
+} from './support.ts';
+
+let database: Database;
+let ledger: DirectLedger;
+let events: BalanceEvent[];
+
+beforeEach(async () => {
+  database = await openBooks();
+  addUsers(database.raw, 1, 2);
+  addCode(database.raw, 1, 500);
+  addOrder(database.raw, 'T1', 1, 700);
+  ledger = createDirectLedger(database);
+  events = [];
+  ledger.onBalance((event) => events.push(event));
+});
+afterEach(async () => {
+  await ledger.drain();
+  expect(violations(database)).toEqual([]);
+  await database.close();
+});
+
+const balance = (id: number) => balanceOf(database.raw, id);
+const row = (sql: string) => database.raw.prepare(sql).get();
+const statuses = async (commands: readonly LedgerCommand[]) =>
+  (await Promise.all(commands.map((command) => ledger.execute(command)))).map((result) => result.status);
+const counted = (words: readonly string[]) => words.filter((word) => word === 'done').length;
+
+test('500 parallel redemptions of one code: one succeeds', async () => {
+  const answers = await statuses(Array.from({ length: 500 }, (_, n) => redeem(1, 1 + (n % 2), 500)));
+  expect(counted(answers)).toBe(1);
+  expect(balance(1) + balance(2)).toBe(500);
+  expect(row('SELECT status, used_user_id FROM redemptions')).toMatchObject({ status: 3, used_user_id: 1 });
+  expect(events).toHaveLength(1);
+});
+
+test('500 parallel transfers of what was earned: one succeeds', async () => {
+  await ledger.execute(reward(2, 1, 900));
+  const answers = await statuses(Array.from({ length: 500 }, (_, n) => transfer(String(n), 1, 900)));
+  expect(counted(answers)).toBe(1);
+  expect(balance(1)).toBe(900);
+  expect(row('SELECT aff_quota, aff_history_quota FROM users WHERE id = 1')).toEqual({
+    aff_quota: 0,
+    aff_history_quota: 900,
+  });
+});
+
+test('an order is credited once, however often it is reported paid', async () => {
+  database.raw.exec("INSERT INTO callbacks (id, source, event_id, received_at, body) VALUES (7, 'epay', 'e', 1, '')");
+  const answers = await statuses(Array.from({ length: 500 }, () => topUp('T1', 1, 700, 7)));
+  expect(counted(answers)).toBe(1);
+  expect(balance(1)).toBe(700);
+  expect(row('SELECT status, paid_at FROM top_ups')).toEqual({ status: 'success', paid_at: 10_000 });
+  expect(row('SELECT outcome FROM callbacks')).toEqual({ outcome: 'credited' });
+});
+
+test('an invitation is rewarded once; one without a reward is only counted', async () => {
+  database.raw.exec('UPDATE users SET inviter_id = 1 WHERE id = 2');
+  expect(await statuses([reward(2, 1, 50), reward(2, 1, 50)])).toEqual(['done', 'duplicate']);
+  expect(row('SELECT aff_count, aff_quota FROM users WHERE id = 1')).toEqual({ aff_count: 1, aff_quota: 50 });
+  database.raw.exec('UPDATE users SET inviter_id = 2 WHERE id = 1');
+  await ledger.execute(reward(1, 2, 0));
+  expect(row('SELECT aff_count, aff_quota FROM users WHERE id = 2')).toEqual({ aff_count: 1, aff_quota: 0 });
+});
+
+test('a refund gives back the charge and takes it out of every counter', async () => {
+  await ledger.execute(grant('g', 1, 1000));
+  await ledger.execute(settle('r', 1, 300));
+  expect(await statuses([refund('r', 1, 300), refund('r', 1, 300)])).toEqual(['done', 'duplicate']);
+  expect(balance(1)).toBe(1000);
+  expect(row('SELECT used_quota, day_used FROM tokens WHERE id = 1')).toEqual({ used_quota: 0, day_used: 0 });
+  expect(row('SELECT count, quota FROM usage_hours')).toEqual({ count: 1, quota: 0 });
+  expect(events.at(-1)).toMatchObject({ userId: 1, delta: 300, token: { id: 1, used: -300 } });
+});
+
+test('a token remembers what it used in the current day and month', async () => {
+  const at = (iso: string) => Date.parse(iso) / 1000;
+  await ledger.execute(grant('g', 1, 1000));
+  for (const [ref, iso] of [
+    ['a', '2026-01-31T10:00:00Z'],
+    ['b', '2026-01-31T23:59:59Z'],
+    ['c', '2026-02-01T00:00:00Z'],
+    ['late', '2026-01-31T12:00:00Z'],
+    ['d', '2026-02-02T00:00:00Z'],
+  ] as const)
+    await ledger.execute({ ...settle(ref, 1, 10), at: at(iso) });
+  expect(row('SELECT day_at, day_used, month_at, month_used FROM tokens WHERE id = 1')).toEqual({
+    day_at: at('2026-02-02T00:00:00Z'),
+    day_used: 10,
+    month_at: at('2026-02-01T00:00:00Z'),
+    month_used: 20,
+  });
+});
+
+test.each<[string, LedgerCommand, string]>([
+  ['a code that does not exist', redeem(9, 1, 500), 'closed'],
+  ['another worth', redeem(1, 1, 501), 'mismatch'],
+  ['a code under another ref', { ...redeem(1, 1, 500), ref: 'redeem:2' }, 'invalid'],
+  ['an order that does not exist', topUp('T9', 1, 700), 'closed'],
+  ['an order of somebody else', topUp('T1', 2, 700), 'mismatch'],
+  ['another amount', topUp('T1', 1, 701), 'mismatch'],
+  ['more than was earned', transfer('n', 1, 1), 'insufficient'],
+  ['a refund of nothing', refund('r', 1, 1), 'closed'],
+  ['a user that does not exist', redeem(1, 99, 500), 'unknown_account'],
+  ['a negative reward', reward(2, 1, -1), 'invalid'],
+])('refused: %s', async (_name, command, reason) => {
+  expect(await ledger.execute(command)).toMatchObject({ status: 'refused', reason });
+  expect([balance(1), balance(2)]).toEqual([0, 0]);
+});
+
+test('a disabled or deleted code, and more than was settled, are refused', async () => {
+  addCode(database.raw, 2, 500, 2);
+  addCode(database.raw, 3, 500);
+  database.raw.exec('UPDATE redemptions SET deleted_at = 1 WHERE id = 3');
+  await ledger.execute(grant('g', 1, 100));
+  await ledger.execute(settle('r', 1, 30));
+  expect(await statuses([redeem(2, 1, 500), redeem(3, 1, 500), refund('r', 1, 31), refund('r', 2, 30)])).toEqual(
+    Array(4).fill('refused'),
+  );
+});
