@@ -48,13 +48,18 @@ export type Part = (
       readonly signature: string | null;
       readonly redacted: string | null;
       readonly id?: string;
+      /** The dialect whose upstream signed it; only that dialect may be shown the signature again. */
+      readonly origin?: ProtocolId;
     }
   | {
       readonly type: 'tool-call';
       readonly id: string;
       readonly name: string;
+      /** JSON text; free text for a custom tool. */
       readonly arguments: string;
       readonly signature?: string;
+      readonly origin?: ProtocolId;
+      readonly custom?: boolean;
     }
   | {
       readonly type: 'tool-result';
@@ -75,7 +80,8 @@ export interface Message {
 }
 
 export interface Tool {
-  readonly kind: 'function' | 'provider';
+  /** A custom tool takes free text instead of JSON; a provider's own runs at the provider. */
+  readonly kind: 'function' | 'custom' | 'provider';
   readonly name: string;
   readonly description: string | null;
   /** JSON schema of the arguments. */
@@ -140,10 +146,22 @@ export type ChatEvent =
       readonly index: number;
       readonly signature: string | null;
       readonly redacted: string | null;
+      readonly origin?: ProtocolId;
     }
-  | { readonly type: 'tool-call-start'; readonly index: number; readonly id: string; readonly name: string }
+  | {
+      readonly type: 'tool-call-start';
+      readonly index: number;
+      readonly id: string;
+      readonly name: string;
+      readonly custom?: boolean;
+    }
   | { readonly type: 'tool-call-delta'; readonly index: number; readonly arguments: string }
-  | { readonly type: 'tool-call-end'; readonly index: number; readonly signature?: string }
+  | {
+      readonly type: 'tool-call-end';
+      readonly index: number;
+      readonly signature?: string;
+      readonly origin?: ProtocolId;
+    }
   | { readonly type: 'refusal-delta'; readonly text: string }
   | { readonly type: 'media'; readonly part: Part }
   | { readonly type: 'usage'; readonly usage: Usage }

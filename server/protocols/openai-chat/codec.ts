@@ -1,8 +1,12 @@
 import type { Codec } from '../codec.ts';
 import { record } from '../shared/json.ts';
+import { decodeRequest } from './decode-request.ts';
+import { encodeRequest } from './encode-request.ts';
+import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { createReader, decodeResponse, isTerminal, isUsageOnly, mayMatter } from './reader.ts';
 import { readOpenAiUsage } from './usage.ts';
+import { createWriter } from './writer.ts';
 
 export const openaiChat: Codec = {
   id: 'openai-chat',
@@ -16,4 +20,5 @@ export const openaiChat: Codec = {
     isUsageOnly,
     mayMatter,
   },
+  translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
 };

@@ -1,7 +1,7 @@
 /** OpenAI's error object, given and received. */
 import type { UpstreamError } from '../canonical.ts';
 import type { ClientError } from '../codec.ts';
-import { record } from '../shared/json.ts';
+import { parseJson, record, text } from '../shared/json.ts';
 
 export function encodeError(error: ClientError): unknown {
   return { error: { message: error.message, type: error.type, param: null, code: error.code } };
@@ -11,11 +11,9 @@ export function encodeStreamError(error: ClientError): string {
   return `data: ${JSON.stringify(encodeError(error))}\n\ndata: [DONE]\n\n`;
 }
 
-const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-
 /** Finds the message wherever compatible upstreams put it; a page of HTML says nothing worth quoting. Source: backend-reference 13. */
 export function decodeError(status: number, body: string): UpstreamError {
-  const parsed = parse(body);
+  const parsed = parseJson(body);
   const outer = record(parsed);
   const inner = record(outer?.error);
   const header = record(outer?.header);
@@ -34,12 +32,4 @@ export function decodeError(status: number, body: string): UpstreamError {
     code: typeof code === 'number' ? String(code) : text(code),
     message: message ?? `bad response status code ${status}`,
   };
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
 }

@@ -1,7 +1,9 @@
 /** Reads OpenAI chat completion streams and answers into events. */
-import type { ChatEvent, FinishReason, UnifiedFinish } from '../canonical.ts';
+import type { ChatEvent, FinishReason, ProtocolId, UnifiedFinish } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
-import { record } from '../shared/json.ts';
+import { list, number, parseJson, record, records, text } from '../shared/json.ts';
+import { mediaFrom } from '../shared/media.ts';
+import { unmarkSignature } from '../shared/signatures.ts';
 import { decodeError } from './errors.ts';
 import { readOpenAiUsage } from './usage.ts';
 
@@ -24,7 +26,7 @@ export const isTerminal = (frame: LazyFrame): boolean => frame.text().includes('
 export const isUsageOnly = (frame: LazyFrame): boolean => {
   const raw = frame.text();
   if (!raw.includes('"usage"') || !/"choices"\s*:\s*\[\s*\]/.test(raw)) return false;
-  return record(record(parse(frame.data()))?.usage) !== null;
+  return record(record(parseJson(frame.data()))?.usage) !== null;
 };
 
 /** Usage, an end or an error each bring one of these words; a `null` finish reason does not count. */
@@ -33,39 +35,79 @@ export const mayMatter = (raw: string): boolean =>
   (raw.includes('finish_reason') && !raw.includes('"finish_reason":null')) ||
   raw.includes('"error"');
 
-/** Blocks of one choice: text, reasoning and tool calls each have an index of their own, given in order of appearance. */
+interface ToolBlock {
+  readonly index: number;
+  readonly custom: boolean;
+  signature: string | null;
+}
+
+/** Blocks of the first choice, numbered in order of appearance. Text and thoughts end when another kind begins; calls may come interleaved and end together. */
 interface Blocks {
   next: number;
   text: number | null;
   reasoning: number | null;
-  readonly tools: Map<number, { readonly index: number; open: boolean }>;
+  /** What the thoughts' block is sealed with. */
+  seal: { signature: string | null; redacted: string | null; origin: ProtocolId | null };
+  citations: unknown[];
+  readonly tools: Map<number, ToolBlock>;
+}
+
+const unsealed = { signature: null, redacted: null, origin: null } as const;
+
+function endReasoning(blocks: Blocks, events: ChatEvent[]): void {
+  if (blocks.reasoning === null) return;
+  const { signature, redacted, origin } = blocks.seal;
+  events.push({
+    type: 'reasoning-end',
+    index: blocks.reasoning,
+    signature,
+    redacted,
+    ...(origin === null ? {} : { origin }),
+  });
+  blocks.reasoning = null;
+  blocks.seal = { ...unsealed };
+}
+
+function endText(blocks: Blocks, events: ChatEvent[]): void {
+  if (blocks.text === null) return;
+  const { citations } = blocks;
+  events.push({ type: 'text-end', index: blocks.text, ...(citations.length === 0 ? {} : { citations }) });
+  blocks.text = null;
+  blocks.citations = [];
+}
+
+function endAll(blocks: Blocks): ChatEvent[] {
+  const events: ChatEvent[] = [];
+  endReasoning(blocks, events);
+  endText(blocks, events);
+  for (const { index, signature } of blocks.tools.values()) {
+    const signed = signature === null ? {} : { signature, origin: 'gemini-generate' as const };
+    events.push({ type: 'tool-call-end', index, ...signed });
+  }
+  blocks.tools.clear();
+  return events;
 }
 
 export function createReader(): StreamReader {
-  const blocks: Blocks = { next: 0, text: null, reasoning: null, tools: new Map() };
+  const blocks: Blocks = {
+    next: 0,
+    text: null,
+    reasoning: null,
+    seal: { ...unsealed },
+    citations: [],
+    tools: new Map(),
+  };
   let started = false;
   let finish: FinishReason | null = null;
   let ended = false;
-
-  const closeAll = (): ChatEvent[] => {
-    const events: ChatEvent[] = [];
-    if (blocks.reasoning !== null)
-      events.push({ type: 'reasoning-end', index: blocks.reasoning, signature: null, redacted: null });
-    if (blocks.text !== null) events.push({ type: 'text-end', index: blocks.text });
-    for (const tool of blocks.tools.values()) if (tool.open) events.push({ type: 'tool-call-end', index: tool.index });
-    blocks.reasoning = null;
-    blocks.text = null;
-    blocks.tools.clear();
-    return events;
-  };
 
   const conclude = (): ChatEvent[] => {
     if (ended) return [];
     ended = true;
     const reason = finish;
-    if (reason !== null) return [...closeAll(), { type: 'finish', reason }];
+    if (reason !== null) return [...endAll(blocks), { type: 'finish', reason }];
     return [
-      ...closeAll(),
+      ...endAll(blocks),
       { type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } },
     ];
   };
@@ -74,27 +116,28 @@ export function createReader(): StreamReader {
     feed(frame) {
       if (ended || frame.data === '') return [];
       if (isDone(frame.data)) return conclude();
-      const chunk = record(parse(frame.data));
+      const chunk = record(parseJson(frame.data));
       if (chunk === null) return [];
       if (chunk.error !== undefined && chunk.error !== null) {
         ended = true;
-        return [...closeAll(), { type: 'error', error: { ...decodeError(0, frame.data), status: null } }];
+        return [...endAll(blocks), { type: 'error', error: { ...decodeError(0, frame.data), status: null } }];
       }
       const events: ChatEvent[] = [];
       if (!started) {
         started = true;
         events.push(startEvent(chunk));
       }
-      const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-      for (const item of choices) {
-        const choice = record(item);
-        if (choice === null) continue;
+      let usage = readOpenAiUsage(chunk.usage) ?? readOpenAiUsage(record(chunk.x_groq)?.usage);
+      for (const choice of records(chunk.choices)) {
+        usage ??= readOpenAiUsage(choice.usage);
+        // Further candidates are billed but told to no other dialect.
+        if (typeof choice.index === 'number' && choice.index > 0) continue;
         const delta = record(choice.delta) ?? record(choice.message);
-        if (delta !== null) events.push(...readDelta(delta, blocks));
-        if (typeof choice.text === 'string' && choice.text !== '') events.push(...textDelta(choice.text, blocks));
-        if (typeof choice.finish_reason === 'string') finish ??= finishReason(choice.finish_reason);
+        if (delta !== null) readDelta(delta, blocks, events);
+        if (typeof choice.text === 'string') readText(choice.text, blocks, events);
+        if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
+          finish ??= finishReason(choice.finish_reason);
       }
-      const usage = readOpenAiUsage(chunk.usage);
       if (usage !== null) events.push({ type: 'usage', usage });
       return events;
     },
@@ -104,73 +147,92 @@ export function createReader(): StreamReader {
 
 const startEvent = (body: Record<string, unknown>): ChatEvent => ({
   type: 'response-start',
-  id: typeof body.id === 'string' ? body.id : null,
-  model: typeof body.model === 'string' ? body.model : null,
-  created: typeof body.created === 'number' ? body.created : null,
+  id: text(body.id),
+  model: text(body.model),
+  created: number(body.created),
 });
 
-function textDelta(text: string, blocks: Blocks): ChatEvent[] {
-  const events: ChatEvent[] = [];
+function readText(words: string, blocks: Blocks, events: ChatEvent[]): void {
+  if (words === '') return;
   if (blocks.text === null) {
+    endReasoning(blocks, events);
     blocks.text = blocks.next++;
     events.push({ type: 'text-start', index: blocks.text });
   }
-  events.push({ type: 'text-delta', index: blocks.text, text });
-  return events;
+  events.push({ type: 'text-delta', index: blocks.text, text: words });
 }
 
-function readDelta(delta: Record<string, unknown>, blocks: Blocks): ChatEvent[] {
-  const events: ChatEvent[] = [];
-  const reasoning = delta.reasoning_content ?? delta.reasoning;
-  if (typeof reasoning === 'string' && reasoning !== '') {
-    if (blocks.reasoning === null) {
-      blocks.reasoning = blocks.next++;
-      events.push({ type: 'reasoning-start', index: blocks.reasoning });
-    }
-    events.push({ type: 'reasoning-delta', index: blocks.reasoning, text: reasoning });
-  }
-  if (typeof delta.content === 'string' && delta.content !== '') events.push(...textDelta(delta.content, blocks));
-  if (typeof delta.refusal === 'string' && delta.refusal !== '')
-    events.push({ type: 'refusal-delta', text: delta.refusal });
-  for (const item of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) {
-    const call = record(item);
-    if (call !== null) events.push(...readToolCall(call, blocks));
-  }
-  return events;
+function openReasoning(blocks: Blocks, events: ChatEvent[], id: string | null): number {
+  if (blocks.reasoning !== null) return blocks.reasoning;
+  endText(blocks, events);
+  blocks.reasoning = blocks.next++;
+  events.push({ type: 'reasoning-start', index: blocks.reasoning, ...(id === null ? {} : { id }) });
+  return blocks.reasoning;
 }
 
-function readToolCall(call: Record<string, unknown>, blocks: Blocks): ChatEvent[] {
-  const events: ChatEvent[] = [];
-  const position = typeof call.index === 'number' ? call.index : blocks.tools.size;
-  const fn = record(call.function) ?? {};
+function readDelta(delta: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
+  const thought = text(delta.reasoning_content) ?? text(delta.reasoning);
+  if (thought !== null) {
+    events.push({ type: 'reasoning-delta', index: openReasoning(blocks, events, null), text: thought });
+  }
+  for (const detail of records(delta.reasoning_details)) readDetail(detail, thought !== null, blocks, events);
+  if (typeof delta.content === 'string') readText(delta.content, blocks, events);
+  else for (const part of records(delta.content)) readText(text(part.text) ?? '', blocks, events);
+  const refusal = text(delta.refusal);
+  if (refusal !== null) events.push({ type: 'refusal-delta', text: refusal });
+  blocks.citations.push(...list(delta.annotations));
+  for (const image of records(delta.images)) {
+    const url = text(record(image.image_url)?.url);
+    if (url !== null) events.push({ type: 'media', part: { type: 'image', source: mediaFrom(url) } });
+  }
+  for (const call of records(delta.tool_calls)) readToolCall(call, blocks, events);
+  const legacy = record(delta.function_call);
+  if (legacy !== null) readToolCall({ index: 0, id: legacy.name, function: legacy }, blocks, events);
+}
+
+/** OpenRouter repeats its words in `reasoning`; only what is sealed is new then. */
+function readDetail(detail: Record<string, unknown>, wordsKnown: boolean, blocks: Blocks, events: ChatEvent[]): void {
+  const words = text(detail.text) ?? text(detail.summary);
+  const sealed = text(detail.signature) ?? text(detail.data);
+  if (words === null && sealed === null) return;
+  const index = openReasoning(blocks, events, text(detail.id));
+  if (words !== null && !wordsKnown) events.push({ type: 'reasoning-delta', index, text: words });
+  if (sealed === null) return;
+  const { signature, origin } = unmarkSignature(sealed, 'openai-chat');
+  const encrypted = detail.type === 'reasoning.encrypted';
+  blocks.seal = { signature: encrypted ? null : signature, redacted: encrypted ? signature : null, origin };
+}
+
+function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
+  const custom = record(call.custom);
+  const called = custom ?? record(call.function) ?? {};
+  const position = number(call.index) ?? placeOf(call, blocks);
   let tool = blocks.tools.get(position);
   if (tool === undefined) {
-    tool = { index: blocks.next++, open: true };
+    endReasoning(blocks, events);
+    endText(blocks, events);
+    tool = { index: blocks.next++, custom: custom !== null, signature: null };
     blocks.tools.set(position, tool);
     events.push({
       type: 'tool-call-start',
       index: tool.index,
-      id: typeof call.id === 'string' ? call.id : `call_${position}`,
-      name: typeof fn.name === 'string' ? fn.name : '',
+      id: text(call.id) ?? `call_${position}`,
+      name: text(called.name) ?? '',
+      ...(tool.custom ? { custom: true } : {}),
     });
   }
-  if (typeof fn.arguments === 'string' && fn.arguments !== '') {
-    events.push({ type: 'tool-call-delta', index: tool.index, arguments: fn.arguments });
-  }
-  return events;
+  tool.signature ??= text(record(record(call.extra_content)?.google)?.thought_signature);
+  const words = text(tool.custom ? called.input : called.arguments);
+  if (words !== null) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
 }
+
+/** Without an index, a named call is a new one and a nameless piece belongs to the last. */
+const placeOf = (call: Record<string, unknown>, blocks: Blocks): number =>
+  text(record(call.function)?.name) !== null ? blocks.tools.size : Math.max(0, blocks.tools.size - 1);
 
 /** A whole answer, as if it had been streamed in one piece. */
 export function decodeResponse(body: unknown): ChatEvent[] {
   const reader = createReader();
   const events = reader.feed({ event: '', data: JSON.stringify(body) });
   return [...events, ...reader.end()];
-}
-
-function parse(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return null;
-  }
 }

@@ -12,24 +12,25 @@ export function readOpenAiUsage(value: unknown): Usage | null {
   const counts = tokenCounts([
     usage.prompt_tokens ?? usage.input_tokens,
     usage.completion_tokens ?? usage.output_tokens,
-    promptDetails.cached_tokens ?? usage.prompt_cache_hit_tokens,
+    promptDetails.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens,
+    promptDetails.cache_write_tokens,
     promptDetails.audio_tokens,
     promptDetails.image_tokens,
     outputDetails.reasoning_tokens,
     outputDetails.audio_tokens,
   ]);
   if (counts === null) return null;
-  const [prompt, output, cached, audioIn, images, reasoning, audioOut] = counts;
-  const input = prompt - cached - audioIn - images;
+  const [prompt, output, cached, written, audioIn, images, reasoning, audioOut] = counts;
+  const input = prompt - cached - written - audioIn - images;
   // Some upstreams count cached sound or pictures in both details; only the cache is trusted to be inside the total then.
-  if (cached > prompt) return null;
+  if (cached + written > prompt) return null;
   // Some upstreams report reasoning outside of the completion count; then it is added to it.
   const visible = output - reasoning - audioOut;
   if (prompt === 0 && output === 0) return null;
   return {
-    input: input >= 0 ? input : prompt - cached,
+    input: input >= 0 ? input : prompt - cached - written,
     cacheRead: cached,
-    cacheWrite5m: 0,
+    cacheWrite5m: written,
     cacheWrite1h: 0,
     audioInput: input >= 0 ? audioIn : 0,
     imageInput: input >= 0 ? images : 0,

@@ -1,0 +1,86 @@
+/** Answers in the form of chat completions, whole. */
+import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
+import type { ResponseContext } from '../codec.ts';
+import { gather } from '../shared/blocks.ts';
+import { present } from '../shared/json.ts';
+import { mediaUrl } from '../shared/media.ts';
+import { encodeCall, reasoningDetail } from './encode-request.ts';
+
+const finishes: Readonly<Record<UnifiedFinish, string>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  content_filter: 'content_filter',
+  refusal: 'content_filter',
+  error: 'stop',
+  other: 'stop',
+};
+
+/** A call decides, not the upstream's word: several say `stop` although they call. */
+export const finishWord = (reason: FinishReason, called: boolean): string =>
+  called && (reason.unified === 'stop' || reason.unified === 'other') ? 'tool_calls' : finishes[reason.unified];
+
+export function encodeUsage(usage: Usage): Record<string, unknown> {
+  const cacheWrite = usage.cacheWrite5m + usage.cacheWrite1h;
+  const prompt = usage.input + usage.cacheRead + cacheWrite + usage.audioInput + usage.imageInput;
+  const output = usage.output + usage.reasoning + usage.audioOutput;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    total_tokens: prompt + output,
+    prompt_tokens_details: present({
+      cached_tokens: usage.cacheRead,
+      audio_tokens: usage.audioInput,
+      cache_write_tokens: cacheWrite > 0 ? cacheWrite : undefined,
+      image_tokens: usage.imageInput > 0 ? usage.imageInput : undefined,
+    }),
+    completion_tokens_details: { reasoning_tokens: usage.reasoning, audio_tokens: usage.audioOutput },
+  };
+}
+
+/** Pictures in an answer have no place of their own here; clients of this family read them as markdown. */
+export const mediaText = (part: Part): string => (part.type === 'image' ? `![image](${mediaUrl(part.source)})` : '');
+
+export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
+  const { parts, finish, usage, id, hasToolCall } = gather(events);
+  let content = '';
+  let thoughts = '';
+  let refusal: string | null = null;
+  const details: Record<string, unknown>[] = [];
+  const calls: Record<string, unknown>[] = [];
+  const annotations: unknown[] = [];
+  for (const part of parts) {
+    if (part.type === 'text') {
+      content += part.text;
+      annotations.push(...(part.citations ?? []));
+    } else if (part.type === 'reasoning') {
+      thoughts += part.text;
+      if (part.signature !== null || part.redacted !== null) details.push(reasoningDetail(part));
+    } else if (part.type === 'tool-call') calls.push(encodeCall(part));
+    else if (part.type === 'refusal') refusal = (refusal ?? '') + part.text;
+    else content += mediaText(part);
+  }
+  return present({
+    id: id?.startsWith('chatcmpl') ? id : `chatcmpl-${context.responseId}`,
+    object: 'chat.completion',
+    created: context.created,
+    model: context.model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: content === '' && (calls.length > 0 || refusal !== null) ? null : content,
+          refusal,
+          ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+          ...(details.length === 0 ? {} : { reasoning_details: details }),
+          ...(annotations.length === 0 ? {} : { annotations }),
+          ...(calls.length === 0 ? {} : { tool_calls: calls }),
+        },
+        logprobs: null,
+        finish_reason: finishWord(finish, hasToolCall),
+      },
+    ],
+    usage: usage === null ? undefined : encodeUsage(usage),
+  });
+}

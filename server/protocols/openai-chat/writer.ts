@@ -1,0 +1,103 @@
+/** Answers in the form of chat completion chunks. */
+import type { ChatEvent } from '../canonical.ts';
+import type { ResponseContext, StreamWriter } from '../codec.ts';
+import { present } from '../shared/json.ts';
+import { markSignature } from '../shared/signatures.ts';
+import { portableId, portableName } from '../shared/tools.ts';
+import { encodeUsage, finishWord, mediaText } from './encode-response.ts';
+
+export function createWriter(context: ResponseContext): StreamWriter {
+  const head = JSON.stringify({
+    id: `chatcmpl-${context.responseId}`,
+    object: 'chat.completion.chunk',
+    created: context.created,
+    model: context.model,
+  }).slice(0, -1);
+  const more = context.includeUsage ? ',"usage":null' : '';
+  let started = false;
+  let calls = 0;
+  const tools = new Map<number, { readonly position: number; readonly custom: boolean; told: boolean }>();
+  let usage: string | null = null;
+
+  const chunk = (delta: string, finish = 'null'): string => {
+    const role = started ? '' : start();
+    return `${role}data: ${head},"choices":[{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}]${more}}\n\n`;
+  };
+  const start = (): string => {
+    started = true;
+    return `data: ${head},"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]${more}}\n\n`;
+  };
+  const callPiece = (index: number, text: string): string => {
+    const tool = tools.get(index);
+    if (tool === undefined) return '';
+    tool.told = true;
+    const piece = tool.custom ? { custom: { input: text } } : { function: { arguments: text } };
+    return chunk(JSON.stringify({ tool_calls: [{ index: tool.position, ...piece }] }));
+  };
+
+  return {
+    write(event: ChatEvent): string {
+      switch (event.type) {
+        case 'response-start':
+          return started ? '' : start();
+        case 'text-delta':
+          return chunk(`{"content":${JSON.stringify(event.text)}}`);
+        case 'text-end':
+          return event.citations === undefined || event.citations.length === 0
+            ? ''
+            : chunk(JSON.stringify({ annotations: event.citations }));
+        case 'reasoning-delta':
+          return chunk(`{"reasoning_content":${JSON.stringify(event.text)}}`);
+        case 'reasoning-end': {
+          const sealed = event.signature ?? event.redacted;
+          if (sealed === null) return '';
+          const marked = markSignature(sealed, event.origin, 'openai-chat');
+          const detail =
+            event.redacted === null
+              ? { type: 'reasoning.text', signature: marked, index: event.index }
+              : { type: 'reasoning.encrypted', data: marked, index: event.index };
+          return chunk(JSON.stringify({ reasoning_details: [detail] }));
+        }
+        case 'tool-call-start': {
+          const custom = event.custom === true;
+          const tool = { position: calls++, custom, told: false };
+          tools.set(event.index, tool);
+          const name = portableName(event.name);
+          const called = custom ? { custom: { name, input: '' } } : { function: { name, arguments: '' } };
+          const call = {
+            index: tool.position,
+            id: portableId(event.id),
+            type: custom ? 'custom' : 'function',
+            ...called,
+          };
+          return chunk(JSON.stringify({ tool_calls: [call] }));
+        }
+        case 'tool-call-delta':
+          return callPiece(event.index, event.arguments);
+        case 'tool-call-end': {
+          const tool = tools.get(event.index);
+          // Clients parse what they gathered: no arguments are an empty object.
+          const empty = tool !== undefined && !tool.told && !tool.custom ? callPiece(event.index, '{}') : '';
+          if (event.signature === undefined || event.origin !== 'gemini-generate') return empty;
+          const extra = { google: { thought_signature: event.signature } };
+          return empty + chunk(JSON.stringify({ tool_calls: [{ index: tool?.position ?? 0, extra_content: extra }] }));
+        }
+        case 'refusal-delta':
+          return chunk(`{"refusal":${JSON.stringify(event.text)}}`);
+        case 'media':
+          return chunk(JSON.stringify({ content: mediaText(event.part) }));
+        case 'usage':
+          usage = JSON.stringify(present(encodeUsage(event.usage)));
+          return '';
+        case 'finish': {
+          const last = chunk('{}', JSON.stringify(finishWord(event.reason, calls > 0)));
+          const counted =
+            context.includeUsage && usage !== null ? `data: ${head},"choices":[],"usage":${usage}}\n\n` : '';
+          return `${last}${counted}data: [DONE]\n\n`;
+        }
+        default:
+          return '';
+      }
+    },
+  };
+}

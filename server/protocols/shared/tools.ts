@@ -1,0 +1,37 @@
+/** Arguments and schemas of tools where dialects disagree: text or object, free text or JSON, ids of every shape. */
+import { parseJson, record } from './json.ts';
+
+/** Dialects that want an object get one, whatever the history says. */
+export function argumentsObject(text: string): Record<string, unknown> {
+  if (text.trim() === '') return {};
+  return record(parseJson(text)) ?? { _raw: text };
+}
+
+/** A tool that takes free text, told to dialects that know only JSON. */
+export const customSchema = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+} as const;
+
+export const wrapCustom = (text: string): string => JSON.stringify({ input: text });
+export function unwrapCustom(text: string): string {
+  const input = record(parseJson(text))?.input;
+  return typeof input === 'string' ? input : text;
+}
+
+/** A schema must name an object, also for a tool without arguments. */
+export const objectSchema = (schema: unknown): Record<string, unknown> => {
+  const given = record(schema) ?? {};
+  return given.type === undefined ? { type: 'object', properties: {}, ...given } : given;
+};
+
+const fits = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Ids that every dialect accepts; the same id always becomes the same one. */
+export const portableId = (id: string): string => (fits.test(id) ? id : `call_${Bun.hash(id).toString(36)}`);
+
+/** Names that every dialect accepts. */
+export const portableName = (name: string): string =>
+  fits.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'tool';
