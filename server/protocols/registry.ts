@@ -1,9 +1,14 @@
 /** Every dialect the relay can watch. */
+
+import { anthropicMessages } from './anthropic-messages/codec.ts';
 import type { ProtocolId } from './canonical.ts';
 import type { Codec } from './codec.ts';
 import { openaiChat } from './openai-chat/codec.ts';
 
-const codecs: Partial<Record<ProtocolId, Codec>> = { 'openai-chat': openaiChat };
+const codecs: Partial<Record<ProtocolId, Codec>> = {
+  'openai-chat': openaiChat,
+  'anthropic-messages': anthropicMessages,
+};
 
 /** OpenAI's dialect answers for those without a codec of their own. */
 export const codecFor = (id: ProtocolId): Codec => codecs[id] ?? openaiChat;

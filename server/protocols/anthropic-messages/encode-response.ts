@@ -1,0 +1,71 @@
+/** Answers in the form of a message, whole. */
+import type { ChatEvent, FinishReason, Part } from '../canonical.ts';
+import type { ResponseContext } from '../codec.ts';
+import { gather } from '../shared/blocks.ts';
+import { mediaUrl } from '../shared/media.ts';
+import { markSignature } from '../shared/signatures.ts';
+import { argumentsObject, portableId, wrapCustom } from '../shared/tools.ts';
+import { encodeUsage } from './usage.ts';
+
+export function stopReason(reason: FinishReason, called: boolean): string {
+  switch (reason.unified) {
+    case 'length':
+      return 'max_tokens';
+    case 'tool_calls':
+      return 'tool_use';
+    case 'content_filter':
+    case 'refusal':
+      return 'refusal';
+    default:
+      return called ? 'tool_use' : 'end_turn';
+  }
+}
+
+export const messageId = (id: string): string => (id.startsWith('msg_') ? id : `msg_${id}`);
+
+export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
+  const { parts, finish, usage, id, hasToolCall } = gather(events);
+  return {
+    id: messageId(id ?? context.responseId),
+    type: 'message',
+    role: 'assistant',
+    model: context.model,
+    content: parts.flatMap(encodeBlock),
+    stop_reason: stopReason(finish, hasToolCall),
+    stop_sequence: null,
+    usage: encodeUsage(usage),
+  };
+}
+
+function encodeBlock(part: Part): Record<string, unknown>[] {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text }];
+    case 'refusal':
+      return [{ type: 'text', text: part.text }];
+    case 'image':
+      return [{ type: 'text', text: `![image](${mediaUrl(part.source)})` }];
+    case 'reasoning':
+      return [encodeThought(part)];
+    case 'tool-call': {
+      const words = part.custom === true ? wrapCustom(part.arguments) : part.arguments;
+      return [{ type: 'tool_use', id: portableId(part.id), name: part.name, input: argumentsObject(words) }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** Thoughts sealed elsewhere keep their words; the seal travels in the place of the signature. */
+function encodeThought(part: Extract<Part, { type: 'reasoning' }>): Record<string, unknown> {
+  const { origin } = part;
+  if (part.redacted !== null && part.text === '' && origin === 'anthropic-messages') {
+    return { type: 'redacted_thinking', data: part.redacted };
+  }
+  const seal = part.signature ?? part.redacted;
+  return {
+    type: 'thinking',
+    thinking: part.text,
+    signature: seal === null ? '' : markSignature(seal, origin, 'anthropic-messages'),
+  };
+}

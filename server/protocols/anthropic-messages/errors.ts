@@ -1,0 +1,35 @@
+/** Anthropic's error object, given and received. */
+import type { UpstreamError } from '../canonical.ts';
+import type { ClientError } from '../codec.ts';
+import { parseJson, record, text } from '../shared/json.ts';
+
+const types: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+export function encodeError(error: ClientError): unknown {
+  const type = types[error.status] ?? (error.status < 500 ? 'invalid_request_error' : 'api_error');
+  return { type: 'error', error: { type, message: error.message, code: error.code }, request_id: error.requestId };
+}
+
+export const encodeStreamError = (error: ClientError): string =>
+  `event: error\ndata: ${JSON.stringify(encodeError(error))}\n\n`;
+
+export function decodeError(status: number, body: string): UpstreamError {
+  const outer = record(parseJson(body));
+  const inner = record(outer?.error) ?? outer;
+  return {
+    status,
+    type: text(inner?.type),
+    code: text(inner?.code) ?? text(inner?.type),
+    message: text(inner?.message) ?? text(outer?.message) ?? `bad response status code ${status}`,
+  };
+}
