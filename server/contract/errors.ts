@@ -113,6 +113,14 @@ export const errors = {
     'Access tokens are not supported here',
   ),
   playground_group: row(403, 'permission_error', 4, 'client', '无权访问该分组', 'This group is not open to you'),
+  previous_response_not_found: row(
+    400,
+    'invalid_request_error',
+    5,
+    'client',
+    '找不到前一个响应：它保存在生成它的上游，请发送完整的对话',
+    'The previous response is not kept here: it lives at the upstream that made it. Send the whole conversation',
+  ),
   model_missing: row(
     400,
     'invalid_request_error',

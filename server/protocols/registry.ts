@@ -4,9 +4,11 @@ import { anthropicMessages } from './anthropic-messages/codec.ts';
 import type { ProtocolId } from './canonical.ts';
 import type { Codec } from './codec.ts';
 import { openaiChat } from './openai-chat/codec.ts';
+import { openaiResponses } from './openai-responses/codec.ts';
 
 const codecs: Partial<Record<ProtocolId, Codec>> = {
   'openai-chat': openaiChat,
+  'openai-responses': openaiResponses,
   'anthropic-messages': anthropicMessages,
 };
 

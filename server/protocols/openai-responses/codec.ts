@@ -1,0 +1,23 @@
+import type { Codec } from '../codec.ts';
+import { decodeRequest } from './decode-request.ts';
+import { encodeRequest } from './encode-request.ts';
+import { encodeResponse } from './encode-response.ts';
+import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { createReader, decodeResponse, isTerminal, mayMatter } from './reader.ts';
+import { readResponseUsage } from './usage.ts';
+import { createWriter } from './writer.ts';
+
+export const openaiResponses: Codec = {
+  id: 'openai-responses',
+  client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
+  upstream: {
+    decodeResponse,
+    reader: createReader,
+    decodeError,
+    readUsage: readResponseUsage,
+    isTerminal,
+    isUsageOnly: () => false,
+    mayMatter,
+  },
+  translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
+};

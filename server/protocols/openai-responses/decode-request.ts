@@ -1,0 +1,211 @@
+/** A Responses request in the common form. */
+import { AppError } from '../../contract/errors.ts';
+import type { ChatRequest, Media, Message, Part, Tool, ToolChoice } from '../canonical.ts';
+import { extrasOf } from '../shared/extras.ts';
+import { flag, type Json, number, record, records, text } from '../shared/json.ts';
+import { audioMime, mediaFrom } from '../shared/media.ts';
+import { unmarkSignature } from '../shared/signatures.ts';
+
+const known = new Set([
+  'model',
+  'input',
+  'instructions',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'stream',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'text',
+  'reasoning',
+  'user',
+]);
+
+/** @throws AppError body_invalid naming the field; kept responses live at the upstream that made them. */
+export function decodeRequest(
+  body: Json,
+  path: { readonly model: string | null; readonly stream: boolean },
+): ChatRequest {
+  if (typeof body.previous_response_id === 'string' || (body.conversation ?? null) !== null) {
+    throw new AppError('previous_response_not_found');
+  }
+  const instructions = text(body.instructions);
+  const format = record(record(body.text)?.format);
+  const reasoning = record(body.reasoning);
+  const items = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : records(body.input);
+  const later = items.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => records(tools));
+  const verbosity = text(record(body.text)?.verbosity);
+  const effort = text(reasoning?.effort);
+  return {
+    model: path.model ?? String(body.model),
+    messages: joined([
+      ...(instructions === null
+        ? []
+        : [{ role: 'system' as const, parts: [{ type: 'text' as const, text: instructions }] }]),
+      ...items.flatMap(decodeItem),
+    ]),
+    tools: [...records(body.tools), ...later].flatMap(decodeTool),
+    toolChoice: decodeChoice(body.tool_choice),
+    parallelToolCalls: flag(body.parallel_tool_calls),
+    stream: path.stream,
+    maxTokens: number(body.max_output_tokens),
+    temperature: number(body.temperature),
+    topP: number(body.top_p),
+    topK: null,
+    stop: [],
+    seed: null,
+    presencePenalty: null,
+    frequencyPenalty: null,
+    responseFormat: decodeFormat(format),
+    reasoning: effort === null ? null : { effort, budget: null, includeThoughts: null },
+    user: text(body.user),
+    candidates: 1,
+    dialect: 'openai-responses',
+    extra: { ...extrasOf(body, known), ...(verbosity === null ? {} : { verbosity }) },
+  };
+}
+
+function decodeItem(item: Record<string, unknown>): Message[] {
+  switch (item.type) {
+    case undefined:
+    case 'message': {
+      const { role } = item;
+      const known = role === 'assistant' || role === 'system' || role === 'developer' ? role : 'user';
+      return [{ role: known, parts: decodeContent(item.content) }];
+    }
+    case 'function_call':
+    case 'custom_tool_call': {
+      const space = text(item.namespace);
+      const name = text(item.name) ?? '';
+      const custom = item.type === 'custom_tool_call';
+      const call: Part = {
+        type: 'tool-call',
+        id: text(item.call_id) ?? '',
+        name: space === null ? name : `${space}__${name}`,
+        arguments: text(custom ? item.input : item.arguments) ?? '',
+        ...(custom ? { custom } : {}),
+      };
+      return [{ role: 'assistant', parts: [call] }];
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const result: Part = {
+        type: 'tool-result',
+        id: text(item.call_id) ?? '',
+        name: null,
+        content: decodeContent(item.output),
+        isError: false,
+      };
+      return [{ role: 'tool', parts: [result] }];
+    }
+    case 'reasoning':
+      return [{ role: 'assistant', parts: [decodeThought(item)] }];
+    case 'additional_tools':
+      return [];
+    default:
+      return [{ role: 'user', parts: [{ type: 'unknown', dialect: 'openai-responses', raw: item }] }];
+  }
+}
+
+function decodeThought(item: Record<string, unknown>): Part {
+  const sealed = text(item.encrypted_content);
+  const found = sealed === null ? null : unmarkSignature(sealed, 'openai-responses');
+  const signed = found?.origin === 'anthropic-messages' || found?.origin === 'gemini-generate';
+  const words = [...records(item.summary), ...records(item.content)].map((part) => text(part.text) ?? '').join('\n\n');
+  // A sealed thought of Anthropic's that has no words was redacted.
+  const redacted = found !== null && (!signed || (words === '' && found.origin === 'anthropic-messages'));
+  return {
+    type: 'reasoning',
+    text: words,
+    signature: found !== null && !redacted ? found.signature : null,
+    redacted: redacted ? found.signature : null,
+    ...(text(item.id) === null ? {} : { id: String(item.id) }),
+    ...(found === null ? {} : { origin: found.origin }),
+  };
+}
+
+/** Thoughts, words and calls of one turn come as items of their own. */
+function joined(messages: readonly Message[]): Message[] {
+  const turns: Message[] = [];
+  for (const message of messages) {
+    const last = turns.at(-1);
+    if (message.role === 'assistant' && last?.role === 'assistant')
+      turns[turns.length - 1] = { ...last, parts: [...last.parts, ...message.parts] };
+    else turns.push(message);
+  }
+  return turns;
+}
+
+function decodeContent(content: unknown): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  return records(content).map(decodePart);
+}
+
+function decodePart(item: Record<string, unknown>): Part {
+  switch (item.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+    case 'summary_text':
+      return { type: 'text', text: text(item.text) ?? '' };
+    case 'refusal':
+      return { type: 'refusal', text: text(item.refusal) ?? '' };
+    case 'input_image': {
+      const url = text(item.image_url);
+      const detail = text(item.detail);
+      if (url === null) break;
+      return { type: 'image', source: mediaFrom(url), ...(detail === null ? {} : { detail }) };
+    }
+    case 'input_audio': {
+      const audio = record(item.input_audio) ?? item;
+      const format = text(audio.format) ?? 'wav';
+      const source: Media = { kind: 'base64', data: text(audio.data) ?? '', mimeType: audioMime(format) };
+      return { type: 'audio', source, format };
+    }
+    case 'input_file': {
+      const id = text(item.file_id);
+      const url = text(item.file_data) ?? text(item.file_url);
+      if (id === null && url === null) break;
+      return {
+        type: 'file',
+        source: id !== null ? { kind: 'id', id } : mediaFrom(url ?? '', 'application/pdf'),
+        name: text(item.filename),
+      };
+    }
+  }
+  return { type: 'unknown', dialect: 'openai-responses', raw: item };
+}
+
+/** A namespace is a bundle of tools; its name becomes part of theirs. */
+function decodeTool(tool: Record<string, unknown>): Tool[] {
+  const name = text(tool.name) ?? text(tool.type) ?? '';
+  const description = text(tool.description);
+  switch (tool.type) {
+    case 'function':
+      return [{ kind: 'function', name, description, schema: tool.parameters ?? null, strict: flag(tool.strict) }];
+    case 'custom':
+      return [{ kind: 'custom', name, description, schema: null, strict: null, raw: tool }];
+    case 'namespace':
+      return records(tool.tools)
+        .flatMap(decodeTool)
+        .map((inner) => ({ ...inner, name: `${name}__${inner.name}` }));
+    default:
+      return [{ kind: 'provider', name, description, schema: null, strict: null, raw: tool }];
+  }
+}
+
+function decodeChoice(value: unknown): ToolChoice | null {
+  if (value === 'auto' || value === 'none' || value === 'required') return value;
+  const choice = record(value);
+  const name = text(choice?.name);
+  if (name !== null) return { name };
+  const mode = text(choice?.mode);
+  return choice?.type === 'allowed_tools' && (mode === 'auto' || mode === 'required') ? mode : null;
+}
+
+function decodeFormat(format: Record<string, unknown> | null): ChatRequest['responseFormat'] {
+  if (format?.type === 'json_object') return { type: 'json' };
+  if (format?.type !== 'json_schema') return null;
+  return { type: 'schema', name: text(format.name) ?? 'answer', schema: format.schema, strict: flag(format.strict) };
+}

@@ -1,0 +1,160 @@
+/** The common form as a Responses request. Nothing is kept at the upstream: `store` is off and sealed thoughts are asked for. */
+import type { ChatRequest, Message, Part, Tool } from '../canonical.ts';
+import type { Dropped } from '../codec.ts';
+import { effortOf } from '../shared/effort.ts';
+import { carryExtras } from '../shared/extras.ts';
+import { present } from '../shared/json.ts';
+import { mediaUrl } from '../shared/media.ts';
+import { portableId, portableName } from '../shared/tools.ts';
+
+const carried = new Set([
+  'service_tier',
+  'prompt_cache_key',
+  'safety_identifier',
+  'metadata',
+  'top_logprobs',
+  'truncation',
+  'max_tool_calls',
+]);
+
+type Item = Record<string, unknown>;
+
+export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
+  for (const [key, value] of [
+    ['top_k', request.topK],
+    ['seed', request.seed],
+    ['presence_penalty', request.presencePenalty],
+    ['frequency_penalty', request.frequencyPenalty],
+  ] as const) {
+    if (value !== null) dropped.push(`/${key}: not known to the upstream`);
+  }
+  if (request.stop.length > 0) dropped.push('/stop: not known to the upstream');
+  if (request.candidates > 1) dropped.push('/n: one answer only');
+  const { verbosity, ...extra } = request.extra;
+  const tools = encodeTools(request.tools, dropped);
+  const effort = effortOf(request.reasoning);
+  const words = present({ format: encodeFormat(request.responseFormat), verbosity });
+  return present({
+    model: request.model,
+    input: request.messages.flatMap((message, index) => encodeMessage(message, `/messages/${index}`, dropped)),
+    stream: request.stream ? true : undefined,
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    max_output_tokens: request.maxTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    tools: tools.length === 0 ? undefined : tools,
+    tool_choice: tools.length === 0 ? undefined : encodeChoice(request),
+    parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
+    text: Object.keys(words).length === 0 ? undefined : words,
+    reasoning: effort === null ? undefined : { effort, summary: 'auto' },
+    user: request.user,
+    ...carryExtras({ ...request, extra }, carried, dropped),
+  });
+}
+
+function encodeChoice({ toolChoice, tools }: ChatRequest): unknown {
+  if (toolChoice === null || typeof toolChoice === 'string') return toolChoice;
+  const custom = tools.some((tool) => tool.kind === 'custom' && tool.name === toolChoice.name);
+  return { type: custom ? 'custom' : 'function', name: portableName(toolChoice.name) };
+}
+
+function encodeTools(tools: readonly Tool[], dropped: Dropped): Item[] {
+  return tools.flatMap((tool, index): Item[] => {
+    const name = portableName(tool.name);
+    if (tool.kind === 'custom') return [present({ type: 'custom', name, description: tool.description })];
+    if (tool.kind === 'function') {
+      const { description, schema, strict } = tool;
+      return [{ type: 'function', name, ...present({ description }), parameters: schema, strict: strict ?? false }];
+    }
+    if (/^web_search/.test(tool.name)) return [{ type: 'web_search' }];
+    dropped.push(`/tools/${index}: ${tool.name} runs only at its own provider`);
+    return [];
+  });
+}
+
+function encodeFormat(format: ChatRequest['responseFormat']): unknown {
+  if (format === null) return undefined;
+  if (format.type === 'json') return { type: 'json_object' };
+  return present({ type: 'json_schema', name: format.name, schema: format.schema, strict: format.strict });
+}
+
+function encodeMessage(message: Message, path: string, dropped: Dropped): Item[] {
+  const items: Item[] = [];
+  let content: Item[] = [];
+  const role = message.role === 'tool' ? 'user' : message.role;
+  const say = () => {
+    if (content.length > 0) items.push({ type: 'message', role, content });
+    content = [];
+  };
+  for (const [index, part] of message.parts.entries()) {
+    const place = `${path}/content/${index}`;
+    const item = encodeItem(part, place, dropped);
+    if (item === null) {
+      const piece = encodePiece(part, role === 'assistant', place, dropped);
+      if (piece !== null) content.push(piece);
+      continue;
+    }
+    say();
+    items.push(...item);
+  }
+  say();
+  return items;
+}
+
+/** Parts that are items of their own; null for those that belong into a message. */
+function encodeItem(part: Part, path: string, dropped: Dropped): Item[] | null {
+  switch (part.type) {
+    case 'tool-call': {
+      const call = { call_id: portableId(part.id), name: portableName(part.name) };
+      return part.custom === true
+        ? [{ type: 'custom_tool_call', ...call, input: part.arguments }]
+        : [{ type: 'function_call', ...call, arguments: part.arguments === '' ? '{}' : part.arguments }];
+    }
+    case 'tool-result': {
+      const pieces = part.content.flatMap((item): Item[] => {
+        const piece = encodePiece(item, false, path, dropped);
+        return piece === null ? [] : [piece];
+      });
+      const texts = pieces.every(({ type }) => type === 'input_text');
+      const output = texts ? pieces.map((piece) => piece.text).join('\n') : pieces;
+      const words = part.isError && typeof output === 'string' ? `Error: ${output}` : output;
+      return [{ type: 'function_call_output', call_id: portableId(part.id), output: words }];
+    }
+    case 'reasoning': {
+      if (part.origin !== 'openai-responses' || part.redacted === null) {
+        if (part.signature !== null || part.redacted !== null)
+          dropped.push(`${path}: a thought without this provider's seal`);
+        return [];
+      }
+      const summary = part.text === '' ? [] : [{ type: 'summary_text', text: part.text }];
+      return [present({ type: 'reasoning', id: part.id, summary, encrypted_content: part.redacted })];
+    }
+    default:
+      return null;
+  }
+}
+
+function encodePiece(part: Part, assistant: boolean, path: string, dropped: Dropped): Item | null {
+  switch (part.type) {
+    case 'text':
+      if (part.text === '') return null;
+      return assistant
+        ? { type: 'output_text', text: part.text, annotations: [] }
+        : { type: 'input_text', text: part.text };
+    case 'refusal':
+      return assistant ? { type: 'refusal', refusal: part.text } : { type: 'input_text', text: part.text };
+    case 'image':
+      return { type: 'input_image', image_url: mediaUrl(part.source), detail: part.detail ?? 'auto' };
+    case 'file':
+      if (part.source.kind === 'id') return { type: 'input_file', file_id: part.source.id };
+      return part.source.kind === 'url'
+        ? { type: 'input_file', file_url: part.source.url }
+        : { type: 'input_file', filename: part.name ?? 'file.pdf', file_data: mediaUrl(part.source) };
+    case 'unknown':
+      if (part.dialect === 'openai-responses') return part.raw as Item;
+      break;
+  }
+  dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+  return null;
+}

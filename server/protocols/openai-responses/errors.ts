@@ -1,0 +1,35 @@
+/** Errors in the form of the Responses API. */
+import type { UpstreamError } from '../canonical.ts';
+import type { ClientError } from '../codec.ts';
+import { decodeError as decodeOpenAiError, encodeError } from '../openai-chat/errors.ts';
+import { parseJson, record, text } from '../shared/json.ts';
+
+export { encodeError };
+
+/** Both forms in one event: the published flat one and the nested one that servers send. */
+export function encodeStreamError(error: ClientError): string {
+  const { code, message, type } = error;
+  const flat = { type: 'error', code, message, param: null, error: { type, code, message, param: null } };
+  const response = {
+    id: `resp_${error.requestId}`,
+    object: 'response',
+    status: 'failed',
+    error: { code, message },
+    output: [],
+    usage: null,
+  };
+  return `event: error\ndata: ${JSON.stringify(flat)}\n\nevent: response.failed\ndata: ${JSON.stringify({ type: 'response.failed', response })}\n\n`;
+}
+
+/** Also finds the error inside of a failed response. */
+export function decodeError(status: number, body: string): UpstreamError {
+  const outer = record(parseJson(body));
+  const nested = record(record(outer?.response)?.error);
+  if (nested === null) return decodeOpenAiError(status, body);
+  return {
+    status,
+    type: text(nested.type),
+    code: text(nested.code),
+    message: text(nested.message) ?? 'the response failed',
+  };
+}

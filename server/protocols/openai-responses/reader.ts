@@ -1,0 +1,235 @@
+/** Reads response event streams and whole responses into events. Items are known by their place, for ids may change between events. */
+import type { ChatEvent, FinishReason } from '../canonical.ts';
+import type { LazyFrame, StreamReader } from '../codec.ts';
+import { list, number, parseJson, record, records, text } from '../shared/json.ts';
+import { decodeError } from './errors.ts';
+import { readResponseUsage } from './usage.ts';
+
+const ends = /"type"\s*:\s*"response\.(?:completed|incomplete|failed)"/;
+export const isTerminal = (frame: LazyFrame): boolean => ends.test(frame.text());
+
+/** Everything but the small steps of an item. */
+export const mayMatter = (raw: string): boolean =>
+  raw.includes('response.completed') ||
+  raw.includes('response.incomplete') ||
+  raw.includes('response.failed') ||
+  raw.includes('"error"') ||
+  raw.includes('response.created');
+
+interface Block {
+  readonly index: number;
+  readonly kind: 'text' | 'reasoning' | 'tool-call';
+  told: boolean;
+  open: boolean;
+}
+
+export function createReader(): StreamReader {
+  /** By place: `output:part`. */
+  const blocks = new Map<string, Block>();
+  let next = 0;
+  let called = false;
+  let refused = false;
+  let ended = false;
+  let started = false;
+
+  const openBlock = (
+    key: string,
+    kind: Block['kind'],
+    events: ChatEvent[],
+    more: Record<string, unknown> = {},
+  ): Block => {
+    const known = blocks.get(key);
+    if (known !== undefined) return known;
+    const block: Block = { index: next++, kind, told: false, open: true };
+    blocks.set(key, block);
+    events.push({ type: `${kind}-start`, index: block.index, ...more } as ChatEvent);
+    return block;
+  };
+  const endText = (key: string, events: ChatEvent[], citations: readonly unknown[]) => {
+    const block = blocks.get(key);
+    if (block?.open !== true) return;
+    block.open = false;
+    events.push({ type: 'text-end', index: block.index, ...(citations.length === 0 ? {} : { citations }) });
+  };
+  const endItem = (output: number, item: Record<string, unknown>, events: ChatEvent[]) => {
+    const key = String(output);
+    switch (item.type) {
+      case 'message':
+        for (const [at, part] of records(item.content).entries()) {
+          const place = `${output}:${at}`;
+          if (part.type === 'refusal' && !blocks.has(place)) pieceOf(place, 'refusal', text(part.refusal), events);
+          if (part.type !== 'output_text') continue;
+          const block = openBlock(place, 'text', events);
+          if (!block.told && text(part.text) !== null) pieceOf(place, 'text', text(part.text), events);
+          endText(place, events, list(part.annotations));
+        }
+        return;
+      case 'reasoning': {
+        const sealed = text(item.encrypted_content);
+        const words = [...records(item.summary), ...records(item.content)].map((part) => text(part.text) ?? '');
+        const id = text(item.id);
+        const block = openBlock(key, 'reasoning', events, id === null ? {} : { id });
+        if (!block.told && words.join('') !== '')
+          events.push({ type: 'reasoning-delta', index: block.index, text: words.join('\n\n') });
+        if (!block.open) return;
+        block.open = false;
+        events.push({
+          type: 'reasoning-end',
+          index: block.index,
+          signature: null,
+          redacted: sealed,
+          origin: 'openai-responses',
+        });
+        return;
+      }
+      case 'function_call':
+      case 'custom_tool_call': {
+        const block = startCall(key, item, events);
+        const words = text(item.arguments) ?? text(item.input);
+        if (!block.told && words !== null)
+          events.push({ type: 'tool-call-delta', index: block.index, arguments: words });
+        if (!block.open) return;
+        block.open = false;
+        events.push({ type: 'tool-call-end', index: block.index });
+        return;
+      }
+      default:
+        events.push({ type: 'unknown', dialect: 'openai-responses', raw: item });
+    }
+  };
+  const startCall = (key: string, item: Record<string, unknown>, events: ChatEvent[]): Block => {
+    called = true;
+    const space = text(item.namespace);
+    const name = text(item.name) ?? '';
+    return openBlock(key, 'tool-call', events, {
+      id: text(item.call_id) ?? text(item.id) ?? `call_${key}`,
+      name: space === null ? name : `${space}__${name}`,
+      ...(item.type === 'custom_tool_call' ? { custom: true } : {}),
+    });
+  };
+  const pieceOf = (
+    key: string,
+    kind: 'text' | 'reasoning' | 'refusal' | 'tool-call',
+    words: string | null,
+    events: ChatEvent[],
+  ) => {
+    if (words === null) return;
+    if (kind === 'refusal') {
+      refused = true;
+      events.push({ type: 'refusal-delta', text: words });
+      return;
+    }
+    const block = openBlock(key, kind, events);
+    block.told = true;
+    events.push(
+      kind === 'tool-call'
+        ? { type: 'tool-call-delta', index: block.index, arguments: words }
+        : { type: `${kind}-delta`, index: block.index, text: words },
+    );
+  };
+  const start = (response: Record<string, unknown>, events: ChatEvent[]) => {
+    if (started) return;
+    started = true;
+    events.push({
+      type: 'response-start',
+      id: text(response.id),
+      model: text(response.model),
+      created: number(response.created_at),
+    });
+  };
+  const conclude = (type: string, response: Record<string, unknown>, raw: string, events: ChatEvent[]) => {
+    start(response, events);
+    // A whole response, or one whose items were never streamed.
+    for (const [at, item] of records(response.output).entries()) if (!known(at)) endItem(at, item, events);
+    const usage = readResponseUsage(response);
+    if (usage !== null) events.push({ type: 'usage', usage });
+    ended = true;
+    if (type === 'response.failed') events.push({ type: 'error', error: { ...decodeError(0, raw), status: null } });
+    else events.push({ type: 'finish', reason: reasonOf(type, response) });
+  };
+  const known = (output: number): boolean => {
+    for (const key of blocks.keys()) if (key === String(output) || key.startsWith(`${output}:`)) return true;
+    return false;
+  };
+  const reasonOf = (type: string, response: Record<string, unknown>): FinishReason => {
+    const why = text(record(response.incomplete_details)?.reason);
+    if (type === 'response.incomplete' || response.status === 'incomplete') {
+      return { unified: why === 'content_filter' ? 'content_filter' : 'length', raw: why };
+    }
+    return { unified: called ? 'tool_calls' : refused ? 'refusal' : 'stop', raw: text(response.status) };
+  };
+
+  return {
+    feed(frame) {
+      if (ended || frame.data === '' || frame.data === '[DONE]') return [];
+      const event = record(parseJson(frame.data));
+      if (event === null) return [];
+      const events: ChatEvent[] = [];
+      const type = text(event.type) ?? frame.event;
+      const output = number(event.output_index) ?? 0;
+      const place = `${output}:${number(event.content_index) ?? 0}`;
+      const item = record(event.item) ?? {};
+      switch (type) {
+        case 'response.created':
+        case 'response.in_progress':
+          start(record(event.response) ?? {}, events);
+          break;
+        case 'response.output_item.added':
+          if (item.type === 'function_call' || item.type === 'custom_tool_call')
+            startCall(String(output), item, events);
+          else if (item.type === 'reasoning') {
+            const id = text(item.id);
+            openBlock(String(output), 'reasoning', events, id === null ? {} : { id });
+          }
+          break;
+        case 'response.output_text.delta':
+          pieceOf(place, 'text', text(event.delta), events);
+          break;
+        case 'response.refusal.delta':
+          pieceOf(place, 'refusal', text(event.delta), events);
+          break;
+        case 'response.reasoning_summary_text.delta':
+        case 'response.reasoning_text.delta':
+          pieceOf(String(output), 'reasoning', text(event.delta), events);
+          break;
+        case 'response.reasoning_summary_part.added':
+          // Parts of one thought are told apart by a blank line.
+          if ((number(event.summary_index) ?? 0) > 0) pieceOf(String(output), 'reasoning', '\n\n', events);
+          break;
+        case 'response.function_call_arguments.delta':
+        case 'response.custom_tool_call_input.delta':
+          pieceOf(String(output), 'tool-call', text(event.delta), events);
+          break;
+        case 'response.output_item.done':
+          endItem(output, item, events);
+          break;
+        case 'response.completed':
+        case 'response.incomplete':
+        case 'response.failed':
+          conclude(type, record(event.response) ?? {}, frame.data, events);
+          break;
+        case 'error':
+          ended = true;
+          events.push({
+            type: 'error',
+            error: { ...decodeError(0, JSON.stringify(event.error ?? event)), status: null },
+          });
+          break;
+      }
+      return events;
+    },
+    end() {
+      if (ended) return [];
+      ended = true;
+      return [{ type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } }];
+    },
+  };
+}
+
+/** A whole response, as if its last event alone had been streamed. */
+export function decodeResponse(body: unknown): ChatEvent[] {
+  const status = record(body)?.status;
+  const type =
+    status === 'failed' ? 'response.failed' : status === 'incomplete' ? 'response.incomplete' : 'response.completed';
+  return createReader().feed({ event: type, data: JSON.stringify({ type, response: body }) });
+}

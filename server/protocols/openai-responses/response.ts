@@ -1,0 +1,86 @@
+/** The response object that whole answers and the events of a stream carry. */
+import type { FinishReason, Part, Usage } from '../canonical.ts';
+import type { ResponseContext } from '../codec.ts';
+import { mediaUrl } from '../shared/media.ts';
+import { markSignature } from '../shared/signatures.ts';
+import { portableId } from '../shared/tools.ts';
+import { encodeUsage } from './usage.ts';
+
+export type Item = Record<string, unknown>;
+
+export const responseId = (id: string): string => (id.startsWith('resp_') ? id : `resp_${id}`);
+
+export function responseObject(
+  context: ResponseContext,
+  status: 'in_progress' | 'completed' | 'incomplete',
+  output: readonly Item[],
+  usage: Usage | null,
+  reason: FinishReason | null = null,
+): Item {
+  return {
+    id: responseId(context.responseId),
+    object: 'response',
+    created_at: context.created,
+    status,
+    background: false,
+    error: null,
+    incomplete_details:
+      status === 'incomplete'
+        ? { reason: reason?.unified === 'length' ? 'max_output_tokens' : 'content_filter' }
+        : null,
+    instructions: null,
+    max_output_tokens: null,
+    model: context.model,
+    output,
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    reasoning: { effort: null, summary: null },
+    store: false,
+    temperature: null,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    tools: [],
+    top_p: null,
+    truncation: 'disabled',
+    usage: usage === null ? null : encodeUsage(usage),
+    metadata: {},
+  };
+}
+
+export const statusOf = (reason: FinishReason): 'completed' | 'incomplete' =>
+  reason.unified === 'length' || reason.unified === 'content_filter' ? 'incomplete' : 'completed';
+
+export const messageItem = (id: string, content: readonly Item[], status = 'completed'): Item => ({
+  id,
+  type: 'message',
+  status,
+  role: 'assistant',
+  content,
+});
+
+export const textPart = (text: string, citations: readonly unknown[] = []): Item => ({
+  type: 'output_text',
+  text,
+  annotations: citations,
+  logprobs: [],
+});
+
+export function thoughtItem(id: string, part: Extract<Part, { type: 'reasoning' }>): Item {
+  const seal = part.redacted ?? part.signature;
+  return {
+    id: part.id ?? id,
+    type: 'reasoning',
+    summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
+    ...(seal === null ? {} : { encrypted_content: markSignature(seal, part.origin, 'openai-responses') }),
+  };
+}
+
+/** Codex names bundled tools `namespace__name`; they are told apart again on the way back. */
+export function callItem(id: string, part: Extract<Part, { type: 'tool-call' }>, status = 'completed'): Item {
+  const call = { call_id: portableId(part.id), name: part.name, status };
+  return part.custom === true
+    ? { id, type: 'custom_tool_call', ...call, input: part.arguments }
+    : { id, type: 'function_call', ...call, arguments: part.arguments };
+}
+
+export const imageText = (part: Part): string => (part.type === 'image' ? `![image](${mediaUrl(part.source)})` : '');
