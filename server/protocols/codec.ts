@@ -91,6 +91,5 @@ export interface Codec {
   readonly id: ProtocolId;
   readonly client: ClientHalf;
   readonly upstream: UpstreamHalf;
-  /** Absent while the dialect only passes through verbatim. */
-  readonly translation?: Translation;
+  readonly translation: Translation;
 }

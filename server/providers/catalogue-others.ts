@@ -14,6 +14,9 @@ interface Facts {
   readonly paths: Readonly<Record<string, string>>;
   readonly models: string;
   readonly key?: { readonly parts: string; readonly separator: string };
+  /** Operations that need nothing but this row. */
+  readonly serves?: string;
+  readonly list?: string;
   readonly other?: { readonly zh: string; readonly en: string; readonly fallback: string };
 }
 
@@ -30,8 +33,8 @@ const unserved = (type: number, slug: string, zh: string, en: string, facts: Fac
     address: 'base',
     auth: facts.auth,
     paths: facts.paths,
-    operations: [],
-    modelsPath: null,
+    operations: facts.serves?.split(' ') ?? [],
+    modelsPath: facts.list ?? null,
     keyShape: { parts, separator },
     keyHint: parts.join(separator),
     other:
@@ -83,7 +86,9 @@ export const otherProviders: readonly Provider[] = [
     baseUrl: 'https://api.anthropic.com',
     auth: header('x-api-key'),
     colour: 'indigo',
-    paths: { messages: '/v1/messages' },
+    paths: { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' },
+    serves: 'messages',
+    list: '/v1/models',
     models:
       'claude-3-5-sonnet-20240620 claude-3-5-sonnet-20241022 claude-3-7-sonnet-20250219 claude-3-haiku-20240307 claude-3-opus-20240229 claude-3-sonnet-20240229 claude-fable-5 claude-haiku-4-5-20251001 claude-haiku-4-5 claude-opus-4-0 claude-opus-4-1-20250805 claude-opus-4-1 claude-opus-4-20250514 claude-opus-4-5-20251101 claude-opus-4-5 claude-opus-4-6 claude-opus-4-7 claude-opus-4-8 claude-sonnet-4-0 claude-sonnet-4-20250514 claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-sonnet-4-6 claude-sonnet-5 claude-instant-1.2 claude-2 claude-2.0 claude-2.1 claude-3-5-haiku-20241022 claude-3-7-sonnet-20250219-thinking',
   }),
@@ -143,6 +148,8 @@ export const otherProviders: readonly Provider[] = [
       generate: '/{other}/models/{model}:generateContent',
       stream: '/{other}/models/{model}:streamGenerateContent?alt=sse',
     },
+    serves: 'generate stream',
+    list: '/v1beta/models',
     other: { zh: 'API 版本', en: 'API version', fallback: 'v1beta' },
     models:
       'gemini-2.0-flash-lite gemini-2.0-flash gemini-2.5-flash-image gemini-2.5-flash-lite gemini-2.5-flash-preview-tts gemini-2.5-flash gemini-2.5-pro-preview-tts gemini-2.5-pro gemini-3-flash-preview gemini-3-pro-image-preview gemini-3-pro-preview gemini-3.1-flash-image-preview gemini-3.1-flash-lite-preview gemini-3.1-flash-lite gemini-3.1-pro-preview-customtools gemini-3.1-pro-preview gemini-3.5-flash gemini-embedding-001 gemini-flash-latest gemini-flash-lite-latest gemma-4-26b-a4b-it gemma-4-31b-it gemini-1.5-pro gemini-1.5-flash gemini-1.5-flash-8b gemini-1.5-pro-latest gemini-1.5-flash-latest gemini-2.0-flash-lite-preview gemini-exp-1206 gemini-2.0-flash-exp gemini-2.0-pro-exp gemini-2.0-flash-thinking-exp gemini-2.5-pro-exp-03-25 gemini-2.5-pro-preview-03-25 imagen-3.0-generate-002 gemini-embedding-exp-03-07 text-embedding-004 embedding-001',

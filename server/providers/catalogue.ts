@@ -294,7 +294,15 @@ const compatibleProviders: readonly Provider[] = [
     'Practice upstream',
     'http://127.0.0.1:4010',
     'practice-small practice-large',
-    { serves: 'chat responses embeddings', colour: 'teal' },
+    {
+      serves: 'chat responses embeddings',
+      paths: {
+        messages: '/v1/messages',
+        generate: '/v1beta/models/{model}:generateContent',
+        stream: '/v1beta/models/{model}:streamGenerateContent?alt=sse',
+      },
+      colour: 'teal',
+    },
   ),
 ];
 

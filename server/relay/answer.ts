@@ -3,7 +3,7 @@ import { AppError } from '../contract/errors.ts';
 import type { ChatEvent, Usage } from '../protocols/canonical.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
-import { type Prepared, translationOf } from './attempt.ts';
+import type { Prepared } from './attempt.ts';
 import { type AttemptsDeps, changeFor, contextOf, isGathered, type Outcome, tryChannels } from './attempts.ts';
 import { relayBytes } from './bytes.ts';
 import type { TokenCounter } from './counting/counter.ts';
@@ -122,14 +122,15 @@ async function closeFailed(deps: AnswerDeps, exchange: Exchange, outcome: Extrac
   const { failure, tried } = outcome;
   const gone = inquiry.request.signal.aborted;
   const error =
-    failure !== null
+    outcome.error ??
+    (failure !== null
       ? failureError(failure)
       : tried.length === 0 && !gone
         ? new AppError('operation_unsupported', { operation: inquiry.operation })
-        : new AppError('upstream_unreachable');
+        : new AppError('upstream_unreachable'));
   const shown = clientError(error, inquiry.requestId, failure);
   await charge.finish({
-    endReason: gone ? 'client_gone' : 'upstream_failed',
+    endReason: gone ? 'client_gone' : outcome.error !== null ? 'rejected' : 'upstream_failed',
     usage: null,
     usageSource: 'none',
     prices: exchange.plan.prices,
@@ -179,7 +180,7 @@ async function whole(
 
 /** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
 function retold(exchange: Exchange, events: readonly ChatEvent[], nowMs: number): string {
-  const translation = translationOf(codecFor(exchange.inquiry.protocol));
+  const translation = codecFor(exchange.inquiry.protocol).translation;
   const context = contextOf(exchange, nowMs);
   if (!exchange.inquiry.stream) return JSON.stringify(translation.encodeResponse(events, context));
   const writer = translation.writer(context);

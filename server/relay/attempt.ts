@@ -1,7 +1,6 @@
 /** Prepares one attempt at one channel: mapped model, dialect, edits on the client's own JSON or a translation, address and headers. */
-import { AppError } from '../contract/errors.ts';
 import type { ChatRequest, ProtocolId } from '../protocols/canonical.ts';
-import type { Codec, Translation } from '../protocols/codec.ts';
+import type { Codec } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { authHeaders } from '../providers/auth.ts';
 import { providerByType } from '../providers/catalogue.ts';
@@ -40,10 +39,16 @@ const chatOperation: Readonly<Record<ProtocolId, string>> = {
   'gemini-generate': 'generate',
 };
 
-/** The dialect to speak with a provider: the client's own where it can be, else the provider's. @returns null when there is none. */
-export function dialectWith(provider: Provider, inquiry: Inquiry): ProtocolId | null {
+/** The dialect to speak with a provider: the channel's choice, else the client's own where it can be, else the provider's. @returns null when there is none. */
+export function dialectWith(
+  provider: Provider,
+  inquiry: Inquiry,
+  setting: ChannelSnapshot['setting'],
+): ProtocolId | null {
   if (inquiry.operation !== 'chat') return provider.operations.includes(inquiry.operation) ? inquiry.protocol : null;
   const serves = (dialect: ProtocolId) => provider.operations.includes(chatOperation[dialect]);
+  const wished = Object.keys(chatOperation).find((dialect) => dialect === setting.dialect) as ProtocolId | undefined;
+  if (wished !== undefined && serves(wished)) return wished;
   if (serves(inquiry.protocol)) return inquiry.protocol;
   return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
 }
@@ -56,7 +61,7 @@ export function prepareAttempt(
   settings: RelaySettings,
 ): Prepared | null {
   const provider = providerByType(channel.type);
-  const dialect = provider === undefined ? null : dialectWith(provider, inquiry);
+  const dialect = provider === undefined ? null : dialectWith(provider, inquiry, channel.setting);
   if (provider === undefined || dialect === null) return null;
   const upstreamModel = mapModel(channel.modelMapping, inquiry.model);
   const url = addressOf(provider, inquiry, channel, dialect, upstreamModel);
@@ -131,16 +136,11 @@ function editedBody(
 
 const decodedRequests = new WeakMap<Inquiry, ChatRequest>();
 
-/** @throws AppError operation_unsupported, body_invalid. */
-export function translationOf(codec: Codec): Translation {
-  if (codec.translation === undefined) throw new AppError('operation_unsupported', { operation: codec.id });
-  return codec.translation;
-}
-
+/** @throws AppError body_invalid. */
 export function decodedRequest(inquiry: Inquiry): ChatRequest {
   const known = decodedRequests.get(inquiry);
   if (known !== undefined) return known;
-  const decoded = translationOf(codecFor(inquiry.protocol)).decodeRequest(inquiry.body, {
+  const decoded = codecFor(inquiry.protocol).translation.decodeRequest(inquiry.body, {
     model: inquiry.model,
     stream: inquiry.stream,
   });
@@ -159,7 +159,7 @@ function translatedBody(
   const request = { ...decodedRequest(inquiry), model };
   const maxTokens =
     codec.id === 'anthropic-messages' ? (request.maxTokens ?? settings.claudeMaxTokens(model)) : request.maxTokens;
-  const body = translationOf(codec).encodeRequest({ ...request, maxTokens }, dropped);
+  const body = codec.translation.encodeRequest({ ...request, maxTokens }, dropped);
   // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
   if (codec.id === 'openai-chat' && inquiry.stream) body.stream_options = { include_usage: true };
   return JSON.stringify({ ...body, ...channel.paramOverride });

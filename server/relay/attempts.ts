@@ -1,8 +1,9 @@
 /** Tries channels in order until one answers: what may be tried again, with which key, and what the failures say about the channels. */
+import { AppError } from '../contract/errors.ts';
 import type { ChatEvent, UpstreamError } from '../protocols/canonical.ts';
 import { codecFor } from '../protocols/registry.ts';
 import type { Affinity } from './affinity.ts';
-import { type Prepared, prepareAttempt, translationOf } from './attempt.ts';
+import { type Prepared, prepareAttempt } from './attempt.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
 import type { Exchange, Inquiry } from './exchange.ts';
 import { classify, mayRetry, redact, type UpstreamFailure } from './failure.ts';
@@ -40,12 +41,14 @@ export type Outcome =
   | (Reached & { readonly kind: 'bytes' })
   | {
       readonly kind: 'failed';
+      /** Set when the request itself cannot be carried over to any upstream. */
+      readonly error: AppError | null;
       readonly failure: UpstreamFailure | null;
       readonly last: ChannelSnapshot | null;
       readonly tried: readonly number[];
     };
 
-/** Never rejects but with an AppError about the client's own request. */
+/** Never rejects. */
 export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort: AbortController): Promise<Outcome> {
   const { inquiry, plan } = exchange;
   const settings = deps.settings();
@@ -53,13 +56,15 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort:
   const tried: number[] = [];
   let failure: UpstreamFailure | null = null;
   let last: ChannelSnapshot | null = null;
+  const failed = (error: AppError | null = null): Outcome => ({ kind: 'failed', error, failure, last, tried });
 
   for (const channel of plan.candidates) {
     let again = true;
     while (again && tried.length < attempts && !abort.signal.aborted) {
       again = false;
       const key = deps.health.pickKey(channel);
-      const prepared = prepareAttempt(inquiry, channel, key, settings);
+      const prepared = prepare(inquiry, channel, key, settings);
+      if (prepared instanceof AppError) return failed(prepared);
       if (prepared === null) break;
       tried.push(channel.id);
       last = channel;
@@ -77,12 +82,21 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort:
       if (abort.signal.aborted && inquiry.request.signal.aborted) break;
       failure = reached;
       deps.health.failed(channel, key.index, failure);
-      if (!mayRetry(failure) || inquiry.form?.replayable === false) return { kind: 'failed', failure, last, tried };
+      if (!mayRetry(failure) || inquiry.form?.replayable === false) return failed();
       again = failure.class === 'key' && deps.health.hasSpareKey(channel);
     }
     if (tried.length >= attempts || abort.signal.aborted) break;
   }
-  return { kind: 'failed', failure, last, tried };
+  return failed();
+}
+
+/** What a client's request lacks for a translation is the client's mistake, told before anybody is called. */
+function prepare(...facts: Parameters<typeof prepareAttempt>): Prepared | AppError | null {
+  try {
+    return prepareAttempt(...facts);
+  } catch (error) {
+    return error instanceof AppError ? error : new AppError('internal', {}, error);
+  }
 }
 
 async function open(
@@ -165,7 +179,7 @@ function passageFor(exchange: Exchange, prepared: Prepared, nowMs: number): Pass
   const { upstream } = prepared.codec;
   if (isGathered(inquiry)) return translatedPassage(upstream, null, changeFor(prepared));
   if (!prepared.retold) return verbatimPassage(upstream, prepared.usageAsked);
-  const { writer } = translationOf(codecFor(inquiry.protocol));
+  const { writer } = codecFor(inquiry.protocol).translation;
   return translatedPassage(upstream, writer(contextOf(exchange, nowMs)), changeFor(prepared));
 }
 

@@ -194,9 +194,12 @@ async function pump(options: PumpOptions, sink: Sink): Promise<void> {
     }
   }, beat);
 
-  const end = (opened: OpenStream, endReason: EndReason, failure?: string): Promise<void> => {
+  let settled = false;
+  const end = async (opened: OpenStream, endReason: EndReason, failure?: string): Promise<void> => {
+    if (settled) return;
+    settled = true;
     const usage = opened.passage.usage();
-    return options.finish({
+    await options.finish({
       endReason,
       usage,
       usageSource: usage === null ? null : endReason === 'completed' ? 'reported' : 'partial',

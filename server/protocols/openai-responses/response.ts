@@ -47,8 +47,11 @@ export function responseObject(
   };
 }
 
-export const statusOf = (reason: FinishReason): 'completed' | 'incomplete' =>
-  reason.unified === 'length' || reason.unified === 'content_filter' ? 'incomplete' : 'completed';
+/** A refusal in words is a whole answer; one without is filtered. */
+export function statusOf(reason: FinishReason, output: readonly Item[]): 'completed' | 'incomplete' {
+  const wordless = reason.unified === 'refusal' && output.length === 0;
+  return reason.unified === 'length' || reason.unified === 'content_filter' || wordless ? 'incomplete' : 'completed';
+}
 
 export const messageItem = (id: string, content: readonly Item[], status = 'completed'): Item => ({
   id,

@@ -184,7 +184,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
               out += endThought({ type: 'reasoning-end', index: Number(key), signature: null, redacted: null });
             else out += closeMessage(key);
           }
-          const status = statusOf(event.reason);
+          const status = statusOf(event.reason, output);
           const response = responseObject(context, status, output, usage, event.reason);
           return out + sendObject(`response.${status}`, { response });
         }

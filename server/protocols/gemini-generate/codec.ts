@@ -1,0 +1,24 @@
+import type { Codec } from '../codec.ts';
+import { decodeRequest } from './decode-request.ts';
+import { encodeRequest } from './encode-request.ts';
+import { encodeResponse } from './encode-response.ts';
+import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { createReader, decodeResponse, mayMatter } from './reader.ts';
+import { readGeminiUsage } from './usage.ts';
+import { createWriter } from './writer.ts';
+
+export const geminiGenerate: Codec = {
+  id: 'gemini-generate',
+  client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
+  upstream: {
+    decodeResponse,
+    reader: createReader,
+    decodeError,
+    readUsage: readGeminiUsage,
+    // The stream just ends: no frame says that it is the last.
+    isTerminal: () => false,
+    isUsageOnly: () => false,
+    mayMatter,
+  },
+  translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
+};

@@ -1,0 +1,246 @@
+/** A generateContent request in the common form; both spellings of its members are legal. */
+import { AppError } from '../../contract/errors.ts';
+import type { ChatRequest, Media, Message, Part, Tool, ToolChoice } from '../canonical.ts';
+import { extrasOf } from '../shared/extras.ts';
+import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
+import { audioFormat, mediaFrom } from '../shared/media.ts';
+import { unmarkSignature } from '../shared/signatures.ts';
+
+const known = new Set(['model', 'contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'stream']);
+
+const camel = (key: string): string => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Only this dialect's own members are respelled: what stands in arguments and schemas is the client's. */
+const opaque = new Set([
+  'args',
+  'response',
+  'parameters',
+  'parametersJsonSchema',
+  'responseSchema',
+  'responseJsonSchema',
+  'labels',
+]);
+
+function respelled(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(respelled);
+  const object = record(value);
+  if (object === null) return value;
+  return Object.fromEntries(
+    Object.entries(object).map(([key, member]) => {
+      const name = camel(key);
+      return [name, opaque.has(name) ? member : respelled(member)];
+    }),
+  );
+}
+
+/** @throws AppError body_invalid naming the field. */
+export function decodeRequest(
+  given: Json,
+  path: { readonly model: string | null; readonly stream: boolean },
+): ChatRequest {
+  const body = respelled(given) as Record<string, unknown>;
+  if (!Array.isArray(body.contents)) throw new AppError('body_invalid', { detail: 'contents must be a list' });
+  const config = record(body.generationConfig) ?? {};
+  const calling = record(record(body.toolConfig)?.functionCallingConfig);
+  const system = records(record(body.systemInstruction)?.parts).map(decodePart);
+  const ids = callIds();
+  return {
+    model: path.model ?? String(body.model),
+    messages: [
+      ...(system.length === 0 ? [] : [{ role: 'system' as const, parts: system }]),
+      ...records(body.contents).flatMap((content) => decodeContent(content, ids)),
+    ],
+    tools: records(body.tools).flatMap(decodeTools),
+    toolChoice: decodeChoice(calling),
+    parallelToolCalls: null,
+    stream: path.stream,
+    maxTokens: number(config.maxOutputTokens),
+    temperature: number(config.temperature),
+    topP: number(config.topP),
+    topK: number(config.topK),
+    stop: list(config.stopSequences).filter((item): item is string => typeof item === 'string'),
+    seed: number(config.seed),
+    presencePenalty: number(config.presencePenalty),
+    frequencyPenalty: number(config.frequencyPenalty),
+    responseFormat: decodeFormat(config),
+    reasoning: decodeReasoning(record(config.thinkingConfig)),
+    user: null,
+    candidates: number(config.candidateCount) ?? 1,
+    dialect: 'gemini-generate',
+    extra: extrasOf(body, known),
+  };
+}
+
+interface CallIds {
+  called(name: string, given: string | null): string;
+  answered(name: string, given: string | null): string;
+}
+
+/** Calls need not carry ids here: results belong to the calls of their name, in order. */
+function callIds(): CallIds {
+  const open = new Map<string, string[]>();
+  let count = 0;
+  return {
+    called(name, given) {
+      const id = given ?? `call_${count}_${name}`;
+      count++;
+      open.set(name, [...(open.get(name) ?? []), id]);
+      return id;
+    },
+    answered(name, given) {
+      const waiting = open.get(name) ?? [];
+      const id = given ?? waiting.shift() ?? `call_${name}`;
+      if (given !== null)
+        open.set(
+          name,
+          waiting.filter((other) => other !== given),
+        );
+      return id;
+    },
+  };
+}
+
+function decodeContent(content: Record<string, unknown>, ids: CallIds): Message[] {
+  const assistant = content.role === 'model';
+  const said: Part[] = [];
+  const results: Message[] = [];
+  for (const part of records(content.parts)) {
+    const call = record(part.functionCall);
+    const response = record(part.functionResponse);
+    if (call !== null) {
+      const name = text(call.name) ?? '';
+      const sealed = text(part.thoughtSignature);
+      said.push({
+        type: 'tool-call',
+        id: ids.called(name, text(call.id)),
+        name,
+        arguments: JSON.stringify(call.args ?? {}),
+        ...(sealed === null ? {} : unmarkSignature(sealed, 'gemini-generate')),
+      });
+    } else if (response !== null) {
+      results.push({ role: 'tool', parts: [decodeResult(response, ids)] });
+    } else said.push(decodePart(part));
+  }
+  if (said.length === 0 && results.length > 0) return results;
+  return [...results, { role: assistant ? 'assistant' : 'user', parts: said }];
+}
+
+function decodeResult(response: Record<string, unknown>, ids: CallIds): Part {
+  const name = text(response.name) ?? '';
+  const told = record(response.response) ?? {};
+  const failed = told.error !== undefined && told.output === undefined && told.result === undefined;
+  const value = told.output ?? told.result ?? told.error ?? told;
+  return {
+    type: 'tool-result',
+    id: ids.answered(name, text(response.id)),
+    name,
+    content: [
+      { type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) },
+      ...records(response.parts).map(decodePart),
+    ],
+    isError: failed,
+  };
+}
+
+function decodePart(part: Record<string, unknown>): Part {
+  const sealed = text(part.thoughtSignature);
+  const words = typeof part.text === 'string' ? part.text : null;
+  if (part.thought === true || (sealed !== null && (words === null || words === ''))) {
+    const found = sealed === null ? null : unmarkSignature(sealed, 'gemini-generate');
+    const encrypted = found?.origin === 'openai-responses';
+    return {
+      type: 'reasoning',
+      text: words ?? '',
+      signature: encrypted ? null : (found?.signature ?? null),
+      redacted: encrypted ? found.signature : null,
+      ...(found === null ? {} : { origin: found.origin }),
+    };
+  }
+  if (words !== null) return { type: 'text', text: words };
+  const inline = record(part.inlineData);
+  if (inline !== null) {
+    const mimeType = text(inline.mimeType) ?? 'application/octet-stream';
+    return mediaPart({ kind: 'base64', data: text(inline.data) ?? '', mimeType }, mimeType, text(inline.displayName));
+  }
+  const file = record(part.fileData);
+  const address = text(file?.fileUri);
+  if (address !== null) {
+    const mimeType = text(file?.mimeType);
+    return mediaPart(mediaFrom(address, mimeType), mimeType ?? '', text(file?.displayName));
+  }
+  return { type: 'unknown', dialect: 'gemini-generate', raw: part };
+}
+
+function mediaPart(source: Media, mimeType: string, name: string | null): Part {
+  if (mimeType.startsWith('image/')) return { type: 'image', source };
+  if (mimeType.startsWith('audio/')) return { type: 'audio', source, format: audioFormat(mimeType) };
+  return { type: 'file', source, name };
+}
+
+function decodeTools(tool: Record<string, unknown>): Tool[] {
+  const own = records(tool.functionDeclarations).map(
+    (declared): Tool => ({
+      kind: 'function',
+      name: text(declared.name) ?? '',
+      description: text(declared.description),
+      schema: declared.parametersJsonSchema ?? plainSchema(declared.parameters) ?? null,
+      strict: null,
+    }),
+  );
+  const hosted = Object.keys(tool)
+    .filter((name) => name !== 'functionDeclarations')
+    .map((name): Tool => {
+      const known = name === 'googleSearch' ? 'web_search' : name;
+      return { kind: 'provider', name: known, description: null, schema: null, strict: null, raw: tool };
+    });
+  return [...own, ...hosted];
+}
+
+/** OpenAPI's upper-case types and `nullable` as JSON Schema has them. */
+export function plainSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(plainSchema);
+  const object = record(schema);
+  if (object === null) return schema;
+  const plain: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(object)) {
+    if (key === 'propertyOrdering' || key === 'nullable') continue;
+    if (key === 'type' && typeof value === 'string') {
+      const type = value.toLowerCase();
+      plain.type = object.nullable === true ? [type, 'null'] : type;
+    } else if (key === 'properties' && record(value) !== null) {
+      const members = Object.entries(record(value) ?? {});
+      plain.properties = Object.fromEntries(members.map(([name, member]) => [name, plainSchema(member)]));
+    } else plain[key] = key === 'enum' || key === 'example' || key === 'default' ? value : plainSchema(value);
+  }
+  return plain;
+}
+
+function decodeChoice(calling: Record<string, unknown> | null): ToolChoice | null {
+  const allowed = list(calling?.allowedFunctionNames);
+  switch (calling?.mode) {
+    case 'NONE':
+      return 'none';
+    case 'ANY':
+      return allowed.length === 1 ? { name: String(allowed[0]) } : 'required';
+    case 'AUTO':
+    case 'VALIDATED':
+      return 'auto';
+    default:
+      return null;
+  }
+}
+
+function decodeFormat(config: Record<string, unknown>): ChatRequest['responseFormat'] {
+  const schema = config.responseJsonSchema ?? plainSchema(config.responseSchema) ?? null;
+  if (schema !== null) return { type: 'schema', name: 'answer', schema, strict: null };
+  return config.responseMimeType === 'application/json' ? { type: 'json' } : null;
+}
+
+function decodeReasoning(thinking: Record<string, unknown> | null): ChatRequest['reasoning'] {
+  if (thinking === null) return null;
+  return {
+    effort: text(thinking.thinkingLevel)?.toLowerCase() ?? null,
+    budget: number(thinking.thinkingBudget),
+    includeThoughts: flag(thinking.includeThoughts),
+  };
+}

@@ -1,0 +1,200 @@
+/** The common form as a generateContent request. The model and the wish for a stream stand in the path. */
+import type { ChatRequest, Media, Message, Part, Tool } from '../canonical.ts';
+import type { Dropped } from '../codec.ts';
+import { budgetOf, effortOf } from '../shared/effort.ts';
+import { carryExtras } from '../shared/extras.ts';
+import { present } from '../shared/json.ts';
+import { argumentsObject, customSchema, portableName, wrapCustom } from '../shared/tools.ts';
+
+const carried = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
+/** Thinks in levels; earlier models take a budget of tokens. */
+const levelModel = /gemini-[3-9]/;
+/** Documented stand-in for a signature that was lost on the way. */
+const lostSignature = 'skip_thought_signature_validator';
+const mostStops = 5;
+
+type Block = Record<string, unknown>;
+
+export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
+  const { system, contents } = encodeMessages(request, dropped);
+  const tools = encodeTools(request.tools, dropped);
+  if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: cannot be switched off');
+  if (request.user !== null) dropped.push('/user: not known to the upstream');
+  if (request.stop.length > mostStops) dropped.push(`/stop: only ${mostStops} are taken`);
+  const config = present({
+    temperature: request.temperature,
+    topP: request.topP,
+    topK: request.topK,
+    maxOutputTokens: request.maxTokens,
+    stopSequences: request.stop.length === 0 ? undefined : request.stop.slice(0, mostStops),
+    seed: request.seed,
+    presencePenalty: request.presencePenalty,
+    frequencyPenalty: request.frequencyPenalty,
+    candidateCount: request.candidates > 1 ? request.candidates : undefined,
+    ...encodeFormat(request.responseFormat),
+    thinkingConfig: encodeThinking(request),
+  });
+  const calling = encodeCalling(request);
+  return present({
+    contents,
+    systemInstruction: system.length === 0 ? undefined : { parts: system },
+    tools: tools.length === 0 ? undefined : tools,
+    toolConfig: tools.length === 0 || calling === null ? undefined : { functionCallingConfig: calling },
+    generationConfig: Object.keys(config).length === 0 ? undefined : config,
+    ...carryExtras(request, carried, dropped),
+  });
+}
+
+function encodeFormat(format: ChatRequest['responseFormat']): Block {
+  if (format === null) return {};
+  const json = { responseMimeType: 'application/json' };
+  return format.type === 'json' ? json : { ...json, responseJsonSchema: format.schema };
+}
+
+const levels: Readonly<Record<string, string>> = { none: 'MINIMAL', minimal: 'MINIMAL', low: 'LOW', medium: 'MEDIUM' };
+
+function encodeThinking({ reasoning, model }: ChatRequest): Block | undefined {
+  const budget = budgetOf(reasoning);
+  if (reasoning === null || budget === null) {
+    return reasoning?.includeThoughts == null ? undefined : { includeThoughts: reasoning.includeThoughts };
+  }
+  const includeThoughts = budget === 0 ? false : (reasoning.includeThoughts ?? true);
+  if (!levelModel.test(model)) return { includeThoughts, thinkingBudget: budget };
+  const effort = effortOf(reasoning);
+  return effort === null ? { includeThoughts } : { includeThoughts, thinkingLevel: levels[effort] ?? 'HIGH' };
+}
+
+function encodeCalling({ toolChoice }: ChatRequest): Block | null {
+  if (toolChoice === null) return null;
+  if (typeof toolChoice === 'object') return { mode: 'ANY', allowedFunctionNames: [portableName(toolChoice.name)] };
+  return { mode: toolChoice === 'required' ? 'ANY' : toolChoice === 'none' ? 'NONE' : 'AUTO' };
+}
+
+function encodeTools(tools: readonly Tool[], dropped: Dropped): Block[] {
+  const declared: Block[] = [];
+  const hosted: Block[] = [];
+  for (const [index, tool] of tools.entries()) {
+    if (tool.kind === 'provider') {
+      if (/^web_search/.test(tool.name)) hosted.push({ googleSearch: {} });
+      else dropped.push(`/tools/${index}: ${tool.name} runs only at its own provider`);
+      continue;
+    }
+    const schema = tool.kind === 'custom' ? customSchema : cleaned(tool.schema);
+    const empty = schema === null || Object.keys((schema as { properties?: object }).properties ?? {}).length === 0;
+    declared.push(
+      present({
+        name: portableName(tool.name),
+        description: tool.description,
+        parametersJsonSchema: empty ? undefined : schema,
+      }),
+    );
+  }
+  return [...(declared.length === 0 ? [] : [{ functionDeclarations: declared }]), ...hosted];
+}
+
+/** `$schema` is refused; everything else of JSON Schema is taken. */
+function cleaned(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return null;
+  const { $schema: _, ...rest } = schema as Record<string, unknown>;
+  return rest;
+}
+
+function encodeMessages(request: ChatRequest, dropped: Dropped): { system: Block[]; contents: Block[] } {
+  const { messages } = request;
+  const firstTurn = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  const leading = firstTurn < 0 ? messages.length : firstTurn;
+  const names = callNames(messages);
+  const contents: { role: string; parts: Block[] }[] = [];
+  for (const [at, message] of messages.entries()) {
+    if (at < leading) continue;
+    const role = message.role === 'assistant' ? 'model' : 'user';
+    const inside = message.role === 'system' || message.role === 'developer';
+    const parts = message.parts.flatMap((part, index) =>
+      encodePart(part, { path: `/messages/${at}/content/${index}`, dropped, names, model: request.model }),
+    );
+    const told = inside ? parts.map((part) => ({ ...part, text: `<system>\n${String(part.text)}\n</system>` })) : parts;
+    const last = contents.at(-1);
+    if (last?.role === role) last.parts.push(...told);
+    else if (told.length > 0) contents.push({ role, parts: told });
+  }
+  const system = messages
+    .slice(0, leading)
+    .flatMap(({ parts }, at) =>
+      parts.flatMap((part) => encodePart(part, { path: `/system/${at}`, dropped, names, model: request.model })),
+    );
+  return { system, contents };
+}
+
+/** Results are told by the name of their call. */
+function callNames(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const { parts } of messages)
+    for (const part of parts) if (part.type === 'tool-call') names.set(part.id, part.name);
+  return names;
+}
+
+interface Place {
+  readonly path: string;
+  readonly dropped: Dropped;
+  readonly names: ReadonlyMap<string, string>;
+  readonly model: string;
+}
+
+const mediaBlock = (source: Media, fallback: string): Block =>
+  source.kind === 'base64'
+    ? { inlineData: { mimeType: source.mimeType, data: source.data } }
+    : { fileData: { mimeType: source.mimeType ?? fallback, fileUri: source.url } };
+
+function encodePart(part: Part, place: Place): Block[] {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? [] : [{ text: part.text }];
+    case 'image':
+      return [mediaBlock(part.source, 'image/jpeg')];
+    case 'audio':
+      return [mediaBlock(part.source, 'audio/wav')];
+    case 'file':
+      if (part.source.kind === 'id') break;
+      return [mediaBlock(part.source, 'application/pdf')];
+    case 'reasoning': {
+      if (part.origin !== 'gemini-generate') {
+        if (part.signature !== null || part.redacted !== null)
+          place.dropped.push(`${place.path}: a thought without this provider's signature`);
+        return [];
+      }
+      const sealed = part.signature === null ? {} : { thoughtSignature: part.signature };
+      return [{ text: part.text, ...(part.text === '' ? {} : { thought: true }), ...sealed }];
+    }
+    case 'tool-call': {
+      const words = part.custom === true ? wrapCustom(part.arguments) : part.arguments;
+      const own = part.signature !== undefined && part.origin === 'gemini-generate' ? part.signature : null;
+      const signature = own ?? (levelModel.test(place.model) ? lostSignature : null);
+      return [
+        {
+          functionCall: { name: portableName(part.name), args: argumentsObject(words) },
+          ...(signature === null ? {} : { thoughtSignature: signature }),
+        },
+      ];
+    }
+    case 'tool-result':
+      return encodeResult(part, place);
+    case 'unknown':
+      if (part.dialect === 'gemini-generate') return [part.raw as Block];
+      break;
+  }
+  place.dropped.push(`${place.path}: ${part.type} cannot be told to the upstream`);
+  return [];
+}
+
+function encodeResult(part: Extract<Part, { type: 'tool-result' }>, place: Place): Block[] {
+  const words: string[] = [];
+  const beside: Block[] = [];
+  for (const item of part.content) {
+    if (item.type === 'text') words.push(item.text);
+    else beside.push(...encodePart(item, place));
+  }
+  const name = portableName(part.name ?? place.names.get(part.id) ?? 'tool');
+  const output = words.join('\n');
+  return [{ functionResponse: { name, response: part.isError ? { error: output } : { output } } }, ...beside];
+}

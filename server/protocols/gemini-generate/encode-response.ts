@@ -1,0 +1,70 @@
+/** Answers in the form of generateContent, whole. */
+import type { ChatEvent, FinishReason, Part, ProtocolId } from '../canonical.ts';
+import type { ResponseContext } from '../codec.ts';
+import { gather } from '../shared/blocks.ts';
+import { markSignature } from '../shared/signatures.ts';
+import { argumentsObject, wrapCustom } from '../shared/tools.ts';
+import { encodeUsage } from './usage.ts';
+
+/** A call ends with STOP too: the dialect has no word for it. */
+export function finishWord(reason: FinishReason): string {
+  switch (reason.unified) {
+    case 'length':
+      return 'MAX_TOKENS';
+    case 'content_filter':
+    case 'refusal':
+      return 'SAFETY';
+    case 'error':
+      return 'OTHER';
+    default:
+      return 'STOP';
+  }
+}
+
+interface Sealed {
+  readonly signature?: string | null;
+  readonly redacted?: string | null;
+  readonly origin?: ProtocolId;
+}
+
+const sealOf = (part: Sealed): Record<string, unknown> => {
+  const seal = part.signature ?? part.redacted ?? null;
+  return seal === null ? {} : { thoughtSignature: markSignature(seal, part.origin, 'gemini-generate') };
+};
+
+export function encodePart(part: Part): Record<string, unknown>[] {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? [] : [{ text: part.text }];
+    case 'reasoning':
+      return [{ text: part.text, thought: true, ...sealOf(part) }];
+    case 'tool-call': {
+      const words = part.custom === true ? wrapCustom(part.arguments) : part.arguments;
+      return [{ functionCall: { id: part.id, name: part.name, args: argumentsObject(words) }, ...sealOf(part) }];
+    }
+    case 'image':
+    case 'audio':
+      return part.source.kind === 'base64'
+        ? [{ inlineData: { mimeType: part.source.mimeType, data: part.source.data } }]
+        : [{ fileData: { mimeType: part.source.mimeType ?? 'image/png', fileUri: part.source.url } }];
+    default:
+      return [];
+  }
+}
+
+export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
+  const { parts, finish, usage, id } = gather(events);
+  return {
+    candidates: [
+      {
+        content: { role: 'model', parts: parts.flatMap(encodePart) },
+        finishReason: finishWord(finish),
+        index: 0,
+      },
+    ],
+    ...(usage === null ? {} : { usageMetadata: encodeUsage(usage) }),
+    modelVersion: context.model,
+    responseId: id ?? context.responseId,
+  };
+}

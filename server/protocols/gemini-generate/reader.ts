@@ -1,0 +1,160 @@
+/** Reads Gemini answers and streams of them into events. Every frame is a whole answer whose parts are increments. */
+import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
+import type { StreamReader } from '../codec.ts';
+import { parseJson, record, records, text } from '../shared/json.ts';
+import { decodeError } from './errors.ts';
+import { readGeminiUsage } from './usage.ts';
+
+const finishes: Readonly<Record<string, UnifiedFinish>> = {
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  SAFETY: 'content_filter',
+  RECITATION: 'content_filter',
+  BLOCKLIST: 'content_filter',
+  PROHIBITED_CONTENT: 'content_filter',
+  SPII: 'content_filter',
+  IMAGE_SAFETY: 'content_filter',
+  IMAGE_PROHIBITED_CONTENT: 'content_filter',
+  IMAGE_RECITATION: 'content_filter',
+  MALFORMED_FUNCTION_CALL: 'error',
+  UNEXPECTED_TOOL_CALL: 'error',
+  MALFORMED_RESPONSE: 'error',
+};
+
+/** Usage stands on most frames and is last told with the end, so it alone is no reason to look. */
+export const mayMatter = (raw: string): boolean =>
+  raw.includes('finishReason') || raw.includes('"error"') || raw.includes('blockReason');
+
+export function createReader(): StreamReader {
+  let next = 0;
+  let open: { readonly kind: 'text' | 'reasoning'; readonly index: number; signature: string | null } | null = null;
+  let finish: FinishReason | null = null;
+  let usage: Usage | null = null;
+  let searches: Usage['toolCalls'] = {};
+  let called = 0;
+  let started = false;
+  let ended = false;
+
+  const close = (events: ChatEvent[]) => {
+    if (open === null) return;
+    const { kind, index, signature } = open;
+    if (kind === 'text') events.push({ type: 'text-end', index });
+    else {
+      events.push({ type: 'reasoning-end', index, signature, redacted: null, origin: 'gemini-generate' });
+    }
+    open = null;
+  };
+  const say = (kind: 'text' | 'reasoning', words: string, events: ChatEvent[]) => {
+    if (open?.kind !== kind) {
+      close(events);
+      open = { kind, index: next++, signature: null };
+      events.push({ type: `${kind}-start`, index: open.index });
+    }
+    events.push({ type: `${kind}-delta`, index: open.index, text: words });
+  };
+  /** A signature without words of its own is a thought that says nothing. */
+  const seal = (signature: string, events: ChatEvent[]) => {
+    if (open?.kind !== 'reasoning') {
+      close(events);
+      open = { kind: 'reasoning', index: next++, signature };
+      events.push({ type: 'reasoning-start', index: open.index });
+    } else open.signature = signature;
+  };
+  const takePart = (part: Record<string, unknown>, events: ChatEvent[]) => {
+    const signature = text(part.thoughtSignature);
+    const call = record(part.functionCall);
+    const words = text(part.text);
+    if (call !== null) {
+      close(events);
+      const index = next++;
+      const id = text(call.id) ?? `call_${called}_${text(call.name) ?? ''}`;
+      called++;
+      events.push(
+        { type: 'tool-call-start', index, id, name: text(call.name) ?? '' },
+        { type: 'tool-call-delta', index, arguments: JSON.stringify(call.args ?? {}) },
+        { type: 'tool-call-end', index, ...(signature === null ? {} : { signature, origin: 'gemini-generate' }) },
+      );
+      return;
+    }
+    if (words !== null) say(part.thought === true ? 'reasoning' : 'text', words, events);
+    if (signature !== null) seal(signature, events);
+    const media = mediaOf(part);
+    if (media !== null) {
+      close(events);
+      events.push({ type: 'media', part: media });
+    } else if (words === null && signature === null) {
+      events.push({ type: 'unknown', dialect: 'gemini-generate', raw: part });
+    }
+  };
+  const conclude = (): ChatEvent[] => {
+    if (ended) return [];
+    ended = true;
+    const events: ChatEvent[] = [];
+    close(events);
+    if (usage !== null) events.push({ type: 'usage', usage: { ...usage, toolCalls: searches } });
+    if (finish === null) {
+      const error = { status: null, type: null, code: null, message: 'the stream ended early' };
+      events.push({ type: 'error', error });
+      return events;
+    }
+    const unified = called > 0 && finish.unified === 'stop' ? 'tool_calls' : finish.unified;
+    events.push({ type: 'finish', reason: { ...finish, unified } });
+    return events;
+  };
+
+  return {
+    feed(frame) {
+      if (ended || frame.data === '' || frame.data === '[DONE]') return [];
+      const parsed = parseJson(frame.data);
+      const body = record(Array.isArray(parsed) ? parsed[0] : parsed);
+      if (body === null) return [];
+      const events: ChatEvent[] = [];
+      if (body.error !== undefined && body.error !== null) {
+        ended = true;
+        close(events);
+        events.push({ type: 'error', error: decodeError(0, frame.data) });
+        return events;
+      }
+      if (!started) {
+        started = true;
+        events.push({
+          type: 'response-start',
+          id: text(body.responseId),
+          model: text(body.modelVersion),
+          created: null,
+        });
+      }
+      const [candidate] = records(body.candidates);
+      for (const part of records(record(candidate?.content)?.parts)) takePart(part, events);
+      const reason = text(candidate?.finishReason);
+      if (reason !== null) finish = { unified: finishes[reason] ?? 'other', raw: reason };
+      const blocked = text(record(body.promptFeedback)?.blockReason);
+      if (blocked !== null) finish ??= { unified: 'content_filter', raw: blocked };
+      const counted = readGeminiUsage(body);
+      if (counted !== null) {
+        usage = counted;
+        if (Object.keys(counted.toolCalls).length > 0) searches = counted.toolCalls;
+        events.push({ type: 'usage', usage: { ...counted, toolCalls: searches } });
+      }
+      return events;
+    },
+    end: conclude,
+  };
+}
+
+function mediaOf(part: Record<string, unknown>): Part | null {
+  const inline = record(part.inlineData) ?? record(part.inline_data);
+  const data = text(inline?.data);
+  if (data === null) return null;
+  const mimeType = text(inline?.mimeType) ?? text(inline?.mime_type) ?? 'image/png';
+  const source = { kind: 'base64', data, mimeType } as const;
+  return mimeType.startsWith('audio/')
+    ? { type: 'audio', source, format: mimeType.slice(6) }
+    : { type: 'image', source };
+}
+
+/** A whole answer, as if it had been streamed in one piece. */
+export function decodeResponse(body: unknown): ChatEvent[] {
+  const reader = createReader();
+  return [...reader.feed({ event: '', data: JSON.stringify(body) }), ...reader.end()];
+}

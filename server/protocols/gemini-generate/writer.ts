@@ -1,0 +1,80 @@
+/** Answers as a stream of Gemini answers: words as they come, calls when they are whole. */
+import type { ChatEvent, Part, Usage } from '../canonical.ts';
+import type { ResponseContext, StreamWriter } from '../codec.ts';
+import { markSignature } from '../shared/signatures.ts';
+import { encodePart, finishWord } from './encode-response.ts';
+import { encodeUsage } from './usage.ts';
+
+type Call = Extract<Part, { type: 'tool-call' }>;
+
+export function createWriter(context: ResponseContext): StreamWriter {
+  const foot = `"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(context.responseId)}}`;
+  const calls = new Map<number, Call>();
+  let usage: Usage | null = null;
+
+  const frame = (parts: string, finish: string | null = null): string => {
+    const reason = finish === null ? '' : `,"finishReason":"${finish}"`;
+    const counted = usage === null ? '' : `"usageMetadata":${JSON.stringify(encodeUsage(usage))},`;
+    return `data: {"candidates":[{"content":{"role":"model","parts":[${parts}]}${reason},"index":0}],${counted}${foot}\n\n`;
+  };
+  const whole = (part: Part): string => {
+    const told = encodePart(part);
+    return told.length === 0 ? '' : frame(told.map((item) => JSON.stringify(item)).join(','));
+  };
+
+  return {
+    write(event: ChatEvent): string {
+      switch (event.type) {
+        case 'text-delta':
+          return frame(`{"text":${JSON.stringify(event.text)}}`);
+        case 'refusal-delta':
+          return frame(`{"text":${JSON.stringify(event.text)}}`);
+        case 'reasoning-delta':
+          return frame(`{"text":${JSON.stringify(event.text)},"thought":true}`);
+        case 'reasoning-end': {
+          const seal = event.signature ?? event.redacted;
+          if (seal === null) return '';
+          const marked = JSON.stringify(markSignature(seal, event.origin, 'gemini-generate'));
+          return frame(`{"text":"","thought":true,"thoughtSignature":${marked}}`);
+        }
+        case 'tool-call-start':
+          calls.set(event.index, {
+            type: 'tool-call',
+            id: event.id,
+            name: event.name,
+            arguments: '',
+            ...(event.custom === true ? { custom: true } : {}),
+          });
+          return '';
+        case 'tool-call-delta': {
+          const call = calls.get(event.index);
+          if (call !== undefined) calls.set(event.index, { ...call, arguments: call.arguments + event.arguments });
+          return '';
+        }
+        case 'tool-call-end': {
+          const call = calls.get(event.index);
+          calls.delete(event.index);
+          if (call === undefined) return '';
+          const { signature, origin } = event;
+          return whole({
+            ...call,
+            ...(signature === undefined ? {} : { signature }),
+            ...(origin === undefined ? {} : { origin }),
+          });
+        }
+        case 'media':
+          return whole(event.part);
+        case 'usage':
+          usage = event.usage;
+          return '';
+        case 'finish': {
+          const left = [...calls.values()].map(whole).join('');
+          calls.clear();
+          return left + frame('', finishWord(event.reason));
+        }
+        default:
+          return '';
+      }
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/** Writes and reads streams of a dialect, and says what they mean. */
+import type { ChatEvent } from '../../server/protocols/canonical.ts';
+import type { Codec } from '../../server/protocols/codec.ts';
+import { gather } from '../../server/protocols/shared/blocks.ts';
+import { createSseSplitter } from '../../server/protocols/shared/sse.ts';
+
+export const context = { model: 'm', responseId: 'req1', created: 1, includeUsage: true };
+export const encoder = new TextEncoder();
+
+export function streamOf(codec: Codec, events: readonly ChatEvent[]): string {
+  const writer = codec.translation.writer(context);
+  return events.map((event) => writer.write(event)).join('');
+}
+
+export function readStream(codec: Codec, bytes: Uint8Array, cuts: readonly number[] = []): ChatEvent[] {
+  const splitter = createSseSplitter();
+  const reader = codec.upstream.reader();
+  const places = [...new Set(cuts)].sort((a, b) => a - b);
+  const events: ChatEvent[] = [];
+  for (const [index, from] of [0, ...places].entries()) {
+    for (const frame of splitter.push(bytes.slice(from, places[index] ?? bytes.length)))
+      events.push(...reader.feed({ event: frame.event(), data: frame.data() }));
+  }
+  return [...events, ...reader.end()];
+}
+
+/** What a person or program at the end gets to know. */
+export function meaning(events: readonly ChatEvent[]) {
+  const { parts, finish, usage } = gather(events);
+  const words = (type: string): string =>
+    parts.flatMap((part) => (part.type === type && 'text' in part ? [part.text] : [])).join('');
+  return {
+    text: words('text'),
+    thoughts: words('reasoning'),
+    calls: parts.flatMap((part) =>
+      part.type === 'tool-call' ? [{ id: part.id, name: part.name, input: JSON.parse(part.arguments) }] : [],
+    ),
+    // The dialects have one word for both.
+    finish: finish.unified === 'refusal' ? 'content_filter' : finish.unified,
+    input: usage === null ? null : usage.input + usage.cacheRead,
+    cached: usage?.cacheRead,
+    output: usage === null ? null : usage.output + usage.reasoning,
+  };
+}
