@@ -207,6 +207,14 @@ export const errors = {
     'Invalid URL ({method} {path})',
   ),
   not_implemented: row(501, 'invalid_request_error', 5, 'client', '{path} 尚未实现', '{path} is not implemented here'),
+  upgrade_refused: row(
+    426,
+    'invalid_request_error',
+    2,
+    'client',
+    '此路径不支持 WebSocket，请使用 HTTP',
+    'This path does not speak WebSocket; use plain HTTP',
+  ),
   method_not_allowed: row(
     405,
     'invalid_request_error',

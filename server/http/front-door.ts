@@ -45,6 +45,8 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     fetch(request, listener) {
       const path = pathOf(request.url);
       const peer = { ip: () => listener.requestIP(request)?.address ?? '' };
+      // Coding agents look whether anybody is there before they log in.
+      if (path === '/api/hello') return new Response(null);
       if (isRelayPath(path) && !isControlPath(path)) return closing(options.relay.handle(request, path, peer));
       if (!isControlPath(path)) {
         const asset = options.consoleAsset(request, path);

@@ -147,8 +147,9 @@ export const otherProviders: readonly Provider[] = [
     paths: {
       generate: '/{other}/models/{model}:generateContent',
       stream: '/{other}/models/{model}:streamGenerateContent?alt=sse',
+      embed_contents: '/{other}/models/{model}:batchEmbedContents',
     },
-    serves: 'generate stream',
+    serves: 'generate stream embed_contents',
     list: '/v1beta/models',
     other: { zh: 'API 版本', en: 'API version', fallback: 'v1beta' },
     models:

@@ -158,7 +158,13 @@ async function whole(
   const retell = prepared.retold || (inquiry.stream && inquiry.operation === 'chat');
   const events = retell || usage === null ? upstream.decodeResponse(body) : [];
   const change = changeFor(prepared);
-  const told = retell ? retold(exchange, change === undefined ? events : events.flatMap(change), deps.now()) : null;
+  const { retell: convert } = prepared;
+  const told =
+    convert !== null
+      ? JSON.stringify(convert(body))
+      : retell
+        ? retold(exchange, change === undefined ? events : events.flatMap(change), deps.now())
+        : null;
   noteResponse(deps, exchange, outcome, body);
   await close(deps, exchange, outcome, {
     endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',

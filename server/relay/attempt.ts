@@ -1,6 +1,12 @@
 /** Prepares one attempt at one channel: mapped model, dialect, edits on the client's own JSON or a translation, address and headers. */
 import type { ChatRequest, ProtocolId } from '../protocols/canonical.ts';
 import type { Codec } from '../protocols/codec.ts';
+import {
+  embedAnswerFromOpenAi,
+  embedAnswerToOpenAi,
+  embedRequestFromOpenAi,
+  embedRequestToOpenAi,
+} from '../protocols/gemini-generate/embeddings.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { authHeaders } from '../providers/auth.ts';
 import { providerByType } from '../providers/catalogue.ts';
@@ -22,6 +28,8 @@ export interface Prepared {
   readonly codec: Codec;
   /** The answer must be told anew in the client's dialect. */
   readonly retold: boolean;
+  /** Tells a whole answer of another operation than chat anew. */
+  readonly retell: ((body: unknown) => unknown) | null;
   /** The request carries our own wish for a usage frame. */
   readonly usageAsked: boolean;
   /** What the translation could not carry over. */
@@ -45,6 +53,12 @@ export function dialectWith(
   inquiry: Inquiry,
   setting: ChannelSnapshot['setting'],
 ): ProtocolId | null {
+  if (inquiry.operation === 'embeddings') {
+    const wanted =
+      inquiry.protocol === 'gemini-generate' ? ['embed_contents', 'embeddings'] : ['embeddings', 'embed_contents'];
+    const found = wanted.find((name) => provider.operations.includes(name));
+    return found === undefined ? null : found === 'embeddings' ? 'openai-chat' : 'gemini-generate';
+  }
   if (inquiry.operation !== 'chat') return provider.operations.includes(inquiry.operation) ? inquiry.protocol : null;
   const serves = (dialect: ProtocolId) => provider.operations.includes(chatOperation[dialect]);
   const wished = Object.keys(chatOperation).find((dialect) => dialect === setting.dialect) as ProtocolId | undefined;
@@ -71,8 +85,9 @@ export function prepareAttempt(
   const dropped: string[] = [];
   const usageAsked = dialect === 'openai-chat' && wantsUsageFrame(inquiry, translated);
   const passThrough = settings.passThrough || channel.setting.pass_through === true;
+  const embedded = translated && inquiry.operation === 'embeddings' ? embeddingTold(inquiry, upstreamModel) : null;
   const body = translated
-    ? translatedBody(inquiry, codec, upstreamModel, channel, dropped, settings)
+    ? (embedded?.body ?? translatedBody(inquiry, codec, upstreamModel, channel, dropped, settings))
     : editedBody(inquiry, upstreamModel, passThrough ? {} : channel.paramOverride, usageAsked && !passThrough);
 
   const headers = { ...fixedHeaders(channel, provider, key) };
@@ -88,7 +103,11 @@ export function prepareAttempt(
     keyIndex: key.index,
     upstreamModel,
     codec,
-    retold: translated || channel.setting.force_format === true || channel.setting.thinking_to_content === true,
+    retell: embedded?.retell ?? null,
+    retold:
+      (translated && embedded === null) ||
+      channel.setting.force_format === true ||
+      channel.setting.thinking_to_content === true,
     usageAsked,
     dropped,
   };
@@ -102,6 +121,8 @@ function addressOf(
   model: string,
 ): string | null {
   const facts = { baseUrl: channel.baseUrl, model, other: channel.other };
+  if (inquiry.operation === 'embeddings' && dialect === 'gemini-generate')
+    return endpointFor(provider, 'embed_contents', facts);
   if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);
   const streamed = dialect === 'gemini-generate' && inquiry.stream ? 'stream' : chatOperation[dialect];
   const url = endpointFor(provider, streamed, facts);
@@ -132,6 +153,22 @@ function editedBody(
   if (inquiry.route.session && 'group' in inquiry.body) edits.set('group', undefined);
   for (const [key, value] of Object.entries(override)) edits.set(key, JSON.stringify(value));
   return edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);
+}
+
+/** Embeddings in the other dialect's form. Gemini's own calls are told in the batch form, whichever the client used. */
+function embeddingTold(inquiry: Inquiry, model: string): Pick<Prepared, 'retell'> & { readonly body: string } {
+  const { body } = inquiry;
+  if (inquiry.protocol === 'gemini-generate') {
+    const batch = Array.isArray(body.requests);
+    return {
+      body: JSON.stringify(embedRequestToOpenAi(body, model)),
+      retell: (answer) => embedAnswerFromOpenAi(answer, batch),
+    };
+  }
+  return {
+    body: JSON.stringify(embedRequestFromOpenAi(body, model)),
+    retell: (answer) => embedAnswerToOpenAi(answer, inquiry.model, body.encoding_format),
+  };
 }
 
 const decodedRequests = new WeakMap<Inquiry, ChatRequest>();

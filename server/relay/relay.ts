@@ -122,6 +122,8 @@ export function createRelay(deps: RelayDeps): Relay {
       const known = unimplementedPaths.test(path);
       throw new AppError(known ? 'not_implemented' : 'route_unknown', { method: request.method, path });
     }
+    // Clients that try a socket first go on with plain requests at once when they are told so.
+    if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') throw new AppError('upgrade_refused');
     if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
     const { route } = matched;
     const identified = deps.tier === 1 ? { principal: unbilled, free: true } : await identify(route);
