@@ -63,6 +63,7 @@ export function saysNothing(events: readonly ChatEvent[], usage: Usage | null): 
       case 'usage':
       case 'text-start':
       case 'text-end':
+      case 'error':
         break;
       default:
         return false;

@@ -2,7 +2,7 @@
 import type { ChatEvent } from '../../server/protocols/canonical.ts';
 import type { Codec } from '../../server/protocols/codec.ts';
 import { gather } from '../../server/protocols/shared/blocks.ts';
-import { createSseSplitter } from '../../server/protocols/shared/sse.ts';
+import { createSseSplitter, parseFrame } from '../../server/protocols/shared/sse.ts';
 
 export const context = { model: 'm', responseId: 'req1', created: 1, includeUsage: true };
 export const encoder = new TextEncoder();
@@ -21,6 +21,8 @@ export function readStream(codec: Codec, bytes: Uint8Array, cuts: readonly numbe
     for (const frame of splitter.push(bytes.slice(from, places[index] ?? bytes.length)))
       events.push(...reader.feed({ event: frame.event(), data: frame.data() }));
   }
+  const rest = splitter.end();
+  if (rest.length > 0) events.push(...reader.feed(parseFrame(new TextDecoder().decode(rest))));
   return [...events, ...reader.end()];
 }
 

@@ -1,0 +1,277 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ProtocolId } from '../../server/protocols/canonical.ts';
+import { codecs } from '../../server/protocols/registry.ts';
+import { scenarios } from '../protocols/scenarios.ts';
+import { context, encoder, readStream, streamOf } from '../protocols/support.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+const dialects = Object.keys(codecs) as ProtocolId[];
+const secret = 'sk-upstream-secret-key';
+const answer = scenarios['plain text'] ?? [];
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let key: string;
+
+beforeEach(async () => {
+  gateway = await createTestGateway({ limits: { headersTimeoutMs: 300, idleMs: 300 } });
+  upstream = await startUpstream(() => undefined);
+  await gateway.channel(upstream.url, { type: 199, models: 'm' });
+  await gateway.option('SelfUseModeEnabled', 'true');
+  await gateway.option('ModelRatio', '{"m":1}');
+  key = (await gateway.token()).key;
+});
+afterEach(async () => {
+  await gateway.close();
+  await upstream.stop();
+});
+
+const asks: Readonly<Record<ProtocolId, (stream: boolean) => { path: string; body: unknown }>> = {
+  'openai-chat': (stream) => ({
+    path: '/v1/chat/completions',
+    body: {
+      model: 'm',
+      stream,
+      messages: [{ role: 'user', content: 'hi' }],
+      stream_options: { include_usage: true },
+    },
+  }),
+  'openai-responses': (stream) => ({ path: '/v1/responses', body: { model: 'm', stream, input: 'hi' } }),
+  'anthropic-messages': (stream) => ({
+    path: '/v1/messages',
+    body: { model: 'm', stream, max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
+  }),
+  'gemini-generate': (stream) => ({
+    path: `/v1beta/models/m:${stream ? 'streamGenerateContent' : 'generateContent'}`,
+    body: { contents: [{ parts: [{ text: 'hi' }] }] },
+  }),
+};
+
+async function ask(dialect: ProtocolId, stream: boolean) {
+  const { path, body } = asks[dialect](stream);
+  const response = await gateway.relay.handle(
+    new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}` },
+      body: JSON.stringify(body),
+    }),
+    path,
+    { ip: () => '127.0.0.1' },
+  );
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+interface Fault {
+  readonly play: (response: ServerResponse, dialect: ProtocolId, stream: boolean) => unknown;
+  /** Status the client sees. */
+  readonly status: number;
+  readonly only?: 'stream' | 'whole';
+  /** The client received words before it went wrong. */
+  readonly partly?: true;
+  /** The answer is good after all. */
+  readonly good?: true;
+}
+
+const errorOf = (dialect: ProtocolId, status: number) => ({
+  ...(codecs[dialect].client.encodeError({
+    status,
+    type: status === 429 ? 'rate_limit_error' : 'api_error',
+    code: 'boom',
+    message: `failed at http://10.1.2.3:8080/v1 with ${secret}`,
+    requestId: 'up',
+  }) as object),
+});
+const fails = (status: number, shown: number, headers: Record<string, string> = {}): Fault => ({
+  play: (response, dialect) => sendJson(response, errorOf(dialect, status), status, headers),
+  status: shown,
+});
+const framesOf = (dialect: ProtocolId): string[] =>
+  streamOf(codecs[dialect], answer)
+    .split('\n\n')
+    .filter((frame) => frame !== '')
+    .map((frame) => `${frame}\n\n`);
+const startStream = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' });
+const wordsOf = (dialect: ProtocolId): string => {
+  const frames = framesOf(dialect);
+  return frames.slice(0, frames.findIndex((frame) => frame.includes('world')) + 1).join('');
+};
+const bodyOf = (dialect: ProtocolId): Record<string, unknown> =>
+  codecs[dialect].translation.encodeResponse(answer, context) as Record<string, unknown>;
+
+const faults: Readonly<Record<string, Fault>> = {
+  'reset before the first byte': { play: (response) => response.destroy(), status: 502 },
+  'no headers in time': { play: () => undefined, status: 504 },
+  'a stream that says nothing': {
+    play: (response) => startStream(response).flushHeaders(),
+    status: 504,
+    only: 'stream',
+  },
+  '401': fails(401, 502),
+  '403': fails(403, 502),
+  '429 with Retry-After': fails(429, 429, { 'retry-after': '7' }),
+  '500': fails(500, 502),
+  '529': fails(529, 502),
+  'a page of HTML': {
+    play: (response) => {
+      response.writeHead(503, { 'content-type': 'text/html' });
+      response.end(`<html>${secret} at http://10.1.2.3</html>`);
+    },
+    status: 502,
+  },
+  'HTML with status 200': {
+    play: (response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end('<html>welcome</html>');
+    },
+    status: 502,
+  },
+  'an empty answer': {
+    play: (response, dialect, stream) => {
+      if (!stream) return sendJson(response, {});
+      startStream(response);
+      response.end(dialect === 'openai-chat' ? 'data: [DONE]\n\n' : '');
+    },
+    status: 502,
+  },
+  'reset after words': {
+    play: (response, dialect) => {
+      startStream(response);
+      response.write(wordsOf(dialect));
+      setTimeout(() => response.destroy(), 20);
+    },
+    status: 200,
+    only: 'stream',
+    partly: true,
+  },
+  'cut after words': {
+    play: (response, dialect) => {
+      startStream(response);
+      response.end(wordsOf(dialect));
+    },
+    status: 200,
+    only: 'stream',
+    partly: true,
+  },
+  'silence after words': {
+    play: (response, dialect) => {
+      startStream(response);
+      response.write(wordsOf(dialect));
+    },
+    status: 200,
+    only: 'stream',
+    partly: true,
+  },
+  'an error after words': {
+    play: (response, dialect) => {
+      startStream(response);
+      const error = { status: 500, type: 'x', code: 'x', message: `${secret} at http://10.1.2.3`, requestId: 'up' };
+      response.end(wordsOf(dialect) + codecs[dialect].client.encodeStreamError(error));
+    },
+    status: 200,
+    only: 'stream',
+    partly: true,
+  },
+  'a giant line': {
+    play: (response, dialect) => {
+      startStream(response);
+      response.write(wordsOf(dialect));
+      const line = Buffer.alloc(1024 * 1024, 97);
+      for (let n = 0; n < 18; n++) response.write(line);
+    },
+    status: 200,
+    only: 'stream',
+    partly: true,
+  },
+  'the end twice': {
+    play: (response, dialect) => {
+      const frames = framesOf(dialect);
+      startStream(response);
+      response.end(frames.join('') + (frames.at(-1) ?? ''));
+    },
+    status: 200,
+    only: 'stream',
+    good: true,
+  },
+  'no blank line at the end': {
+    play: (response, dialect) => {
+      startStream(response);
+      response.end(framesOf(dialect).join('').trimEnd());
+    },
+    status: 200,
+    only: 'stream',
+    good: true,
+  },
+  'compressed bytes nobody asked for': {
+    play: (response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+      response.end(Bun.gzipSync(Buffer.alloc(50 * 1024 * 1024)));
+    },
+    status: 502,
+    only: 'whole',
+  },
+};
+
+const cases = Object.entries(faults).flatMap(([name, fault]) =>
+  dialects.flatMap((dialect) =>
+    [true, false]
+      .filter((stream) => fault.only === undefined || (fault.only === 'stream') === stream)
+      .map((stream) => [name, dialect, stream ? 'streamed' : 'whole', fault] as const),
+  ),
+);
+
+test.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
+  const stream = form === 'streamed';
+  upstream.script((response) => void fault.play(response, dialect, stream));
+  const before = await gateway.balance();
+  const { status, text, headers } = await ask(dialect, stream);
+  expect(status).toBe(fault.status);
+  for (const hidden of [secret, '10.1.2.3', upstream.url.slice(7)]) expect(text).not.toContain(hidden);
+  const [log, ...others] = await gateway.logs();
+  expect(others).toEqual([]);
+  const paid = before - (await gateway.balance());
+  const ends = stream && status === 200 ? readStream(codecs[dialect], encoder.encode(text)) : [];
+  if (fault.good) {
+    expect(log).toMatchObject({ type: 2, end_reason: 'completed', usage_source: 'reported', quota: paid });
+    expect(ends.at(-1)?.type).toBe('finish');
+  } else if (fault.partly) {
+    expect(text).toContain('world');
+    expect(ends.at(-1)?.type).toBe('error');
+    expect(log).toMatchObject({ type: 2, end_reason: 'upstream_broken', quota: paid });
+    expect(paid).toBeGreaterThan(0);
+  } else {
+    expect(JSON.parse(text)).toHaveProperty('error.message');
+    expect(log).toMatchObject({ type: 5, quota: 0, end_reason: 'upstream_failed' });
+    expect(paid).toBe(0);
+  }
+  if (fault.status === 429) expect(headers.get('retry-after')).toBe('7');
+  expect(gateway.relay.open()).toBe(0);
+  await expect.poll(() => upstream.requests.every(({ closed }) => closed), { timeout: 2000 }).toBe(true);
+  expect(await gateway.verify()).toEqual([]);
+});
+
+const absurd: readonly unknown[] = [undefined, null, -5, 1e300, 'NaN', {}, []];
+test.each(dialects.flatMap((dialect) => absurd.map((value) => [dialect, value] as const)))(
+  '%s: usage of %j is counted locally',
+  async (dialect, value) => {
+    const body = bodyOf(dialect);
+    const place = dialect === 'gemini-generate' ? 'usageMetadata' : 'usage';
+    const usage = Object.fromEntries(Object.keys(body[place] as object).map((name) => [name, value]));
+    upstream.script((response) => sendJson(response, { ...body, [place]: usage }));
+    const { status } = await ask(dialect, false);
+    expect(status).toBe(200);
+    const [log] = await gateway.logs();
+    expect(log).toMatchObject({ usage_source: 'estimated', end_reason: 'completed' });
+    expect(log?.quota).toBeGreaterThan(0);
+    expect(log?.quota).toBeLessThan(100);
+  },
+);
+
+test.each(dialects)('%s: nobody listens', async (dialect) => {
+  await upstream.stop();
+  const { status, text } = await ask(dialect, false);
+  expect(status).toBe(502);
+  expect(text).not.toContain('127.0.0.1');
+  expect((await gateway.logs())[0]).toMatchObject({ type: 5, quota: 0 });
+});
