@@ -213,6 +213,9 @@ export interface CallbacksTable {
   trade_no: string;
   received_at: number;
   outcome: string;
+  /** What it says as JSON {paid, money, currency}: enough to work on it later. */
+  facts: string;
+  /** Beginning of the text as received, for people. */
   body: string;
 }
 

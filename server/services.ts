@@ -1,9 +1,11 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import type { Database } from '../db/open.ts';
+import { type AffiliateService, createAffiliate } from './domain/affiliate/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
 import { createLogs, type LogsService } from './domain/logs/service.ts';
 import { createOptions, type OptionsService } from './domain/options/service.ts';
+import { createRedemptions, type RedemptionsService } from './domain/redemptions/service.ts';
 import type { Vault } from './domain/secrets/vault.ts';
 import { createSessions, type SessionsService } from './domain/sessions/service.ts';
 import { createSetup } from './domain/setup/service.ts';
@@ -13,6 +15,7 @@ import { type AccountService, createAccount } from './domain/users/account.ts';
 import { createUserManagement, type UserManagement } from './domain/users/management.ts';
 import { createPasswords, type Passwords } from './domain/users/passwords.ts';
 import { createUsers, type UsersService } from './domain/users/service.ts';
+import { createWallet, type WalletService } from './domain/wallet/service.ts';
 import type { Ledger } from './ledger/commands.ts';
 import { type InvariantReport, verifyLedger } from './ledger/verify.ts';
 
@@ -26,6 +29,9 @@ export interface Services {
   readonly setup: ReturnType<typeof createSetup>;
   readonly status: ReturnType<typeof createStatus>;
   readonly tokens: TokensService;
+  readonly redemptions: RedemptionsService;
+  readonly wallet: WalletService;
+  readonly affiliate: AffiliateService;
   readonly channels: ChannelsService;
   readonly logs: LogsService;
   /** Printed at start; null once set up. */
@@ -40,6 +46,8 @@ export interface ServiceDeps {
   readonly relayTest: RelayTest;
   readonly version: string;
   readonly setupCode: string | null;
+  /** For payment providers; default: the runtime's own. */
+  readonly fetch?: typeof fetch;
   /** Default: as strong as logins can bear. */
   readonly passwords?: Passwords;
   /** Epoch milliseconds. */
@@ -47,7 +55,7 @@ export interface ServiceDeps {
 }
 
 export async function createServices(given: ServiceDeps): Promise<Services> {
-  const deps = { passwords: createPasswords(), ...given };
+  const deps = { passwords: createPasswords(), fetch, ...given };
   const options = await createOptions(deps);
   const users = createUsers(deps);
   const setup = createSetup({ users, options, setupCode: deps.setupCode, now: deps.now });
@@ -66,6 +74,9 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       setupDone: setup.isDone,
     }),
     tokens: createTokens(deps),
+    redemptions: createRedemptions({ ...deps, options }),
+    wallet: createWallet({ ...deps, options, users }),
+    affiliate: createAffiliate({ ...deps, options }),
     channels: createChannels({
       ...deps,
       automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),

@@ -203,7 +203,7 @@ CREATE TABLE top_ups (
   quota INTEGER NOT NULL CHECK (quota BETWEEN 1 AND 1000000000000000),
   money INTEGER NOT NULL CHECK (money >= 0),
   currency TEXT NOT NULL,
-  status TEXT NOT NULL DEFAULT 'pending',
+  status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'expired', 'success')),
   created_at INTEGER NOT NULL,
   paid_at INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -216,6 +216,7 @@ CREATE TABLE callbacks (
   trade_no TEXT NOT NULL DEFAULT '',
   received_at INTEGER NOT NULL,
   outcome TEXT NOT NULL DEFAULT 'new',
+  facts TEXT NOT NULL DEFAULT '{}',
   body TEXT NOT NULL,
   UNIQUE (source, event_id)
 ) STRICT;

@@ -48,6 +48,51 @@ export const tokenShape = z.object({
 });
 export type Token = z.infer<typeof tokenShape>;
 
+export const redemptionShape = z.object({
+  id: int,
+  /** Who made it. */
+  user_id: int,
+  key: z.string(),
+  status: int,
+  name: z.string(),
+  quota: int,
+  created_time: int,
+  redeemed_time: int,
+  /** 0 = nobody yet. */
+  used_user_id: int,
+});
+export type Redemption = z.infer<typeof redemptionShape>;
+
+export const topUpOrderShape = z.object({
+  id: int,
+  user_id: int,
+  trade_no: z.string(),
+  /** `epay:alipay`, `epay:wxpay`, `stripe`. */
+  payment_method: z.string(),
+  amount: int,
+  quota: int,
+  /** `7.30` */
+  money: z.string(),
+  currency: z.string(),
+  /** pending, expired or success */
+  status: z.string(),
+  create_time: int,
+  complete_time: int,
+});
+export type TopUpOrder = z.infer<typeof topUpOrderShape>;
+
+export const paymentCallbackShape = z.object({
+  id: int,
+  source: z.string(),
+  event_id: z.string(),
+  trade_no: z.string(),
+  received_time: int,
+  /** new, credited, duplicate, unmatched, mismatch or ignored */
+  outcome: z.string(),
+  body: z.string(),
+});
+export type PaymentCallback = z.infer<typeof paymentCallbackShape>;
+
 export const channelShape = z.object({
   id: int,
   type: int,

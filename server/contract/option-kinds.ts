@@ -61,6 +61,14 @@ export const address: OptionKind<string> = {
   parse: (value) => value,
 };
 
+export const currency: OptionKind<string> = {
+  name: 'text',
+  clean: (value) => value.trim().toLowerCase(),
+  check: (value) =>
+    /^[a-z]{3}$/.test(value) ? null : { zh: '必须是三位货币代码', en: 'must be a currency code of three letters' },
+  parse: (value) => value,
+};
+
 /** Comma separated. */
 export const list: OptionKind<readonly string[]> = {
   name: 'list',

@@ -3,6 +3,7 @@ import defaults from './default-prices.json' with { type: 'json' };
 import {
   address,
   choice,
+  currency,
   decimal,
   domains,
   integer,
@@ -263,6 +264,32 @@ export const options = {
     role: 100,
     publicAs: 'price',
   }),
+  StripeApiSecret: row(text, '', 'system', 'payment', 'Stripe API 密钥', 'Stripe API key', {
+    role: 100,
+    secret: true,
+  }),
+  StripeWebhookSecret: row(text, '', 'system', 'payment', 'Stripe Webhook 密钥', 'Stripe webhook secret', {
+    role: 100,
+    secret: true,
+  }),
+  StripeUnitPrice: row(
+    decimal(0),
+    '1',
+    'system',
+    'payment',
+    'Stripe 充值价格（x 货币/美金）',
+    'Stripe price (currency per dollar)',
+    { role: 100 },
+  ),
+  StripeCurrency: row(
+    currency,
+    'usd',
+    'system',
+    'payment',
+    'Stripe 货币（三位代码）',
+    'Stripe currency (three letters)',
+    { role: 100 },
+  ),
   MinTopUp: row(integer(1), '1', 'system', 'payment', '最低充值美元数量', 'Minimum top-up (dollars)', {
     role: 100,
     publicAs: 'min_topup',

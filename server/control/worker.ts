@@ -82,6 +82,7 @@ async function start(order: ControlStart) {
   const changes = createChangesRepository(database);
   const sweepOnce = async () => {
     await services.sessions.sweep();
+    await services.wallet.sweep();
     await changes.trim((await changes.last()) - keptChanges);
   };
   const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);

@@ -23,6 +23,8 @@ export interface AppOptions {
 }
 
 const bodyLimit = 1024 * 1024;
+/** Bodies of strangers, such as payment callbacks. */
+const textLimit = 64 * 1024;
 
 /** Answers are data: nothing in them may run, be framed, or be kept by a cache. */
 const everyAnswer = {
@@ -41,6 +43,9 @@ export function createApp(options: AppOptions): Express {
     for (const [name, value] of Object.entries(everyAnswer)) response.setHeader(name, value);
     next();
   });
+  for (const row of endpoints as readonly Endpoint[]) {
+    if (row.body === 'text') app.use(row.path, express.text({ limit: textLimit, type: () => true }));
+  }
   app.use(express.json({ limit: bodyLimit, type: () => true, strict: false }));
   for (const row of endpoints as readonly Endpoint[]) {
     const method = row.method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
@@ -83,7 +88,14 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
       sessionHash: identity.sessionHash,
       loopback: local || isLoopback(request),
     };
-    const input = { ...request.query, ...(isObject(request.body) ? request.body : {}), ...request.params };
+    const body: unknown = request.body;
+    const sent =
+      row.body === 'text'
+        ? { body: typeof body === 'string' ? body : '', signature: request.header('stripe-signature') ?? '' }
+        : isObject(body)
+          ? body
+          : {};
+    const input = { ...request.query, ...sent, ...request.params };
     const data = await invoke(row.id, input, {
       actor: identity.actor,
       meta,
@@ -91,13 +103,29 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
       reply: replyTo(request, response),
     });
     if (mutates(row)) await options.changed?.();
-    response.json(
-      row.envelope === 'raw'
-        ? data
-        : { success: true, message: row.done?.[language] ?? '', ...(data === undefined ? {} : { data }) },
-    );
+    send(response, row, data, language);
   } catch (error) {
     fail(request, response, options, error);
+  }
+}
+
+function send(response: Response, row: Endpoint, data: unknown, language: Language): void {
+  switch (row.envelope ?? 'data') {
+    case 'text':
+      response.type('text/plain').send(data);
+      return;
+    case 'redirect':
+      response.redirect(303, String(data));
+      return;
+    case 'raw':
+      response.json(data);
+      return;
+    case 'data':
+      response.json({
+        success: true,
+        message: row.done?.[language] ?? '',
+        ...(data === undefined ? {} : { data }),
+      });
   }
 }
 

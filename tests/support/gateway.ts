@@ -22,6 +22,9 @@ import { createServices } from '../../server/services.ts';
 export interface TestGatewayOptions {
   readonly limits?: Partial<RelayLimits>;
   readonly quota?: number;
+  /** For payment providers. */
+  readonly fetch?: typeof fetch;
+  readonly now?: () => number;
 }
 
 export async function createTestGateway(options: TestGatewayOptions = {}) {
@@ -38,7 +41,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     version: 'test',
     setupCode: 'code',
     passwords: createPasswords({ memoryCost: 8, timeCost: 1 }),
-    now: Date.now,
+    fetch: options.fetch ?? fetch,
+    now: options.now ?? Date.now,
   });
   const wallets = createWallets();
   ledger.onBalance(wallets.credit);

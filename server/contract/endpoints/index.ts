@@ -5,7 +5,9 @@ import { channelShape, logShape, page, tokenShape, userShape } from '../entities
 import { auditEndpoints } from './audit.ts';
 import { commaList, id, jsonText, nothing, number, text, toggle } from './fields.ts';
 import { optionEndpoints } from './option.ts';
+import { redemptionEndpoints } from './redemption.ts';
 import { userEndpoints } from './user.ts';
+import { walletEndpoints } from './wallet.ts';
 
 const none = z.object({});
 const paging = { p: number, page_size: number };
@@ -203,6 +205,8 @@ export const endpoints = [
     output: z.string(),
     summary: { zh: '生成系统访问令牌', en: 'New management access token' },
   }),
+  ...walletEndpoints,
+  ...redemptionEndpoints,
   ...userEndpoints,
   ...auditEndpoints,
   // options

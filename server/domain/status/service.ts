@@ -25,6 +25,7 @@ export function createStatus(deps: {
         enable_batch_update: false,
         enable_online_topup:
           options.get('PayAddress') !== '' && options.get('EpayId') !== '' && options.get('EpayKey') !== '',
+        enable_stripe_topup: options.get('StripeApiSecret') !== '' && options.get('StripeWebhookSecret') !== '',
         setup: await deps.setupDone(),
       };
     },

@@ -6,10 +6,12 @@ import type { Call } from '../call.ts';
 import { auditHandlers } from './audit.ts';
 import { channelHandlers } from './channel.ts';
 import { logHandlers } from './log.ts';
+import { redemptionHandlers } from './redemption.ts';
 import { sessionHandlers } from './session.ts';
 import { siteHandlers } from './site.ts';
 import { tokenHandlers } from './token.ts';
 import { userHandlers } from './user.ts';
+import { walletHandlers } from './wallet.ts';
 
 export type HandlersOf<Ids extends EndpointId> = {
   readonly [Id in Ids]: (call: Call<InputOf<EndpointOf<Id>>>) => Promise<unknown>;
@@ -21,6 +23,8 @@ export const handlers: HandlersOf<EndpointId> = {
   ...auditHandlers,
   ...userHandlers,
   ...tokenHandlers,
+  ...redemptionHandlers,
+  ...walletHandlers,
   ...channelHandlers,
   ...logHandlers,
 };

@@ -1,6 +1,7 @@
 /** The usage log, everybody's for operators, one's own for users. */
 import type { LogFilter } from '../../../db/repositories/logs.ts';
 import type { HandlersOf } from './handlers.ts';
+import { firstPage, pageSize } from './paging.ts';
 
 interface LogQuery {
   readonly type?: number | undefined;
@@ -26,9 +27,6 @@ const filterOf = (query: LogQuery): LogFilter => ({
   from: query.start_timestamp || undefined,
   to: query.end_timestamp || undefined,
 });
-
-const firstPage = (page: number | undefined): number => Math.max(1, page ?? 1);
-const pageSize = (size: number | undefined): number => Math.min(100, size === undefined || size <= 0 ? 10 : size);
 
 export const logHandlers: HandlersOf<'log.list' | 'log.self' | 'log.stat' | 'log.self_stat' | 'log.tail' | 'log.get'> =
   {

@@ -5,6 +5,7 @@ import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Actor, Call } from '../call.ts';
 import type { HandlersOf } from './handlers.ts';
+import { pageSize } from './paging.ts';
 
 const ownerOf = (actor: Actor): number | null => (actor.via === 'local' ? null : actor.userId);
 const withPrefix = (token: Token): Token => ({ ...token, key: `sk-${token.key}` });
@@ -16,8 +17,6 @@ async function creator({ actor, services }: Call): Promise<number> {
   if (root === undefined) throw new AppError('setup_needed');
   return root.id;
 }
-
-const pageSize = (size: number | undefined): number => Math.min(100, size === undefined || size <= 0 ? 10 : size);
 
 export const tokenHandlers: HandlersOf<
   'token.list' | 'token.search' | 'token.get' | 'token.create' | 'token.update' | 'token.delete'

@@ -1,8 +1,6 @@
 /** The caller's own account, and user management. */
 import type { HandlersOf } from './handlers.ts';
-
-const firstPage = (page: number | undefined): number => Math.max(1, page ?? 1);
-const pageSize = (size: number | undefined): number => Math.min(100, size === undefined || size <= 0 ? 10 : size);
+import { firstPage, pageSize } from './paging.ts';
 
 export const userHandlers: HandlersOf<
   | 'user.update_self'

@@ -1,0 +1,70 @@
+/** Redemption codes. A used code is written by the ledger alone. */
+import type { Insertable, Selectable, SelectQueryBuilder, Updateable } from 'kysely';
+import type { Database } from '../open.ts';
+import type { RedemptionsTable, Schema } from '../schema.ts';
+import { beginsWith } from './like.ts';
+
+export type RedemptionRow = Selectable<RedemptionsTable>;
+
+const used = 3;
+const unused = 1;
+
+export function createRedemptionsRepository({ query }: Database) {
+  /** @param keyword id, or beginning of the name; '' = all. */
+  const narrow = <O>(rows: SelectQueryBuilder<Schema, 'redemptions', O>, keyword: string) =>
+    rows
+      .where('deleted_at', 'is', null)
+      .$if(keyword !== '', (q) =>
+        q.where((eb) =>
+          eb.or([beginsWith('name', keyword), ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : [])]),
+        ),
+      );
+  const live = () => query.selectFrom('redemptions').selectAll().where('deleted_at', 'is', null);
+  const open = (id: number) =>
+    query.updateTable('redemptions').where('id', '=', id).where('deleted_at', 'is', null).where('status', '<>', used);
+
+  return {
+    /** Newest first. */
+    page: async (keyword: string, offset: number, limit: number): Promise<{ rows: RedemptionRow[]; total: number }> => {
+      const rows = await narrow(query.selectFrom('redemptions').selectAll(), keyword)
+        .orderBy('id', 'desc')
+        .offset(offset)
+        .limit(limit)
+        .execute();
+      const { total } = await narrow(
+        query.selectFrom('redemptions').select((eb) => eb.fn.countAll<number>().as('total')),
+        keyword,
+      ).executeTakeFirstOrThrow();
+      return { rows, total };
+    },
+    find: (id: number): Promise<RedemptionRow | undefined> => live().where('id', '=', id).executeTakeFirst(),
+    findByKey: (hmac: string): Promise<RedemptionRow | undefined> =>
+      live().where('key_hmac', '=', hmac).executeTakeFirst(),
+    createAll: async (rows: readonly Insertable<RedemptionsTable>[]): Promise<number[]> =>
+      (await query.insertInto('redemptions').values(rows).returning('id').execute()).map(({ id }) => id),
+    /** @returns false when it is gone or used. */
+    update: async (id: number, change: Updateable<RedemptionsTable>): Promise<boolean> =>
+      (await open(id).set(change).executeTakeFirst()).numUpdatedRows > 0n,
+    remove: async (id: number, now: number): Promise<boolean> =>
+      (
+        await query
+          .updateTable('redemptions')
+          .set({ deleted_at: now })
+          .where('id', '=', id)
+          .where('deleted_at', 'is', null)
+          .executeTakeFirst()
+      ).numUpdatedRows > 0n,
+    /** Removes every code that can no longer be redeemed. @returns how many. */
+    removeInvalid: async (now: number): Promise<number> =>
+      Number(
+        (
+          await query
+            .updateTable('redemptions')
+            .set({ deleted_at: now })
+            .where('deleted_at', 'is', null)
+            .where('status', '<>', unused)
+            .executeTakeFirst()
+        ).numUpdatedRows,
+      ),
+  };
+}

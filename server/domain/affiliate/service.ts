@@ -1,0 +1,95 @@
+/** Invitations: codes, what both sides get, and moving it into the balance. */
+import { randomInt, randomUUID } from 'node:crypto';
+import type { Database } from '../../../db/open.ts';
+import { createAffiliateRepository } from '../../../db/repositories/affiliate.ts';
+import type { UserRow } from '../../../db/repositories/users.ts';
+import { LogType } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import { type Ledger, rewardRef } from '../../ledger/commands.ts';
+import { eventLog, quotaWords } from '../logs/event.ts';
+import type { OptionsService } from '../options/service.ts';
+
+type Person = Pick<UserRow, 'id' | 'username' | 'group_name'>;
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const codeLength = 4;
+/** A code that somebody has already is thrown again; with so many users that this is not enough, it grows. */
+const throws = 20;
+
+export type AffiliateService = ReturnType<typeof createAffiliate>;
+
+export function createAffiliate(deps: {
+  readonly database: Database;
+  readonly ledger: Ledger;
+  readonly options: OptionsService;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const { ledger, options } = deps;
+  const repository = createAffiliateRepository(deps.database);
+  const seconds = () => Math.floor(deps.now() / 1000);
+
+  const present = async (user: Person, ref: string, amount: number, words: string): Promise<void> => {
+    if (amount <= 0) return;
+    const at = seconds();
+    const content = `${words} ${quotaWords(options, amount)}`;
+    await ledger.execute({
+      type: 'grant',
+      ref,
+      userId: user.id,
+      amount,
+      at,
+      log: eventLog({ type: LogType.system, at, user, content }),
+    });
+  };
+
+  return {
+    /** The user's invitation code; made when first asked for. */
+    async code(userId: number): Promise<string> {
+      for (let attempt = 0; ; attempt++) {
+        const known = await repository.code(userId);
+        if (known !== null) return known;
+        const length = codeLength + Math.floor(attempt / throws);
+        const code = Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+        await repository.claimCode(userId, code);
+      }
+    },
+    /** @returns the inviter's id, 0 when the code is nobody's. */
+    inviterOf: async (code: string): Promise<number> => (code === '' ? 0 : ((await repository.ownerOf(code))?.id ?? 0)),
+    /** What a new user and the inviter (the row's `inviter_id`) get, each once however often it is asked for. */
+    async welcome(user: Person): Promise<void> {
+      await present(user, `new:${user.id}`, options.get('QuotaForNewUser'), '新用户注册赠送');
+      const inviter = await repository.inviterOf(user.id);
+      if (inviter === undefined) return;
+      await present(user, `invitee:${user.id}`, options.get('QuotaForInvitee'), '使用邀请码赠送');
+      const amount = options.get('QuotaForInviter');
+      const at = seconds();
+      const content = `邀请用户赠送 ${quotaWords(options, amount)}`;
+      await ledger.execute({
+        type: 'reward',
+        ref: rewardRef(user.id),
+        userId: inviter.id,
+        amount,
+        at,
+        log: amount > 0 ? eventLog({ type: LogType.system, at, user: inviter, content }) : null,
+      });
+    },
+    /** Moves earned quota into the balance. @throws AppError affiliate_minimum, affiliate_insufficient. */
+    async transfer(user: Person, quota: number): Promise<void> {
+      const least = options.get('QuotaPerUnit');
+      if (!Number.isSafeInteger(quota) || quota < least)
+        throw new AppError('affiliate_minimum', { min: quotaWords(options, least) });
+      const at = seconds();
+      const content = `邀请额度划转 ${quotaWords(options, quota)}`;
+      const result = await ledger.execute({
+        type: 'transfer',
+        ref: `transfer:${user.id}:${randomUUID()}`,
+        userId: user.id,
+        amount: quota,
+        at,
+        log: eventLog({ type: LogType.system, at, user, content, other: { quota } }),
+      });
+      if (result.status !== 'done') throw new AppError('affiliate_insufficient');
+    },
+  };
+}

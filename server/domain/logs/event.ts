@@ -1,0 +1,41 @@
+/** Log rows of what happens outside requests: top-ups, administration, system. */
+import { formatUsd } from '../../contract/quota.ts';
+import type { LogEntry } from '../../ledger/commands.ts';
+import type { OptionsService } from '../options/service.ts';
+
+export interface EventFacts {
+  readonly type: number;
+  /** Epoch seconds. */
+  readonly at: number;
+  readonly user: { readonly id: number; readonly username: string; readonly group_name: string };
+  readonly content: string;
+  readonly other?: Readonly<Record<string, unknown>>;
+}
+
+export const eventLog = ({ type, at, user, content, other }: EventFacts): LogEntry => ({
+  requestId: '',
+  createdAt: at,
+  type,
+  userId: user.id,
+  username: user.username,
+  tokenId: 0,
+  tokenName: '',
+  channelId: 0,
+  group: user.group_name,
+  model: '',
+  isStream: false,
+  useTime: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  quota: 0,
+  content,
+  other: other === undefined ? '' : JSON.stringify(other),
+  usageSource: 'none',
+  endReason: 'completed',
+});
+
+/** Quota in the words of log rows and messages. Source: backend-reference 4.1. */
+export const quotaWords = (options: OptionsService, quota: number): string =>
+  options.get('DisplayInCurrencyEnabled')
+    ? `＄${formatUsd(quota, 6, options.get('QuotaPerUnit'))} 额度`
+    : `${quota} 点额度`;

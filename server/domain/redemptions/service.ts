@@ -1,0 +1,175 @@
+/** Redemption codes: batches, edits, and the one time each is redeemed. */
+import { randomBytes } from 'node:crypto';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Database } from '../../../db/open.ts';
+import { createRedemptionsRepository, type RedemptionRow } from '../../../db/repositories/redemptions.ts';
+import type { UserRow } from '../../../db/repositories/users.ts';
+import type { Redemption } from '../../contract/entities.ts';
+import { LogType, RedemptionStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import { formatQuota } from '../../contract/pricing-format.ts';
+import { type Ledger, redeemRef } from '../../ledger/commands.ts';
+import { eventLog, quotaWords } from '../logs/event.ts';
+import type { OptionsService } from '../options/service.ts';
+import type { Vault } from '../secrets/vault.ts';
+
+/** Absent = default (create) or unchanged (update). Source of the limits: specification 002 sections 5 and 9. */
+export interface RedemptionFields {
+  readonly name?: string | undefined;
+  readonly quota?: number | undefined;
+  readonly count?: number | undefined;
+  readonly status?: number | undefined;
+}
+
+const longestName = 20;
+const mostAtOnce = 100;
+const defaultQuota = 100_000;
+const mostQuota = 1_000_000_000_000_000;
+/** Wrong codes a user may try in ten minutes. */
+const guesses = 20;
+
+export type RedemptionsService = ReturnType<typeof createRedemptions>;
+
+export function createRedemptions(deps: {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly ledger: Ledger;
+  readonly options: OptionsService;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const { vault, options } = deps;
+  const repository = createRedemptionsRepository(deps.database);
+  const guessing = new RateLimiterMemory({ points: guesses, duration: 600 });
+  const seconds = () => Math.floor(deps.now() / 1000);
+
+  const view = (row: RedemptionRow): Redemption => ({
+    id: row.id,
+    user_id: row.user_id,
+    key: vault.open('redemption-key', row.key_sealed),
+    status: row.status,
+    name: row.name,
+    quota: row.quota,
+    created_time: row.created_at,
+    redeemed_time: row.redeemed_at,
+    used_user_id: row.used_user_id,
+  });
+
+  const find = async (id: number): Promise<RedemptionRow> => {
+    const row = await repository.find(id);
+    if (row === undefined) throw new AppError('not_found', { what: `redemption ${id}` });
+    return row;
+  };
+
+  const allowGuess = async (userId: number): Promise<void> => {
+    const state = await guessing.get(userId);
+    if (state !== null && state.consumedPoints >= guesses) throw new AppError('too_many_attempts');
+  };
+
+  return {
+    /** @param keyword id or beginning of the name. @param page 1-based. */
+    async page(keyword: string, page: number, size: number) {
+      const { rows, total } = await repository.page(keyword, (page - 1) * size, size);
+      return { items: rows.map(view), page, page_size: size, total };
+    },
+    get: async (id: number): Promise<Redemption> => view(await find(id)),
+    /** @returns the codes, which can be read again later. @throws AppError redemption_*. */
+    async create(creator: number, fields: RedemptionFields): Promise<string[]> {
+      const quota = checkQuota(fields.quota ?? defaultQuota);
+      const count = fields.count ?? 1;
+      if (count <= 0) throw new AppError('redemption_count_low');
+      if (count > mostAtOnce) throw new AppError('redemption_count_high');
+      const given = (fields.name ?? '').trim();
+      const display = {
+        inCurrency: options.get('DisplayInCurrencyEnabled'),
+        quotaPerUnit: options.get('QuotaPerUnit'),
+      };
+      const name = checkName(given === '' ? formatQuota(quota, display) : given);
+      const keys = Array.from({ length: count }, () => randomBytes(16).toString('hex'));
+      await repository.createAll(
+        keys.map((key) => ({
+          user_id: creator,
+          name,
+          key_hmac: vault.keyHmac(key),
+          key_sealed: vault.seal('redemption-key', key),
+          status: RedemptionStatus.unused,
+          quota,
+          created_at: seconds(),
+          redeemed_at: 0,
+          used_user_id: 0,
+          deleted_at: null,
+        })),
+      );
+      return keys;
+    },
+    /** Only codes nobody has used can be edited. @throws AppError redemption_*, not_found. */
+    async update(id: number, fields: RedemptionFields, statusOnly: boolean): Promise<Redemption> {
+      const row = await find(id);
+      if (row.status === RedemptionStatus.used) throw new AppError('redemption_used_edit');
+      const change = {
+        ...(statusOnly || fields.name === undefined ? {} : { name: checkName(fields.name.trim()) }),
+        ...(statusOnly || fields.quota === undefined ? {} : { quota: checkQuota(fields.quota) }),
+        ...(fields.status === undefined ? {} : { status: checkStatus(fields.status) }),
+      };
+      if (Object.keys(change).length > 0 && !(await repository.update(id, change)))
+        throw new AppError('redemption_used_edit');
+      return view(await find(id));
+    },
+    async remove(id: number): Promise<void> {
+      if (!(await repository.remove(id, seconds()))) throw new AppError('not_found', { what: `redemption ${id}` });
+    },
+    /** Removes used and disabled codes. @returns how many. */
+    removeInvalid: (): Promise<number> => repository.removeInvalid(seconds()),
+    /** @returns the quota added. @throws AppError redemption_key_missing, redemption_invalid, redemption_used, too_many_attempts. */
+    async redeem(user: UserRow, given: string): Promise<number> {
+      const key = given.trim();
+      if (key === '') throw new AppError('redemption_key_missing');
+      await allowGuess(user.id);
+      const row = await repository.findByKey(vault.keyHmac(key));
+      if (row === undefined || row.status === RedemptionStatus.disabled) {
+        await guessing.penalty(user.id);
+        throw new AppError('redemption_invalid');
+      }
+      if (row.status === RedemptionStatus.used) throw new AppError('redemption_used');
+      const at = seconds();
+      const result = await deps.ledger.execute({
+        type: 'redeem',
+        ref: redeemRef(row.id),
+        redemptionId: row.id,
+        userId: user.id,
+        amount: row.quota,
+        at,
+        log: eventLog({
+          type: LogType.topup,
+          at,
+          user,
+          content: `通过兑换码充值 ${quotaWords(options, row.quota)}，兑换码ID ${row.id}`,
+          other: { redemption_id: row.id, quota: row.quota },
+        }),
+      });
+      if (result.status === 'done') return row.quota;
+      // It changed between the look-up and the claim: somebody else was faster, or it was edited.
+      throw new AppError(
+        result.status === 'refused' && result.reason !== 'closed' ? 'redemption_invalid' : 'redemption_used',
+      );
+    },
+  };
+}
+
+function checkName(name: string): string {
+  const length = [...name].length;
+  if (length < 1 || length > longestName) throw new AppError('redemption_name_length');
+  return name;
+}
+
+function checkQuota(quota: number): number {
+  if (!Number.isSafeInteger(quota) || quota < 1 || quota > mostQuota) throw new AppError('redemption_quota');
+  return quota;
+}
+
+/** Codes become used by being redeemed, not by an edit. */
+function checkStatus(status: number): number {
+  if (status !== RedemptionStatus.unused && status !== RedemptionStatus.disabled)
+    throw new AppError('params_invalid', { detail: `status ${status}` });
+  return status;
+}

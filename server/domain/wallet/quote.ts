@@ -1,0 +1,62 @@
+/** What a top-up costs and credits, exact. Source: backend-reference 7.8. */
+import { AppError } from '../../contract/errors.ts';
+import { roundedDivision, scale, toScaled } from '../../contract/pricing-decimal.ts';
+
+export interface TopUpTerms {
+  /** Money for one dollar of quota, in whole units of the currency. */
+  readonly price: number;
+  /** Smallest top-up in dollars. */
+  readonly least: number;
+  /** Factor of the user's group. */
+  readonly groupRatio: number;
+  /** Amounts are dollars; otherwise quota. */
+  readonly inCurrency: boolean;
+  readonly quotaPerUnit: number;
+  /** Smallest units in one unit of the currency. */
+  readonly minor: number;
+}
+
+export interface TopUpQuote {
+  /** As asked for. */
+  readonly amount: number;
+  readonly quota: number;
+  /** Smallest units of the currency. */
+  readonly money: number;
+}
+
+const mostQuota = 1_000_000_000_000_000;
+
+/** @throws AppError topup_minimum, topup_money_low, params_invalid. */
+export function quoteTopUp(amount: number, terms: TopUpTerms): TopUpQuote {
+  const least = terms.inCurrency ? terms.least : Math.ceil(terms.least * terms.quotaPerUnit);
+  if (!Number.isSafeInteger(amount) || amount < least) throw new AppError('topup_minimum', { min: least });
+  const perUnit = toScaled(terms.quotaPerUnit);
+  const quota = terms.inCurrency ? Number(roundedDivision(BigInt(amount) * perUnit, scale)) : amount;
+  if (quota > mostQuota) throw new AppError('params_invalid', { detail: `amount ${amount}` });
+  const dollars = terms.inCurrency ? BigInt(amount) * perUnit : BigInt(amount) * scale;
+  const ratio = terms.groupRatio > 0 ? terms.groupRatio : 1;
+  const money = roundedDivision(
+    dollars * toScaled(terms.price) * toScaled(ratio) * BigInt(terms.minor),
+    perUnit * scale * scale,
+  );
+  if (money < 1n) throw new AppError('topup_money_low');
+  return { amount, quota, money: Number(money) };
+}
+
+/** `7.30` of 730. */
+export function moneyText(money: number, minor: number): string {
+  if (minor === 1) return String(money);
+  const digits = String(minor).length - 1;
+  const text = String(money).padStart(digits + 1, '0');
+  return `${text.slice(0, -digits)}.${text.slice(-digits)}`;
+}
+
+/** The reverse, exact; null for anything that is no plain amount of money. */
+export function moneyOf(text: string, minor: number): number | null {
+  const digits = String(minor).length - 1;
+  const match = /^(\d{1,12})(?:\.(\d+))?$/.exec(text);
+  if (match === null) return null;
+  const fraction = (match[2] ?? '').replace(/0+$/, '');
+  if (fraction.length > digits) return null;
+  return Number(match[1]) * minor + Number(fraction.padEnd(digits, '0') || '0');
+}

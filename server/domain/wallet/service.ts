@@ -1,0 +1,194 @@
+/** The wallet: what a top-up costs, orders, and what the payment providers report. */
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../../../db/open.ts';
+import { createTopUpsRepository, type TopUpFilter, type TopUpRow } from '../../../db/repositories/top-ups.ts';
+import type { UserRow } from '../../../db/repositories/users.ts';
+import type { PaymentCallback, TopUpOrder } from '../../contract/entities.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { Ledger } from '../../ledger/commands.ts';
+import type { OptionsService } from '../options/service.ts';
+import type { UsersService } from '../users/service.ts';
+import { epayFieldsOf, epayForm, epaySignatureFits, epayTypes } from './epay.ts';
+import { type CallbackOutcome, createInbox } from './inbox.ts';
+import { moneyOf, moneyText, quoteTopUp, type TopUpQuote } from './quote.ts';
+import { minorUnits, openStripeSession, stripeEventOf, stripeSignatureFits } from './stripe.ts';
+
+/** Pending orders older than this are shown as expired. */
+const orderSeconds = 24 * 3600;
+const epayCurrency = 'cny';
+
+export type WalletService = ReturnType<typeof createWallet>;
+
+export function createWallet(deps: {
+  readonly database: Database;
+  readonly ledger: Ledger;
+  readonly options: OptionsService;
+  readonly users: UsersService;
+  readonly fetch: typeof fetch;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const { options } = deps;
+  const repository = createTopUpsRepository(deps.database);
+  const seconds = () => Math.floor(deps.now() / 1000);
+  const inbox = createInbox({ ...deps, repository, seconds });
+
+  const quote = (user: UserRow, amount: number, price: number, currency: string): TopUpQuote =>
+    quoteTopUp(amount, {
+      price,
+      least: options.get('MinTopUp'),
+      groupRatio: options.get('TopupGroupRatio').get(user.group_name) ?? 1,
+      inCurrency: options.get('DisplayInCurrencyEnabled'),
+      quotaPerUnit: options.get('QuotaPerUnit'),
+      minor: minorUnits(currency),
+    });
+  const quoteEpay = (user: UserRow, amount: number) => quote(user, amount, options.get('Price'), epayCurrency);
+
+  const open = async (user: UserRow, quoted: TopUpQuote, method: string, currency: string): Promise<string> => {
+    const tradeNo = `USR${user.id}NO${randomBytes(6).toString('hex')}${seconds()}`;
+    await repository.create({
+      user_id: user.id,
+      trade_no: tradeNo,
+      method,
+      amount: quoted.amount,
+      quota: quoted.quota,
+      money: quoted.money,
+      currency,
+      status: 'pending',
+      created_at: seconds(),
+      paid_at: 0,
+    });
+    return tradeNo;
+  };
+
+  const epay = () => ({
+    address: options.get('PayAddress'),
+    merchant: options.get('EpayId'),
+    key: options.get('EpayKey'),
+  });
+  const site = () => options.get('ServerAddress');
+
+  return {
+    /** @returns the money asked for, `7.30`. @throws AppError topup_*. */
+    amount: (user: UserRow, amount: number): string =>
+      moneyText(quoteEpay(user, amount).money, minorUnits(epayCurrency)),
+    /** Opens an order. @returns the form a browser posts to the payment gateway. @throws AppError topup_*. */
+    async pay(user: UserRow, amount: number, method: string) {
+      const { address, merchant, key } = epay();
+      const type = Object.hasOwn(epayTypes, method) ? epayTypes[method] : undefined;
+      const callback = options.get('CustomCallbackAddress') || site();
+      if (address === '' || merchant === '' || key === '' || callback === '') throw new AppError('topup_unconfigured');
+      if (type === undefined) throw new AppError('params_invalid', { detail: `payment_method ${method}` });
+      const quoted = quoteEpay(user, amount);
+      const tradeNo = await open(user, quoted, `epay:${type}`, epayCurrency);
+      return {
+        url: `${address}/submit.php`,
+        form: epayForm({
+          merchant,
+          key,
+          type,
+          tradeNo,
+          name: `TUC${quoted.amount}`,
+          money: moneyText(quoted.money, minorUnits(epayCurrency)),
+          notifyUrl: `${callback}/api/user/epay/notify`,
+          returnUrl: `${callback}/api/user/epay/return`,
+        }),
+      };
+    },
+    /** Opens an order and a payment page for it. @returns its address. @throws AppError topup_*. */
+    async payByStripe(user: UserRow, amount: number): Promise<string> {
+      const secret = options.get('StripeApiSecret');
+      // Without the webhook's secret no payment could ever be credited.
+      if (secret === '' || options.get('StripeWebhookSecret') === '' || site() === '')
+        throw new AppError('topup_unconfigured');
+      const currency = options.get('StripeCurrency').toLowerCase();
+      const quoted = quote(user, amount, options.get('StripeUnitPrice'), currency);
+      const tradeNo = await open(user, quoted, 'stripe', currency);
+      const name = `${options.get('SystemName')} ${quoted.amount}`;
+      const urls = { successUrl: `${site()}/log`, cancelUrl: `${site()}/topup` };
+      return openStripeSession({ secret, tradeNo, name, money: quoted.money, currency, ...urls }, deps.fetch);
+    },
+    /** @param news query fields, or the body of a form. @returns whether the gateway may stop asking. @throws AppError route_unknown without configuration. */
+    async epayNotified(news: string | Readonly<Record<string, unknown>>): Promise<boolean> {
+      const { merchant, key } = epay();
+      const fields = epayFieldsOf(news);
+      if (merchant === '' || key === '') throw new AppError('route_unknown', { method: '', path: '/api/user/epay' });
+      if (fields === null || !epaySignatureFits(fields, key) || fields.pid !== merchant) return false;
+      const { out_trade_no: tradeNo = '', trade_no: theirs = '', trade_status: status = '', money = '' } = fields;
+      const outcome = await inbox.receive({
+        source: 'epay',
+        eventId: `${theirs}:${tradeNo}:${status}`,
+        tradeNo,
+        paid: status === 'TRADE_SUCCESS',
+        money: moneyOf(money, minorUnits(epayCurrency)) ?? -1,
+        currency: epayCurrency,
+        body: new URLSearchParams(fields).toString(),
+      });
+      return settled(outcome);
+    },
+    /** @returns false for a signature that does not fit. @throws AppError route_unknown without configuration. */
+    async stripeNotified(body: string, signature: string): Promise<boolean> {
+      const secret = options.get('StripeWebhookSecret');
+      if (secret === '') throw new AppError('route_unknown', { method: 'POST', path: '/api/stripe/webhook' });
+      if (!stripeSignatureFits(body, signature, secret, seconds())) return false;
+      const event = stripeEventOf(body);
+      // Signed, but none of our business: the sender need not repeat it.
+      if (event === null) return true;
+      if (event.expired) await repository.expire(event.tradeNo);
+      const { id: eventId, tradeNo, paid, money, currency } = event;
+      await inbox.receive({ source: 'stripe', eventId, tradeNo, paid, money, currency, body });
+      return true;
+    },
+    /** Credits an order by hand, when the money came but no callback did. @throws AppError not_found, topup_paid. */
+    async complete(tradeNo: string): Promise<TopUpOrder> {
+      const order = await repository.find(tradeNo);
+      if (order === undefined) throw new AppError('not_found', { what: `order ${tradeNo}` });
+      if ((await inbox.credit(order, 0)) !== 'credited') throw new AppError('topup_paid');
+      return orderView((await repository.find(tradeNo)) ?? order);
+    },
+    /** @param page 1-based. */
+    async orders(filter: TopUpFilter, page: number, size: number) {
+      const { rows, total } = await repository.page(filter, (page - 1) * size, size);
+      return { items: rows.map(orderView), page, page_size: size, total };
+    },
+    /** @param outcome '' = all. @param page 1-based. */
+    async callbacks(outcome: string, page: number, size: number) {
+      const { rows, total } = await repository.callbackPage(outcome, (page - 1) * size, size);
+      const items = rows.map(
+        ({ id, source, event_id, trade_no, received_at, outcome: became, body }): PaymentCallback => ({
+          id,
+          source,
+          event_id,
+          trade_no,
+          received_time: received_at,
+          outcome: became,
+          body,
+        }),
+      );
+      return { items, page, page_size: size, total };
+    },
+    /** Unfinished callbacks and old orders; at start and now and then. */
+    async sweep(): Promise<void> {
+      await inbox.resume();
+      await repository.expireOlder(seconds() - orderSeconds);
+    },
+  };
+}
+
+/** The rest stays visible to administrators, and the gateway goes on asking. */
+const settled = (outcome: CallbackOutcome): boolean =>
+  outcome === 'credited' || outcome === 'duplicate' || outcome === 'ignored';
+
+const orderView = (row: TopUpRow): TopUpOrder => ({
+  id: row.id,
+  user_id: row.user_id,
+  trade_no: row.trade_no,
+  payment_method: row.method,
+  amount: row.amount,
+  quota: row.quota,
+  money: moneyText(row.money, minorUnits(row.currency)),
+  currency: row.currency,
+  status: row.status,
+  create_time: row.created_at,
+  complete_time: row.paid_at,
+});

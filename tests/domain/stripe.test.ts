@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { createTestGateway } from '../support/gateway.ts';
+
+test('a payment page is opened for the order, in the smallest unit of the currency', async () => {
+  const sent: { url: string; headers: Headers; body: URLSearchParams }[] = [];
+  let status = 200;
+  const gateway = await createTestGateway({
+    fetch: (async (url: string, init: RequestInit) => {
+      sent.push({ url, headers: new Headers(init.headers), body: new URLSearchParams(String(init.body)) });
+      return Response.json({ url: 'https://checkout.example/1' }, { status });
+    }) as typeof fetch,
+  });
+  const { services, userId } = gateway;
+  const user = await services.users.find(userId);
+  if (user === undefined) throw new Error('no user');
+  await expect(services.wallet.payByStripe(user, 3)).rejects.toMatchObject({ code: 'topup_unconfigured' });
+  for (const [key, value] of [
+    ['StripeApiSecret', 'sk_test'],
+    ['StripeWebhookSecret', 'whsec'],
+    ['ServerAddress', 'https://site.example'],
+    ['StripeCurrency', 'JPY'],
+    ['StripeUnitPrice', '150'],
+  ] as const)
+    await gateway.option(key, value);
+  expect(await services.wallet.payByStripe(user, 3)).toBe('https://checkout.example/1');
+  const [order] = (await services.wallet.orders({}, 1, 1)).items;
+  expect(order).toMatchObject({ status: 'pending', money: '450', currency: 'jpy', quota: 1_500_000 });
+  expect(sent[0]?.headers.get('authorization')).toBe('Bearer sk_test');
+  expect(Object.fromEntries(sent[0]?.body ?? [])).toMatchObject({
+    client_reference_id: order?.trade_no,
+    'line_items[0][price_data][currency]': 'jpy',
+    'line_items[0][price_data][unit_amount]': '450',
+  });
+  status = 402;
+  await expect(services.wallet.payByStripe(user, 3)).rejects.toMatchObject({ code: 'topup_pay_failed' });
+  await gateway.close();
+});
