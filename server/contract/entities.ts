@@ -45,6 +45,15 @@ export const tokenShape = z.object({
   allow_ips: z.string(),
   used_quota: int,
   group: z.string(),
+  /** Quota per day and month (UTC), requests and tokens per minute, requests at once; 0 = no limit. */
+  day_budget: int,
+  month_budget: int,
+  rpm_limit: int,
+  tpm_limit: int,
+  concurrency_limit: int,
+  /** Used in the current day and month. */
+  day_used: int,
+  month_used: int,
 });
 export type Token = z.infer<typeof tokenShape>;
 

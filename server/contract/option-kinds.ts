@@ -191,3 +191,25 @@ export const ratioTable: OptionKind<Readonly<Record<string, Readonly<Record<stri
   },
   parse: (value) => (value.trim() === '' ? {} : (jsonOf(value) as Record<string, Record<string, number>>)),
 };
+
+const limitNames = ['rpm', 'tpm', 'concurrency'];
+
+/** JSON object of name -> {rpm, tpm, concurrency}, each a whole number, 0 or absent = no limit. */
+export const limitTable: OptionKind<Readonly<Record<string, Readonly<Record<string, number>>>>> = {
+  ...ratioTable,
+  check(value) {
+    const complaint = ratioTable.check(value);
+    if (complaint !== null || value.trim() === '') return complaint;
+    for (const [name, row] of Object.entries(ratioTable.parse(value))) {
+      const bad = Object.entries(row).find(
+        ([limit, most]) => !limitNames.includes(limit) || !Number.isSafeInteger(most),
+      );
+      if (bad !== undefined)
+        return {
+          zh: `${name}：${bad[0]} 必须是 rpm、tpm 或 concurrency，值为整数`,
+          en: `${name}: ${bad[0]} must be rpm, tpm or concurrency with a whole number`,
+        };
+    }
+    return null;
+  },
+};

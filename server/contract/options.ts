@@ -8,6 +8,7 @@ import {
   domains,
   integer,
   json,
+  limitTable,
   lines,
   type OptionKind,
   ratios,
@@ -587,6 +588,14 @@ export const options = {
     'limits',
     '用户每周期最多请求完成次数',
     'Most successful requests per period',
+  ),
+  GroupLimits: row(
+    limitTable,
+    '{}',
+    'ratelimit',
+    'limits',
+    '分组限制（每分钟请求数 rpm、每分钟令牌数 tpm、并发 concurrency）',
+    'Limits of groups (rpm, tpm, concurrency)',
   ),
   'gemini.safety_settings': row(
     json('object'),

@@ -6,6 +6,7 @@ import type { Ledger, LogEntry } from '../ledger/commands.ts';
 import type { Usage } from '../protocols/canonical.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
+import type { Admission } from './limits.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 import type { Wallets } from './wallets.ts';
 
@@ -56,11 +57,12 @@ export interface ChargeFacts {
   readonly plan: Plan;
   /** Channel tests are logged but cost nothing. */
   readonly free: boolean;
+  readonly admission: Admission;
 }
 
 /** @param facts.plan.hold must have been taken from the wallets already. */
 export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
-  const { inquiry, principal, plan, free } = facts;
+  const { inquiry, principal, plan, free, admission } = facts;
   const userId = principal.user.id;
   const tokenId = principal.token?.id ?? 0;
   let held = plan.hold;
@@ -104,7 +106,9 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   const settle = async (finish: Finish): Promise<void> => {
     const usage = finish.usage;
     const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
+    const tokens = usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage);
     deps.wallets.settle(userId, tokenId, held, amount);
+    admission.ended({ tokens, charged: amount, success: usage !== null });
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -127,7 +131,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         amount,
         at: Math.floor(deps.now() / 1000),
         log: logged ? entry(type, amount, usage, finish) : null,
-        tokens: usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage),
+        tokens,
         model: inquiry.model,
         username: principal.user.username,
       })
@@ -143,7 +147,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       const total = free ? 0 : quotaOf(usage, plan.prices);
       const more = total - held;
       if (more <= 0) return true;
-      if (!deps.wallets.hold(userId, tokenId, more).ok) return false;
+      if (!admission.extend(more) || !deps.wallets.hold(userId, tokenId, more).ok) return false;
       held = total;
       return true;
     },

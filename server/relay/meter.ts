@@ -82,7 +82,7 @@ const wholeNumber = (value: unknown): number | null => {
 
 /** Largest answer the client asked for, all candidates together; null when it set no limit. */
 export function maxTokensOf(body: Readonly<Record<string, unknown>>): number | null {
-  const config = (body.generationConfig ?? body.generation_config) as Record<string, unknown> | null | undefined;
+  const config = record(body.generationConfig ?? body.generation_config);
   const asked = [
     body.max_tokens,
     body.max_completion_tokens,
@@ -90,10 +90,15 @@ export function maxTokensOf(body: Readonly<Record<string, unknown>>): number | n
     config?.maxOutputTokens,
     config?.max_output_tokens,
   ].flatMap((value) => (typeof value === 'number' ? (wholeNumber(value) ?? []) : []));
-  if (asked.length === 0) return null;
-  const choices = Math.min(wholeNumber(body.n) ?? wholeNumber(config?.candidateCount) ?? 1, 128);
-  return Math.max(...asked) * choices;
+  return asked.length === 0 ? null : Math.max(...asked) * choicesOf(body);
 }
+
+/** Answers asked for at once. */
+export const choicesOf = (body: Readonly<Record<string, unknown>>): number =>
+  Math.min(
+    wholeNumber(body.n) ?? wholeNumber(record(body.generationConfig ?? body.generation_config)?.candidateCount) ?? 1,
+    128,
+  );
 
 /** @param delivered pictures in the answer; null = as many as were asked for. */
 function picturePrices(inquiry: Inquiry, prices: Prices, delivered: number | null): Prices {

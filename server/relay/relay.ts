@@ -3,6 +3,7 @@ import { AppError } from '../contract/errors.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Ledger } from '../ledger/commands.ts';
 import { createAffinity } from './affinity.ts';
+import { shorten } from './afford.ts';
 import { type AnswerDeps, answer } from './answer.ts';
 import { type Authorise, createAuthorise } from './authorise.ts';
 import { type ChargeDeps, createCharge } from './charge.ts';
@@ -12,12 +13,13 @@ import { createDeadlines } from './deadlines.ts';
 import { createDispatch } from './dispatch.ts';
 import type { Peer, Plan, Principal } from './exchange.ts';
 import { createHealth } from './health.ts';
+import { createLimits, unlimited } from './limits.ts';
 import { isModelsPath, listModels } from './models.ts';
 import { type RelayRoute, relayRouteFor, unimplementedPaths } from './operations.ts';
 import { parse } from './parse.ts';
 import { makePlan, type PlanDeps } from './plan.ts';
 import { type FindSession, identifyPlayer, inChosenGroup } from './playground.ts';
-import { clientError, dialectOf, errorResponse } from './render-error.ts';
+import { clientError, dialectOf, errorResponse, retryAfterOf } from './render-error.ts';
 import { createRequestIds } from './request-id.ts';
 import type { RelayState } from './state.ts';
 import { noCharge, type Tier } from './tiers.ts';
@@ -88,6 +90,7 @@ export function createRelay(deps: RelayDeps): Relay {
   const health = createHealth({ now: deps.now, random: deps.random, trouble: deps.trouble });
   state.onChannel(health.reset);
   const affinity = createAffinity(deps.now);
+  const limits = createLimits({ settings: state.settings, now: deps.now });
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
   let open = 0;
@@ -144,18 +147,25 @@ export function createRelay(deps: RelayDeps): Relay {
       const candidates = state.route(principal.group, inquiry.model).flat();
       return answer(answerDeps, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
     }
-    const plan = makePlan(planDeps, inquiry, principal, free);
-    const hold = free ? 0 : plan.hold;
+    const planned = makePlan(planDeps, inquiry, principal, free);
     const tokenId = principal.token?.id ?? 0;
+    const available = deps.wallets.available(principal.user.id, tokenId);
+    const shorter =
+      free || planned.hold <= available || state.settings().passThrough ? null : shorten(inquiry, planned, available);
+    const hold = free ? 0 : (shorter?.hold ?? planned.hold);
+    const plan = { ...planned, hold };
+    const admission = free ? unlimited : limits.admit(principal, { tokens: plan.promptTokens, hold });
     const held = deps.wallets.hold(principal.user.id, tokenId, hold);
     if (!held.ok && !free) {
+      admission.ended({ tokens: 0, charged: 0, success: false });
       throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', {
         remain: held.remain,
         need: hold,
       });
     }
-    const charge = createCharge(chargeDeps, { inquiry, principal, plan: { ...plan, hold }, free });
-    return answer(answerDeps, { inquiry, plan, charge });
+    const asked = shorter?.inquiry ?? inquiry;
+    const charge = createCharge(chargeDeps, { inquiry: asked, principal, plan, free, admission });
+    return answer(answerDeps, { inquiry: asked, plan, charge });
   };
 
   const guarded = async (request: Request, path: string, identify: Identify) => {
@@ -165,7 +175,7 @@ export function createRelay(deps: RelayDeps): Relay {
       return await run(request, path, requestId, identify);
     } catch (error) {
       open--;
-      return errorResponse(dialectOf(path), clientError(error, requestId));
+      return errorResponse(dialectOf(path), clientError(error, requestId), retryAfterOf(error));
     }
   };
 

@@ -39,6 +39,10 @@ export function errorResponse(protocol: ProtocolId, error: ClientError, retryAft
   });
 }
 
+/** Seconds after which another try makes sense, where the error knows them. */
+export const retryAfterOf = (error: unknown): number | null =>
+  error instanceof AppError && typeof error.params.seconds === 'number' ? error.params.seconds : null;
+
 /** The dialect of a path that has no route of its own. */
 export function dialectOf(path: string): ProtocolId {
   if (path.startsWith('/v1beta/')) return 'gemini-generate';

@@ -2,6 +2,8 @@
 
 import { optionText, optionValue } from '../contract/options.ts';
 import { compilePriceTables, type PriceTables } from '../contract/pricing-tables.ts';
+import type { ModelRequestRule } from './limits.ts';
+import type { RateLimits } from './snapshot.ts';
 
 export interface RelaySettings {
   readonly priceTables: PriceTables;
@@ -19,6 +21,10 @@ export interface RelaySettings {
   readonly claudeMaxTokens: (model: string) => number;
   /** Answers carry a header that says how their channel was chosen. */
   readonly showTrace: boolean;
+  /** Of all requests of a group together. */
+  readonly groupLimits: ReadonlyMap<string, RateLimits>;
+  /** null = no rule. */
+  readonly modelRequests: ModelRequestRule | null;
   /** Milliseconds between keep-alives, null = none. */
   readonly pingMs: number | null;
 }
@@ -39,9 +45,25 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     passThrough: optionValue(stored, 'global.pass_through_request_enabled'),
     showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
     claudeMaxTokens: maxTokensByModel(optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>),
+    groupLimits: new Map(
+      Object.entries(optionValue(stored, 'GroupLimits')).map(([group, limits]) => [group, { ...noLimits, ...limits }]),
+    ),
+    modelRequests: modelRequestRule(stored),
     pingMs: optionValue(stored, 'general_setting.ping_interval_enabled')
       ? optionValue(stored, 'general_setting.ping_interval_seconds') * 1000
       : null,
+  };
+}
+
+const noLimits: RateLimits = { rpm: 0, tpm: 0, concurrency: 0 };
+
+function modelRequestRule(stored: ReadonlyMap<string, string>): ModelRequestRule | null {
+  const minutes = optionValue(stored, 'ModelRequestRateLimitDurationMinutes');
+  if (!optionValue(stored, 'ModelRequestRateLimitEnabled') || minutes === 0) return null;
+  return {
+    periodMs: minutes * 60_000,
+    total: optionValue(stored, 'ModelRequestRateLimitCount'),
+    success: optionValue(stored, 'ModelRequestRateLimitSuccessCount'),
   };
 }
 

@@ -14,6 +14,28 @@ export interface UserSnapshot {
   readonly setting: Readonly<Record<string, unknown>>;
 }
 
+/** 0 = no limit. */
+export interface RateLimits {
+  /** Requests per minute. */
+  readonly rpm: number;
+  /** Prompt and completion tokens per minute. */
+  readonly tpm: number;
+  /** Requests at the same time. */
+  readonly concurrency: number;
+}
+
+export interface TokenLimits extends RateLimits {
+  /** Quota per calendar day and month, UTC. */
+  readonly dayBudget: number;
+  readonly monthBudget: number;
+}
+
+/** What was used in the period that began at `at`, epoch seconds. */
+export interface PeriodUse {
+  readonly at: number;
+  readonly used: number;
+}
+
 export interface TokenSnapshot {
   readonly id: number;
   readonly userId: number;
@@ -32,6 +54,10 @@ export interface TokenSnapshot {
   /** Addresses or CIDR ranges; empty = everywhere. */
   readonly allowIps: readonly string[];
   readonly group: string;
+  /** null = none is set. */
+  readonly limits: TokenLimits | null;
+  /** As the ledger counted them when the row was read. */
+  readonly periods: { readonly day: PeriodUse; readonly month: PeriodUse };
 }
 
 export interface ChannelSnapshot {

@@ -45,6 +45,11 @@ const tokenFields = {
   allow_ips: text,
   group: text,
   status: number,
+  day_budget: number,
+  month_budget: number,
+  rpm_limit: number,
+  tpm_limit: number,
+  concurrency_limit: number,
 };
 
 const logFilters = {

@@ -6,7 +6,14 @@ import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
-import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from '../../relay/snapshot.ts';
+import type {
+  ChannelSnapshot,
+  Snapshot,
+  SnapshotDelta,
+  TokenLimits,
+  TokenSnapshot,
+  UserSnapshot,
+} from '../../relay/snapshot.ts';
 import { members } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 
@@ -101,7 +108,23 @@ const tokenSnapshot = (row: TokenRow): TokenSnapshot => ({
     .map((line) => line.trim())
     .filter((line) => line !== ''),
   group: row.group_name,
+  limits: limitsOf(row),
+  periods: {
+    day: { at: row.day_at, used: row.day_used },
+    month: { at: row.month_at, used: row.month_used },
+  },
 });
+
+function limitsOf(row: TokenRow): TokenLimits | null {
+  const limits = {
+    dayBudget: row.day_budget,
+    monthBudget: row.month_budget,
+    rpm: row.rpm_limit,
+    tpm: row.tpm_limit,
+    concurrency: row.concurrency_limit,
+  };
+  return Object.values(limits).some((limit) => limit > 0) ? limits : null;
+}
 
 const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
   id: row.id,

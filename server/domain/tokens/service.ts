@@ -7,6 +7,7 @@ import type { TokensTable } from '../../../db/schema.ts';
 import type { Token } from '../../contract/entities.ts';
 import { TokenStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { periodStart } from '../../contract/periods.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
@@ -20,7 +21,14 @@ export interface TokenFields {
   readonly allow_ips?: string | undefined;
   readonly group?: string | undefined;
   readonly status?: number | undefined;
+  readonly day_budget?: number | undefined;
+  readonly month_budget?: number | undefined;
+  readonly rpm_limit?: number | undefined;
+  readonly tpm_limit?: number | undefined;
+  readonly concurrency_limit?: number | undefined;
 }
+
+const limitNames = ['day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
 
 const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const keyLength = 48;
@@ -54,6 +62,13 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       allow_ips: row.allow_ips,
       used_quota: row.used_quota,
       group: row.group_name,
+      day_budget: row.day_budget,
+      month_budget: row.month_budget,
+      rpm_limit: row.rpm_limit,
+      tpm_limit: row.tpm_limit,
+      concurrency_limit: row.concurrency_limit,
+      day_used: row.day_at === periodStart('day', seconds()) ? row.day_used : 0,
+      month_used: row.month_at === periodStart('month', seconds()) ? row.month_used : 0,
     };
   };
 
@@ -77,6 +92,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
     async create(owner: number, fields: TokenFields): Promise<Token> {
       checkName(fields.name ?? '');
       checkExpiry(fields.expired_time);
+      checkLimits(fields);
       const key = Array.from({ length: keyLength }, () => keyAlphabet[randomInt(keyAlphabet.length)]).join('');
       const id = await repository.create({
         ...columnsOf(fields),
@@ -103,6 +119,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       } else {
         if (fields.name !== undefined) checkName(fields.name);
         checkExpiry(fields.expired_time);
+        checkLimits(fields);
         await repository.update(
           id,
           owner,
@@ -133,7 +150,13 @@ function columnsOf(fields: TokenFields): Updateable<TokensTable> {
     model_limits: fields.model_limits,
     allow_ips: fields.allow_ips,
     group_name: fields.group,
+    ...Object.fromEntries(limitNames.map((name) => [name, fields[name]])),
   });
+}
+
+function checkLimits(fields: TokenFields): void {
+  const bad = limitNames.find((name) => (fields[name] ?? 0) < 0);
+  if (bad !== undefined) throw new AppError('params_invalid', { detail: bad });
 }
 
 function checkName(name: string): void {

@@ -1,0 +1,208 @@
+import { expect, test } from 'vitest';
+import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
+import { compilePriceTables, type Prices, resolvePrices } from '../../server/contract/pricing-tables.ts';
+import { holdEstimate } from '../../server/contract/quota.ts';
+import { affordableOutput } from '../../server/relay/afford.ts';
+import type { Principal } from '../../server/relay/exchange.ts';
+import { createLimits } from '../../server/relay/limits.ts';
+import { compileSettings } from '../../server/relay/settings.ts';
+import type { TokenLimits } from '../../server/relay/snapshot.ts';
+import { createWindow } from '../../server/relay/windows.ts';
+
+const noLimits: TokenLimits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 0, monthBudget: 0 };
+const never = { at: 0, used: 0 };
+
+const principal = (limits: Partial<TokenLimits> | null, day = never, month = never, userId = 1): Principal => ({
+  user: {
+    id: userId,
+    username: 'u',
+    role: 1,
+    status: 1,
+    group: 'default',
+    balance: 0,
+    balanceVersion: 0,
+    setting: {},
+  },
+  token: {
+    id: 5,
+    userId,
+    name: 'laptop',
+    keyHmac: '',
+    status: 1,
+    expiresAt: -1,
+    unlimited: true,
+    quotaLimit: 0,
+    used: 0,
+    modelLimits: null,
+    allowIps: [],
+    group: '',
+    limits: limits === null ? null : { ...noLimits, ...limits },
+    periods: { day, month },
+  },
+  group: 'default',
+  pinnedChannel: null,
+});
+
+const start = Date.UTC(2026, 0, 31, 23, 0, 0);
+
+function setUp(options: Record<string, string> = {}) {
+  const clock = { now: start };
+  const settings = compileSettings(new Map(Object.entries(options)));
+  const limits = createLimits({ settings: () => settings, now: () => clock.now });
+  /** Error code and params, or the admission. */
+  const ask = (who: Principal, asked = { tokens: 10, hold: 10 }) => {
+    try {
+      return { admission: limits.admit(who, asked), error: null };
+    } catch (error) {
+      return { admission: null, error: error as { code: string; params: Record<string, number | string> } };
+    }
+  };
+  return { clock, ask };
+}
+const done = { tokens: 10, charged: 10, success: true };
+const failed = { tokens: 0, charged: 0, success: false };
+
+test('requests per minute: never more than the limit in any minute, and the wait that is told suffices', () => {
+  const { clock, ask } = setUp();
+  const who = principal({ rpm: 10 });
+  const admitted: number[] = [];
+  for (let step = 0; step < 2000; step++) {
+    const { admission, error } = ask(who);
+    if (admission === null) {
+      expect(error).toMatchObject({ code: 'limit_rpm', params: { who: 'API key laptop', limit: 10 } });
+      clock.now += Number(error?.params.seconds) * 1000;
+      expect(ask(who).admission).not.toBeNull();
+    }
+    admitted.push(clock.now);
+    clock.now += (step * 7919) % 3000;
+  }
+  for (const [index, at] of admitted.entries()) {
+    const inMinute = admitted.slice(index).filter((other) => other - at < 60_000).length;
+    expect(inMinute).toBeLessThanOrEqual(10);
+  }
+});
+
+test('tokens per minute follow what was really used', () => {
+  const { clock, ask } = setUp();
+  const who = principal({ tpm: 100 });
+  ask(who, { tokens: 40, hold: 0 }).admission?.ended({ tokens: 90, charged: 0, success: true });
+  expect(ask(who, { tokens: 20, hold: 0 }).error).toMatchObject({ code: 'limit_tpm', params: { limit: 100 } });
+  clock.now += 63_000;
+  const { admission } = ask(who, { tokens: 100, hold: 0 });
+  expect(ask(who, { tokens: 1, hold: 0 }).error?.code).toBe('limit_tpm');
+  admission?.ended({ ...done, tokens: 30 });
+  expect(ask(who, { tokens: 70, hold: 0 }).error).toBeNull();
+});
+
+test('a prompt larger than the limit may go when nothing else is counted', () => {
+  const { ask } = setUp();
+  expect(ask(principal({ tpm: 100 }), { tokens: 500, hold: 0 }).error).toBeNull();
+});
+
+test('requests at the same time; each end makes room once', () => {
+  const { ask } = setUp();
+  const who = principal({ concurrency: 2 });
+  const [one, two] = [ask(who), ask(who)];
+  expect(ask(who).error).toMatchObject({ code: 'limit_concurrency', params: { seconds: 1 } });
+  one.admission?.ended(failed);
+  expect(ask(who).error).toBeNull();
+  two.admission?.ended(done);
+});
+
+test('a group’s limits count all its tokens together', () => {
+  const { ask } = setUp({ GroupLimits: '{"default":{"rpm":2}}' });
+  expect([ask(principal(null)).error, ask(principal(null, never, never, 2)).error]).toEqual([null, null]);
+  expect(ask(principal(null)).error).toMatchObject({ code: 'limit_rpm', params: { who: 'group default' } });
+});
+
+test('daily and monthly budgets: what runs is held, what was used counts, the period resets it', () => {
+  const { clock, ask } = setUp();
+  const today = Date.UTC(2026, 0, 31) / 1000;
+  const month = Date.UTC(2026, 0, 1) / 1000;
+  const who = principal({ dayBudget: 100, monthBudget: 250 }, { at: today, used: 30 }, { at: month, used: 130 });
+  const first = ask(who, { tokens: 0, hold: 60 });
+  expect(ask(who, { tokens: 0, hold: 20 }).error).toMatchObject({
+    code: 'token_budget_day',
+    params: { remain: 10, need: 20, seconds: 3600 },
+  });
+  first.admission?.ended({ tokens: 0, charged: 15, success: true });
+  const second = ask(who, { tokens: 0, hold: 55 });
+  expect(second.admission?.extend(1)).toBe(false);
+  second.admission?.ended({ tokens: 0, charged: 55, success: true });
+  clock.now += 3600_000;
+  // A new day is a new month here.
+  expect(ask(who, { tokens: 0, hold: 100 }).error).toBeNull();
+});
+
+test('the month holds when the day would not', () => {
+  const { ask } = setUp();
+  const who = principal({ monthBudget: 100 }, never, { at: Date.UTC(2026, 0, 1) / 1000, used: 100 });
+  expect(ask(who, { tokens: 0, hold: 0 }).error).toMatchObject({
+    code: 'token_budget_month',
+    params: { remain: 0, seconds: 3600 },
+  });
+});
+
+const rule = (total: number, success: number) => ({
+  ModelRequestRateLimitEnabled: 'true',
+  ModelRequestRateLimitDurationMinutes: '2',
+  ModelRequestRateLimitCount: String(total),
+  ModelRequestRateLimitSuccessCount: String(success),
+});
+
+test('the site’s rule: failed requests count in the total, not among the successes', () => {
+  const { clock, ask } = setUp(rule(5, 2));
+  const who = principal(null);
+  for (let n = 0; n < 3; n++) ask(who).admission?.ended(failed);
+  for (let n = 0; n < 2; n++) ask(who).admission?.ended(done);
+  expect(ask(who).error).toMatchObject({ code: 'limit_requests', params: { limit: 5, minutes: 2 } });
+  clock.now += 125_000;
+  for (let n = 0; n < 2; n++) ask(who).admission?.ended(done);
+  expect(ask(who).error).toMatchObject({ code: 'limit_successes', params: { limit: 2 } });
+  expect(ask(principal(null, never, never, 2)).error).toBeNull();
+});
+
+test('many at once do not get past the limit of successes, and failures long ago make no room later', () => {
+  const { clock, ask } = setUp(rule(0, 3));
+  const who = principal(null);
+  const running = [ask(who), ask(who), ask(who)];
+  expect(ask(who).error?.code).toBe('limit_successes');
+  clock.now += 100_000;
+  for (const { admission } of running) admission?.ended(failed);
+  for (let n = 0; n < 3; n++) expect(ask(who).error).toBeNull();
+  clock.now += 30_000;
+  expect(ask(who).error?.code).toBe('limit_successes');
+});
+
+test('a refused budget leaves no trace in the rate windows', () => {
+  const { ask } = setUp(rule(2, 2));
+  const poor = principal({ dayBudget: 5 });
+  for (let n = 0; n < 5; n++) expect(ask(poor).error?.code).toBe('token_budget_day');
+  expect([ask(principal(null)).error, ask(principal(null)).error]).toEqual([null, null]);
+});
+
+test('a clock that jumps does not lock anybody out', () => {
+  const window = createWindow(60_000);
+  window.add('k', 5, 1_000_000);
+  expect(window.total('k', 1_000_000 - 86_400_000)).toBe(0);
+  window.add('k', 5, 1_000_000);
+  expect(window.total('k', 1_000_000 + 86_400_000)).toBe(0);
+});
+
+test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
+  'an answer of %s is asked for as long as it can be paid for',
+  (model) => {
+    const prices = resolvePrices(compilePriceTables(defaultPriceText), model, {
+      group: 'default',
+      userGroup: 'default',
+      acceptUnset: false,
+    }) as Prices;
+    const cost = (maxTokens: number) => holdEstimate(prices, { promptTokens: 100, maxTokens });
+    for (let available = 0; available < 40_000; available += 97) {
+      const tokens = affordableOutput(prices, 100, 4096, available);
+      if (tokens > 0) expect(cost(tokens)).toBeLessThanOrEqual(available);
+      if (tokens < 4096) expect(cost(tokens + 1)).toBeGreaterThan(available);
+    }
+    expect(affordableOutput(prices, 100, 4096, cost(4096))).toBe(4096);
+  },
+);
