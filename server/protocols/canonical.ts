@@ -123,6 +123,8 @@ export interface ChatRequest {
   readonly reasoning: Reasoning | null;
   readonly user: string | null;
   readonly candidates: number;
+  /** Kinds of answer that are wanted besides text: audio, image. */
+  readonly modalities?: readonly string[];
   readonly dialect: ProtocolId;
   /** Top-level fields this form has no name for, as the client wrote them. */
   readonly extra: Readonly<Record<string, unknown>>;

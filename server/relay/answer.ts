@@ -153,8 +153,8 @@ async function whole(
 ): Promise<Response> {
   const { inquiry } = exchange;
   const { prepared, body, bytes, response } = outcome;
-  const { upstream } = prepared.codec;
-  const usage = reportedUsage(inquiry, prepared.codec, body);
+  const { upstream } = prepared;
+  const usage = reportedUsage(inquiry, upstream, body);
   const retell = prepared.retold || (inquiry.stream && inquiry.operation === 'chat');
   const events = retell || usage === null ? upstream.decodeResponse(body) : [];
   const change = changeFor(prepared);

@@ -1,21 +1,18 @@
-/** Prepares one attempt at one channel: mapped model, dialect, edits on the client's own JSON or a translation, address and headers. */
-import type { ChatRequest, ProtocolId } from '../protocols/canonical.ts';
-import type { Codec } from '../protocols/codec.ts';
-import {
-  embedAnswerFromOpenAi,
-  embedAnswerToOpenAi,
-  embedRequestFromOpenAi,
-  embedRequestToOpenAi,
-} from '../protocols/gemini-generate/embeddings.ts';
+/** Prepares one attempt at one channel: mapped model, dialect, body, address and headers. */
+import type { ProtocolId } from '../protocols/canonical.ts';
+import type { UpstreamHalf } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { authHeaders } from '../providers/auth.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { endpointFor, type Provider } from '../providers/provider.ts';
+import type { Quirk, Wire } from '../providers/quirk.ts';
+import { quirkOf } from '../providers/quirk-table.ts';
+import { editedBody, embeddingTold, type MemberEdits, streamOptionsOf, translatedBody } from './bodies.ts';
 import { mapModel } from './choose.ts';
 import type { UpstreamCall } from './dispatch.ts';
 import type { Inquiry } from './exchange.ts';
 import type { KeyChoice } from './health.ts';
-import { editMembers } from './json-text.ts';
+import { type ModelWish, memberEdits, requestChange, wishOf } from './model-wish.ts';
 import type { RelaySettings } from './settings.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 
@@ -23,9 +20,10 @@ export interface Prepared {
   readonly call: UpstreamCall;
   readonly channel: ChannelSnapshot;
   readonly keyIndex: number;
+  readonly key: string;
   readonly upstreamModel: string;
-  /** The dialect spoken with the upstream. */
-  readonly codec: Codec;
+  /** What the upstream's answers are read with. */
+  readonly upstream: UpstreamHalf;
   /** The answer must be told anew in the client's dialect. */
   readonly retold: boolean;
   /** Tells a whole answer of another operation than chat anew. */
@@ -34,6 +32,9 @@ export interface Prepared {
   readonly usageAsked: boolean;
   /** What the translation could not carry over. */
   readonly dropped: readonly string[];
+  readonly quirk: Quirk | null;
+  /** The upstream speaks none of the dialects. */
+  readonly ownWire: boolean;
 }
 
 /** Request headers that carry features of the dialects and pass through. */
@@ -52,18 +53,23 @@ export function dialectWith(
   provider: Provider,
   inquiry: Inquiry,
   setting: ChannelSnapshot['setting'],
+  upstreamModel: string,
 ): ProtocolId | null {
+  const { operations } = provider;
   if (inquiry.operation === 'embeddings') {
     const wanted =
       inquiry.protocol === 'gemini-generate' ? ['embed_contents', 'embeddings'] : ['embeddings', 'embed_contents'];
-    const found = wanted.find((name) => provider.operations.includes(name));
+    const found = wanted.find((name) => operations.includes(name));
     return found === undefined ? null : found === 'embeddings' ? 'openai-chat' : 'gemini-generate';
   }
-  if (inquiry.operation !== 'chat') return provider.operations.includes(inquiry.operation) ? inquiry.protocol : null;
-  const serves = (dialect: ProtocolId) => provider.operations.includes(chatOperation[dialect]);
+  if (inquiry.operation !== 'chat') return operations.includes(inquiry.operation) ? inquiry.protocol : null;
+  const quirk = quirkOf(provider.slug);
+  if (quirk?.dialectFor !== undefined) return quirk.dialectFor(upstreamModel);
+  const serves = (dialect: ProtocolId) => operations.includes(chatOperation[dialect]);
   const wished = Object.keys(chatOperation).find((dialect) => dialect === setting.dialect) as ProtocolId | undefined;
   if (wished !== undefined && serves(wished)) return wished;
-  if (serves(inquiry.protocol)) return inquiry.protocol;
+  if (quirk?.wireFor === undefined && serves(inquiry.protocol)) return inquiry.protocol;
+  if (quirk?.wireFor !== undefined && operations.includes('chat')) return 'openai-chat';
   return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
 }
 
@@ -75,52 +81,178 @@ export function prepareAttempt(
   settings: RelaySettings,
 ): Prepared | null {
   const provider = providerByType(channel.type);
-  const dialect = provider === undefined ? null : dialectWith(provider, inquiry, channel.setting);
-  if (provider === undefined || dialect === null) return null;
-  const upstreamModel = mapModel(channel.modelMapping, inquiry.model);
-  const url = addressOf(provider, inquiry, channel, dialect, upstreamModel);
-  if (url === null) return null;
+  if (provider === undefined) return null;
+  const mapped = mapModel(channel.modelMapping, inquiry.model);
+  const first = dialectWith(provider, inquiry, channel.setting, mapped);
+  if (first === null) return null;
+  const wish = inquiry.operation === 'chat' ? wishOf(mapped, first, settings.thinking) : null;
+  const upstreamModel = wish?.model ?? mapped;
+  const quirk = quirkOf(provider.slug);
+  const wire = quirk?.wireFor?.(upstreamModel) ?? null;
+  const dialect = first;
   const codec = codecFor(dialect);
-  const translated = dialect !== inquiry.protocol;
+  const translated = dialect !== inquiry.protocol || (wire !== null && inquiry.operation === 'chat');
   const dropped: string[] = [];
-  const usageAsked = dialect === 'openai-chat' && wantsUsageFrame(inquiry, translated);
-  const passThrough = settings.passThrough || channel.setting.pass_through === true;
-  const embedded = translated && inquiry.operation === 'embeddings' ? embeddingTold(inquiry, upstreamModel) : null;
-  const body = translated
-    ? (embedded?.body ?? translatedBody(inquiry, codec, upstreamModel, channel, dropped, settings))
-    : editedBody(inquiry, upstreamModel, passThrough ? {} : channel.paramOverride, usageAsked && !passThrough);
+  const usageAsked = dialect === 'openai-chat' && wire === null && wantsUsageFrame(inquiry, translated);
+  const body = bodyOf(
+    { inquiry, channel, settings, dialect, wire, upstreamModel, wish, usageAsked, translated },
+    dropped,
+  );
+  const headers = headersOf(inquiry, channel, provider, key, dialect, translated, settings);
+  const address = addressed(
+    inquiry,
+    channel,
+    provider,
+    quirk,
+    dialect,
+    upstreamModel,
+    key.key,
+    body.body,
+    dialect === 'gemini-generate' ? settings.geminiVersion(upstreamModel) : '',
+  );
+  if (address === null) return null;
+  return {
+    call: {
+      url: address.url,
+      headers: address.headers === undefined ? headers : { ...headers, ...address.headers },
+      body: address.body,
+      channel,
+      upstream: wire?.upstream ?? codec.upstream,
+    },
+    channel,
+    keyIndex: key.index,
+    key: key.key,
+    upstreamModel,
+    upstream: wire?.upstream ?? codec.upstream,
+    retell: body.retell,
+    retold:
+      (translated && body.retell === null) ||
+      channel.setting.force_format === true ||
+      channel.setting.thinking_to_content === true,
+    usageAsked,
+    dropped,
+    quirk,
+    ownWire: wire !== null,
+  };
+}
 
+interface BodyFacts {
+  readonly inquiry: Inquiry;
+  readonly channel: ChannelSnapshot;
+  readonly settings: RelaySettings;
+  readonly dialect: ProtocolId;
+  readonly wire: Wire | null;
+  readonly upstreamModel: string;
+  readonly wish: ModelWish | null;
+  readonly usageAsked: boolean;
+  readonly translated: boolean;
+}
+
+interface Body {
+  readonly body: UpstreamCall['body'];
+  readonly retell: Prepared['retell'];
+}
+
+function bodyOf(facts: BodyFacts, dropped: string[]): Body {
+  const { inquiry, channel, settings, dialect, upstreamModel, wish, usageAsked } = facts;
+  if (facts.translated && inquiry.operation === 'embeddings') return embeddingTold(inquiry, upstreamModel);
+  if (facts.translated) {
+    const encode = facts.wire?.encodeRequest ?? codecFor(dialect).translation.encodeRequest;
+    const change = requestChange(upstreamModel, wish, dialect, settings);
+    const body = translatedBody(inquiry, encode, change, dropped);
+    // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
+    if (dialect === 'openai-chat' && facts.wire === null && inquiry.stream)
+      body.stream_options = { include_usage: true };
+    return { body: JSON.stringify({ ...body, ...channel.paramOverride }), retell: null };
+  }
+  const passThrough = settings.passThrough || channel.setting.pass_through === true;
+  const edits: MemberEdits = passThrough
+    ? new Map()
+    : new Map([
+        ...(usageAsked
+          ? [['stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true })] as const]
+          : []),
+        ...(wish === null ? [] : memberEdits(inquiry.body, wish, dialect, settings.claudeMaxTokens(upstreamModel))),
+        ...Object.entries(channel.paramOverride).map(([name, value]) => [name, JSON.stringify(value)] as const),
+      ]);
+  return { body: editedBody(inquiry, upstreamModel, edits), retell: null };
+}
+
+function headersOf(
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  provider: Provider,
+  key: KeyChoice,
+  dialect: ProtocolId,
+  translated: boolean,
+  settings: RelaySettings,
+): Record<string, string> {
   const headers = { ...fixedHeaders(channel, provider, key) };
   if (inquiry.form !== null) headers['content-type'] = inquiry.form.contentType;
   for (const name of passedHeaders) {
     const value = inquiry.request.headers.get(name);
     if (value !== null && !(translated && name.startsWith('anthropic'))) headers[name] = value;
   }
-  if (dialect === 'anthropic-messages') headers['anthropic-version'] ??= '2023-06-01';
-  return {
-    call: { url, headers, body, channel, codec },
-    channel,
-    keyIndex: key.index,
-    upstreamModel,
-    codec,
-    retell: embedded?.retell ?? null,
-    retold:
-      (translated && embedded === null) ||
-      channel.setting.force_format === true ||
-      channel.setting.thinking_to_content === true,
-    usageAsked,
-    dropped,
-  };
+  if (dialect === 'anthropic-messages') {
+    headers['anthropic-version'] ??= '2023-06-01';
+    for (const [name, value] of Object.entries(settings.claudeHeaders(inquiry.model))) headers[name] = value;
+  }
+  return headers;
 }
 
-function addressOf(
+interface Address {
+  readonly url: string;
+  readonly body: UpstreamCall['body'];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function addressed(
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  provider: Provider,
+  quirk: Quirk | null,
+  dialect: ProtocolId,
+  model: string,
+  key: string,
+  body: UpstreamCall['body'],
+  version: string,
+): Address | null {
+  const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
+  const operation = inquiry.operation === 'chat' ? chatOperation[dialect] : inquiry.operation;
+  if (quirk?.addressFor !== undefined) {
+    const url = quirk.addressFor(operation, baseUrl, model, channel.other);
+    return url === null ? null : { url, body };
+  }
+  if (quirk?.shape !== undefined) {
+    const shaped = quirk.shape({
+      operation: inquiry.operation,
+      dialect,
+      model,
+      stream: inquiry.stream,
+      baseUrl,
+      other: channel.other,
+      key,
+      body: JSON.parse(textOf(body)) as Record<string, unknown>,
+      betas: inquiry.request.headers.get('anthropic-beta') ?? '',
+    });
+    return shaped === null ? null : { ...shaped, body: JSON.stringify(shaped.body) };
+  }
+  const url = plainAddress(provider, inquiry, channel, dialect, model, version);
+  return url === null ? null : { url, body };
+}
+
+const textOf = (body: UpstreamCall['body']): string =>
+  typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : '{}';
+
+function plainAddress(
   provider: Provider,
   inquiry: Inquiry,
   channel: ChannelSnapshot,
   dialect: ProtocolId,
   model: string,
+  version: string,
 ): string | null {
-  const facts = { baseUrl: channel.baseUrl, model, other: channel.other };
+  const facts = { baseUrl: channel.baseUrl, model, other: channel.other || version };
   if (inquiry.operation === 'embeddings' && dialect === 'gemini-generate')
     return endpointFor(provider, 'embed_contents', facts);
   if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);
@@ -135,71 +267,6 @@ function queryOf(url: string): string {
   const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
   query.delete('key');
   return query.toString();
-}
-
-function editedBody(
-  inquiry: Inquiry,
-  model: string,
-  override: Readonly<Record<string, unknown>>,
-  usageAsked: boolean,
-): UpstreamCall['body'] {
-  const { json, form } = inquiry;
-  if (json === null) return form === null ? '' : form.body(model === inquiry.model ? null : model);
-  const edits = new Map<string, string | undefined>();
-  // Where the path names the model the body need not.
-  if (model !== inquiry.body.model && inquiry.body.model !== undefined) edits.set('model', JSON.stringify(model));
-  if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
-  // The playground's own word for whose prices hold.
-  if (inquiry.route.session && 'group' in inquiry.body) edits.set('group', undefined);
-  for (const [key, value] of Object.entries(override)) edits.set(key, JSON.stringify(value));
-  return edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);
-}
-
-/** Embeddings in the other dialect's form. Gemini's own calls are told in the batch form, whichever the client used. */
-function embeddingTold(inquiry: Inquiry, model: string): Pick<Prepared, 'retell'> & { readonly body: string } {
-  const { body } = inquiry;
-  if (inquiry.protocol === 'gemini-generate') {
-    const batch = Array.isArray(body.requests);
-    return {
-      body: JSON.stringify(embedRequestToOpenAi(body, model)),
-      retell: (answer) => embedAnswerFromOpenAi(answer, batch),
-    };
-  }
-  return {
-    body: JSON.stringify(embedRequestFromOpenAi(body, model)),
-    retell: (answer) => embedAnswerToOpenAi(answer, inquiry.model, body.encoding_format),
-  };
-}
-
-const decodedRequests = new WeakMap<Inquiry, ChatRequest>();
-
-/** @throws AppError body_invalid. */
-export function decodedRequest(inquiry: Inquiry): ChatRequest {
-  const known = decodedRequests.get(inquiry);
-  if (known !== undefined) return known;
-  const decoded = codecFor(inquiry.protocol).translation.decodeRequest(inquiry.body, {
-    model: inquiry.model,
-    stream: inquiry.stream,
-  });
-  decodedRequests.set(inquiry, decoded);
-  return decoded;
-}
-
-function translatedBody(
-  inquiry: Inquiry,
-  codec: Codec,
-  model: string,
-  channel: ChannelSnapshot,
-  dropped: string[],
-  settings: RelaySettings,
-): string {
-  const request = { ...decodedRequest(inquiry), model };
-  const maxTokens =
-    codec.id === 'anthropic-messages' ? (request.maxTokens ?? settings.claudeMaxTokens(model)) : request.maxTokens;
-  const body = codec.translation.encodeRequest({ ...request, maxTokens }, dropped);
-  // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
-  if (codec.id === 'openai-chat' && inquiry.stream) body.stream_options = { include_usage: true };
-  return JSON.stringify({ ...body, ...channel.paramOverride });
 }
 
 const prepared = new WeakMap<ChannelSnapshot, Map<string, Readonly<Record<string, string>>>>();
@@ -222,11 +289,6 @@ function fixedHeaders(
   ofChannel.set(key, made);
   return made;
 }
-
-const streamOptionsOf = (inquiry: Inquiry): Record<string, unknown> => {
-  const given = inquiry.body.stream_options;
-  return typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as Record<string, unknown>) : {};
-};
 
 function wantsUsageFrame(inquiry: Inquiry, translated: boolean): boolean {
   if (!inquiry.stream || translated || (inquiry.operation !== 'chat' && inquiry.operation !== 'completions'))

@@ -2,6 +2,7 @@
 import { AppError } from '../contract/errors.ts';
 import type { ChatEvent, UpstreamError } from '../protocols/canonical.ts';
 import { codecFor } from '../protocols/registry.ts';
+import type { SignFacts } from '../providers/quirk.ts';
 import type { Affinity } from './affinity.ts';
 import { type Prepared, prepareAttempt } from './attempt.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
@@ -19,6 +20,7 @@ export interface AttemptsDeps {
   readonly now: () => number;
   readonly settings: () => RelaySettings;
   readonly health: Health;
+  readonly token: SignFacts['token'];
   readonly affinity: Affinity;
   readonly idleMs: number;
 }
@@ -69,7 +71,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort:
       tried.push(channel.id);
       last = channel;
       deps.health.begin(channel);
-      const result = await deps.dispatch(prepared.call, abort);
+      const result = await send(deps, prepared, abort);
       const reached =
         result.kind === 'answer'
           ? await open(deps, exchange, { prepared, response: result.response, tried }, abort)
@@ -90,6 +92,22 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort:
   return failed();
 }
 
+/** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble. */
+async function send(deps: AttemptsDeps, prepared: Prepared, abort: AbortController): Promise<Answer> {
+  const { call, quirk, key } = prepared;
+  if (quirk?.sign === undefined) return deps.dispatch(call, abort);
+  try {
+    const body = typeof call.body === 'string' ? call.body : Buffer.from(call.body as Uint8Array).toString('utf8');
+    const signed = await quirk.sign(
+      { url: call.url, headers: call.headers, body },
+      { key, nowMs: deps.now(), token: deps.token },
+    );
+    return await deps.dispatch({ ...call, url: signed.url, headers: { ...signed.headers }, body: signed.body }, abort);
+  } catch {
+    return { kind: 'failure', failure: { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' } };
+  }
+}
+
 /** What a client's request lacks for a translation is the client's mistake, told before anybody is called. */
 function prepare(...facts: Parameters<typeof prepareAttempt>): Prepared | AppError | null {
   try {
@@ -107,10 +125,11 @@ async function open(
 ): Promise<Exclude<Outcome, { kind: 'failed' }> | UpstreamFailure> {
   const { prepared, response } = reached;
   const type = response.headers.get('content-type') ?? '';
-  if (type.includes('text/event-stream') && response.body !== null) {
+  const framing = prepared.quirk?.framing?.(type) ?? (type.includes('text/event-stream') ? sseFraming() : null);
+  if (framing !== null && response.body !== null) {
     const opening = await openStream({
       upstream: response.body,
-      framing: sseFraming(),
+      framing,
       passage: passageFor(exchange, prepared, deps.now()),
       idleMs: deps.idleMs,
       now: deps.now,
@@ -128,8 +147,8 @@ async function open(
   const firstByteMs = deps.now();
   const body = parseBody(bytes);
   if (body === undefined) return hostFailure(response.status, 'invalid');
-  const { upstream } = prepared.codec;
-  const error = errorIn(upstream, body, () => new TextDecoder().decode(bytes));
+  const { upstream } = prepared;
+  const error = errorIn(upstream, body, () => new TextDecoder().decode(bytes), prepared.ownWire);
   if (error !== null) return inBodyFailure(error, prepared);
   const usage = upstream.readUsage(body);
   const silent = operation === 'chat' && (usage === null || usage.output + usage.reasoning === 0);
@@ -176,7 +195,7 @@ const statusOfType = (error: UpstreamError): number => {
 /** How this upstream's frames reach this client. */
 function passageFor(exchange: Exchange, prepared: Prepared, nowMs: number): Passage {
   const { inquiry } = exchange;
-  const { upstream } = prepared.codec;
+  const { upstream } = prepared;
   if (isGathered(inquiry)) return translatedPassage(upstream, null, changeFor(prepared));
   if (!prepared.retold) return verbatimPassage(upstream, prepared.usageAsked);
   const { writer } = codecFor(inquiry.protocol).translation;

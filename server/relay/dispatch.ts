@@ -1,5 +1,5 @@
 /** The only network await of the pipeline: one attempt at one channel, with its time limits. */
-import type { Codec } from '../protocols/codec.ts';
+import type { UpstreamHalf } from '../protocols/codec.ts';
 import { createDeadlines } from './deadlines.ts';
 import { classify, redact, type UpstreamFailure } from './failure.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
@@ -9,7 +9,7 @@ export interface UpstreamCall {
   readonly headers: Record<string, string>;
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string;
   readonly channel: ChannelSnapshot;
-  readonly codec: Codec;
+  readonly upstream: UpstreamHalf;
 }
 
 export type Answer =
@@ -45,6 +45,7 @@ export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: 
         // Bytes pass as they are; inflating would also open the door to gzip bombs.
         decompress: false,
         timeout: false,
+        ...proxyOf(call.channel),
       } as RequestInit);
     } catch {
       return failed({
@@ -64,13 +65,17 @@ export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: 
   };
 }
 
+/** A channel may be reached through a proxy of its own. */
+const proxyOf = ({ setting }: ChannelSnapshot): { readonly proxy?: string } =>
+  typeof setting.proxy === 'string' && setting.proxy !== '' ? { proxy: setting.proxy } : {};
+
 const failed = (failure: UpstreamFailure): Answer => ({ kind: 'failure', failure });
 
 async function readFailure(response: Response, call: UpstreamCall): Promise<UpstreamFailure> {
   const text = await readLimited(response, errorBodyLimit);
   const mapped = Number(call.channel.statusCodeMapping[String(response.status)]);
   const status = Number.isInteger(mapped) && mapped >= 400 && mapped < 600 ? mapped : response.status;
-  const decoded = call.codec.upstream.decodeError(status, text);
+  const decoded = call.upstream.decodeError(status, text);
   const error = { ...decoded, message: redact(decoded.message, [...call.channel.keys, call.channel.baseUrl]) };
   const wait = Number(response.headers.get('retry-after'));
   return {

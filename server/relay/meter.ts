@@ -2,7 +2,7 @@
 import { imagePrices } from '../contract/pricing-images.ts';
 import type { Prices } from '../contract/pricing-tables.ts';
 import type { Usage } from '../protocols/canonical.ts';
-import type { Codec } from '../protocols/codec.ts';
+import type { UpstreamHalf } from '../protocols/codec.ts';
 import { record } from '../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../protocols/shared/usage.ts';
 import { audioSeconds } from './audio-length.ts';
@@ -47,8 +47,8 @@ export function estimate(inquiry: Inquiry, prices: Prices, preConsumed: number):
 }
 
 /** Usage in a whole answer. @returns null when it reports none or nonsense. */
-export function reportedUsage(inquiry: Inquiry, codec: Codec, body: unknown): Usage | null {
-  const told = codec.upstream.readUsage(body);
+export function reportedUsage(inquiry: Inquiry, upstream: UpstreamHalf, body: unknown): Usage | null {
+  const told = upstream.readUsage(body);
   if (told !== null || inquiry.operation !== 'rerank') return told;
   const total = tokenCount(record(record(body)?.usage)?.total_tokens);
   return total === null || total === 0 ? null : { ...emptyUsage, input: total };

@@ -2,6 +2,7 @@
 import { AppError } from '../contract/errors.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Ledger } from '../ledger/commands.ts';
+import { createAccessTokens } from './access-tokens.ts';
 import { createAffinity } from './affinity.ts';
 import { shorten } from './afford.ts';
 import { type AnswerDeps, answer } from './answer.ts';
@@ -113,6 +114,7 @@ export function createRelay(deps: RelayDeps): Relay {
     counter: deps.counter,
     health,
     affinity,
+    token: createAccessTokens({ fetch: deps.fetch, now: deps.now }),
     idleMs: deps.limits.idleMs,
     checkpointMs: deps.limits.checkpointMs,
     ended: () => open--,

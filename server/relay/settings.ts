@@ -5,6 +5,14 @@ import { compilePriceTables, type PriceTables } from '../contract/pricing-tables
 import type { ModelRequestRule } from './limits.ts';
 import type { RateLimits } from './snapshot.ts';
 
+/** Whether a model's name may carry wishes about thinking, and how much of an answer they take. */
+export interface ThinkingSettings {
+  readonly claude: boolean;
+  readonly claudeShare: number;
+  readonly gemini: boolean;
+  readonly geminiShare: number;
+}
+
 export interface RelaySettings {
   readonly priceTables: PriceTables;
   readonly groupRatios: ReadonlyMap<string, number>;
@@ -19,6 +27,14 @@ export interface RelaySettings {
   readonly passThrough: boolean;
   /** Tokens an Anthropic request may write when its client named no limit. */
   readonly claudeMaxTokens: (model: string) => number;
+  /** Header overrides of a model at Anthropic. */
+  readonly claudeHeaders: (model: string) => Readonly<Record<string, string>>;
+  readonly thinking: ThinkingSettings;
+  /** Version of Google's API for a model. */
+  readonly geminiVersion: (model: string) => string;
+  readonly geminiSafety: readonly { readonly category: string; readonly threshold: string }[];
+  /** Models that answer with pictures. */
+  readonly geminiImagineModels: ReadonlySet<string>;
   /** Answers carry a header that says how their channel was chosen. */
   readonly showTrace: boolean;
   /** Of all requests of a group together. */
@@ -43,6 +59,16 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     logConsumption: optionValue(stored, 'LogConsumeEnabled'),
     blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
     passThrough: optionValue(stored, 'global.pass_through_request_enabled'),
+    claudeHeaders: headersByModel(optionValue(stored, 'claude.model_headers_settings') as Record<string, unknown>),
+    thinking: {
+      claude: optionValue(stored, 'claude.thinking_adapter_enabled'),
+      claudeShare: optionValue(stored, 'claude.thinking_adapter_budget_tokens_percentage'),
+      gemini: optionValue(stored, 'gemini.thinking_adapter_enabled'),
+      geminiShare: optionValue(stored, 'gemini.thinking_adapter_budget_tokens_percentage'),
+    },
+    geminiVersion: textByModel(optionValue(stored, 'gemini.version_settings') as Record<string, unknown>, 'v1beta'),
+    geminiSafety: safetySettings(optionValue(stored, 'gemini.safety_settings') as Record<string, unknown>),
+    geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
     showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
     claudeMaxTokens: maxTokensByModel(optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>),
     groupLimits: new Map(
@@ -76,3 +102,36 @@ const maxTokensByModel =
     const found = table[model] ?? table.default;
     return typeof found === 'number' && found > 0 ? found : claudeMaxTokensFallback;
   };
+
+const textByModel =
+  (table: Readonly<Record<string, unknown>>, fallback: string) =>
+  (model: string): string => {
+    const found = table[model] ?? table.default;
+    return typeof found === 'string' && found !== '' ? found : fallback;
+  };
+
+/** `{"model": {"header": "value" or ["value", ...]}}` */
+const headersByModel =
+  (table: Readonly<Record<string, unknown>>) =>
+  (model: string): Readonly<Record<string, string>> => {
+    const found = table[model];
+    if (typeof found !== 'object' || found === null) return {};
+    return Object.fromEntries(
+      Object.entries(found).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : String(value)]),
+    );
+  };
+
+/** Categories of Google's API; `default` holds for those that are not named. Source: backend-reference 2.1. */
+const harms = [
+  'HARM_CATEGORY_HARASSMENT',
+  'HARM_CATEGORY_HATE_SPEECH',
+  'HARM_CATEGORY_SEXUALLY_EXPLICIT',
+  'HARM_CATEGORY_DANGEROUS_CONTENT',
+  'HARM_CATEGORY_CIVIC_INTEGRITY',
+] as const;
+
+const safetySettings = (table: Readonly<Record<string, unknown>>) =>
+  harms.flatMap((category) => {
+    const threshold = table[category] ?? table.default;
+    return typeof threshold === 'string' ? [{ category, threshold }] : [];
+  });

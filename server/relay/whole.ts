@@ -36,12 +36,31 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
   }
 }
 
-/** An error that came with status 200, as some upstreams send it. */
-export function errorIn(upstream: UpstreamHalf, body: unknown, text: () => string): UpstreamError | null {
-  const error = record(body)?.error;
+/** An error that came with status 200, as some upstreams send it. @param ownWire the upstream tells errors in a form of its own. */
+export function errorIn(
+  upstream: UpstreamHalf,
+  body: unknown,
+  text: () => string,
+  ownWire: boolean,
+): UpstreamError | null {
+  if (ownWire) {
+    const found = upstream.decodeResponse(body).find((event) => event.type === 'error');
+    return found?.type === 'error' ? found.error : null;
+  }
+  const answer = record(body);
+  const status = record(answer?.base_resp);
+  if (typeof status?.status_code === 'number' && status.status_code !== 0) {
+    const code = status.status_code;
+    const known = baseStatuses[code] ?? null;
+    return { status: known, type: null, code: String(code), message: String(status.status_msg ?? 'refused') };
+  }
+  const error = answer?.error;
   if (error === undefined || error === null || error === false) return null;
   return upstream.decodeError(200, text());
 }
+
+/** HTTP statuses of the codes in `base_resp`. */
+const baseStatuses: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 1039: 429 };
 
 export const wordsOf = (events: readonly ChatEvent[]): string[] =>
   events.flatMap((event) => {

@@ -32,6 +32,7 @@ export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<st
     frequencyPenalty: request.frequencyPenalty,
     candidateCount: request.candidates > 1 ? request.candidates : undefined,
     ...encodeFormat(request.responseFormat),
+    responseModalities: request.modalities?.map((name) => name.toUpperCase()),
     thinkingConfig: encodeThinking(request),
   });
   const calling = encodeCalling(request);

@@ -1,0 +1,26 @@
+/** The providers whose row alone is not enough, by their slug. */
+import type { Quirk } from './quirk.ts';
+import { azure } from './quirks/azure.ts';
+import { baidu } from './quirks/baidu.ts';
+import { bedrock } from './quirks/bedrock.ts';
+import { coze } from './quirks/coze.ts';
+import { dify } from './quirks/dify.ts';
+import { tencent } from './quirks/tencent.ts';
+import { vertex } from './quirks/vertex.ts';
+import { xunfei } from './quirks/xunfei.ts';
+import { zhipu } from './quirks/zhipu.ts';
+
+const quirks: Readonly<Record<string, Quirk>> = {
+  azure,
+  aws: bedrock,
+  vertex,
+  zhipu,
+  'zhipu-v4': zhipu,
+  xunfei,
+  baidu,
+  tencent,
+  dify,
+  coze,
+};
+
+export const quirkOf = (slug: string): Quirk | null => quirks[slug] ?? null;

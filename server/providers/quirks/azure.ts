@@ -1,0 +1,30 @@
+/** Azure OpenAI: deployments with a dated version, or the `v1` paths that need none. The deployment is the model's name without dots. */
+import type { Quirk } from '../quirk.ts';
+
+const paths: Readonly<Record<string, string>> = {
+  chat: 'chat/completions',
+  responses: 'responses',
+  completions: 'completions',
+  embeddings: 'embeddings',
+  images: 'images/generations',
+  image_edits: 'images/edits',
+  speech: 'audio/speech',
+  transcriptions: 'audio/transcriptions',
+  translations: 'audio/translations',
+};
+const fallbackVersion = '2024-12-01-preview';
+
+/** Of an operation at a deployment. @returns null for operations that Azure does not have. */
+export function azureUrl(operation: string, baseUrl: string, model: string, other: string): string | null {
+  const path = paths[operation];
+  if (path === undefined || baseUrl === '') return null;
+  const version = other.trim() === '' ? fallbackVersion : other.trim();
+  // Kept responses exist below v1 alone.
+  if (version === 'v1' || operation === 'responses') return `${baseUrl}/openai/v1/${path}`;
+  const deployment = encodeURIComponent(model.replaceAll('.', ''));
+  return `${baseUrl}/openai/deployments/${deployment}/${path}?api-version=${encodeURIComponent(version)}`;
+}
+
+export const azure: Quirk = {
+  addressFor: azureUrl,
+};

@@ -1,0 +1,240 @@
+/** Bedrock's Converse wire, for the models that are not Claude. */
+import type { ChatEvent, ChatRequest, Message, Part, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
+import type { Dropped, LazyFrame, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
+import { number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
+import { argumentsObject, objectSchema, portableId, portableName } from '../../protocols/shared/tools.ts';
+import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
+import type { Wire } from '../quirk.ts';
+
+type Block = Record<string, unknown>;
+
+const finishes: Readonly<Record<string, UnifiedFinish>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  max_tokens: 'length',
+  tool_use: 'tool_calls',
+  guardrail_intervened: 'content_filter',
+  content_filtered: 'content_filter',
+};
+
+function readUsage(value: unknown): Usage | null {
+  const usage = record(value);
+  const counts = tokenCounts([
+    usage?.inputTokens,
+    usage?.outputTokens,
+    usage?.cacheReadInputTokens,
+    usage?.cacheWriteInputTokens,
+  ]);
+  if (usage === null || counts === null) return null;
+  const [input, output, cacheRead, cacheWrite5m] = counts;
+  if (input + output + cacheRead + cacheWrite5m === 0) return null;
+  return { ...emptyUsage, input, output, cacheRead, cacheWrite5m, raw: value };
+}
+
+function createReader(): StreamReader {
+  const open = new Map<number, 'text' | 'reasoning' | 'tool-call'>();
+  const signatures = new Map<number, string>();
+  let stopped: string | null = null;
+  let ended = false;
+  const start = (index: number, kind: 'text' | 'reasoning', events: ChatEvent[]) => {
+    if (open.has(index)) return;
+    open.set(index, kind);
+    events.push({ type: `${kind}-start`, index });
+  };
+  const delta = (index: number, change: Block): ChatEvent[] => {
+    const events: ChatEvent[] = [];
+    const thought = record(change.reasoningContent);
+    const words = text(change.text);
+    if (words !== null) {
+      start(index, 'text', events);
+      events.push({ type: 'text-delta', index, text: words });
+    }
+    if (thought !== null) {
+      start(index, 'reasoning', events);
+      const said = text(thought.text);
+      if (said !== null) events.push({ type: 'reasoning-delta', index, text: said });
+      const signature = text(thought.signature);
+      if (signature !== null) signatures.set(index, signature);
+    }
+    const input = text(record(change.toolUse)?.input);
+    if (input !== null) events.push({ type: 'tool-call-delta', index, arguments: input });
+    return events;
+  };
+  const stop = (index: number): ChatEvent[] => {
+    const kind = open.get(index);
+    if (kind === undefined) return [];
+    open.delete(index);
+    if (kind === 'reasoning')
+      return [{ type: 'reasoning-end', index, signature: signatures.get(index) ?? null, redacted: null }];
+    return [{ type: `${kind}-end`, index }];
+  };
+  const conclude = (): ChatEvent[] => {
+    if (ended) return [];
+    ended = true;
+    if (stopped !== null) return [{ type: 'finish', reason: { unified: finishes[stopped] ?? 'other', raw: stopped } }];
+    return [{ type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } }];
+  };
+  return {
+    feed(frame) {
+      const event = ended ? null : record(parseJson(frame.data));
+      if (event === null) return [];
+      const index = number(event.contentBlockIndex) ?? 0;
+      switch (frame.event || event.type) {
+        case 'messageStart':
+          return [{ type: 'response-start', id: null, model: null, created: null }];
+        case 'contentBlockStart': {
+          const call = record(record(event.start)?.toolUse);
+          if (call === null) return [];
+          open.set(index, 'tool-call');
+          return [
+            {
+              type: 'tool-call-start',
+              index,
+              id: text(call.toolUseId) ?? `call_${index}`,
+              name: text(call.name) ?? '',
+            },
+          ];
+        }
+        case 'contentBlockDelta':
+          return delta(index, record(event.delta) ?? {});
+        case 'contentBlockStop':
+          return stop(index);
+        case 'messageStop':
+          stopped = text(event.stopReason) ?? 'end_turn';
+          return [];
+        case 'metadata': {
+          const usage = readUsage(event.usage);
+          return usage === null ? [] : [{ type: 'usage', usage }];
+        }
+        case 'error': {
+          ended = true;
+          const error = record(event.error) ?? event;
+          const message = text(error.message) ?? 'the model failed';
+          return [{ type: 'error', error: { status: null, type: text(error.type), code: null, message } }];
+        }
+        default:
+          return [];
+      }
+    },
+    end: conclude,
+  };
+}
+
+function decodeResponse(body: unknown): ChatEvent[] {
+  const answer = record(body) ?? {};
+  const reader = createReader();
+  const feed = (event: string, value: unknown) => reader.feed({ event, data: JSON.stringify(value) });
+  const blocks = records(record(record(answer.output)?.message)?.content);
+  return [
+    ...feed('messageStart', {}),
+    ...blocks.flatMap((block, contentBlockIndex) => {
+      const call = record(block.toolUse);
+      const thought = record(record(block.reasoningContent)?.reasoningText);
+      const change =
+        call !== null
+          ? { toolUse: { input: JSON.stringify(call.input ?? {}) } }
+          : thought !== null
+            ? { reasoningContent: thought }
+            : block;
+      return [
+        ...(call === null ? [] : feed('contentBlockStart', { contentBlockIndex, start: { toolUse: call } })),
+        ...feed('contentBlockDelta', { contentBlockIndex, delta: change }),
+        ...feed('contentBlockStop', { contentBlockIndex }),
+      ];
+    }),
+    ...feed('metadata', { usage: answer.usage }),
+    ...(text(answer.stopReason) === null ? [] : feed('messageStop', { stopReason: answer.stopReason })),
+    ...reader.end(),
+  ];
+}
+
+const upstream: UpstreamHalf = {
+  decodeResponse,
+  reader: createReader,
+  decodeError: (status, body) => {
+    const error = record(parseJson(body));
+    return {
+      status,
+      type: text(error?.__type),
+      code: null,
+      message: text(error?.message) ?? text(error?.Message) ?? `bad response status code ${status}`,
+    };
+  },
+  readUsage: (body) => readUsage(record(body)?.usage),
+  isTerminal: (_frame: LazyFrame) => false,
+  isUsageOnly: () => false,
+  mayMatter: () => true,
+};
+
+function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
+  const system: Block[] = [];
+  const messages: { role: string; content: Block[] }[] = [];
+  for (const [index, message] of request.messages.entries()) {
+    const blocks = message.parts.flatMap((part) => encodePart(part, `/messages/${index}`, dropped));
+    if (message.role === 'system' || message.role === 'developer') system.push(...blocks);
+    else add(messages, message, blocks);
+  }
+  const tools = request.tools.flatMap((tool, index): Block[] => {
+    if (tool.kind === 'function') {
+      const schema = { json: objectSchema(tool.schema) };
+      const name = portableName(tool.name);
+      return [{ toolSpec: present({ name, description: tool.description, inputSchema: schema }) }];
+    }
+    dropped.push(`/tools/${index}: ${tool.name} cannot be told to the upstream`);
+    return [];
+  });
+  const { toolChoice } = request;
+  const choice =
+    toolChoice === 'required'
+      ? { any: {} }
+      : toolChoice !== null && typeof toolChoice === 'object'
+        ? { tool: { name: portableName(toolChoice.name) } }
+        : undefined;
+  return present({
+    system: system.length === 0 ? undefined : system,
+    messages,
+    inferenceConfig: present({
+      maxTokens: request.maxTokens,
+      temperature: request.temperature,
+      topP: request.topP,
+      stopSequences: request.stop.length === 0 ? undefined : request.stop,
+    }),
+    toolConfig: tools.length === 0 || toolChoice === 'none' ? undefined : present({ tools, toolChoice: choice }),
+  });
+}
+
+function add(turns: { role: string; content: Block[] }[], message: Message, blocks: Block[]): void {
+  const role = message.role === 'assistant' ? 'assistant' : 'user';
+  const last = turns.at(-1);
+  if (last?.role === role) last.content.push(...blocks);
+  else if (blocks.length > 0) turns.push({ role, content: blocks });
+}
+
+function encodePart(part: Part, path: string, dropped: Dropped): Block[] {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? [] : [{ text: part.text }];
+    case 'image':
+      if (part.source.kind === 'base64') {
+        const format = part.source.mimeType.replace(/^image\//, '').replace('jpg', 'jpeg');
+        return [{ image: { format, source: { bytes: part.source.data } } }];
+      }
+      break;
+    case 'tool-call': {
+      const call = { toolUseId: portableId(part.id), name: portableName(part.name) };
+      return [{ toolUse: { ...call, input: argumentsObject(part.arguments) } }];
+    }
+    case 'tool-result': {
+      const content = part.content.flatMap((item) => encodePart(item, path, dropped));
+      const status = part.isError ? 'error' : 'success';
+      return [{ toolResult: { toolUseId: portableId(part.id), content, status } }];
+    }
+    case 'reasoning':
+      return [];
+  }
+  dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+  return [];
+}
+
+export const converse: Wire = { upstream, encodeRequest };

@@ -1,0 +1,49 @@
+/** Dify: chat applications that keep their history themselves. */
+import { number, record, text } from '../../protocols/shared/json.ts';
+import { emptyUsage } from '../../protocols/shared/usage.ts';
+import type { Quirk } from '../quirk.ts';
+import { simpleWire } from './simple-wire.ts';
+import { transcriptOf } from './transcript.ts';
+
+const usageIn = (body: Record<string, unknown>) => {
+  const usage = record(record(body.metadata)?.usage);
+  const input = number(usage?.prompt_tokens) ?? 0;
+  const output = number(usage?.completion_tokens) ?? 0;
+  return input < 0 || output < 0 || input + output === 0 ? null : { ...emptyUsage, input, output, raw: usage };
+};
+
+const errorIn = (status: number | null, body: Record<string, unknown>) => ({
+  status: number(body.status) ?? status,
+  type: null,
+  code: text(body.code),
+  message: text(body.message) ?? 'the application failed',
+});
+
+const wire = simpleWire({
+  encodeRequest: (request, dropped) => ({
+    inputs: {},
+    query: transcriptOf(request, dropped),
+    response_mode: request.stream ? 'streaming' : 'blocking',
+    user: request.user ?? 'gateway',
+    auto_generate_name: false,
+  }),
+  frame(body) {
+    switch (body.event) {
+      case 'message':
+      case 'agent_message':
+        return { text: text(body.answer) };
+      case 'agent_thought':
+        return { thought: text(body.thought) };
+      case 'message_end':
+        return { usage: usageIn(body), end: 'stop' };
+      case 'error':
+        return { error: errorIn(null, body) };
+      default:
+        return {};
+    }
+  },
+  whole: (body) => ({ text: text(body.answer), usage: usageIn(body) }),
+  decodeError: errorIn,
+});
+
+export const dify: Quirk = { wireFor: () => wire };

@@ -1,0 +1,81 @@
+/** Tencent Hunyuan's own API: OpenAI's form with capital letters, signed with TC3. Keys are `AppId|SecretId|SecretKey`. */
+import type { ChatRequest } from '../../protocols/canonical.ts';
+import type { Dropped, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
+import { openaiChat } from '../../protocols/openai-chat/codec.ts';
+import { parseJson, record, text } from '../../protocols/shared/json.ts';
+import type { Outgoing, Quirk, SignFacts, Wire } from '../quirk.ts';
+import { signTc3 } from '../signing/tc3.ts';
+
+const snake = (name: string): string => name.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+const pascal = (name: string): string => name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** What stands in schemas and arguments is the client's and keeps its spelling. */
+const opaque = new Set(['Parameters', 'parameters']);
+
+function renamed(value: unknown, rename: (name: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((item) => renamed(item, rename));
+  const object = record(value);
+  if (object === null) return value;
+  return Object.fromEntries(
+    Object.entries(object).map(([name, member]) => [rename(name), opaque.has(name) ? member : renamed(member, rename)]),
+  );
+}
+
+/** OpenAI's form of an answer; errors come with status 200 inside of `Response`. */
+function plain(body: unknown): unknown {
+  const outer = record(body);
+  const told = record(renamed(record(outer?.Response) ?? outer, snake)) ?? {};
+  const error = record(told.error) ?? record(told.error_msg);
+  return error === null ? told : { error: { message: text(error.message) ?? text(error.msg), code: error.code } };
+}
+
+const plainText = (source: string): string => {
+  const parsed = parseJson(source);
+  return parsed === undefined ? source : JSON.stringify(plain(parsed));
+};
+
+const inner = openaiChat.upstream;
+const upstream: UpstreamHalf = {
+  decodeResponse: (body) => inner.decodeResponse(plain(body)),
+  reader(): StreamReader {
+    const reader = inner.reader();
+    return { feed: ({ event, data }) => reader.feed({ event, data: plainText(data) }), end: reader.end };
+  },
+  decodeError: (status, body) => inner.decodeError(status, plainText(body)),
+  readUsage: (body) => inner.readUsage(plain(body)),
+  isTerminal: inner.isTerminal,
+  isUsageOnly: () => false,
+  mayMatter: () => true,
+};
+
+const wire: Wire = {
+  upstream,
+  encodeRequest(request: ChatRequest, dropped: Dropped) {
+    const { max_tokens: limit, stream_options: _, ...body } = openaiChat.translation.encodeRequest(request, dropped);
+    if (limit !== undefined) dropped.push('/max_tokens: not known to the upstream');
+    return renamed(body, pascal) as Record<string, unknown>;
+  },
+};
+
+function sign(request: Outgoing, { key, nowMs }: SignFacts): Outgoing {
+  const [, secretId = '', secretKey = ''] = key.split('|');
+  const at = Math.floor(nowMs / 1000);
+  const action = 'ChatCompletions';
+  const authorization = signTc3({
+    host: new URL(request.url).host,
+    service: 'hunyuan',
+    action,
+    body: request.body,
+    secretId,
+    secretKey,
+    at,
+  });
+  const headers = { 'x-tc-action': action, 'x-tc-version': '2023-09-01', 'x-tc-timestamp': String(at) };
+  return { ...request, headers: { ...request.headers, ...headers, authorization } };
+}
+
+export const tencent: Quirk = {
+  wireFor: () => wire,
+  shape: (call) => (call.operation === 'chat' ? { url: `${call.baseUrl}/`, body: call.body } : null),
+  sign,
+};

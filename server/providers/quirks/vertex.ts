@@ -1,0 +1,93 @@
+/** Google's Vertex AI: Gemini, Claude and open models behind one account. The key is a service account's JSON; `other` names the region, or a region per model. */
+import { AppError } from '../../contract/errors.ts';
+import type { ProtocolId } from '../../protocols/canonical.ts';
+import { parseJson, record, text } from '../../protocols/shared/json.ts';
+import type { Call, Outgoing, Quirk, Shaped, SignFacts } from '../quirk.ts';
+import { rs256 } from '../signing/jwt.ts';
+
+const fallbackRegion = 'us-central1';
+const scope = 'https://www.googleapis.com/auth/cloud-platform';
+const lifetime = 3600;
+
+interface Account {
+  readonly project: string;
+  readonly email: string;
+  readonly privateKey: string;
+  readonly keyId: string;
+  readonly tokenUrl: string;
+}
+
+/** @throws AppError upstream_key when it is no service account. */
+export function accountOf(key: string): Account {
+  const json = record(parseJson(key));
+  const project = text(json?.project_id);
+  const email = text(json?.client_email);
+  const privateKey = text(json?.private_key);
+  if (project === null || email === null || privateKey === null) throw new AppError('upstream_key');
+  return {
+    project,
+    email,
+    privateKey,
+    keyId: text(json?.private_key_id) ?? '',
+    tokenUrl: text(json?.token_uri) ?? 'https://oauth2.googleapis.com/token',
+  };
+}
+
+/** @param other a region, or JSON of model to region with `default`. */
+export function regionFor(other: string, model: string): string {
+  if (other.trim() === '') return fallbackRegion;
+  const table = record(parseJson(other));
+  return table === null ? other.trim() : (text(table[model]) ?? text(table.default) ?? fallbackRegion);
+}
+
+const dialectFor = (model: string): ProtocolId =>
+  model.startsWith('claude') ? 'anthropic-messages' : model.startsWith('gemini') ? 'gemini-generate' : 'openai-chat';
+
+/** Claude's models carry their date behind an `@` here. */
+const dated = (model: string): string => model.replace(/-(\d{8})$/, '@$1');
+
+function shape(call: Call): Shaped | null {
+  if (call.operation !== 'chat') return null;
+  const region = regionFor(call.other, call.model);
+  const host = region === 'global' ? 'aiplatform.googleapis.com' : `${region}-aiplatform.googleapis.com`;
+  const base = call.baseUrl === '' ? `https://${host}` : call.baseUrl;
+  const place = `${base}/v1/projects/${accountOf(call.key).project}/locations/${region}`;
+  switch (dialectFor(call.model)) {
+    case 'gemini-generate': {
+      const verb = call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+      return { url: `${place}/publishers/google/models/${call.model}:${verb}`, body: call.body };
+    }
+    case 'anthropic-messages': {
+      const { model: _, ...body } = call.body;
+      const verb = call.stream ? 'streamRawPredict' : 'rawPredict';
+      return {
+        url: `${place}/publishers/anthropic/models/${dated(call.model)}:${verb}`,
+        body: { anthropic_version: 'vertex-2023-10-16', ...body },
+      };
+    }
+    default:
+      return { url: `${place}/endpoints/openapi/chat/completions`, body: call.body };
+  }
+}
+
+async function sign(request: Outgoing, { key, nowMs, token }: SignFacts): Promise<Outgoing> {
+  const account = accountOf(key);
+  const at = Math.floor(nowMs / 1000);
+  const claims = { iss: account.email, scope, aud: account.tokenUrl, iat: at, exp: at + lifetime };
+  const bearer = await token({
+    id: `vertex ${account.email} ${account.keyId}`,
+    url: account.tokenUrl,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      assertion: rs256({ kid: account.keyId }, claims, account.privateKey),
+    }).toString(),
+    read(answer) {
+      const found = text(record(answer)?.access_token);
+      return found === null ? null : { token: found, seconds: Number(record(answer)?.expires_in) || lifetime };
+    },
+  });
+  return { ...request, headers: { ...request.headers, authorization: `Bearer ${bearer}` } };
+}
+
+export const vertex: Quirk = { dialectFor, shape, sign };

@@ -1,0 +1,18 @@
+/** Zhipu: keys `id.secret` sign a short-lived token; other keys are sent as they are. The third version's paths are served by the fourth. */
+import type { Outgoing, Quirk, SignFacts } from '../quirk.ts';
+import { hs256 } from '../signing/jwt.ts';
+
+const lifetimeMs = 3_600_000;
+
+export function zhipuToken(key: string, nowMs: number): string {
+  const [id, secret, ...more] = key.split('.');
+  if (id === undefined || secret === undefined || more.length > 0) return key;
+  return hs256({ sign_type: 'SIGN' }, { api_key: id, exp: nowMs + lifetimeMs, timestamp: nowMs }, secret);
+}
+
+const sign = (request: Outgoing, { key, nowMs }: SignFacts): Outgoing => ({
+  ...request,
+  headers: { ...request.headers, authorization: `Bearer ${zhipuToken(key, nowMs)}` },
+});
+
+export const zhipu: Quirk = { sign };

@@ -1,0 +1,60 @@
+/** AWS's binary event stream as frames of server-sent events: prelude, headers, payload, two checksums. */
+import { type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
+import type { Framing } from '../quirk.ts';
+
+const preludeSize = 12;
+const checksumSize = 4;
+const frameLimit = 16 * 1024 * 1024;
+const encoder = new TextEncoder();
+const nothing = new Uint8Array(0);
+
+export interface AwsMessage {
+  readonly headers: ReadonlyMap<string, string>;
+  readonly payload: Uint8Array;
+}
+
+/** @param tell what a message means as event name and JSON text; null = nothing. @throws RangeError for broken or oversized messages. */
+export function awsFraming(
+  tell: (message: AwsMessage) => { readonly event: string; readonly data: string } | null,
+): Framing {
+  let held: Uint8Array = nothing;
+  return {
+    push(chunk) {
+      held = held.length === 0 ? chunk : new Uint8Array(Buffer.concat([held, chunk]));
+      const frames: RawFrame[] = [];
+      while (held.length >= preludeSize) {
+        const view = new DataView(held.buffer, held.byteOffset, held.byteLength);
+        const size = view.getUint32(0);
+        if (size < preludeSize + checksumSize || size > frameLimit) throw new RangeError('event stream message size');
+        if (view.getUint32(8) !== Bun.hash.crc32(held.subarray(0, 8))) throw new RangeError('event stream prelude');
+        if (held.length < size) break;
+        if (view.getUint32(size - checksumSize) !== Bun.hash.crc32(held.subarray(0, size - checksumSize)))
+          throw new RangeError('event stream checksum');
+        const headersEnd = preludeSize + view.getUint32(4);
+        const told = tell({
+          headers: readHeaders(held.subarray(preludeSize, headersEnd)),
+          payload: held.subarray(headersEnd, size - checksumSize),
+        });
+        if (told !== null) frames.push(rawFrame(encoder.encode(`event: ${told.event}\ndata: ${told.data}\n\n`)));
+        held = held.subarray(size);
+      }
+      return frames;
+    },
+    end: () => nothing,
+  };
+}
+
+/** Only strings (type 7) are used by the services we speak to. */
+function readHeaders(bytes: Uint8Array): Map<string, string> {
+  const headers = new Map<string, string>();
+  const text = (from: number, to: number): string => Buffer.from(bytes.subarray(from, to)).toString('utf8');
+  for (let at = 0; at < bytes.length; ) {
+    const nameEnd = at + 1 + (bytes[at] ?? 0);
+    if (bytes[nameEnd] !== 7) break;
+    const valueStart = nameEnd + 3;
+    const valueEnd = valueStart + (((bytes[nameEnd + 1] ?? 0) << 8) | (bytes[nameEnd + 2] ?? 0));
+    headers.set(text(at + 1, nameEnd), text(valueStart, valueEnd));
+    at = valueEnd;
+  }
+  return headers;
+}
