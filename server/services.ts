@@ -5,6 +5,7 @@ import { type AuditService, createAudit } from './domain/audit/service.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
 import { createLogs, type LogsService } from './domain/logs/service.ts';
 import { createOptions, type OptionsService } from './domain/options/service.ts';
+import { createPricing, type PricingService } from './domain/pricing/service.ts';
 import { createRedemptions, type RedemptionsService } from './domain/redemptions/service.ts';
 import type { Vault } from './domain/secrets/vault.ts';
 import { createSessions, type SessionsService } from './domain/sessions/service.ts';
@@ -29,6 +30,7 @@ export interface Services {
   readonly setup: ReturnType<typeof createSetup>;
   readonly status: ReturnType<typeof createStatus>;
   readonly tokens: TokensService;
+  readonly pricing: PricingService;
   readonly redemptions: RedemptionsService;
   readonly wallet: WalletService;
   readonly affiliate: AffiliateService;
@@ -58,6 +60,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const deps = { passwords: createPasswords(), fetch, ...given };
   const options = await createOptions(deps);
   const users = createUsers(deps);
+  const logs = createLogs(deps);
   const setup = createSetup({ users, options, setupCode: deps.setupCode, now: deps.now });
   return {
     options,
@@ -85,7 +88,8 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
         keywords: options.get('AutomaticDisableKeywords').map((word) => word.toLowerCase()),
       }),
     }),
-    logs: createLogs(deps),
+    logs,
+    pricing: createPricing({ ...deps, options, logs }),
     setupCode: deps.setupCode,
     verifyLedger: () => verifyLedger(deps.database),
   };

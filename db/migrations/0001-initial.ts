@@ -174,11 +174,12 @@ CREATE TABLE logs (
   end_reason TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX logs_created ON logs (created_at);
-CREATE INDEX logs_user ON logs (user_id, id);
-CREATE INDEX logs_token ON logs (token_id, id);
-CREATE INDEX logs_channel ON logs (channel_id, id);
-CREATE INDEX logs_model ON logs (model_name, id);
-CREATE INDEX logs_event ON logs (type, id) WHERE type <> 2;
+CREATE INDEX logs_user ON logs (user_id, created_at);
+CREATE INDEX logs_token ON logs (token_name, created_at);
+CREATE INDEX logs_channel ON logs (channel_id, created_at);
+CREATE INDEX logs_model ON logs (model_name, created_at);
+CREATE INDEX logs_group ON logs (group_name, created_at);
+CREATE INDEX logs_event ON logs (type, created_at) WHERE type <> 2;
 
 CREATE TABLE redemptions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,6 +1,13 @@
 /** Option texts that differ from their defaults, and earlier price maps. */
 import type { Database } from '../open.ts';
 
+export interface OptionVersion {
+  readonly actor: string;
+  readonly reason: string;
+  /** JSON object key -> text, null = default. */
+  readonly kept: string;
+}
+
 export function createOptionsRepository({ query }: Database) {
   return {
     all: async (): Promise<Map<string, string>> => {
@@ -11,49 +18,31 @@ export function createOptionsRepository({ query }: Database) {
       const rows = await query.selectFrom('options').select(['key', 'value']).where('key', 'in', keys).execute();
       return new Map(rows.map((row) => [row.key, row.value]));
     },
-    set: async (key: string, value: string, now: number): Promise<void> => {
-      await query
-        .insertInto('options')
-        .values({ key, value, updated_at: now })
-        .onConflict((conflict) => conflict.column('key').doUpdateSet({ value, updated_at: now }))
-        .execute();
-    },
-    /** Stores a price map; what was there before stays as a version. @param kept JSON object key -> stored text. */
-    setWithBackup: (
-      key: string,
-      value: string,
-      kept: string,
-      actor: string,
-      reason: string,
-      now: number,
-    ): Promise<void> =>
+    /**
+     * Stores texts (null = back to the default), all or none.
+     * @param version what was there before, kept so that it can be brought back; null = nothing is kept.
+     * @returns the version's id, 0 when none was kept.
+     */
+    change: (texts: ReadonlyMap<string, string | null>, version: OptionVersion | null, now: number): Promise<number> =>
       query.transaction().execute(async (transaction) => {
-        await transaction.insertInto('price_versions').values({ at: now, actor, reason, options: kept }).execute();
-        await transaction
-          .insertInto('options')
-          .values({ key, value, updated_at: now })
-          .onConflict((conflict) => conflict.column('key').doUpdateSet({ value, updated_at: now }))
-          .execute();
-      }),
-    remove: async (key: string): Promise<void> => {
-      await query.deleteFrom('options').where('key', '=', key).execute();
-    },
-    /** Forgets stored texts, keeping those of `kept` as a version that can be brought back. @returns the version's id. */
-    resetWithBackup: (
-      keys: readonly string[],
-      kept: string,
-      actor: string,
-      reason: string,
-      now: number,
-    ): Promise<number> =>
-      query.transaction().execute(async (transaction) => {
-        const { id } = await transaction
-          .insertInto('price_versions')
-          .values({ at: now, actor, reason, options: kept })
-          .returning('id')
-          .executeTakeFirstOrThrow();
-        await transaction.deleteFrom('options').where('key', 'in', keys).execute();
-        return id;
+        const kept =
+          version === null
+            ? undefined
+            : await transaction
+                .insertInto('price_versions')
+                .values({ at: now, actor: version.actor, reason: version.reason, options: version.kept })
+                .returning('id')
+                .executeTakeFirstOrThrow();
+        for (const [key, value] of texts) {
+          if (value === null) await transaction.deleteFrom('options').where('key', '=', key).execute();
+          else
+            await transaction
+              .insertInto('options')
+              .values({ key, value, updated_at: now })
+              .onConflict((conflict) => conflict.column('key').doUpdateSet({ value, updated_at: now }))
+              .execute();
+        }
+        return kept?.id ?? 0;
       }),
     meta: async (key: string): Promise<string | undefined> =>
       (await query.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst())?.value,

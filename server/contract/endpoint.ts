@@ -16,8 +16,8 @@ export interface Endpoint<Input extends z.ZodMiniType = z.ZodMiniType, Output ex
   /** Shape of `data` (or of the whole body when `envelope` is 'raw'). */
   readonly output: Output;
   readonly summary: { readonly zh: string; readonly en: string };
-  /** 'data' wraps in {success,message,data}; 'raw' sends the handler's object as it is, 'text' its text; 'redirect' sends the browser to its address. */
-  readonly envelope?: 'data' | 'raw' | 'text' | 'redirect';
+  /** 'data' wraps in {success,message,data}; 'raw' sends the handler's object as it is, 'text' its text; 'redirect' sends the browser to its address; 'file' sends its pieces one after the other as a download. */
+  readonly envelope?: 'data' | 'raw' | 'text' | 'redirect' | 'file';
   /** 'text': the body is left unread and becomes the input {body, signature}, because a signature covers its bytes. */
   readonly body?: 'text';
   /** Changes state: needs the user-id header and a same-origin proof, refused in demo mode, audited. Default: method is not GET. */

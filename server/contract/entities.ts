@@ -160,6 +160,25 @@ export const logShape = z.object({
 });
 export type Log = z.infer<typeof logShape>;
 
+export const priceVersionShape = z.object({
+  id: int,
+  created_time: int,
+  actor: z.string(),
+  /** set, reset, sync, rollback <id> */
+  reason: z.string(),
+  /** Options the change touched. */
+  keys: z.array(z.string()),
+});
+export type PriceVersion = z.infer<typeof priceVersionShape>;
+
+export const priceChangeShape = z.object({
+  key: z.string(),
+  name: z.string(),
+  /** JSON text; null = absent. */
+  before: z.nullable(z.string()),
+  after: z.nullable(z.string()),
+});
+
 export const auditShape = z.object({
   id: int,
   created_at: int,

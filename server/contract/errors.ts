@@ -530,6 +530,7 @@ export const errors = {
   topup_paid: business('订单已支付', 'The order has been paid already', 6),
   affiliate_minimum: business('划转失败 转移额度最小为{min}！', 'Transfer failed: at least {min}!', 2),
   affiliate_insufficient: business('划转失败 邀请额度不足！', 'Transfer failed: not enough invitation quota!', 6),
+  log_time_required: business('请选择日志清理的截止时间', 'target timestamp is required', 2),
   secret_unreadable: row(
     500,
     'api_error',

@@ -409,6 +409,14 @@ export const options = {
   ),
   SensitiveWords: row(lines, 'test_sensitive', 'operation', 'words', '屏蔽词列表', 'Blocked words'),
   StreamCacheQueueLength: row(integer(0), '0', 'operation', 'words', '流缓存队列长度', 'Stream cache queue length'),
+  LogRetentionDays: row(
+    integer(0),
+    '0',
+    'operation',
+    'logs',
+    '日志保留天数（0 = 不清理）',
+    'Days logs are kept (0 = for ever)',
+  ),
   LogConsumeEnabled: row(toggle, 'true', 'operation', 'logs', '启用额度消费日志记录', 'Record consumption'),
   DataExportEnabled: row(toggle, 'true', 'operation', 'dashboard', '启用数据看板', 'Enable the dashboard', {
     publicAs: 'enable_data_export',
@@ -548,6 +556,14 @@ export const options = {
     'pricing',
     '用户分组对使用分组的倍率',
     'Ratios of a user group for a used group',
+  ),
+  ChannelCostRatio: row(
+    ratios,
+    '{}',
+    'operation',
+    'pricing',
+    '渠道成本系数（渠道编号 → 相对列表价的成本）',
+    'Cost of channels (channel id -> share of the list price)',
   ),
   UserUsableGroups: row(
     texts,

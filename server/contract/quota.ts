@@ -205,43 +205,59 @@ export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> 
   return facts;
 }
 
-/** Recomputes a charge from a log row's `other` alone. @returns null when the row carries no price (error rows). */
-export function recompute(other: Readonly<Record<string, unknown>>): (Quote & { readonly prices: Prices }) | null {
-  const number = (key: string, absent = 0): number => (typeof other[key] === 'number' ? other[key] : absent);
-  if (typeof other.model_ratio !== 'number' || typeof other.input !== 'number') return null;
-  const write1h = number('cache_write_1h');
-  const tools = Object.entries((other.tools ?? {}) as Record<string, { calls: number; price: number }>);
-  const completionRatio = number('completion_ratio');
-  const prices: Prices = {
-    modelRatio: other.model_ratio,
-    modelPrice: number('model_price', -1) < 0 ? null : number('model_price'),
-    priceFactor: number('price_factor', 1),
+type Facts = Readonly<Record<string, unknown>>;
+
+const factOf = (facts: Facts, key: string, absent = 0): number => {
+  const value = facts[key];
+  return typeof value === 'number' ? value : absent;
+};
+const toolsOf = (facts: Facts) =>
+  Object.entries((facts.tools ?? {}) as Record<string, { readonly calls: number; readonly price: number }>);
+
+/** The prices a log row was charged by. @returns null when it carries none (error rows). */
+export function loggedPrices(facts: Facts): Prices | null {
+  if (typeof facts.model_ratio !== 'number' || typeof facts.input !== 'number') return null;
+  const completionRatio = factOf(facts, 'completion_ratio');
+  return {
+    modelRatio: facts.model_ratio,
+    modelPrice: factOf(facts, 'model_price', -1) < 0 ? null : factOf(facts, 'model_price'),
+    priceFactor: factOf(facts, 'price_factor', 1),
     completionRatio,
-    cacheRatio: number('cache_ratio'),
-    cacheWriteRatio: number('cache_creation_ratio'),
-    cacheWrite1hRatio: number('cache_creation_1h_ratio'),
-    imageRatio: number('image_ratio', 1),
-    audioRatio: number('audio_ratio', 1),
-    audioCompletionRatio: number('audio_completion_ratio', completionRatio),
-    groupRatio: number('group_ratio'),
-    userGroupRatio: typeof other.user_group_ratio === 'number' ? other.user_group_ratio : null,
+    cacheRatio: factOf(facts, 'cache_ratio'),
+    cacheWriteRatio: factOf(facts, 'cache_creation_ratio'),
+    cacheWrite1hRatio: factOf(facts, 'cache_creation_1h_ratio'),
+    imageRatio: factOf(facts, 'image_ratio', 1),
+    audioRatio: factOf(facts, 'audio_ratio', 1),
+    audioCompletionRatio: factOf(facts, 'audio_completion_ratio', completionRatio),
+    groupRatio: factOf(facts, 'group_ratio'),
+    userGroupRatio: typeof facts.user_group_ratio === 'number' ? facts.user_group_ratio : null,
     tiers: [],
-    toolPrices: new Map(tools.map(([tool, { price }]) => [tool, price])),
-    quotaPerUnit: number('quota_per_unit', quotaPerUnit),
+    toolPrices: new Map(toolsOf(facts).map(([tool, { price }]) => [tool, price])),
+    quotaPerUnit: factOf(facts, 'quota_per_unit', quotaPerUnit),
   };
-  const usage: Usage = {
+}
+
+/** The usage a log row was charged for. */
+export function billedUsage(facts: Facts): Usage {
+  const write1h = factOf(facts, 'cache_write_1h');
+  return {
     ...noUsage,
-    input: number('input'),
-    output: number('output'),
-    cacheRead: number('cache_tokens'),
-    cacheWrite5m: number('cache_creation_tokens') - write1h,
+    input: factOf(facts, 'input'),
+    output: factOf(facts, 'output'),
+    cacheRead: factOf(facts, 'cache_tokens'),
+    cacheWrite5m: factOf(facts, 'cache_creation_tokens') - write1h,
     cacheWrite1h: write1h,
-    audioInput: number('audio_input'),
-    audioOutput: number('audio_output'),
-    imageInput: number('image_input'),
-    toolCalls: Object.fromEntries(tools.map(([tool, { calls }]) => [tool, calls])),
+    audioInput: factOf(facts, 'audio_input'),
+    audioOutput: factOf(facts, 'audio_output'),
+    imageInput: factOf(facts, 'image_input'),
+    toolCalls: Object.fromEntries(toolsOf(facts).map(([tool, { calls }]) => [tool, calls])),
   };
-  return { ...quote(usage, prices), prices };
+}
+
+/** Recomputes a charge from a log row's `other` alone. @returns null when the row carries no price. */
+export function recompute(facts: Facts): (Quote & { readonly prices: Prices }) | null {
+  const prices = loggedPrices(facts);
+  return prices === null ? null : { ...quote(billedUsage(facts), prices), prices };
 }
 
 /** Dollars with as many decimals as asked, never an exponent. */

@@ -83,6 +83,8 @@ async function start(order: ControlStart) {
   const sweepOnce = async () => {
     await services.sessions.sweep();
     await services.wallet.sweep();
+    const days = services.options.get('LogRetentionDays');
+    if (days > 0) await services.logs.prune(Math.floor(Date.now() / 1000) - days * 86_400);
     await changes.trim((await changes.last()) - keptChanges);
   };
   const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);

@@ -1,4 +1,6 @@
 /** The Express application: every row of the endpoint table mounted, one envelope, one place for errors. */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { endpoints } from '../contract/endpoints/index.ts';
@@ -6,7 +8,7 @@ import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
 import { authenticate, authenticateOwner } from './authenticate.ts';
-import type { CallMeta } from './call.ts';
+import type { CallMeta, Download } from './call.ts';
 import { invoke, mutates } from './invoke.ts';
 import { languageOf } from './language.ts';
 import { replyTo } from './reply.ts';
@@ -117,6 +119,13 @@ function send(response: Response, row: Endpoint, data: unknown, language: Langua
     case 'redirect':
       response.redirect(303, String(data));
       return;
+    case 'file': {
+      const { name, type, pieces } = data as Download;
+      response.type(type).attachment(name);
+      // A reader that stalls or leaves ends the walk through the rows.
+      pipeline(Readable.from(pieces), response).catch(() => undefined);
+      return;
+    }
     case 'raw':
       response.json(data);
       return;

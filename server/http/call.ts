@@ -33,6 +33,13 @@ export interface Reply {
   header(name: string, value: string): void;
 }
 
+/** What a handler of a `file` endpoint returns. */
+export interface Download {
+  readonly name: string;
+  readonly type: string;
+  readonly pieces: AsyncIterable<string>;
+}
+
 export interface Call<Input = unknown> {
   readonly input: Input;
   readonly actor: Actor;

@@ -159,7 +159,7 @@ test('price maps keep what was there before', async () => {
   await options.reset('ModelRatio', 10, 'three');
   await options.set('RetryTimes', '1', 10, 'four');
   expect(versions()).toEqual([
-    { reason: 'set', actor: 'one', options: '{}' },
+    { reason: 'set', actor: 'one', options: '{"ModelRatio":null}' },
     { reason: 'set', actor: 'two', options: '{"ModelRatio":"{\\"m\\":1}"}' },
     { reason: 'reset', actor: 'three', options: '{"ModelRatio":"{\\"m\\":2}"}' },
   ]);

@@ -9,6 +9,7 @@ export type Headers = Record<string, string>;
 
 export interface Answer {
   readonly status: number;
+  /** {} when the answer is no JSON. */
   readonly body: { success?: boolean; message?: string; code?: string; data?: unknown };
   readonly headers: globalThis.Headers;
 }
@@ -33,7 +34,13 @@ export async function createApiFixture(options: Partial<Pick<AppOptions, 'listen
       headers: { 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    return { status: response.status, body: (await response.json()) as Answer['body'], headers: response.headers };
+    const content = await response.text();
+    const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json');
+    return {
+      status: response.status,
+      body: isJson ? (JSON.parse(content) as Answer['body']) : {},
+      headers: response.headers,
+    };
   };
 
   const login = async (username: string, password: string): Promise<Headers> => {

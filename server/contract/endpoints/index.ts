@@ -1,10 +1,12 @@
 /** The whole HTTP API, one row per call. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
-import { channelShape, logShape, page, tokenShape, userShape } from '../entities.ts';
+import { channelShape, tokenShape, userShape } from '../entities.ts';
 import { auditEndpoints } from './audit.ts';
 import { commaList, id, jsonText, nothing, number, text, toggle } from './fields.ts';
+import { logEndpoints } from './log.ts';
 import { optionEndpoints } from './option.ts';
+import { ratioEndpoints } from './ratio.ts';
 import { redemptionEndpoints } from './redemption.ts';
 import { userEndpoints } from './user.ts';
 import { walletEndpoints } from './wallet.ts';
@@ -51,18 +53,6 @@ const tokenFields = {
   tpm_limit: number,
   concurrency_limit: number,
 };
-
-const logFilters = {
-  type: number,
-  token_name: text,
-  model_name: text,
-  start_timestamp: number,
-  end_timestamp: number,
-  group: text,
-  request_id: text,
-};
-const adminLogFilters = { ...logFilters, username: text, channel: number };
-const statShape = z.object({ quota: z.int(), rpm: z.int(), tpm: z.int() });
 
 export const endpoints = [
   // site
@@ -216,6 +206,7 @@ export const endpoints = [
   ...auditEndpoints,
   // options
   ...optionEndpoints,
+  ...ratioEndpoints,
   endpoint({
     id: 'group.list',
     method: 'GET',
@@ -392,61 +383,7 @@ export const endpoints = [
     output: z.record(z.string(), z.array(z.string())),
     summary: { zh: '各类型的模型', en: 'Models by channel type' },
   }),
-  // logs
-  endpoint({
-    id: 'log.list',
-    method: 'GET',
-    path: '/api/log/',
-    access: 'admin',
-    input: z.object({ ...paging, ...adminLogFilters }),
-    output: page(logShape),
-    summary: { zh: '日志', en: 'Logs' },
-  }),
-  endpoint({
-    id: 'log.self',
-    method: 'GET',
-    path: '/api/log/self',
-    access: 'user',
-    input: z.object({ ...paging, ...logFilters }),
-    output: page(logShape),
-    summary: { zh: '自己的日志', en: 'Own logs' },
-  }),
-  endpoint({
-    id: 'log.stat',
-    method: 'GET',
-    path: '/api/log/stat',
-    access: 'admin',
-    input: z.object(adminLogFilters),
-    output: statShape,
-    summary: { zh: '日志统计', en: 'Log statistics' },
-  }),
-  endpoint({
-    id: 'log.self_stat',
-    method: 'GET',
-    path: '/api/log/self/stat',
-    access: 'user',
-    input: z.object(logFilters),
-    output: statShape,
-    summary: { zh: '自己的统计', en: 'Own statistics' },
-  }),
-  endpoint({
-    id: 'log.tail',
-    method: 'GET',
-    path: '/api/log/tail',
-    access: 'admin',
-    input: z.object({ after: number, limit: number, type: number }),
-    output: z.array(logShape),
-    summary: { zh: '新日志', en: 'Logs after an id' },
-  }),
-  endpoint({
-    id: 'log.get',
-    method: 'GET',
-    path: '/api/log/one/:ref',
-    access: 'admin',
-    input: z.object({ ref: z.string() }),
-    output: logShape,
-    summary: { zh: '一条日志', en: 'One log row by id or request id' },
-  }),
+  ...logEndpoints,
   // the owner of the data directory only
   endpoint({
     id: 'ledger.verify',

@@ -1,11 +1,40 @@
-/** The usage log: pages, statistics, live reading. */
+/** The usage log: pages, statistics, walks through all of it, retention. */
 import type { Database } from '../../../db/open.ts';
-import { createLogsRepository, type LogFilter, type LogRow } from '../../../db/repositories/logs.ts';
+import {
+  createLogsRepository,
+  type LogCursor,
+  type LogFilter,
+  type LogRow,
+  type LogSumBy,
+} from '../../../db/repositories/logs.ts';
 import type { Log } from '../../contract/entities.ts';
+import { LogType } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { type LogFormat, logHeader, logLine } from '../../contract/log-export.ts';
+import { recompute } from '../../contract/quota.ts';
+
+/** Rows read or deleted at once; between two steps others get their turn. */
+const rowsAtOnce = 500;
+const breath = () => new Promise<void>((resolve) => setImmediate(resolve));
+/** Wrong rows that are named. */
+const mostExamples = 20;
 
 export function createLogs(deps: { readonly database: Database; readonly now: () => number }) {
   const repository = createLogsRepository(deps.database);
+
+  /** Every row, oldest first, some at a time. */
+  async function* walk(filter: LogFilter): AsyncGenerator<LogRow[]> {
+    let cursor: LogCursor = { createdAt: -1, id: 0 };
+    for (;;) {
+      const rows = await repository.walk(filter, cursor, rowsAtOnce);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      yield rows;
+      if (rows.length < rowsAtOnce) return;
+      cursor = { createdAt: last.created_at, id: last.id };
+      await breath();
+    }
+  }
 
   return {
     /** @param page 1-based. @param full false hides what only operators may see. */
@@ -31,6 +60,68 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
         after < 0 ? (await repository.list({ type }, 0, limit)).reverse() : await repository.after(after, type, limit);
       return rows.map((row) => logView(row, true));
     },
+    /** Requests that were charged, for pricing them anew. */
+    charges: (filter: LogFilter): AsyncIterable<LogRow[]> => walk({ ...filter, type: LogType.consume }),
+    /** The whole log as text, piece by piece. @param full false hides what only operators may see. */
+    async *export(filter: LogFilter, format: LogFormat, full: boolean): AsyncGenerator<string> {
+      yield logHeader(format);
+      for await (const rows of walk(filter)) yield rows.map((row) => logLine(format, logView(row, full))).join('');
+    },
+    /** One step of an export by somebody who keeps the place. @param after `<time>-<id>` of the last row, '' = from the beginning. */
+    async step(filter: LogFilter, after: string, limit: number): Promise<{ items: Log[]; next: string }> {
+      const [createdAt = -1, id = 0] = after === '' ? [] : after.split('-').map(Number);
+      const rows = await repository.walk(filter, { createdAt, id }, limit);
+      const last = rows.at(-1);
+      const next = last === undefined || rows.length < limit ? '' : `${last.created_at}-${last.id}`;
+      return { items: rows.map((row) => logView(row, true)), next };
+    },
+    /** Recomputes every charge of the range from its own row. */
+    async verify(filter: LogFilter): Promise<LogCheck> {
+      const wrong: LogCheck['wrong'][number][] = [];
+      let checked = 0;
+      let unequal = 0;
+      for await (const rows of walk({ ...filter, type: LogType.consume })) {
+        for (const row of rows) {
+          if (row.quota === 0) continue;
+          checked++;
+          const expected = recomputed(row.other);
+          if (expected === row.quota) continue;
+          unequal++;
+          if (wrong.length < mostExamples) wrong.push({ id: row.id, quota: row.quota, expected });
+        }
+      }
+      return { checked, unequal, wrong };
+    },
+    /** Deletes rows before a time in small steps, so that nobody waits. @returns how many. */
+    async prune(before: number): Promise<number> {
+      let removed = 0;
+      for (;;) {
+        const some = await repository.deleteSome(before, rowsAtOnce);
+        removed += some;
+        if (some < rowsAtOnce) return removed;
+        await breath();
+      }
+    },
+    /** What each channel, model or user cost and brought in. @param costOf share of the list price a channel costs, undefined = unknown. */
+    async breakdown(
+      filter: LogFilter,
+      by: LogSumBy,
+      costOf: (channelId: number) => number | undefined,
+    ): Promise<LogBreakdown[]> {
+      const groups = new Map<string, LogBreakdown>();
+      for (const sum of await repository.sums(filter, by)) {
+        const known = groups.get(sum.name) ?? { name: sum.name, requests: 0, tokens: 0, quota: 0, cost: 0 };
+        const share = costOf(sum.channel_id);
+        groups.set(sum.name, {
+          name: sum.name,
+          requests: known.requests + sum.requests,
+          tokens: known.tokens + sum.tokens,
+          quota: known.quota + sum.quota,
+          cost: known.cost === null || share === undefined ? null : known.cost + Math.round(sum.list * share),
+        });
+      }
+      return [...groups.values()].sort((one, other) => other.quota - one.quota);
+    },
     /** @param ref row id or request id. */
     async get(ref: string): Promise<Log> {
       const row = await repository.find(ref);
@@ -38,6 +129,30 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       return logView(row, true);
     },
   };
+}
+
+export interface LogCheck {
+  readonly checked: number;
+  readonly unequal: number;
+  /** The first few; `expected` null = the row names no price. */
+  readonly wrong: readonly { readonly id: number; readonly quota: number; readonly expected: number | null }[];
+}
+
+export interface LogBreakdown {
+  readonly name: string;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly quota: number;
+  /** Quota the requests cost the operator; null = not known for every channel. */
+  readonly cost: number | null;
+}
+
+function recomputed(other: string): number | null {
+  try {
+    return recompute(JSON.parse(other) as Record<string, unknown>)?.quota ?? null;
+  } catch {
+    return null;
+  }
 }
 
 export type LogsService = ReturnType<typeof createLogs>;

@@ -1,6 +1,7 @@
 /** Options: typed reads from a cache, checked writes, secrets sealed. */
 import type { Database } from '../../../db/open.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
+import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import {
   isOptionKey,
@@ -23,6 +24,7 @@ export interface OptionView {
 
 export type OptionsService = Awaited<ReturnType<typeof createOptions>>;
 
+/** Maps that go back to the shipped ones together. */
 const priceKeys: readonly OptionKey[] = [
   'ModelRatio',
   'ModelPrice',
@@ -35,6 +37,8 @@ const priceKeys: readonly OptionKey[] = [
   'ContextTiers',
   'ToolPrices',
 ];
+/** Earlier texts of these are kept. */
+const versionedKeys: readonly OptionKey[] = [...priceKeys, 'GroupRatio', 'GroupGroupRatio', 'ChannelCostRatio'];
 
 export async function createOptions(deps: {
   readonly database: Database;
@@ -55,9 +59,27 @@ export async function createOptions(deps: {
 
   const seconds = () => Math.floor(deps.now() / 1000);
 
-  /** Stored texts of these keys as JSON, defaults left out. */
-  const keptTexts = (keys: readonly OptionKey[]): string =>
-    JSON.stringify(Object.fromEntries(keys.filter((key) => stored.has(key)).map((key) => [key, stored.get(key)])));
+  /** Stores checked texts (null = default); earlier texts of price maps become a version. @returns its id, 0 = none. */
+  const store = async (
+    texts: ReadonlyMap<OptionKey, string | null>,
+    actor: string,
+    reason: string,
+  ): Promise<number> => {
+    const changed = [...texts].filter(([key, text]) => (stored.get(key) ?? null) !== text);
+    const versioned = changed.filter(([key]) => versionedKeys.includes(key));
+    const kept = Object.fromEntries(versioned.map(([key]) => [key, stored.get(key) ?? null]));
+    const sealed = changed.map(
+      ([key, text]) =>
+        [key, text !== null && optionRow(key).secret ? deps.vault.seal(`option:${key}`, text) : text] as const,
+    );
+    const version = versioned.length === 0 ? null : { actor, reason, kept: JSON.stringify(kept) };
+    const id = changed.length === 0 ? 0 : await repository.change(new Map(sealed), version, seconds());
+    for (const [key, text] of changed) {
+      if (text === null) stored.delete(key);
+      else stored.set(key, text);
+    }
+    return id;
+  };
 
   /** @throws AppError option_unknown, option_invalid, option_root_only, option_needs. */
   const check = (key: string, value: string, role: number): { key: OptionKey; value: string } => {
@@ -78,10 +100,18 @@ export async function createOptions(deps: {
     return { key, value: text };
   };
 
+  /** @throws AppError option_unknown, option_root_only. */
+  const resettable = (key: string, role: number): OptionKey => {
+    if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
+    if (role < optionRow(key).role) throw new AppError('option_root_only', { key });
+    return key;
+  };
+
   return {
     get: <K extends OptionKey>(key: K): OptionValue<K> => optionValue(stored, key),
     /** Stored text or default. */
     text: (key: OptionKey): string => stored.get(key) ?? optionRow(key).fallback,
+    fallback: (key: OptionKey): string => optionRow(key).fallback,
     list(): OptionView[] {
       return optionKeys.map((key) => ({
         key,
@@ -93,30 +123,36 @@ export async function createOptions(deps: {
     /** A changed price map is kept as a version. @throws AppError option_*. */
     async set(key: string, value: string, role: number, actor = ''): Promise<void> {
       const checked = check(key, value, role);
-      const secret = optionRow(checked.key).secret;
       // An empty secret field means: leave it as it is.
-      if (secret && checked.value === '') return;
-      const text = secret ? deps.vault.seal(`option:${checked.key}`, checked.value) : checked.value;
-      if (priceKeys.includes(checked.key) && stored.get(checked.key) !== checked.value)
-        await repository.setWithBackup(checked.key, text, keptTexts([checked.key]), actor, 'set', seconds());
-      else await repository.set(checked.key, text, seconds());
-      stored.set(checked.key, checked.value);
+      if (optionRow(checked.key).secret && checked.value === '') return;
+      await store(new Map([[checked.key, checked.value]]), actor, 'set');
     },
+    /** Several at once, all or none; null = default. @returns the version that keeps what was there, 0 = none. @throws AppError option_*. */
+    async setMany(
+      texts: Readonly<Record<string, string | null>>,
+      role: number,
+      actor: string,
+      reason: string,
+    ): Promise<number> {
+      const checked = Object.entries(texts).map(([key, text]): [OptionKey, string | null] => {
+        if (text !== null) {
+          const { key: known, value } = check(key, text, role);
+          return [known, value];
+        }
+        return [resettable(key, role), null];
+      });
+      return store(new Map(checked), actor, reason);
+    },
+    /** @throws AppError option_unknown, option_invalid. */
+    validate: (key: string, value: string): void => void check(key, value, Role.root),
     /** Back to the default; also the way to forget a secret. @throws AppError option_unknown, option_root_only. */
     async reset(key: string, role: number, actor: string): Promise<void> {
-      if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
-      if (role < optionRow(key).role) throw new AppError('option_root_only', { key });
-      if (!stored.has(key)) return;
-      if (priceKeys.includes(key)) await repository.resetWithBackup([key], keptTexts([key]), actor, 'reset', seconds());
-      else await repository.remove(key);
-      stored.delete(key);
+      await store(new Map([[resettable(key, role), null]]), actor, 'reset');
     },
     /** Puts the price maps back to the shipped ones; what was there stays as a version. */
-    async resetRatios(actor: string): Promise<{ version: number }> {
-      const version = await repository.resetWithBackup(priceKeys, keptTexts(priceKeys), actor, 'reset', seconds());
-      for (const key of priceKeys) stored.delete(key);
-      return { version };
-    },
+    resetRatios: async (actor: string): Promise<{ version: number }> => ({
+      version: await store(new Map(priceKeys.map((key) => [key, null])), actor, 'reset'),
+    }),
     /** Somebody else wrote to the table. */
     async reload(): Promise<void> {
       stored = await readable();

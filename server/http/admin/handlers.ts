@@ -6,6 +6,7 @@ import type { Call } from '../call.ts';
 import { auditHandlers } from './audit.ts';
 import { channelHandlers } from './channel.ts';
 import { logHandlers } from './log.ts';
+import { ratioHandlers } from './ratio.ts';
 import { redemptionHandlers } from './redemption.ts';
 import { sessionHandlers } from './session.ts';
 import { siteHandlers } from './site.ts';
@@ -23,6 +24,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...auditHandlers,
   ...userHandlers,
   ...tokenHandlers,
+  ...ratioHandlers,
   ...redemptionHandlers,
   ...walletHandlers,
   ...channelHandlers,

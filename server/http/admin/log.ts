@@ -1,5 +1,8 @@
 /** The usage log, everybody's for operators, one's own for users. */
 import type { LogFilter } from '../../../db/repositories/logs.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { LogFormat } from '../../contract/log-export.ts';
+import type { Download } from '../call.ts';
 import type { HandlersOf } from './handlers.ts';
 import { firstPage, pageSize } from './paging.ts';
 
@@ -28,20 +31,57 @@ const filterOf = (query: LogQuery): LogFilter => ({
   to: query.end_timestamp || undefined,
 });
 
-export const logHandlers: HandlersOf<'log.list' | 'log.self' | 'log.stat' | 'log.self_stat' | 'log.tail' | 'log.get'> =
-  {
-    'log.list': ({ services, input }) =>
-      services.logs.page(filterOf(input), firstPage(input.p), pageSize(input.page_size), true),
-    'log.self': ({ services, input, actor }) =>
-      services.logs.page(
-        { ...filterOf(input), userId: actor.userId },
-        firstPage(input.p),
-        pageSize(input.page_size),
-        false,
-      ),
-    'log.stat': ({ services, input }) => services.logs.stat(filterOf(input)),
-    'log.self_stat': ({ services, input, actor }) => services.logs.stat({ ...filterOf(input), userId: actor.userId }),
-    'log.tail': ({ services, input }) =>
-      services.logs.tail(input.after ?? -1, input.type || undefined, Math.min(1000, input.limit ?? 100)),
-    'log.get': ({ services, input }) => services.logs.get(input.ref),
-  };
+const types = { csv: 'text/csv; charset=utf-8', jsonl: 'application/x-ndjson' } as const;
+
+const download = (format: LogFormat, pieces: AsyncIterable<string>): Download => ({
+  name: `logs.${format}`,
+  type: types[format],
+  pieces,
+});
+
+export const logHandlers: HandlersOf<
+  | 'log.list'
+  | 'log.self'
+  | 'log.stat'
+  | 'log.self_stat'
+  | 'log.breakdown'
+  | 'log.tail'
+  | 'log.step'
+  | 'log.export'
+  | 'log.self_export'
+  | 'log.verify'
+  | 'log.prune'
+  | 'log.get'
+> = {
+  'log.list': ({ services, input }) =>
+    services.logs.page(filterOf(input), firstPage(input.p), pageSize(input.page_size), true),
+  'log.self': ({ services, input, actor }) =>
+    services.logs.page(
+      { ...filterOf(input), userId: actor.userId },
+      firstPage(input.p),
+      pageSize(input.page_size),
+      false,
+    ),
+  'log.stat': ({ services, input }) => services.logs.stat(filterOf(input)),
+  'log.self_stat': ({ services, input, actor }) => services.logs.stat({ ...filterOf(input), userId: actor.userId }),
+  'log.tail': ({ services, input }) =>
+    services.logs.tail(input.after ?? -1, input.type || undefined, Math.min(1000, input.limit ?? 100)),
+  'log.breakdown': ({ services, input }) => {
+    const costs = services.options.get('ChannelCostRatio');
+    return services.logs.breakdown(filterOf(input), input.by, (channelId) => costs.get(String(channelId)));
+  },
+  'log.step': ({ services, input }) =>
+    services.logs.step(filterOf(input), input.after ?? '', Math.min(1000, input.limit ?? 500)),
+  'log.export': async ({ services, input }) =>
+    download(input.format, services.logs.export(filterOf(input), input.format, true)),
+  'log.self_export': async ({ services, input, actor }) => {
+    const filter = { ...filterOf(input), userId: actor.userId };
+    return download(input.format, services.logs.export(filter, input.format, false));
+  },
+  'log.verify': ({ services, input }) => services.logs.verify(filterOf(input)),
+  'log.prune': ({ services, input }) => {
+    if (input.target_timestamp === undefined || input.target_timestamp <= 0) throw new AppError('log_time_required');
+    return services.logs.prune(input.target_timestamp);
+  },
+  'log.get': ({ services, input }) => services.logs.get(input.ref),
+};

@@ -1,0 +1,145 @@
+/** The usage log. */
+import * as z from 'zod/mini';
+import { endpoint } from '../endpoint.ts';
+import { logShape, page } from '../entities.ts';
+import { logFormats } from '../log-export.ts';
+import { number, text } from './fields.ts';
+
+const paging = { p: number, page_size: number };
+const filters = {
+  type: number,
+  token_name: text,
+  model_name: text,
+  start_timestamp: number,
+  end_timestamp: number,
+  group: text,
+  request_id: text,
+};
+const adminFilters = { ...filters, username: text, channel: number };
+const format = z._default(z.enum(logFormats), 'csv');
+const statShape = z.object({ quota: z.int(), rpm: z.int(), tpm: z.int() });
+
+export const logEndpoints = [
+  endpoint({
+    id: 'log.list',
+    method: 'GET',
+    path: '/api/log/',
+    access: 'admin',
+    input: z.object({ ...paging, ...adminFilters }),
+    output: page(logShape),
+    summary: { zh: '日志', en: 'Logs' },
+  }),
+  endpoint({
+    id: 'log.self',
+    method: 'GET',
+    path: '/api/log/self',
+    access: 'user',
+    input: z.object({ ...paging, ...filters }),
+    output: page(logShape),
+    summary: { zh: '自己的日志', en: 'Own logs' },
+  }),
+  endpoint({
+    id: 'log.stat',
+    method: 'GET',
+    path: '/api/log/stat',
+    access: 'admin',
+    input: z.object(adminFilters),
+    output: statShape,
+    summary: { zh: '日志统计', en: 'Log statistics' },
+  }),
+  endpoint({
+    id: 'log.self_stat',
+    method: 'GET',
+    path: '/api/log/self/stat',
+    access: 'user',
+    input: z.object(filters),
+    output: statShape,
+    summary: { zh: '自己的统计', en: 'Own statistics' },
+  }),
+  endpoint({
+    id: 'log.breakdown',
+    method: 'GET',
+    path: '/api/log/stat/by',
+    access: 'admin',
+    input: z.object({ ...adminFilters, by: z._default(z.enum(['channel', 'model', 'user']), 'channel') }),
+    output: z.array(
+      z.object({
+        name: z.string(),
+        requests: z.int(),
+        tokens: z.int(),
+        quota: z.int(),
+        cost: z.nullable(z.int()),
+      }),
+    ),
+    summary: { zh: '按渠道、模型或用户统计', en: 'Statistics by channel, model or user, with cost' },
+  }),
+  endpoint({
+    id: 'log.tail',
+    method: 'GET',
+    path: '/api/log/tail',
+    access: 'admin',
+    input: z.object({ after: number, limit: number, type: number }),
+    output: z.array(logShape),
+    summary: { zh: '新日志', en: 'Logs after an id' },
+  }),
+  endpoint({
+    id: 'log.step',
+    method: 'GET',
+    path: '/api/log/step',
+    access: 'admin',
+    input: z.object({ ...adminFilters, after: text, limit: number }),
+    output: z.object({ items: z.array(logShape), next: z.string() }),
+    summary: { zh: '逐段读取日志', en: 'Logs oldest first, from a place on' },
+  }),
+  endpoint({
+    id: 'log.export',
+    method: 'GET',
+    path: '/api/log/export',
+    access: 'admin',
+    input: z.object({ ...adminFilters, format }),
+    output: z.unknown(),
+    summary: { zh: '导出日志', en: 'Export logs as CSV or JSON lines' },
+    envelope: 'file',
+  }),
+  endpoint({
+    id: 'log.self_export',
+    method: 'GET',
+    path: '/api/log/self/export',
+    access: 'user',
+    input: z.object({ ...filters, format }),
+    output: z.unknown(),
+    summary: { zh: '导出自己的日志', en: 'Export own logs as CSV or JSON lines' },
+    envelope: 'file',
+  }),
+  endpoint({
+    id: 'log.verify',
+    method: 'GET',
+    path: '/api/log/verify',
+    access: 'admin',
+    input: z.object(adminFilters),
+    output: z.object({
+      checked: z.int(),
+      unequal: z.int(),
+      wrong: z.array(z.object({ id: z.int(), quota: z.int(), expected: z.nullable(z.int()) })),
+    }),
+    summary: { zh: '重算并核对日志费用', en: 'Recompute every charge from its row' },
+  }),
+  endpoint({
+    id: 'log.prune',
+    method: 'DELETE',
+    path: '/api/log/',
+    access: 'root',
+    input: z.object({ target_timestamp: number }),
+    output: z.int(),
+    summary: { zh: '清理历史日志', en: 'Delete logs before a time' },
+  }),
+  endpoint({
+    id: 'log.get',
+    method: 'GET',
+    path: '/api/log/one/:ref',
+    access: 'admin',
+    input: z.object({ ref: z.string() }),
+    output: logShape,
+    summary: { zh: '一条日志', en: 'One log row by id or request id' },
+  }),
+] as const;

@@ -1,0 +1,100 @@
+/** Price maps over time: what changed, going back, proposals of others, and what a change would have meant. */
+import type { Database } from '../../../db/open.ts';
+import { createPriceVersionsRepository, type PriceVersionRow } from '../../../db/repositories/price-versions.ts';
+import { AppError } from '../../contract/errors.ts';
+import { isOptionKey, type OptionKey } from '../../contract/options.ts';
+import { type PriceChange, pricesDiffer } from '../../contract/pricing-diff.ts';
+import { type PriceOptionKey, priceOptionKeys } from '../../contract/pricing-tables.ts';
+import type { LogsService } from '../logs/service.ts';
+import type { OptionsService } from '../options/service.ts';
+import { createSimulation } from './simulate.ts';
+import { readPriceList } from './sources.ts';
+
+export type PricingService = ReturnType<typeof createPricing>;
+
+/** Texts of a version; null = the default was in force. */
+type Texts = Readonly<Record<string, string | null>>;
+
+export function createPricing(deps: {
+  readonly database: Database;
+  readonly options: OptionsService;
+  readonly logs: LogsService;
+}) {
+  const { options } = deps;
+  const repository = createPriceVersionsRepository(deps.database);
+
+  const textsOf = (row: PriceVersionRow): Texts => JSON.parse(row.options) as Texts;
+  const textOf = (key: OptionKey, text: string | null | undefined): string =>
+    text === null || text === undefined ? options.fallback(key) : text;
+
+  const find = async (id: number): Promise<PriceVersionRow[]> => {
+    const rows = await repository.since(id);
+    if (rows[0]?.id !== id) throw new AppError('not_found', { what: `price version ${id}` });
+    return rows;
+  };
+
+  return {
+    /** Newest first. @param page 1-based. */
+    async history(page: number, size: number) {
+      const { rows, total } = await repository.page((page - 1) * size, size);
+      const items = rows.map((row) => {
+        const { id, at, actor, reason } = row;
+        return { id, created_time: at, actor, reason, keys: Object.keys(textsOf(row)) };
+      });
+      return { items, page, page_size: size, total };
+    },
+    /** What the change before which this version was kept did. @throws AppError not_found */
+    async changes(id: number): Promise<PriceChange[]> {
+      const [version, ...later] = await find(id);
+      if (version === undefined) return [];
+      return Object.entries(textsOf(version)).flatMap(([key, before]) => {
+        if (!isOptionKey(key)) return [];
+        const next = later.map(textsOf).find((texts) => key in texts);
+        const after = next === undefined ? options.text(key) : textOf(key, next[key]);
+        return pricesDiffer(key, textOf(key, before), after);
+      });
+    },
+    /** Puts the maps of this version back as they were before that change; what is in force now becomes a version itself. @throws AppError not_found, option_*. */
+    async rollback(id: number, role: number, actor: string): Promise<{ version: number; changes: PriceChange[] }> {
+      const [version] = await find(id);
+      const texts = version === undefined ? {} : textsOf(version);
+      const changes = Object.entries(texts).flatMap(([key, text]) =>
+        isOptionKey(key) ? pricesDiffer(key, options.text(key), textOf(key, text)) : [],
+      );
+      const kept = await options.setMany(texts, role, actor, `rollback ${id}`);
+      return { version: kept, changes };
+    },
+    /** What another price list would change. Nothing is stored. @throws AppError params_invalid, option_invalid. */
+    propose(text: string): { changes: PriceChange[]; values: Record<string, string> } {
+      const values: Record<string, string> = {};
+      const changes: PriceChange[] = [];
+      for (const [key, entries] of Object.entries(readPriceList(text))) {
+        if (!isOptionKey(key)) continue;
+        const now = options.text(key);
+        const wanted = JSON.stringify({ ...(JSON.parse(now) as object), ...entries });
+        options.validate(key, wanted);
+        const differing = pricesDiffer(key, now, wanted);
+        if (differing.length === 0) continue;
+        values[key] = wanted;
+        changes.push(...differing);
+      }
+      return { changes, values };
+    },
+    /** Stores the maps a person agreed to, all or none. @throws AppError option_*. */
+    apply: (values: Texts, role: number, actor: string): Promise<number> =>
+      options.setMany(values, role, actor, 'sync'),
+    /** @param since epoch seconds. @param changed option -> text. @throws AppError option_unknown, option_invalid. */
+    async simulate(since: number, changed: Readonly<Record<string, string>>) {
+      for (const [key, text] of Object.entries(changed)) {
+        if (!(priceOptionKeys as readonly string[]).includes(key)) throw new AppError('option_unknown', { key });
+        options.validate(key, text);
+      }
+      const simulation = createSimulation(
+        new Set(Object.keys(changed)),
+        (key: PriceOptionKey) => changed[key] ?? options.text(key),
+      );
+      for await (const rows of deps.logs.charges({ from: since })) for (const row of rows) simulation.add(row);
+      return simulation.result();
+    },
+  };
+}

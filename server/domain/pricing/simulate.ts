@@ -1,0 +1,78 @@
+/** Prices past requests anew: what they would have cost with other price maps. */
+import { compilePriceTables, type PriceOptionKey, type Prices, resolvePrices } from '../../contract/pricing-tables.ts';
+import { billedUsage, loggedPrices, quotaOf } from '../../contract/quota.ts';
+
+export interface PastCharge {
+  readonly model_name: string;
+  readonly group_name: string;
+  readonly quota: number;
+  readonly other: string;
+}
+
+export interface SimulatedModel {
+  readonly model: string;
+  readonly requests: number;
+  readonly before: number;
+  readonly after: number;
+}
+
+export interface Simulation {
+  add(charge: PastCharge): void;
+  /** The models with the largest difference first. */
+  result(): {
+    readonly requests: number;
+    readonly before: number;
+    readonly after: number;
+    readonly models: SimulatedModel[];
+  };
+}
+
+/** @param changed options that are given another text; everything else is as `text` says. */
+export function createSimulation(changed: ReadonlySet<string>, text: (key: PriceOptionKey) => string): Simulation {
+  const tables = compilePriceTables(text);
+  const groupsChange = changed.has('GroupRatio') || changed.has('GroupGroupRatio');
+  const models = new Map<string, SimulatedModel>();
+
+  /** The group's ratio of the day stays unless it is what is changed; the user's own group is not in the log. */
+  const pricesNow = (charge: PastCharge, then: Prices): Prices | null => {
+    const { group_name: group, model_name: model } = charge;
+    const prices = resolvePrices(tables, model, { group, userGroup: '', acceptUnset: true });
+    if (prices === null) return null;
+    const ratio = groupsChange ? {} : { groupRatio: then.groupRatio };
+    return {
+      ...prices,
+      ...ratio,
+      priceFactor: then.priceFactor,
+      tiers: prices.tiers.map((tier) => ({ ...tier, prices: { ...tier.prices, ...ratio } })),
+    };
+  };
+
+  return {
+    add(charge) {
+      const facts = JSON.parse(charge.other === '' ? '{}' : charge.other) as Record<string, unknown>;
+      const then = loggedPrices(facts);
+      if (then === null) return;
+      const now = pricesNow(charge, then);
+      if (now === null) return;
+      const known = models.get(charge.model_name);
+      models.set(charge.model_name, {
+        model: charge.model_name,
+        requests: (known?.requests ?? 0) + 1,
+        before: (known?.before ?? 0) + charge.quota,
+        after: (known?.after ?? 0) + quotaOf(billedUsage(facts), now),
+      });
+    },
+    result() {
+      const all = [...models.values()].sort(
+        (one, other) => Math.abs(other.after - other.before) - Math.abs(one.after - one.before),
+      );
+      const sum = (of: (model: SimulatedModel) => number) => all.reduce((total, model) => total + of(model), 0);
+      return {
+        requests: sum((model) => model.requests),
+        before: sum((model) => model.before),
+        after: sum((model) => model.after),
+        models: all,
+      };
+    },
+  };
+}

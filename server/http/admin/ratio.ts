@@ -1,0 +1,17 @@
+/** Price maps over time. */
+import type { HandlersOf } from './handlers.ts';
+import { firstPage, pageSize } from './paging.ts';
+
+export const ratioHandlers: HandlersOf<
+  'ratio.history' | 'ratio.changes' | 'ratio.rollback' | 'ratio.propose' | 'ratio.apply' | 'ratio.simulate'
+> = {
+  'ratio.history': ({ services, input }) => services.pricing.history(firstPage(input.p), pageSize(input.page_size)),
+  'ratio.changes': ({ services, input }) => services.pricing.changes(input.id),
+  'ratio.rollback': ({ services, actor, input }) =>
+    services.pricing.rollback(input.version, actor.role, actor.username),
+  'ratio.propose': async ({ services, input }) => services.pricing.propose(input.text),
+  'ratio.apply': async ({ services, actor, input }) => ({
+    version: await services.pricing.apply(input.values, actor.role, actor.username),
+  }),
+  'ratio.simulate': ({ services, input }) => services.pricing.simulate(input.since ?? 0, input.values),
+};

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { completion, sendJson, startUpstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await createTestGateway();
+});
+afterEach(() => gateway.close());
+
+const call = (id: string, input: object = {}) => gateway.call(id, input) as Promise<never>;
+const set = (key: string, value: object) => gateway.call('option.set', { key, value: JSON.stringify(value) });
+const text = (key: 'ModelRatio' | 'ModelPrice' | 'GroupRatio') => gateway.services.options.text(key);
+
+test('every change is a version with its difference; going back is a version too', async () => {
+  await set('ModelRatio', { a: 1, b: 2 });
+  await set('ModelRatio', { a: 3, c: 4 });
+  await set('GroupRatio', { default: 1, vip: 0.5 });
+  const { items } = (await call('ratio.history')) as { items: { id: number; keys: string[]; reason: string }[] };
+  expect(items.map(({ keys, reason }) => [reason, ...keys])).toEqual([
+    ['set', 'GroupRatio'],
+    ['set', 'ModelRatio'],
+    ['set', 'ModelRatio'],
+  ]);
+  const second = items[1]?.id ?? 0;
+  expect(await call('ratio.changes', { id: second })).toEqual([
+    { key: 'ModelRatio', name: 'a', before: '1', after: '3' },
+    { key: 'ModelRatio', name: 'b', before: '2', after: null },
+    { key: 'ModelRatio', name: 'c', before: null, after: '4' },
+  ]);
+  const back = (await call('ratio.rollback', { version: second })) as { version: number; changes: unknown[] };
+  expect(back.changes).toHaveLength(3);
+  expect(text('ModelRatio')).toBe('{"a":1,"b":2}');
+  expect(JSON.parse(text('GroupRatio'))).toEqual({ default: 1, vip: 0.5 });
+  await call('ratio.rollback', { version: back.version });
+  expect(text('ModelRatio')).toBe('{"a":3,"c":4}');
+  // The first version is the default.
+  await call('ratio.rollback', { version: items[2]?.id });
+  expect(gateway.services.options.list().find((row) => row.key === 'ModelRatio')?.isSet).toBe(false);
+  await expect(call('ratio.rollback', { version: 999 })).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('a reset can be taken back whole', async () => {
+  await set('ModelRatio', { a: 1 });
+  await set('ModelPrice', { p: 0.5 });
+  const { version } = (await call('option.reset_ratios')) as { version: number };
+  expect(text('ModelRatio')).toBe(gateway.services.options.fallback('ModelRatio'));
+  await call('ratio.rollback', { version });
+  expect([text('ModelRatio'), text('ModelPrice')]).toEqual(['{"a":1}', '{"p":0.5}']);
+});
+
+test.each([
+  ['option maps', { ModelRatio: { a: 2, new: 7 }, ModelPrice: '{"p":1}', Notice: 'x' }],
+  ['published maps', { success: true, data: { model_ratio: { a: 2, new: 7 }, model_price: { p: 1 } } }],
+  [
+    'a pricing page',
+    {
+      data: [
+        { model_name: 'a', quota_type: 0, model_ratio: 2 },
+        { model_name: 'new', quota_type: 0, model_ratio: 7 },
+        { model_name: 'p', quota_type: 1, model_price: 1, model_ratio: 0 },
+      ],
+    },
+  ],
+])('a list in the form of %s is proposed, never applied by itself', async (_name, list) => {
+  await set('ModelRatio', { a: 1, kept: 5 });
+  await set('ModelPrice', {});
+  const proposal = (await call('ratio.propose', { text: JSON.stringify(list) })) as {
+    changes: unknown[];
+    values: Record<string, string>;
+  };
+  expect(proposal.changes).toEqual([
+    { key: 'ModelRatio', name: 'a', before: '1', after: '2' },
+    { key: 'ModelRatio', name: 'new', before: null, after: '7' },
+    { key: 'ModelPrice', name: 'p', before: null, after: '1' },
+  ]);
+  expect(text('ModelRatio')).toBe('{"a":1,"kept":5}');
+  const { version } = (await call('ratio.apply', { values: proposal.values })) as { version: number };
+  expect(JSON.parse(text('ModelRatio'))).toEqual({ a: 2, kept: 5, new: 7 });
+  await call('ratio.rollback', { version });
+  expect([text('ModelRatio'), text('ModelPrice')]).toEqual(['{"a":1,"kept":5}', '{}']);
+});
+
+test.each(['', '[]', '{}', '{"ModelRatio":{"a":-1}}', '{"data":[{"model_name":5}]}'])(
+  'a list that is none, or has impossible prices, is refused: %s',
+  async (list) => {
+    await expect(call('ratio.propose', { text: list })).rejects.toMatchObject({
+      code: expect.stringMatching(/params_invalid|option_invalid/),
+    });
+  },
+);
+
+test('all or nothing: one bad map leaves the others untouched', async () => {
+  await set('ModelRatio', { a: 1 });
+  await expect(
+    call('ratio.apply', { values: { ModelRatio: '{"a":9}', ModelPrice: '{"b":"x"}' } }),
+  ).rejects.toMatchObject({ code: 'option_invalid' });
+  expect(text('ModelRatio')).toBe('{"a":1}');
+});
+
+test('past requests priced anew', async () => {
+  const upstream = await startUpstream((response) => sendJson(response, completion(1000, 500)));
+  await gateway.channel(upstream.url, { models: 'gpt-4o-mini,gpt-4o' });
+  const { key } = await gateway.token();
+  for (const model of ['gpt-4o-mini', 'gpt-4o-mini', 'gpt-4o'])
+    await (await gateway.chat(key, { model, messages: [] })).text();
+  await gateway.logs();
+  const simulate = (values: object) => call('ratio.simulate', { since: 0, values });
+  // (1000 + 500 x 4) x 0.075 = 225, gpt-4o 3750
+  expect(await simulate({ ModelRatio: '{"gpt-4o-mini":0.15,"gpt-4o":1.25}' })).toEqual({
+    requests: 3,
+    before: 4200,
+    after: 4650,
+    models: [
+      { model: 'gpt-4o-mini', requests: 2, before: 450, after: 900 },
+      { model: 'gpt-4o', requests: 1, before: 3750, after: 3750 },
+    ],
+  });
+  expect(await simulate({ GroupRatio: '{"default":2}' })).toMatchObject({ before: 4200, after: 8400 });
+  expect(await simulate({ ModelPrice: '{"gpt-4o":0.01}' })).toMatchObject({ after: 5450 });
+  expect(await simulate({})).toMatchObject({ before: 4200, after: 4200 });
+  await expect(simulate({ Notice: 'x' })).rejects.toMatchObject({ code: 'option_unknown' });
+  await upstream.stop();
+});
