@@ -60,6 +60,7 @@ export async function openDirect(
           keyHmac: vault.keyHmac,
           // No server, no traffic: nobody's channel gets into trouble here.
           trouble: () => undefined,
+          works: services.works,
           findSession: () => Promise.reject(new AppError('login_required')),
           limits: defaultLimits,
         });

@@ -18,6 +18,7 @@ import { createRelay, defaultLimits } from './relay/relay.ts';
 import { createRelayState } from './relay/state.ts';
 import type { Tier } from './relay/tiers.ts';
 import { createWallets } from './relay/wallets.ts';
+import { createWorkCalls } from './relay/works/calls.ts';
 
 export interface GatewayOptions {
   readonly dataDir: string;
@@ -66,6 +67,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ledger.onBalance(wallets.credit);
     const state = createRelayState(wallets);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
+    const works = createWorkCalls((id, call) =>
+      controlThread.postMessage({ kind: 'work', id, call } satisfies ToControl),
+    );
     const relay = createRelay({
       state,
       wallets,
@@ -75,6 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       now: Date.now,
       random: Math.random,
       keyHmac: createVault(loadMasterKey(files.secretKey, options.env)).keyHmac,
+      works: works.store,
       findSession: createFindSession(files.httpSocket),
       trouble: (trouble) => controlThread.postMessage({ kind: 'trouble', trouble } satisfies ToControl),
       limits: { ...defaultLimits, commitCeilingMs: ceilingOf(options.env.GATEWAY_COMMIT_CEILING_MS) },
@@ -98,6 +103,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
             tell({ kind: 'tested', id: data.id, result }),
           );
           return;
+        case 'worked':
+          return works.answered(data);
         case 'closed':
           return controlClosed.resolve();
       }

@@ -17,8 +17,10 @@ import { createUserManagement, type UserManagement } from './domain/users/manage
 import { createPasswords, type Passwords } from './domain/users/passwords.ts';
 import { createUsers, type UsersService } from './domain/users/service.ts';
 import { createWallet, type WalletService } from './domain/wallet/service.ts';
+import { createWorks, type WorksService } from './domain/works/service.ts';
 import type { Ledger } from './ledger/commands.ts';
 import { type InvariantReport, verifyLedger } from './ledger/verify.ts';
+import { providerByType } from './providers/catalogue.ts';
 
 export interface Services {
   readonly options: OptionsService;
@@ -35,6 +37,7 @@ export interface Services {
   readonly wallet: WalletService;
   readonly affiliate: AffiliateService;
   readonly channels: ChannelsService;
+  readonly works: WorksService;
   readonly logs: LogsService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
@@ -48,10 +51,12 @@ export interface ServiceDeps {
   readonly relayTest: RelayTest;
   readonly version: string;
   readonly setupCode: string | null;
-  /** For payment providers; default: the runtime's own. */
+  /** For payment providers and the upstreams of jobs; default: the runtime's own. */
   readonly fetch?: typeof fetch;
   /** Default: as strong as logins can bear. */
   readonly passwords?: Passwords;
+  /** Told what went wrong in jobs. */
+  readonly report?: (error: unknown) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -90,6 +95,11 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     }),
     logs,
     pricing: createPricing({ ...deps, options, logs }),
+    works: createWorks({
+      ...deps,
+      baseUrlOf: (type) => providerByType(type)?.baseUrl ?? '',
+      report: deps.report ?? (() => undefined),
+    }),
     setupCode: deps.setupCode,
     verifyLedger: () => verifyLedger(deps.database),
   };

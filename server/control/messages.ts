@@ -3,6 +3,7 @@
 import type { Trouble } from '../contract/trouble.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/snapshot.ts';
+import type { WorkCall } from '../relay/works/store.ts';
 
 export interface ControlStart {
   readonly kind: 'start';
@@ -16,6 +17,7 @@ export interface ControlStart {
 export type ToControl =
   | ControlStart
   | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
+  | { readonly kind: 'work'; readonly id: number; readonly call: WorkCall }
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
   | { readonly kind: 'close' };
 
@@ -30,5 +32,6 @@ export type FromControl =
       readonly model: string;
       readonly stream: boolean;
     }
+  | { readonly kind: 'worked'; readonly id: number; readonly value: unknown; readonly failed: boolean }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'closed' };

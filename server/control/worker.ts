@@ -12,6 +12,7 @@ import { version } from '../embedded/version.ts';
 import { createApp } from '../http/app.ts';
 import { createLedgerClient, type LedgerPort } from '../ledger/client.ts';
 import { createRequestIds } from '../relay/request-id.ts';
+import type { WorkCall } from '../relay/works/store.ts';
 import { createServices } from '../services.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
 import { createPublisher } from './publisher.ts';
@@ -22,6 +23,8 @@ declare const self: {
 };
 
 const sweepMs = 10 * 60 * 1000;
+/** Between two looks at drawings and songs under way. Source: backend-reference 6.4. */
+const worksMs = 15_000;
 /** Changes kept although every follower has seen them. */
 const keptChanges = 10_000;
 
@@ -58,6 +61,7 @@ async function start(order: ControlStart) {
       });
     },
     version,
+    report,
     setupCode: order.setupCode,
     now: Date.now,
   });
@@ -87,6 +91,14 @@ async function start(order: ControlStart) {
     if (days > 0) await services.logs.prune(Math.floor(Date.now() / 1000) - days * 86_400);
     await changes.trim((await changes.last()) - keptChanges);
   };
+  let polling = false;
+  const pollOnce = async () => {
+    if (polling) return;
+    polling = true;
+    await services.works.poll().catch(report);
+    polling = false;
+  };
+  const works = setInterval(() => void pollOnce(), worksMs);
   const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   return {
@@ -94,8 +106,18 @@ async function start(order: ControlStart) {
       tests.get(id)?.(result);
       tests.delete(id);
     },
+    worked: async (id: number, call: WorkCall) => {
+      try {
+        const method = services.works[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
+        self.postMessage({ kind: 'worked', id, value: await method(...call.args), failed: false });
+      } catch (error) {
+        report(error);
+        self.postMessage({ kind: 'worked', id, value: null, failed: true });
+      }
+    },
     troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),
     close: async () => {
+      clearInterval(works);
       clearInterval(sweep);
       publisher.stop();
       for (const server of servers) {
@@ -126,6 +148,7 @@ self.onmessage = ({ data }) => {
     .then((control) => {
       self.onmessage = ({ data: message }) => {
         if (message.kind === 'tested') control.tested(message.id, message.result);
+        if (message.kind === 'work') void control.worked(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.trouble);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));
       };

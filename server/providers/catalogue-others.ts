@@ -51,7 +51,8 @@ export const otherProviders: readonly Provider[] = [
     baseUrl: 'https://oa.api2d.net',
     auth: header('mj-api-secret'),
     colour: 'light-blue',
-    paths: {},
+    paths: { drawing: '/mj' },
+    serves: 'drawing',
     models: 'mj_imagine mj_variation mj_reroll mj_blend mj_upscale mj_describe mj_upload',
   }),
   other(3, 'azure', 'Azure OpenAI', 'Azure OpenAI', {
@@ -80,7 +81,8 @@ export const otherProviders: readonly Provider[] = [
     baseUrl: 'https://api.openai-sb.com',
     auth: header('mj-api-secret'),
     colour: 'blue',
-    paths: {},
+    paths: { drawing: '/mj' },
+    serves: 'drawing',
     models:
       'swap_face mj_imagine mj_variation mj_reroll mj_blend mj_upscale mj_describe mj_zoom mj_shorten mj_modal mj_inpaint mj_custom_zoom mj_high_variation mj_low_variation mj_pan mj_upload',
   }),
@@ -201,7 +203,8 @@ export const otherProviders: readonly Provider[] = [
     baseUrl: '',
     auth: bearer,
     colour: 'purple',
-    paths: {},
+    paths: { music: '/suno' },
+    serves: 'music',
     models: 'suno_music suno_lyrics',
   }),
   other(37, 'dify', 'Dify', 'Dify', {

@@ -1,4 +1,5 @@
 /** Stage 2: whose request it is and whether this key may make it. Reads memory only. */
+import { timingSafeEqual } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { Role, TokenStatus, UserStatus } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
@@ -18,6 +19,9 @@ export interface AuthoriseDeps {
 export interface Authorise {
   /** Key, owner, expiry, address and group. @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*. */
   identify(request: Request, peer: Peer): Principal;
+  /** What only this gateway can put into an address it gives to a channel's upstream. */
+  proofOf(channelId: number): string;
+  provesChannel(channelId: number, proof: string): boolean;
   /** The key's own model list, on the name the client sent. @throws AppError model_not_allowed. */
   allowModel(principal: Principal, model: string): void;
 }
@@ -39,6 +43,8 @@ export function createAuthorise(deps: AuthoriseDeps): Authorise {
     hmacs.set(key, hmac);
     return hmac;
   };
+
+  const proofOf = (channelId: number): string => deps.keyHmac(`notify:${channelId}`).slice(0, 32);
 
   const checkAddress = (token: TokenSnapshot, peer: Peer) => {
     if (token.allowIps.length === 0) return;
@@ -74,6 +80,12 @@ export function createAuthorise(deps: AuthoriseDeps): Authorise {
         group: groupFor(token, user.group),
         pinnedChannel: credential.channelId === null ? null : pinned(credential.channelId, user.role),
       };
+    },
+    proofOf,
+    provesChannel(channelId, proof) {
+      const right = Buffer.from(proofOf(channelId));
+      const given = Buffer.from(proof);
+      return given.length === right.length && timingSafeEqual(given, right);
     },
     allowModel({ token }, model) {
       if (token === null || token.modelLimits === null) return;

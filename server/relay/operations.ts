@@ -14,7 +14,9 @@ export type Operation =
   | 'speech'
   | 'transcriptions'
   | 'translations'
-  | 'realtime';
+  | 'realtime'
+  | 'drawing'
+  | 'music';
 
 export interface RelayRoute {
   /** `{model}` stands for one segment that names the model; Gemini's verb follows after a colon. */

@@ -3,18 +3,18 @@ import { AppError } from '../contract/errors.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Ledger } from '../ledger/commands.ts';
 import { createAccessTokens } from './access-tokens.ts';
+import { createAdmit } from './admit.ts';
 import { createAffinity } from './affinity.ts';
-import { shorten } from './afford.ts';
 import { type AnswerDeps, answer } from './answer.ts';
 import { type Authorise, createAuthorise } from './authorise.ts';
-import { type ChargeDeps, createCharge } from './charge.ts';
+import type { ChargeDeps } from './charge.ts';
 import { answerTokenCount } from './count-tokens.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createDispatch } from './dispatch.ts';
 import type { Peer, Plan, Principal } from './exchange.ts';
 import { createHealth } from './health.ts';
-import { createLimits, unlimited } from './limits.ts';
+import { createLimits } from './limits.ts';
 import { isModelsPath, listModels } from './models.ts';
 import { type RelayRoute, relayRouteFor, unimplementedPaths } from './operations.ts';
 import { parse } from './parse.ts';
@@ -25,7 +25,9 @@ import { createRequestIds } from './request-id.ts';
 import type { RelayState } from './state.ts';
 import { noCharge, type Tier } from './tiers.ts';
 import type { Wallets } from './wallets.ts';
-import { checkWords } from './words.ts';
+import { worksFor } from './works/routes.ts';
+import type { WorkStore } from './works/store.ts';
+import { createWorks } from './works/works.ts';
 
 export interface RelayDeps {
   readonly state: RelayState;
@@ -40,6 +42,8 @@ export interface RelayDeps {
   readonly keyHmac: (key: string) => string;
   /** Whose console session a playground request belongs to. */
   readonly findSession: FindSession;
+  /** Where drawings and songs are kept. */
+  readonly works: WorkStore;
   /** Told when a channel or a key may have to be disabled. */
   readonly trouble: (trouble: Trouble) => void;
   readonly limits: RelayLimits;
@@ -91,7 +95,6 @@ export function createRelay(deps: RelayDeps): Relay {
   const health = createHealth({ now: deps.now, random: deps.random, trouble: deps.trouble });
   state.onChannel(health.reset);
   const affinity = createAffinity(deps.now);
-  const limits = createLimits({ settings: state.settings, now: deps.now });
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
   let open = 0;
@@ -107,6 +110,13 @@ export function createRelay(deps: RelayDeps): Relay {
     commitLimits: createDeadlines(10),
     late: () => late++,
   };
+  const admit = createAdmit({
+    plan: planDeps,
+    charge: chargeDeps,
+    ledger: deps.ledger,
+    wallets: deps.wallets,
+    limits: createLimits({ settings: state.settings, now: deps.now }),
+  });
   const answerDeps: AnswerDeps = {
     dispatch,
     now: deps.now,
@@ -136,38 +146,17 @@ export function createRelay(deps: RelayDeps): Relay {
     const inquiry = await parse(request, matched, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     authorise.allowModel(principal, inquiry.model);
-    checkWords(state.settings(), inquiry.prompt);
     if (inquiry.operation === 'count_tokens') {
       const counted = await answerTokenCount(deps.counter, inquiry);
       open--;
       return counted;
     }
-    const storage = deps.ledger.healthy();
-    if (!storage.ok) throw new AppError('storage_unavailable', { reason: storage.reason });
     if (deps.tier === 1 || deps.tier === 2) {
       measured ??= makePlan(planDeps, inquiry, principal, true);
       const candidates = state.route(principal.group, inquiry.model).flat();
       return answer(answerDeps, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
     }
-    const planned = makePlan(planDeps, inquiry, principal, free);
-    const tokenId = principal.token?.id ?? 0;
-    const available = deps.wallets.available(principal.user.id, tokenId);
-    const shorter =
-      free || planned.hold <= available || state.settings().passThrough ? null : shorten(inquiry, planned, available);
-    const hold = free ? 0 : (shorter?.hold ?? planned.hold);
-    const plan = { ...planned, hold };
-    const admission = free ? unlimited : limits.admit(principal, { tokens: plan.promptTokens, hold });
-    const held = deps.wallets.hold(principal.user.id, tokenId, hold);
-    if (!held.ok && !free) {
-      admission.ended({ tokens: 0, charged: 0, success: false });
-      throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', {
-        remain: held.remain,
-        need: hold,
-      });
-    }
-    const asked = shorter?.inquiry ?? inquiry;
-    const charge = createCharge(chargeDeps, { inquiry: asked, principal, plan, free, admission });
-    return answer(answerDeps, { inquiry: asked, plan, charge });
+    return answer(answerDeps, admit(inquiry, principal, free));
   };
 
   const guarded = async (request: Request, path: string, identify: Identify) => {
@@ -181,8 +170,22 @@ export function createRelay(deps: RelayDeps): Relay {
     }
   };
 
+  const works = createWorks({
+    state,
+    authorise,
+    admit,
+    store: deps.works,
+    fetch: deps.fetch,
+    now: deps.now,
+    bodyLimit: deps.limits.bodyLimit,
+    opened: () => open++,
+    ended: () => open--,
+  });
+
   return {
     handle(request, path, peer) {
+      const work = worksFor(path);
+      if (work !== null) return works(work, request, nextId(), () => authorise.identify(request, peer));
       if (isModelsPath(path)) {
         return Promise.resolve(listModels({ state, authorise, requestId: nextId() }, request, path, peer));
       }

@@ -13,7 +13,19 @@ export interface ThinkingSettings {
   readonly geminiShare: number;
 }
 
+/** The operator's choices about drawings. */
+export interface DrawingSettings {
+  readonly keepAccountFilter: boolean;
+  readonly notifies: boolean;
+  readonly forwardImages: boolean;
+  readonly clearsMode: boolean;
+  readonly checksSuccess: boolean;
+  /** No trailing slash; '' = unknown. */
+  readonly serverAddress: string;
+}
+
 export interface RelaySettings {
+  readonly drawing: DrawingSettings;
   readonly priceTables: PriceTables;
   readonly groupRatios: ReadonlyMap<string, number>;
   readonly usableGroups: ReadonlySet<string>;
@@ -58,6 +70,14 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     preConsumedQuota: optionValue(stored, 'PreConsumedQuota'),
     logConsumption: optionValue(stored, 'LogConsumeEnabled'),
     blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
+    drawing: {
+      keepAccountFilter: optionValue(stored, 'MjAccountFilterEnabled'),
+      notifies: optionValue(stored, 'MjNotifyEnabled'),
+      forwardImages: optionValue(stored, 'MjForwardUrlEnabled'),
+      clearsMode: optionValue(stored, 'MjModeClearEnabled'),
+      checksSuccess: optionValue(stored, 'MjActionCheckSuccessEnabled'),
+      serverAddress: optionValue(stored, 'ServerAddress').replace(/\/+$/, ''),
+    },
     passThrough: optionValue(stored, 'global.pass_through_request_enabled'),
     claudeHeaders: headersByModel(optionValue(stored, 'claude.model_headers_settings') as Record<string, unknown>),
     thinking: {

@@ -64,6 +64,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     now: Date.now,
     random: Math.random,
     keyHmac: vault.keyHmac,
+    works: services.works,
     findSession: async () => userId,
     trouble: (trouble) => void troubles.push(trouble),
     limits: { ...defaultLimits, ...options.limits },

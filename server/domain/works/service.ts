@@ -1,0 +1,184 @@
+/** Keeps drawings and songs, asks their upstreams how they stand, and gives the money back for those that fail. */
+
+import type { Database } from '../../../db/open.ts';
+import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createUsersRepository } from '../../../db/repositories/users.ts';
+import { createWorksRepository, type DrawingRow, type SongRow } from '../../../db/repositories/works.ts';
+import { LogType } from '../../contract/enums.ts';
+import { type Ledger, refundRef } from '../../ledger/commands.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { drawingChange, drawingTimeout, songChange } from './progress.ts';
+
+export interface WorksDeps {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly ledger: Ledger;
+  readonly fetch: typeof fetch;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Default address of a channel's provider. */
+  readonly baseUrlOf: (type: number) => string;
+  readonly report: (error: unknown) => void;
+}
+
+const batch = 500;
+const timeoutMs = 15_000;
+
+export function createWorks(deps: WorksDeps) {
+  const repository = createWorksRepository(deps.database);
+  const channels = createChannelsRepository(deps.database);
+  const users = createUsersRepository(deps.database);
+
+  /** The settlement's own reference makes it happen once. */
+  const refund = async (work: DrawingRow | SongRow, model: string, content: string) => {
+    if (work.quota <= 0) return;
+    const [user] = await users.byIds([work.user_id]);
+    const at = Math.floor(deps.now() / 1000);
+    const username = user?.username ?? '';
+    await deps.ledger.execute({
+      type: 'refund',
+      ref: refundRef(work.request_id),
+      of: work.request_id,
+      userId: work.user_id,
+      amount: work.quota,
+      model,
+      username,
+      at,
+      log: {
+        requestId: refundRef(work.request_id),
+        createdAt: at,
+        type: LogType.system,
+        userId: work.user_id,
+        username,
+        tokenId: work.token_id,
+        tokenName: '',
+        channelId: work.channel_id,
+        group: '',
+        model,
+        isStream: false,
+        useTime: 0,
+        promptTokens: 0,
+        completionTokens: 0,
+        quota: 0,
+        content,
+        other: '',
+        usageSource: 'none',
+        endReason: 'upstream_failed',
+      },
+    });
+  };
+
+  const applyDrawing = async (row: DrawingRow, change: Partial<DrawingRow> | null) => {
+    if (change === null || !(await repository.updateDrawing(row.id, change)) || change.status !== 'FAILURE') return;
+    await refund(row, `mj_${row.action.toLowerCase()}`, `构图失败 ${row.mj_id}，补偿 ${row.quota}`);
+  };
+  const applySong = async (row: SongRow, change: Partial<SongRow> | null) => {
+    if (change === null || !(await repository.updateSong(row.id, change)) || change.status !== 'FAILURE') return;
+    await refund(row, `suno_${row.action.toLowerCase()}`, `异步任务执行失败 ${row.task_id}，补偿 ${row.quota}`);
+  };
+
+  const ask = async (channel: ChannelRow, path: string, ids: readonly string[], music: boolean): Promise<unknown> => {
+    const key = deps.vault.open('channel-key', channel.key_sealed).split('\n')[0] ?? '';
+    const response = await deps.fetch(`${channel.base_url || deps.baseUrlOf(channel.type)}${path}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(music ? { authorization: `Bearer ${key}` } : { 'mj-api-secret': key }),
+      },
+      body: JSON.stringify({ ids }),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (!response.ok) throw new Error(`status ${response.status}`);
+    return response.json();
+  };
+
+  /** One bad answer ends neither the others' turn nor the next. */
+  const perChannel = async <Row extends { readonly channel_id: number }>(
+    rows: readonly Row[],
+    look: (channel: ChannelRow | undefined, rows: readonly Row[]) => Promise<void>,
+  ) => {
+    for (const id of new Set(rows.map((row) => row.channel_id))) {
+      try {
+        await look(
+          await channels.find(id),
+          rows.filter((row) => row.channel_id === id),
+        );
+      } catch (error) {
+        deps.report(error);
+      }
+    }
+  };
+
+  const reportsOf = (answer: unknown, idName: string): Map<string, Record<string, unknown>> => {
+    const list = Array.isArray(answer) ? answer : ((answer as { data?: unknown } | null)?.data ?? []);
+    const found = (Array.isArray(list) ? list : []).filter(
+      (item): item is Record<string, unknown> => typeof item === 'object' && item !== null,
+    );
+    return new Map(found.map((item) => [String(item[idName]), item]));
+  };
+
+  const lookAtDrawings = async (channel: ChannelRow | undefined, rows: readonly DrawingRow[]) => {
+    const now = deps.now();
+    if (channel !== undefined) {
+      const answer = await ask(
+        channel,
+        '/mj/task/list-by-condition',
+        rows.map((row) => row.mj_id),
+        false,
+      ).catch((error: unknown) => deps.report(error));
+      const reports = reportsOf(answer, 'id');
+      for (const row of rows) {
+        const report = reports.get(row.mj_id);
+        if (report !== undefined) await applyDrawing(row, drawingChange(row, report, now));
+      }
+    }
+    for (const row of rows) await applyDrawing(row, drawingTimeout(row, now));
+  };
+
+  const lookAtSongs = async (channel: ChannelRow | undefined, rows: readonly SongRow[]) => {
+    const at = Math.floor(deps.now() / 1000);
+    if (channel === undefined) {
+      for (const row of rows) await applySong(row, songChange(row, { fail_reason: 'channel removed' }, at));
+      return;
+    }
+    const answer = await ask(
+      channel,
+      '/suno/fetch',
+      rows.map((row) => row.task_id),
+      true,
+    );
+    const reports = reportsOf(answer, 'task_id');
+    for (const row of rows) {
+      const report = reports.get(row.task_id);
+      if (report !== undefined) await applySong(row, songChange(row, report, at));
+    }
+  };
+
+  return {
+    addDrawing: repository.addDrawing,
+    drawing: async (userId: number, mjId: string): Promise<DrawingRow | null> =>
+      (await repository.drawings(userId, [mjId]))[0] ?? null,
+    drawings: async (userId: number, mjIds: readonly string[]): Promise<DrawingRow[]> =>
+      mjIds.length === 0 ? [] : repository.drawings(userId, mjIds.slice(0, batch)),
+    mjImage: repository.imageOf,
+    async noteDrawing(channelId: number, report: Readonly<Record<string, unknown>>): Promise<boolean> {
+      const row = await repository.drawingAt(channelId, String(report.id ?? ''));
+      if (row === undefined) return false;
+      await applyDrawing(row, drawingChange(row, report, deps.now()));
+      return true;
+    },
+    addSong: repository.addSong,
+    song: async (userId: number, taskId: string): Promise<SongRow | null> =>
+      (await repository.songs(userId, [taskId]))[0] ?? null,
+    songs: async (userId: number, taskIds: readonly string[]): Promise<SongRow[]> =>
+      taskIds.length === 0 ? [] : repository.songs(userId, taskIds.slice(0, batch)),
+    /** Asks the upstreams once about all that is under way. */
+    async poll(): Promise<void> {
+      await perChannel(await repository.openDrawings(batch), lookAtDrawings);
+      await perChannel(await repository.openSongs(batch), lookAtSongs);
+    },
+  };
+}
+
+export type WorksService = ReturnType<typeof createWorks>;
