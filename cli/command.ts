@@ -21,8 +21,11 @@ export interface CommandRow {
   readonly load: () => Promise<CommandRun>;
 }
 
-export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
+export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 export type CommandRun = (context: Context, flags: FlagValues, argument: string) => Promise<void>;
 
-export const text = (value: string | boolean | undefined): string | undefined =>
-  typeof value === 'string' ? value : undefined;
+export const text = (value: FlagValues[string]): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** A flag that may be given several times: `--set <assignment...>`. */
+export const texts = (value: FlagValues[string]): readonly string[] =>
+  typeof value === 'string' ? [value] : Array.isArray(value) ? (value as readonly string[]) : [];

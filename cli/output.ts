@@ -14,6 +14,8 @@ export interface Output {
   readonly format: Format;
   /** Data, to stdout. */
   line(text: string): void;
+  /** Data that ends its own lines. */
+  raw(text: string): void;
   /** Progress and hints, to stderr. */
   note(text: string): void;
   json(value: unknown): void;
@@ -37,6 +39,7 @@ export function createOutput(streams: Streams, format: Format): Output {
     isTty: streams.outIsTty,
     format,
     line,
+    raw: (text) => void (text !== '' && streams.out.write(text)),
     note: (text) => void streams.err.write(`${text}\n`),
     json,
     list(rows, columns, id) {

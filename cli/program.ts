@@ -63,6 +63,7 @@ const nounTexts: Readonly<Record<string, readonly [string, string]>> = {
   channel: ['上游渠道', 'upstream channels'],
   token: ['API 令牌', 'API tokens'],
   logs: ['使用日志', 'usage log'],
+  redemption: ['兑换码', 'redemption codes'],
   ratios: ['价格倍率', 'price ratios'],
   option: ['配置项', 'options'],
   ledger: ['账本', 'the ledger'],

@@ -21,7 +21,8 @@ const columns: readonly Column<Log>[] = [
   { name: 'cost', value: (row) => dollars(row.quota), right: true },
 ];
 
-function typeOf(given: string | undefined): number | undefined {
+/** @throws AppError usage. */
+export function typeOf(given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
   const index = types.indexOf(given as (typeof types)[number]);
   if (index < 0) throw new AppError('usage', { detail: `--type ${given}: ${types.slice(1).join(', ')}` });
