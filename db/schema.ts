@@ -289,6 +289,13 @@ export interface TicketsTable {
   expires_at: number;
 }
 
+/** When a user was told last of something that repeats. */
+export interface AlertsTable {
+  user_id: number;
+  kind: string;
+  sent_at: number;
+}
+
 /** Append-only, each row's hash covers the one before. */
 export interface AuditTable {
   id: Generated<number>;
@@ -342,6 +349,7 @@ export interface Schema {
   tasks: TasksTable;
   usage_hours: UsageHoursTable;
   tickets: TicketsTable;
+  alerts: AlertsTable;
   audit: AuditTable;
   price_versions: PriceVersionsTable;
   changes: ChangesTable;

@@ -298,6 +298,13 @@ CREATE TABLE tickets (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tickets_subject ON tickets (purpose, subject);
 
+CREATE TABLE alerts (
+  user_id INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  sent_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, kind)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE audit (
   id INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,

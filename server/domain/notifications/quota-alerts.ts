@@ -1,0 +1,70 @@
+/** Tells users when their balance is about to end. Source: specification 002, "Quota alerts"; texts: backend-reference 4.10. */
+
+import type { Database } from '../../../db/open.ts';
+import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
+import { quotaWords } from '../logs/event.ts';
+import type { OptionsService } from '../options/service.ts';
+import type { Notice, Notify } from './notice.ts';
+
+const quietSeconds = 2 * 3600;
+const kind = 'quota_exceed';
+
+export type QuotaAlerts = ReturnType<typeof createQuotaAlerts>;
+
+export function createQuotaAlerts(deps: {
+  readonly database: Database;
+  readonly options: OptionsService;
+  readonly notify: Notify;
+  /** A notice that could not be handed over. */
+  readonly report: (error: unknown) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const { options } = deps;
+  const repository = createAlertsRepository(deps.database);
+
+  const notice = (setting: Readonly<Record<string, unknown>>, balance: number): Notice => {
+    const link = `${options.get('ServerAddress')}/topup`;
+    const left = quotaWords(options, balance);
+    return setting.language === 'en'
+      ? {
+          type: kind,
+          title: 'Your quota is about to run out',
+          content: `Your quota is about to run out: ${left} left. Please top up in time: ${link}`,
+          values: [left, link],
+        }
+      : {
+          type: kind,
+          title: '您的额度即将用尽',
+          content: `您的额度即将用尽，当前剩余额度为 ${left}，为了不影响您的使用，请及时充值。充值链接：${link}`,
+          values: [left, link],
+        };
+  };
+
+  return {
+    /** Looks at everybody who spent lately; each is told at most once in two hours. */
+    async look(): Promise<void> {
+      const now = Math.floor(deps.now() / 1000);
+      const lastHour = now - (now % 3600) - 3600;
+      for (const user of await repository.spenders(lastHour)) {
+        const setting = settingOf(user.setting);
+        const own = setting.quota_warning_threshold;
+        const threshold = typeof own === 'number' && own > 0 ? own : options.get('QuotaRemindThreshold');
+        if (user.balance >= threshold) continue;
+        // The turn is taken before sending: a mail server that hangs or fails is not asked again and again.
+        if (!(await repository.claim(user.id, kind, now, quietSeconds))) continue;
+        await deps.notify(user, notice(setting, user.balance)).catch(deps.report);
+      }
+    },
+  };
+}
+
+function settingOf(text: string): Readonly<Record<string, unknown>> {
+  if (text === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Notice } from '../../server/domain/notifications/notice.ts';
+import { createQuotaAlerts } from '../../server/domain/notifications/quota-alerts.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+let clock: number;
+let sent: { id: number; notice: Notice }[];
+let fails: boolean;
+let reported: unknown[];
+
+beforeEach(async () => {
+  gateway = await createTestGateway({ quota: 500 });
+  clock = Date.UTC(2026, 0, 1, 12, 30);
+  sent = [];
+  reported = [];
+  fails = false;
+});
+afterEach(() => gateway.close());
+
+const look = () => {
+  const { database, services } = gateway;
+  const notify = async ({ id }: { id: number }, notice: Notice) => {
+    if (fails) throw new Error('no mail server');
+    sent.push({ id, notice });
+  };
+  const report = (error: unknown) => void reported.push(error);
+  return createQuotaAlerts({ database, options: services.options, notify, report, now: () => clock }).look();
+};
+const spend = (ref: string) =>
+  gateway.ledger.execute({
+    type: 'settle',
+    ref,
+    userId: gateway.userId,
+    tokenId: 0,
+    channelId: 0,
+    amount: 1,
+    at: clock / 1000,
+    log: null,
+    tokens: 1,
+    model: 'm',
+    username: 'tester',
+  });
+const setting = (value: object) =>
+  gateway.database.query
+    .updateTable('users')
+    .set({ setting: JSON.stringify(value) })
+    .execute();
+
+test('below the threshold a spender is told once in two hours, from whichever process', async () => {
+  await spend('a');
+  await Promise.all([look(), look(), look()]);
+  expect(sent.map(({ id }) => id)).toEqual([gateway.userId]);
+  expect(sent[0]?.notice).toMatchObject({ type: 'quota_exceed', title: '您的额度即将用尽' });
+  expect(sent[0]?.notice.content).toContain('＄0.000998 额度');
+  clock += 7199_000;
+  await spend('b');
+  await look();
+  expect(sent).toHaveLength(1);
+  clock += 1000;
+  await look();
+  expect(sent).toHaveLength(2);
+});
+
+test('who has enough, spends nothing, or is banned is left in peace', async () => {
+  await look();
+  await gateway.option('QuotaRemindThreshold', '400');
+  await spend('a');
+  await look();
+  await gateway.option('QuotaRemindThreshold', '1000');
+  await gateway.database.query.updateTable('users').set({ status: 2 }).execute();
+  await look();
+  expect(sent).toEqual([]);
+});
+
+test('the user’s own threshold and language count', async () => {
+  await setting({ quota_warning_threshold: 100, language: 'en' });
+  await spend('a');
+  await look();
+  expect(sent).toEqual([]);
+  await setting({ quota_warning_threshold: 600, language: 'en' });
+  await look();
+  expect(sent[0]?.notice.title).toBe('Your quota is about to run out');
+});
+
+test('a notice that cannot be sent is reported and not tried again at once', async () => {
+  fails = true;
+  await spend('a');
+  await look();
+  await look();
+  expect(reported).toHaveLength(1);
+});
