@@ -4,6 +4,8 @@ import { type AffiliateService, createAffiliate } from './domain/affiliate/servi
 import { type AuditService, createAudit } from './domain/audit/service.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
 import { createLogs, type LogsService } from './domain/logs/service.ts';
+import type { Notify } from './domain/notifications/notice.ts';
+import { createQuotaAlerts, type QuotaAlerts } from './domain/notifications/quota-alerts.ts';
 import { createOptions, type OptionsService } from './domain/options/service.ts';
 import { createPricing, type PricingService } from './domain/pricing/service.ts';
 import { createRedemptions, type RedemptionsService } from './domain/redemptions/service.ts';
@@ -36,6 +38,8 @@ export interface Services {
   readonly redemptions: RedemptionsService;
   readonly wallet: WalletService;
   readonly affiliate: AffiliateService;
+  /** null where nobody can be told (the terminal). */
+  readonly quotaAlerts: QuotaAlerts | null;
   readonly channels: ChannelsService;
   readonly works: WorksService;
   readonly logs: LogsService;
@@ -51,6 +55,8 @@ export interface ServiceDeps {
   readonly relayTest: RelayTest;
   readonly version: string;
   readonly setupCode: string | null;
+  /** Tells users outside the console; absent = nobody is told. */
+  readonly notify?: Notify;
   /** For payment providers and the upstreams of jobs; default: the runtime's own. */
   readonly fetch?: typeof fetch;
   /** Default: as strong as logins can bear. */
@@ -63,6 +69,7 @@ export interface ServiceDeps {
 
 export async function createServices(given: ServiceDeps): Promise<Services> {
   const deps = { passwords: createPasswords(), fetch, ...given };
+  const report = deps.report ?? (() => undefined);
   const options = await createOptions(deps);
   const users = createUsers(deps);
   const logs = createLogs(deps);
@@ -85,6 +92,8 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     redemptions: createRedemptions({ ...deps, options }),
     wallet: createWallet({ ...deps, options, users }),
     affiliate: createAffiliate({ ...deps, options }),
+    quotaAlerts:
+      deps.notify === undefined ? null : createQuotaAlerts({ ...deps, notify: deps.notify, options, report }),
     channels: createChannels({
       ...deps,
       automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
@@ -98,7 +107,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     works: createWorks({
       ...deps,
       baseUrlOf: (type) => providerByType(type)?.baseUrl ?? '',
-      report: deps.report ?? (() => undefined),
+      report,
     }),
     setupCode: deps.setupCode,
     verifyLedger: () => verifyLedger(deps.database),

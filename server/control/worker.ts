@@ -23,6 +23,7 @@ declare const self: {
 };
 
 const sweepMs = 10 * 60 * 1000;
+const alertMs = 60 * 1000;
 /** Between two looks at drawings and songs under way. Source: backend-reference 6.4. */
 const worksMs = 15_000;
 /** Changes kept although every follower has seen them. */
@@ -99,6 +100,7 @@ async function start(order: ControlStart) {
     polling = false;
   };
   const works = setInterval(() => void pollOnce(), worksMs);
+  const alerts = setInterval(() => void services.quotaAlerts?.look().catch(report), alertMs);
   const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   return {
@@ -119,6 +121,7 @@ async function start(order: ControlStart) {
     close: async () => {
       clearInterval(works);
       clearInterval(sweep);
+      clearInterval(alerts);
       publisher.stop();
       for (const server of servers) {
         server.closeAllConnections();
