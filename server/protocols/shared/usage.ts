@@ -1,8 +1,8 @@
 /** Reads token counts that an upstream reports; what is absurd is refused, so that it is counted locally instead of billed. */
 import type { Usage } from '../canonical.ts';
 
-/** No model reads or writes more in one request; larger numbers are errors or attacks. */
-const mostTokens = 100_000_000;
+/** Twice the longest context any model has; larger numbers are errors or attacks. */
+const mostTokens = 20_000_000;
 
 /** @returns 0 for absent, null for anything that is not a sane count. */
 export function tokenCount(value: unknown): number | null {
