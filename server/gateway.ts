@@ -103,6 +103,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
             tell({ kind: 'tested', id: data.id, result }),
           );
           return;
+        case 'standing':
+          return tell({ kind: 'stood', id: data.id, standings: relay.standings(data.ids) });
         case 'worked':
           return works.answered(data);
         case 'closed':

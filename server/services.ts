@@ -1,7 +1,10 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import type { Database } from '../db/open.ts';
+import { createChannelsRepository } from '../db/repositories/channels.ts';
 import { type AffiliateService, createAffiliate } from './domain/affiliate/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
+import { createRounds, type RoundsService } from './domain/channels/rounds.ts';
+import { createRoutes, type RoutesService, type Standing } from './domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
 import { createLogs, type LogsService } from './domain/logs/service.ts';
 import type { Notify } from './domain/notifications/notice.ts';
@@ -41,6 +44,8 @@ export interface Services {
   /** null where nobody can be told (the terminal). */
   readonly quotaAlerts: QuotaAlerts | null;
   readonly channels: ChannelsService;
+  readonly rounds: RoundsService;
+  readonly routes: RoutesService;
   readonly works: WorksService;
   readonly logs: LogsService;
   /** Printed at start; null once set up. */
@@ -61,6 +66,8 @@ export interface ServiceDeps {
   readonly fetch?: typeof fetch;
   /** Default: as strong as logins can bear. */
   readonly passwords?: Passwords;
+  /** How channels stand in the relay's eyes; absent where no server runs. */
+  readonly standingOf?: (ids: readonly number[]) => Promise<readonly Standing[]>;
   /** Told what went wrong in jobs. */
   readonly report?: (error: unknown) => void;
   /** Epoch milliseconds. */
@@ -74,6 +81,15 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const users = createUsers(deps);
   const logs = createLogs(deps);
   const setup = createSetup({ users, options, setupCode: deps.setupCode, now: deps.now });
+  const channels = createChannels({
+    ...deps,
+    automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
+    troubleRules: () => ({
+      enabled: options.get('AutomaticDisableChannelEnabled'),
+      keywords: options.get('AutomaticDisableKeywords').map((word) => word.toLowerCase()),
+    }),
+  });
+  const tokens = createTokens(deps);
   return {
     options,
     audit: createAudit(deps),
@@ -88,19 +104,28 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       startedAt: Math.floor(deps.now() / 1000),
       setupDone: setup.isDone,
     }),
-    tokens: createTokens(deps),
+    tokens,
     redemptions: createRedemptions({ ...deps, options }),
     wallet: createWallet({ ...deps, options, users }),
     affiliate: createAffiliate({ ...deps, options }),
     quotaAlerts:
       deps.notify === undefined ? null : createQuotaAlerts({ ...deps, notify: deps.notify, options, report }),
-    channels: createChannels({
-      ...deps,
-      automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
-      troubleRules: () => ({
-        enabled: options.get('AutomaticDisableChannelEnabled'),
-        keywords: options.get('AutomaticDisableKeywords').map((word) => word.toLowerCase()),
-      }),
+    channels,
+    rounds: createRounds({
+      channels,
+      slowSeconds: () => options.get('ChannelDisableThreshold'),
+      automaticDisable: () => options.get('AutomaticDisableChannelEnabled'),
+      now: deps.now,
+      report: deps.report ?? (() => undefined),
+    }),
+    routes: createRoutes({
+      repository: createChannelsRepository(deps.database),
+      standingOf: deps.standingOf ?? null,
+      groupOfToken: async (name) => {
+        const token = await tokens.named(name);
+        const owner = await users.find(token.user_id);
+        return token.group || (owner?.group_name ?? 'default');
+      },
     }),
     logs,
     pricing: createPricing({ ...deps, options, logs }),

@@ -48,7 +48,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
     /^(cli|server\/(contract|embedded\/version|practice|(gateway|direct|data-dir)\.ts))/,
   ],
   ['the console', /^web\//, /^(web|server\/contract)/],
-  ['the practice upstream stands alone', /^server\/practice\//, /^server\/practice/],
+  ['the practice upstream knows the dialects alone', /^server\/practice\//, /^server\/(practice|protocols)/],
 ];
 
 test.each(layers)('%s', (_name, from, allowed) => {

@@ -1,7 +1,7 @@
 /** Upstream channels. */
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type Selectable, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
 import type { Database } from '../open.ts';
-import type { ChannelsTable } from '../schema.ts';
+import type { ChannelsTable, Schema } from '../schema.ts';
 import { escapeLike } from './like.ts';
 
 export type ChannelRow = Selectable<ChannelsTable>;
@@ -10,6 +10,8 @@ export interface ChannelFilter {
   readonly keyword?: string | undefined;
   readonly group?: string | undefined;
   readonly model?: string | undefined;
+  readonly status?: number | undefined;
+  readonly type?: number | undefined;
   readonly idSort?: boolean | undefined;
 }
 
@@ -17,37 +19,58 @@ export interface ChannelFilter {
 const inList = (column: string, value: string) =>
   sql<boolean>`instr(',' || ${sql.ref(column)} || ',', ${`,${value},`}) > 0`;
 
+/** @param keyword part of the name, or the whole id. */
+const filtered = (
+  channels: SelectQueryBuilder<Schema, 'channels', Record<never, never>>,
+  { keyword, group, model, status, type }: ChannelFilter,
+) =>
+  channels
+    .$if(Boolean(keyword), (q) =>
+      q.where((eb) =>
+        eb.or([
+          eb('name', 'like', `%${escapeLike(keyword ?? '')}%`),
+          ...(/^\d+$/.test(keyword ?? '') ? [eb('id', '=', Number(keyword))] : []),
+        ]),
+      ),
+    )
+    .$if(Boolean(group), (q) => q.where(inList('group_name', group ?? '')))
+    .$if(Boolean(model), (q) => q.where('models', 'like', `%${escapeLike(model ?? '')}%`))
+    .$if(status !== undefined, (q) => q.where('status', '=', status ?? 0))
+    .$if(type !== undefined, (q) => q.where('type', '=', type ?? 0));
+
 export function createChannelsRepository({ query }: Database) {
   return {
     all: (): Promise<ChannelRow[]> => query.selectFrom('channels').selectAll().execute(),
     byIds: (ids: readonly number[]): Promise<ChannelRow[]> =>
       query.selectFrom('channels').selectAll().where('id', 'in', ids).execute(),
     list: (filter: ChannelFilter, offset: number, limit: number): Promise<ChannelRow[]> =>
-      query
-        .selectFrom('channels')
+      filtered(query.selectFrom('channels'), filter)
         .selectAll()
-        .$if(Boolean(filter.keyword), (q) =>
-          q.where((eb) =>
-            eb.or([
-              eb('name', 'like', `%${escapeLike(filter.keyword ?? '')}%`),
-              ...(/^\d+$/.test(filter.keyword ?? '') ? [eb('id', '=', Number(filter.keyword))] : []),
-            ]),
-          ),
-        )
-        .$if(Boolean(filter.group), (q) => q.where(inList('group_name', filter.group ?? '')))
-        .$if(Boolean(filter.model), (q) => q.where('models', 'like', `%${escapeLike(filter.model ?? '')}%`))
         .$if(filter.idSort !== true, (q) => q.orderBy('priority', 'desc'))
         .orderBy('id', 'desc')
         .limit(limit)
         .offset(offset)
         .execute(),
-    count: async (): Promise<number> =>
+    count: async (filter: ChannelFilter = {}): Promise<number> =>
       (
-        await query
-          .selectFrom('channels')
+        await filtered(query.selectFrom('channels'), filter)
           .select((eb) => eb.fn.countAll<number>().as('n'))
           .executeTakeFirstOrThrow()
       ).n,
+    /** Distinct tags of the channels that match, '' for those without one. */
+    tags: async (filter: ChannelFilter): Promise<string[]> =>
+      (
+        await filtered(query.selectFrom('channels'), filter).select('tag').distinct().orderBy('tag', 'desc').execute()
+      ).map(({ tag }) => tag),
+    /** Channels of several tags, those of a tag together. */
+    ofTags: (tags: readonly string[], filter: ChannelFilter): Promise<ChannelRow[]> =>
+      filtered(query.selectFrom('channels'), filter)
+        .selectAll()
+        .where('tag', 'in', tags)
+        .orderBy('tag', 'desc')
+        .$if(filter.idSort !== true, (q) => q.orderBy('priority', 'desc'))
+        .orderBy('id', 'desc')
+        .execute(),
     find: (id: number): Promise<ChannelRow | undefined> =>
       query.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirst(),
     create: (rows: readonly Insertable<ChannelsTable>[]): Promise<ChannelRow[]> =>
@@ -55,6 +78,34 @@ export function createChannelsRepository({ query }: Database) {
     update: async (id: number, change: Updateable<ChannelsTable>): Promise<boolean> => {
       const result = await query.updateTable('channels').set(change).where('id', '=', id).executeTakeFirst();
       return result.numUpdatedRows > 0n;
+    },
+    updateMany: async (ids: readonly number[], change: Updateable<ChannelsTable>): Promise<number> => {
+      if (ids.length === 0) return 0;
+      const { numUpdatedRows } = await query
+        .updateTable('channels')
+        .set(change)
+        .where('id', 'in', ids)
+        .executeTakeFirst();
+      return Number(numUpdatedRows);
+    },
+    updateTag: async (tag: string, change: Updateable<ChannelsTable>): Promise<number> => {
+      const { numUpdatedRows } = await query
+        .updateTable('channels')
+        .set(change)
+        .where('tag', '=', tag)
+        .executeTakeFirst();
+      return Number(numUpdatedRows);
+    },
+    byTag: (tag: string): Promise<ChannelRow[]> =>
+      query.selectFrom('channels').selectAll().where('tag', '=', tag).orderBy('id').execute(),
+    removeMany: async (ids: readonly number[]): Promise<number> => {
+      if (ids.length === 0) return 0;
+      const { numDeletedRows } = await query.deleteFrom('channels').where('id', 'in', ids).executeTakeFirst();
+      return Number(numDeletedRows);
+    },
+    removeByStatus: async (statuses: readonly number[]): Promise<number> => {
+      const { numDeletedRows } = await query.deleteFrom('channels').where('status', 'in', statuses).executeTakeFirst();
+      return Number(numDeletedRows);
     },
     remove: async (id: number): Promise<boolean> => {
       const result = await query.deleteFrom('channels').where('id', '=', id).executeTakeFirst();

@@ -36,6 +36,8 @@ export function createTokensRepository({ query }: Database) {
         .orderBy('id', 'desc')
         .limit(100)
         .execute(),
+    findByName: (name: string): Promise<TokenRow | undefined> =>
+      query.selectFrom('tokens').selectAll().where('name', '=', name).orderBy('id').executeTakeFirst(),
     find: (id: number, owner: number | null): Promise<TokenRow | undefined> =>
       live()
         .where('id', '=', id)

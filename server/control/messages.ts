@@ -1,6 +1,7 @@
 /** What the main thread and the control thread say to each other. */
 
 import type { Trouble } from '../contract/trouble.ts';
+import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/snapshot.ts';
 import type { WorkCall } from '../relay/works/store.ts';
@@ -17,6 +18,7 @@ export interface ControlStart {
 export type ToControl =
   | ControlStart
   | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
+  | { readonly kind: 'stood'; readonly id: number; readonly standings: readonly Standing[] }
   | { readonly kind: 'work'; readonly id: number; readonly call: WorkCall }
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
   | { readonly kind: 'close' };
@@ -32,6 +34,7 @@ export type FromControl =
       readonly model: string;
       readonly stream: boolean;
     }
+  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
   | { readonly kind: 'worked'; readonly id: number; readonly value: unknown; readonly failed: boolean }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'closed' };

@@ -5,6 +5,7 @@ import { openDatabase } from '../../db/open.ts';
 import { createChangesRepository } from '../../db/repositories/changes.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import { dataDirFiles } from '../data-dir.ts';
+import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import { createVault, loadMasterKey } from '../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../domain/snapshot/load.ts';
@@ -47,6 +48,7 @@ async function start(order: ControlStart) {
   const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
   order.ledger.start();
   const tests = new Map<number, (result: ChannelTestResult) => void>();
+  const standings = new Map<number, (found: readonly Standing[]) => void>();
   let nextTest = 1;
   const services = await createServices({
     database,
@@ -61,6 +63,12 @@ async function start(order: ControlStart) {
         self.postMessage({ kind: 'test', id, ...wanted });
       });
     },
+    standingOf: (ids) =>
+      new Promise((resolve) => {
+        const id = nextTest++;
+        standings.set(id, resolve);
+        self.postMessage({ kind: 'standing', id, ids });
+      }),
     version,
     report,
     setupCode: order.setupCode,
@@ -108,6 +116,10 @@ async function start(order: ControlStart) {
       tests.get(id)?.(result);
       tests.delete(id);
     },
+    stood: (id: number, found: readonly Standing[]) => {
+      standings.get(id)?.(found);
+      standings.delete(id);
+    },
     worked: async (id: number, call: WorkCall) => {
       try {
         const method = services.works[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
@@ -151,6 +163,7 @@ self.onmessage = ({ data }) => {
     .then((control) => {
       self.onmessage = ({ data: message }) => {
         if (message.kind === 'tested') control.tested(message.id, message.result);
+        if (message.kind === 'stood') control.stood(message.id, message.standings);
         if (message.kind === 'work') void control.worked(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.trouble);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));

@@ -1,5 +1,7 @@
 /** What the practice upstream says in each dialect: one whole answer, or the frames of a stream. Words and counts depend on the request alone. */
 
+import type { ProtocolId } from '../protocols/canonical.ts';
+
 export interface Saying {
   readonly model: string;
   /** Size of the request's text, in characters. */
@@ -12,7 +14,7 @@ export interface Saying {
 }
 
 export interface Dialect {
-  readonly name: string;
+  readonly id: ProtocolId;
   whole(saying: Saying): unknown;
   frames(saying: Saying): string[];
 }
@@ -36,7 +38,7 @@ const chatUsage = (saying: Saying) => {
 };
 
 const openaiChat: Dialect = {
-  name: 'chat',
+  id: 'openai-chat',
   whole: (saying) => ({
     id: 'chatcmpl-practice',
     object: 'chat.completion',
@@ -101,7 +103,7 @@ const responseOf = (saying: Saying, status: 'in_progress' | 'completed') => {
 };
 
 const openaiResponses: Dialect = {
-  name: 'responses',
+  id: 'openai-responses',
   whole: (saying) => responseOf(saying, 'completed'),
   frames: (saying) => {
     const place = { item_id: 'msg_practice', output_index: 0, content_index: 0 };
@@ -122,7 +124,7 @@ const openaiResponses: Dialect = {
 };
 
 const anthropicMessages: Dialect = {
-  name: 'messages',
+  id: 'anthropic-messages',
   whole: (saying) => ({
     id: 'msg_practice',
     type: 'message',
@@ -181,7 +183,7 @@ const geminiAnswer = (saying: Saying, text: string, last: boolean) => ({
 });
 
 const geminiGenerate: Dialect = {
-  name: 'generate',
+  id: 'gemini-generate',
   whole: (saying) => geminiAnswer(saying, textOf(saying), true),
   frames: (saying) => words(saying).map((text, index) => data(geminiAnswer(saying, text, index === saying.chunks - 1))),
 };

@@ -1,6 +1,8 @@
 /** The practice upstream: answers like a provider, with knobs for everything that can go wrong. For trying out, demos, tests and measurements. */
 
 import { type Asked, dialectAt, embeddings, type Saying } from './dialects.ts';
+import { mediaAnswer } from './media.ts';
+import { specialAnswer } from './special.ts';
 
 export interface PracticeOptions {
   readonly port: number;
@@ -110,6 +112,8 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
           }),
         );
       const asked = dialectAt(path);
+      const media = request.method === 'POST' ? await mediaAnswer(path, request) : null;
+      if (media !== null) return media;
       if ((asked === null && path !== '/v1/embeddings') || request.method !== 'POST') return json(errorBody(404), 404);
       const text = await request.text();
       const body = bodyOf(text);
@@ -124,7 +128,7 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
         failures -= 1;
         return json(errorBody(knobs.errorStatus), knobs.errorStatus);
       }
-      return speak(asked, model, body, text.length, knobs);
+      return speak(asked, model, body, text, knobs);
     },
   });
   return {
@@ -151,11 +155,21 @@ function bodyOf(text: string): Body | null {
   }
 }
 
-function speak(asked: Asked | null, model: string, body: Body, size: number, knobs: Knobs): Response {
+/** Words without which no request asks for tools or a schema. */
+const special = /"(?:tools|response_format|format|output_config|responseMimeType|response_mime_type)"/;
+
+function speak(asked: Asked | null, model: string, body: Body, text: string, knobs: Knobs): Response {
+  const size = text.length;
   if (asked === null) return json(JSON.stringify(embeddings(model, body.input, size)));
   const { chunks, noUsage } = knobs;
   const saying = { model, size, chunks, noUsage, includeUsage: body.stream_options?.include_usage === true };
-  if (!(asked.stream ?? body.stream === true)) {
+  const stream = asked.stream ?? body.stream === true;
+  if (special.test(text)) {
+    const answer = specialAnswer(asked.dialect.id, body as Record<string, unknown>, saying, stream);
+    if (answer !== null && !stream) return json(answer);
+    if (answer !== null) return new Response(answer, { headers: { 'content-type': 'text/event-stream' } });
+  }
+  if (!stream) {
     const whole = prepared(asked, saying, 'whole', () => [JSON.stringify(asked.dialect.whole(saying))]);
     return json(joinedOf(whole));
   }
@@ -168,7 +182,7 @@ const answers = new Map<string, readonly string[]>();
 
 function prepared(asked: Asked, saying: Saying, form: string, make: () => readonly string[]): readonly string[] {
   const { model, size, chunks, noUsage, includeUsage } = saying;
-  const key = `${asked.dialect.name} ${form} ${size} ${chunks} ${noUsage} ${includeUsage} ${model}`;
+  const key = `${asked.dialect.id} ${form} ${size} ${chunks} ${noUsage} ${includeUsage} ${model}`;
   const known = answers.get(key);
   if (known !== undefined) return known;
   const made = make();

@@ -295,7 +295,7 @@ const compatibleProviders: readonly Provider[] = [
     'http://127.0.0.1:4010',
     'practice-small practice-large',
     {
-      serves: 'chat responses embeddings',
+      serves: everything,
       paths: {
         messages: '/v1/messages',
         generate: '/v1beta/models/{model}:generateContent',

@@ -80,6 +80,8 @@ export interface Relay {
   handle(request: Request, path: string, peer: Peer): Promise<Response>;
   /** The same pipeline for a channel test: pinned to one channel, logged, charged to nobody. @throws nothing */
   test(order: TestOrder): Promise<Response>;
+  /** How channels stand: in use, cooling down, ejected. In the order of the ids. */
+  standings(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
   /** Requests under way. */
   open(): number;
   /** Answers whose bill was not durable within the ceiling. */
@@ -206,6 +208,13 @@ export function createRelay(deps: RelayDeps): Relay {
         Promise.resolve({ principal: testPrincipal(order.channelId), free: true }),
       );
     },
+    standings: (ids) =>
+      ids.map((id) => {
+        const channel = state.channel(id);
+        return channel === undefined
+          ? { condition: 'unknown', waitMs: 0 }
+          : { condition: health.condition(channel), waitMs: health.waitMs(channel) };
+      }),
     open: () => open,
     late: () => late,
   };

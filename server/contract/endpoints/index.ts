@@ -1,9 +1,10 @@
 /** The whole HTTP API, one row per call. */
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
-import { channelShape, tokenShape, userShape } from '../entities.ts';
+import { tokenShape, userShape } from '../entities.ts';
 import { auditEndpoints } from './audit.ts';
-import { commaList, id, jsonText, nothing, number, text, toggle } from './fields.ts';
+import { channelEndpoints } from './channel.ts';
+import { commaList, id, nothing, number, text, toggle } from './fields.ts';
 import { logEndpoints } from './log.ts';
 import { optionEndpoints } from './option.ts';
 import { ratioEndpoints } from './ratio.ts';
@@ -12,30 +13,6 @@ import { userEndpoints } from './user.ts';
 import { walletEndpoints } from './wallet.ts';
 
 const none = z.object({});
-const paging = { p: number, page_size: number };
-
-const channelFields = {
-  type: number,
-  name: text,
-  key: text,
-  openai_organization: text,
-  test_model: text,
-  status: number,
-  weight: number,
-  priority: number,
-  base_url: text,
-  other: text,
-  models: commaList,
-  group: commaList,
-  groups: commaList,
-  model_mapping: jsonText,
-  status_code_mapping: jsonText,
-  param_override: jsonText,
-  setting: jsonText,
-  auto_ban: number,
-  tag: text,
-  max_input_tokens: number,
-};
 
 const tokenFields = {
   name: text,
@@ -272,108 +249,7 @@ export const endpoints = [
     summary: { zh: '删除令牌', en: 'Delete a token' },
   }),
   // channels
-  endpoint({
-    id: 'channel.list',
-    method: 'GET',
-    path: '/api/channel/',
-    access: 'admin',
-    input: z.object({ ...paging, id_sort: toggle, tag_mode: toggle }),
-    output: z.array(channelShape),
-    summary: { zh: '渠道列表', en: 'Channels' },
-  }),
-  endpoint({
-    id: 'channel.search',
-    method: 'GET',
-    path: '/api/channel/search',
-    access: 'admin',
-    input: z.object({ keyword: text, group: text, model: text, id_sort: toggle, tag_mode: toggle }),
-    output: z.array(channelShape),
-    summary: { zh: '搜索渠道', en: 'Search channels' },
-  }),
-  endpoint({
-    id: 'channel.models',
-    method: 'GET',
-    path: '/api/channel/models',
-    access: 'admin',
-    input: none,
-    output: z.array(z.object({ id: z.string(), object: z.string(), created: z.int(), owned_by: z.string() })),
-    summary: { zh: '模型目录', en: 'Model catalogue' },
-  }),
-  endpoint({
-    id: 'channel.models_enabled',
-    method: 'GET',
-    path: '/api/channel/models_enabled',
-    access: 'admin',
-    input: none,
-    output: z.array(z.string()),
-    summary: { zh: '已启用模型', en: 'Enabled models' },
-  }),
-  endpoint({
-    id: 'channel.types',
-    method: 'GET',
-    path: '/api/channel/types',
-    access: 'admin',
-    input: none,
-    output: z.array(
-      z.object({
-        type: z.int(),
-        slug: z.string(),
-        zh: z.string(),
-        en: z.string(),
-        base_url: z.string(),
-        key_hint: z.string(),
-        models: z.array(z.string()),
-      }),
-    ),
-    summary: { zh: '渠道类型', en: 'Channel types' },
-  }),
-  endpoint({
-    id: 'channel.get',
-    method: 'GET',
-    path: '/api/channel/:id',
-    access: 'admin',
-    input: z.object({ id }),
-    output: channelShape,
-    summary: { zh: '渠道详情', en: 'One channel' },
-  }),
-  endpoint({
-    id: 'channel.create',
-    method: 'POST',
-    path: '/api/channel/',
-    access: 'admin',
-    input: z.object(channelFields),
-    output: z.array(channelShape),
-    summary: { zh: '创建渠道', en: 'Create channels' },
-  }),
-  endpoint({
-    id: 'channel.update',
-    method: 'PUT',
-    path: '/api/channel/',
-    access: 'admin',
-    input: z.object({ id, ...channelFields }),
-    output: channelShape,
-    summary: { zh: '修改渠道', en: 'Change a channel' },
-  }),
-  endpoint({
-    id: 'channel.delete',
-    method: 'DELETE',
-    path: '/api/channel/:id',
-    access: 'admin',
-    input: z.object({ id }),
-    output: nothing,
-    summary: { zh: '删除渠道', en: 'Delete a channel' },
-  }),
-  endpoint({
-    id: 'channel.test',
-    method: 'GET',
-    path: '/api/channel/test/:id',
-    access: 'admin',
-    input: z.object({ id, model: text, stream: toggle }),
-    output: z.object({ success: z.boolean(), message: z.string(), time: z.number() }),
-    summary: { zh: '测试渠道', en: 'Test a channel' },
-    envelope: 'raw',
-    mutates: true,
-  }),
+  ...channelEndpoints,
   endpoint({
     id: 'model.by_type',
     method: 'GET',

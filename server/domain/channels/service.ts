@@ -9,7 +9,9 @@ import { AppError } from '../../contract/errors.ts';
 import type { Trouble } from '../../contract/trouble.ts';
 import { providerByType, providers } from '../../providers/catalogue.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
+import { createBulk } from './bulk.ts';
 import { disableReason, statusInfo, type TroubleRules } from './trouble.ts';
+import { fetchBalance, fetchModels } from './upstream.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
 export interface ChannelFields {
@@ -53,6 +55,7 @@ export function createChannels(deps: {
   readonly database: Database;
   readonly vault: Vault;
   readonly relayTest: RelayTest;
+  readonly fetch: typeof fetch;
   readonly troubleRules: () => TroubleRules;
   /** Option AutomaticEnableChannelEnabled. */
   readonly automaticEnable: () => boolean;
@@ -70,8 +73,15 @@ export function createChannels(deps: {
   return {
     list: async (filter: ChannelFilter, page: number, size: number): Promise<{ items: Channel[]; total: number }> => ({
       items: (await repository.list(filter, page * size, size)).map(channelView),
-      total: await repository.count(),
+      total: await repository.count(filter),
     }),
+    /** A page of tags: all channels of each. `total` counts tags. */
+    async byTags(filter: ChannelFilter, page: number, size: number): Promise<{ items: Channel[]; total: number }> {
+      const tags = await repository.tags(filter);
+      const shown = tags.slice(page * size, (page + 1) * size);
+      const rows = shown.length === 0 ? [] : await repository.ofTags(shown, filter);
+      return { items: rows.map(channelView), total: tags.length };
+    },
     get: async (id: number): Promise<Channel> => channelView(await find(id)),
     count: repository.count,
     /** Distinct model names of enabled channels, sorted. */
@@ -132,6 +142,43 @@ export function createChannels(deps: {
     async remove(id: number): Promise<void> {
       if (!(await repository.remove(id))) throw new AppError('not_found', { what: `channel ${id}` });
     },
+    /** Under the name's suffix of the wire contract, key included. */
+    async copy(id: number): Promise<Channel> {
+      const { id: _, ...row } = await find(id);
+      const [made] = await repository.create([
+        {
+          ...row,
+          name: `${row.name}_复制`,
+          created_at: seconds(),
+          test_at: 0,
+          response_time_ms: 0,
+          used_quota: 0,
+          balance: 0,
+          balance_updated_at: 0,
+        },
+      ]);
+      if (made === undefined) throw new AppError('not_found', { what: `channel ${id}` });
+      return channelView(made);
+    },
+    ...createBulk(repository, checkMapping),
+    /** There is nothing to rebuild: routes follow from the channels themselves. @returns how many were looked at. */
+    fix: (): Promise<number> => repository.count(),
+    modelsOf: async (id: number): Promise<string[]> => {
+      const row = await find(id);
+      return fetchModels(deps, row.type, row.base_url, deps.vault.open('channel-key', row.key_sealed));
+    },
+    /** @throws AppError fetch_models_key */
+    async modelsFor(type: number, baseUrl: string, key: string): Promise<string[]> {
+      if (key.trim() === '') throw new AppError('fetch_models_key');
+      return fetchModels(deps, type, baseUrl, key);
+    },
+    /** @returns dollars. */
+    async refreshBalance(id: number): Promise<number> {
+      const row = await find(id);
+      const balance = await fetchBalance(deps, row, deps.vault.open('channel-key', row.key_sealed));
+      await repository.update(id, { balance, balance_updated_at: seconds() });
+      return balance;
+    },
     /** @param model '' = the channel's test model, else its first one. */
     async test(id: number, model: string, stream: boolean): Promise<ChannelTestResult> {
       const row = await find(id);
@@ -145,6 +192,19 @@ export function createChannels(deps: {
       });
       return result;
     },
+    /** The channels meant: by ids, by tag, all, or those in use. */
+    async choose(wanted: {
+      readonly ids?: readonly number[] | undefined;
+      readonly tag?: string | undefined;
+      readonly all?: boolean;
+    }): Promise<readonly Pick<ChannelRow, 'id' | 'name' | 'status'>[]> {
+      if (wanted.ids !== undefined && wanted.ids.length > 0) return repository.byIds(wanted.ids);
+      if (wanted.tag !== undefined && wanted.tag !== '') return repository.byTag(wanted.tag);
+      const rows = await repository.all();
+      return wanted.all === true ? rows : rows.filter(({ status }) => status === ChannelStatus.enabled);
+    },
+    disableFor: (id: number, otherInfo: string): Promise<boolean> =>
+      repository.update(id, { status: ChannelStatus.autoDisabled, other_info: otherInfo }),
     /** Disables a channel whose trouble will not pass by itself. @returns the reason, null when it stays in use. */
     async troubled(trouble: Trouble): Promise<string | null> {
       const row = await repository.find(trouble.channelId);
@@ -217,10 +277,13 @@ function columnsOf(fields: ChannelFields): Updateable<ChannelsTable> {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
+function checkMapping(text: string): void {
+  if (text.trim() !== '' && !isObject(text)) throw new AppError('channel_mapping_json');
+}
+
 function checkJson(fields: ChannelFields): void {
-  for (const text of [fields.model_mapping, fields.status_code_mapping, fields.param_override, fields.setting]) {
-    if (text !== undefined && text.trim() !== '' && !isObject(text)) throw new AppError('channel_mapping_json');
-  }
+  for (const text of [fields.model_mapping, fields.status_code_mapping, fields.param_override, fields.setting])
+    checkMapping(text ?? '');
 }
 
 function isObject(text: string): boolean {

@@ -87,6 +87,12 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       const bare = key.replace(/^sk-/, '');
       return (await repository.search(owner, keyword, bare === '' ? null : deps.vault.keyHmac(bare))).map(view);
     },
+    /** By id or by name. @throws AppError not_found */
+    async named(name: string): Promise<Token> {
+      const row = /^\d+$/.test(name) ? await repository.find(Number(name), null) : await repository.findByName(name);
+      if (row === undefined) throw new AppError('not_found', { what: `token ${name}` });
+      return view(row);
+    },
     get: async (id: number, owner: number | null): Promise<Token> => view(await find(id, owner)),
     /** @throws AppError token_name_*, token_expiry_invalid. */
     async create(owner: number, fields: TokenFields): Promise<Token> {

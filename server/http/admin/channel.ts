@@ -1,7 +1,10 @@
 /** Upstream channels and the models they bring. */
+import { ChannelStatus } from '../../contract/enums.ts';
 import type { HandlersOf } from './handlers.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(1000, size === undefined || size <= 0 ? 10 : size);
+/** A search has no pages. */
+const searchLimit = 1000;
 /** Fixed, as in the family: clients only look at the id. */
 const createdAt = 1_626_777_600;
 
@@ -12,6 +15,22 @@ export const channelHandlers: HandlersOf<
   | 'channel.models_enabled'
   | 'channel.types'
   | 'channel.get'
+  | 'channel.test_all'
+  | 'channel.test_many'
+  | 'channel.balance'
+  | 'channel.balance_all'
+  | 'channel.fetch_models'
+  | 'channel.fetch_models_for'
+  | 'channel.delete_disabled'
+  | 'channel.delete_many'
+  | 'channel.tag_many'
+  | 'channel.status_many'
+  | 'channel.fix'
+  | 'channel.copy'
+  | 'channel.tag_edit'
+  | 'channel.tag_enable'
+  | 'channel.tag_disable'
+  | 'route.explain'
   | 'channel.create'
   | 'channel.update'
   | 'channel.delete'
@@ -19,23 +38,19 @@ export const channelHandlers: HandlersOf<
   | 'model.by_type'
 > = {
   'channel.list': async ({ services, input, reply }) => {
-    const { items, total } = await services.channels.list(
-      { idSort: input.id_sort },
-      Math.max(0, input.p ?? 0),
-      pageSize(input.page_size),
-    );
+    const list = input.tag_mode === true ? services.channels.byTags : services.channels.list;
+    const filter = { idSort: input.id_sort, status: input.status, type: input.type };
+    const { items, total } = await list(filter, Math.max(0, input.p ?? 0), pageSize(input.page_size));
     reply.header('X-Total-Count', String(total));
     return items;
   },
-  'channel.search': async ({ services, input }) => {
+  'channel.search': async ({ services, input, reply }) => {
     const group = input.group === 'null' ? undefined : input.group;
-    return (
-      await services.channels.list(
-        { keyword: input.keyword, group, model: input.model, idSort: input.id_sort },
-        0,
-        1000,
-      )
-    ).items;
+    const { keyword, model, id_sort: idSort, status, type } = input;
+    const list = input.tag_mode === true ? services.channels.byTags : services.channels.list;
+    const { items, total } = await list({ keyword, group, model, idSort, status, type }, 0, searchLimit);
+    reply.header('X-Total-Count', String(total));
+    return items;
   },
   'channel.models': async ({ services }) =>
     [...new Set(services.channels.types().flatMap((provider) => provider.models))]
@@ -59,6 +74,29 @@ export const channelHandlers: HandlersOf<
     const result = await services.channels.test(input.id, input.model ?? '', input.stream ?? false);
     return { success: result.ok, message: result.message, time: Math.round(result.ms) / 1000 };
   },
+  'channel.test_all': ({ services }) => services.rounds.startTests(),
+  'channel.test_many': ({ services, input }) =>
+    services.rounds.test({ ids: input.ids, tag: input.tag }, input.model ?? '', input.stream ?? false),
+  'channel.balance': async ({ services, input }) => ({
+    success: true,
+    message: '',
+    balance: await services.channels.refreshBalance(input.id),
+  }),
+  'channel.balance_all': ({ services }) => services.rounds.refreshBalances(),
+  'channel.fetch_models': ({ services, input }) => services.channels.modelsOf(input.id),
+  'channel.fetch_models_for': ({ services, input }) =>
+    services.channels.modelsFor(input.type ?? 1, input.base_url ?? '', input.key ?? ''),
+  'channel.delete_disabled': ({ services }) => services.channels.removeDisabled(),
+  'channel.delete_many': ({ services, input }) => services.channels.removeMany(input.ids),
+  'channel.tag_many': ({ services, input }) => services.channels.tagMany(input.ids, input.tag ?? ''),
+  'channel.status_many': ({ services, input }) =>
+    services.channels.statusMany(input.ids, input.status === 1 ? ChannelStatus.enabled : ChannelStatus.disabled),
+  'channel.fix': ({ services }) => services.channels.fix(),
+  'channel.copy': ({ services, input }) => services.channels.copy(input.id),
+  'channel.tag_edit': ({ services, input: { tag, ...change } }) => services.channels.editTag(tag, change),
+  'channel.tag_enable': ({ services, input }) => services.channels.tagStatus(input.tag, true),
+  'channel.tag_disable': ({ services, input }) => services.channels.tagStatus(input.tag, false),
+  'route.explain': ({ services, input }) => services.routes.explain(input),
   'model.by_type': async ({ services }) =>
     Object.fromEntries(services.channels.types().map((provider) => [String(provider.type), provider.models])),
 };

@@ -1,0 +1,57 @@
+/** Changes to many channels at once: by their ids, by their tag, or by how they stand. */
+import type { Updateable } from 'kysely';
+import type { createChannelsRepository } from '../../../db/repositories/channels.ts';
+import type { ChannelsTable } from '../../../db/schema.ts';
+import { ChannelStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+
+type Repository = ReturnType<typeof createChannelsRepository>;
+
+/** Absent and blank fields stay as they are. */
+export interface TagChange {
+  readonly new_tag?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly weight?: number | undefined;
+  readonly model_mapping?: string | undefined;
+  readonly models?: string | undefined;
+  readonly groups?: string | undefined;
+}
+
+export function createBulk(repository: Repository, checkMapping: (text: string) => void) {
+  const tagOf = (tag: string | undefined): string => {
+    const name = tag?.trim() ?? '';
+    if (name === '') throw new AppError('tag_required');
+    return name;
+  };
+  const blank = (value: string | undefined): boolean => value === undefined || value.trim() === '';
+
+  return {
+    /** @returns how many there were. */
+    removeMany: (ids: readonly number[]): Promise<number> => repository.removeMany(ids),
+    removeDisabled: (): Promise<number> =>
+      repository.removeByStatus([ChannelStatus.disabled, ChannelStatus.autoDisabled]),
+    /** @param tag '' dissolves it. @returns how many channels carry it now. */
+    tagMany: (ids: readonly number[], tag: string): Promise<number> => repository.updateMany(ids, { tag: tag.trim() }),
+    statusMany: (ids: readonly number[], status: number): Promise<number> =>
+      repository.updateMany(ids, { status, other_info: '' }),
+    tagStatus: (tag: string | undefined, enabled: boolean): Promise<number> =>
+      repository.updateTag(tagOf(tag), {
+        status: enabled ? ChannelStatus.enabled : ChannelStatus.disabled,
+        other_info: '',
+      }),
+    /** @throws AppError tag_required, channel_mapping_json, nothing_changed. */
+    async editTag(tag: string | undefined, change: TagChange): Promise<number> {
+      if (!blank(change.model_mapping)) checkMapping(change.model_mapping ?? '');
+      const columns: Updateable<ChannelsTable> = {
+        ...(change.new_tag === undefined || change.new_tag === tag ? {} : { tag: change.new_tag.trim() }),
+        ...(change.priority === undefined ? {} : { priority: change.priority }),
+        ...(change.weight === undefined ? {} : { weight: Math.max(0, change.weight) }),
+        ...(blank(change.model_mapping) ? {} : { model_mapping: change.model_mapping }),
+        ...(blank(change.models) ? {} : { models: change.models }),
+        ...(blank(change.groups) ? {} : { group_name: change.groups }),
+      };
+      if (Object.keys(columns).length === 0) throw new AppError('nothing_changed');
+      return repository.updateTag(tagOf(tag), columns);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/** Rounds over many channels: tests and balances, a few at a time, one round of each kind at once. */
+import { ChannelStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { ChannelsService } from './service.ts';
+import { statusInfo } from './trouble.ts';
+
+export interface RoundsDeps {
+  readonly channels: ChannelsService;
+  /** Option ChannelDisableThreshold: seconds, 0 = none. */
+  readonly slowSeconds: () => number;
+  /** Option AutomaticDisableChannelEnabled. */
+  readonly automaticDisable: () => boolean;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly report: (error: unknown) => void;
+}
+
+export interface Tested {
+  readonly id: number;
+  readonly name: string;
+  readonly success: boolean;
+  readonly message: string;
+  /** Seconds. */
+  readonly time: number;
+}
+
+/** Upstreams of one operator often share an account; more at once would only meet its rate limit. */
+const atOnce = 4;
+
+async function inTurns<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  const rest = [...items];
+  const work = async () => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await run(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+}
+
+export function createRounds({ channels, slowSeconds, automaticDisable, now, report }: RoundsDeps) {
+  let testing = false;
+  let balancing = false;
+
+  /** Slow is failed where the operator set a limit. */
+  const testOne = async (id: number, name: string, model: string, stream: boolean): Promise<Tested> => {
+    const result = await channels.test(id, model, stream);
+    const time = Math.round(result.ms) / 1000;
+    const limit = slowSeconds();
+    if (result.ok && limit > 0 && time > limit) {
+      const message = `响应时间 ${time.toFixed(2)}s 超过阈值 ${limit.toFixed(2)}s`;
+      if (automaticDisable()) await channels.disableFor(id, statusInfo(message, Math.floor(now() / 1000)));
+      return { id, name, success: false, message, time };
+    }
+    return { id, name, success: result.ok, message: result.message, time };
+  };
+
+  return {
+    /** Tests the given channels, or those of a tag, or all that are enabled. */
+    async test(
+      wanted: { readonly ids?: readonly number[] | undefined; readonly tag?: string | undefined },
+      model: string,
+      stream: boolean,
+    ): Promise<Tested[]> {
+      const chosen = await channels.choose(wanted);
+      const results = new Map<number, Tested>();
+      await inTurns(chosen, async ({ id, name }) => void results.set(id, await testOne(id, name, model, stream)));
+      return chosen.flatMap(({ id }) => results.get(id) ?? []);
+    },
+    /** Starts a round over all but the channels somebody disabled by hand, and returns. @throws AppError channel_tests_running */
+    async startTests(): Promise<void> {
+      if (testing) throw new AppError('channel_tests_running');
+      testing = true;
+      const chosen = (await channels.choose({ all: true })).filter(({ status }) => status !== ChannelStatus.disabled);
+      void inTurns(chosen, async ({ id, name }) => void (await testOne(id, name, '', false)))
+        .catch(report)
+        .finally(() => {
+          testing = false;
+        });
+    },
+    /** Refreshes the balance of every enabled channel whose provider tells one. */
+    async refreshBalances(): Promise<void> {
+      if (balancing) return;
+      balancing = true;
+      try {
+        const chosen = await channels.choose({});
+        await inTurns(chosen, async ({ id }) => void (await channels.refreshBalance(id).catch(() => undefined)));
+      } finally {
+        balancing = false;
+      }
+    },
+  };
+}
+
+export type RoundsService = ReturnType<typeof createRounds>;

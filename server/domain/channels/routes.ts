@@ -1,0 +1,89 @@
+/** Explains how requests for a model are routed: who may serve it, in which order, and who was left out and why. */
+
+import type { ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { ChannelStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+
+/** How a channel stands in the relay's eyes. */
+export interface Standing {
+  readonly condition: string;
+  readonly waitMs: number;
+}
+
+export interface RoutesDeps {
+  readonly repository: ReturnType<typeof createChannelsRepository>;
+  /** @returns the group a token's requests use. @throws AppError not_found */
+  readonly groupOfToken: (name: string) => Promise<string>;
+  /** Asks the relay; null where no server runs. */
+  readonly standingOf: ((ids: readonly number[]) => Promise<readonly Standing[]>) | null;
+}
+
+/** Source: backend-reference 3.5. */
+const smoothing = 10;
+const members = (list: string): string[] => list.split(',').map((item) => item.trim());
+
+function reasonAgainst(row: ChannelRow, model: string, group: string): string | null {
+  if (!members(row.models).includes(model)) return 'model not listed';
+  if (!members(row.group_name).includes(group)) return `not in group ${group}`;
+  if (row.status === ChannelStatus.disabled) return 'disabled by hand';
+  return row.status === ChannelStatus.autoDisabled ? `disabled automatically ${row.other_info}`.trim() : null;
+}
+
+function mapped(row: ChannelRow, model: string): string {
+  try {
+    const map = JSON.parse(row.model_mapping || '{}') as Record<string, unknown>;
+    const seen = new Set([model]);
+    let name = model;
+    for (let next = map[name]; typeof next === 'string' && next !== '' && !seen.has(next); next = map[name]) {
+      seen.add(next);
+      name = next;
+    }
+    return name;
+  } catch {
+    return model;
+  }
+}
+
+export function createRoutes(deps: RoutesDeps) {
+  return {
+    /** @throws AppError params_invalid, not_found. */
+    async explain(asked: {
+      readonly model?: string | undefined;
+      readonly group?: string | undefined;
+      readonly token?: string | undefined;
+    }) {
+      const model = asked.model ?? '';
+      if (model === '') throw new AppError('params_invalid', { detail: 'model' });
+      const group = asked.token === undefined ? (asked.group ?? 'default') : await deps.groupOfToken(asked.token);
+      const rows = await deps.repository.all();
+      const serving = rows.filter((row) => reasonAgainst(row, model, group) === null);
+      serving.sort((a, b) => b.priority - a.priority || b.weight - a.weight || a.id - b.id);
+      const standings = (await deps.standingOf?.(serving.map(({ id }) => id))) ?? [];
+      const weightOf = (priority: number): number =>
+        serving.filter((row) => row.priority === priority).reduce((sum, row) => sum + row.weight + smoothing, 0);
+      return {
+        model,
+        group,
+        channels: serving.map((row, index) => ({
+          channel_id: row.id,
+          name: row.name,
+          priority: row.priority,
+          weight: row.weight,
+          share: Math.round(((row.weight + smoothing) / weightOf(row.priority)) * 1000) / 1000,
+          condition: standings[index]?.condition ?? 'unknown',
+          wait_ms: standings[index]?.waitMs ?? 0,
+          upstream_model: mapped(row, model),
+        })),
+        // Channels that never heard of the model explain nothing.
+        left_out: rows.flatMap((row) => {
+          const reason = reasonAgainst(row, model, group);
+          return reason === null || reason === 'model not listed'
+            ? []
+            : [{ channel_id: row.id, name: row.name, reason }];
+        }),
+      };
+    },
+  };
+}
+
+export type RoutesService = ReturnType<typeof createRoutes>;

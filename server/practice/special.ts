@@ -1,0 +1,94 @@
+/** What the practice upstream answers when tools or a schema are asked for: the call or the JSON that a model would give. */
+import type { ChatEvent, ChatRequest, ProtocolId } from '../protocols/canonical.ts';
+import { codecs } from '../protocols/registry.ts';
+import { record } from '../protocols/shared/json.ts';
+import { emptyUsage } from '../protocols/shared/usage.ts';
+import type { Saying } from './dialects.ts';
+
+/** The smallest value that a schema allows, words for words. */
+export function sample(schema: unknown): unknown {
+  const given = record(schema) ?? {};
+  if (Array.isArray(given.enum) && given.enum.length > 0) return given.enum[0];
+  if (given.const !== undefined) return given.const;
+  const [first] = [given.anyOf, given.oneOf, given.allOf].find(Array.isArray) ?? [];
+  if (first !== undefined) return sample(first);
+  const type = Array.isArray(given.type) ? given.type[0] : given.type;
+  switch (String(type ?? 'object').toLowerCase()) {
+    case 'string':
+      return 'practice';
+    case 'number':
+    case 'integer':
+      return 1;
+    case 'boolean':
+      return true;
+    case 'array':
+      return [sample(given.items)];
+    case 'null':
+      return null;
+    default:
+      return Object.fromEntries(
+        Object.entries(record(given.properties) ?? {}).map(([name, member]) => [name, sample(member)]),
+      );
+  }
+}
+
+function eventsFor(request: ChatRequest, saying: Saying): ChatEvent[] | null {
+  const [tool] = request.tools.filter(({ kind }) => kind !== 'provider');
+  const answered = request.messages.at(-1)?.role === 'tool';
+  const usage: ChatEvent = {
+    type: 'usage',
+    usage: { ...emptyUsage, input: Math.max(1, Math.ceil(saying.size / 4)), output: saying.chunks },
+  };
+  const start: ChatEvent = { type: 'response-start', id: null, model: saying.model, created: null };
+  const counted = saying.noUsage ? [] : [usage];
+  if (tool !== undefined && !answered && request.toolChoice !== 'none') {
+    const text = tool.kind === 'custom' ? 'practice' : JSON.stringify(sample(tool.schema));
+    const half = Math.ceil(text.length / 2);
+    return [
+      start,
+      {
+        type: 'tool-call-start',
+        index: 0,
+        id: 'call_practice',
+        name: tool.name,
+        ...(tool.kind === 'custom' ? { custom: true } : {}),
+      },
+      { type: 'tool-call-delta', index: 0, arguments: text.slice(0, half) },
+      ...(half < text.length ? [{ type: 'tool-call-delta' as const, index: 0, arguments: text.slice(half) }] : []),
+      { type: 'tool-call-end', index: 0 },
+      ...counted,
+      { type: 'finish', reason: { unified: 'tool_calls', raw: null } },
+    ];
+  }
+  if (request.responseFormat === null) return null;
+  const value = request.responseFormat.type === 'json' ? { practice: true } : sample(request.responseFormat.schema);
+  return [
+    start,
+    { type: 'text-start', index: 0 },
+    { type: 'text-delta', index: 0, text: JSON.stringify(value) },
+    { type: 'text-end', index: 0 },
+    ...counted,
+    { type: 'finish', reason: { unified: 'stop', raw: null } },
+  ];
+}
+
+/** @returns the whole answer or its stream as text, null when nothing special was asked for. */
+export function specialAnswer(
+  dialect: ProtocolId,
+  body: Readonly<Record<string, unknown>>,
+  saying: Saying,
+  stream: boolean,
+): string | null {
+  const { translation } = codecs[dialect];
+  let events: ChatEvent[] | null;
+  try {
+    events = eventsFor(translation.decodeRequest(body, { model: saying.model, stream }), saying);
+  } catch {
+    return null;
+  }
+  if (events === null) return null;
+  const context = { model: saying.model, responseId: 'practice', created: 1, includeUsage: saying.includeUsage };
+  if (!stream) return JSON.stringify(translation.encodeResponse(events, context));
+  const writer = translation.writer(context);
+  return events.map((event) => writer.write(event)).join('');
+}
