@@ -41,53 +41,100 @@ export type LogSumBy = keyof typeof sumColumns;
 /** Totals beyond this are not counted: the number would cost more than it tells. */
 const countedAtMost = 10_000;
 
+/** Column and value of a filter. */
+type Equal = readonly [keyof LogsTable, string | number];
+/** Rows that charged something; all other types are few and have an index of their own. */
+const consume = 2;
+
 export function createLogsRepository({ query }: Database) {
-  const narrow = <O>(
+  /** The equalities a filter asks for, those that usually leave the fewest rows first. @param userId of the name in the filter. */
+  const equalities = (filter: LogFilter, userId: number | undefined): Equal[] => {
+    const wanted: readonly (readonly [keyof LogsTable, string | number | undefined])[] = [
+      ['request_id', filter.requestId],
+      ['user_id', filter.userId],
+      ['user_id', userId],
+      ['token_name', filter.tokenName],
+      ['channel_id', filter.channel],
+      ['model_name', filter.model],
+      ['group_name', filter.group],
+      ['type', filter.type],
+    ];
+    return wanted.flatMap(([column, value]): Equal[] => (value === undefined || value === '' ? [] : [[column, value]]));
+  };
+
+  /** By the user's number: names change, and the index is there already. 0 = nobody. */
+  const userIdOf = async (filter: LogFilter): Promise<number | undefined> => {
+    const { username } = filter;
+    if (username === undefined || username === '') return undefined;
+    const user = await query.selectFrom('users').select('id').where('username', '=', username).executeTakeFirst();
+    return user?.id ?? 0;
+  };
+
+  const inRange = <O>(q: SelectQueryBuilder<Schema, 'logs', O>, filter: LogFilter) =>
+    q
+      .$if(filter.from !== undefined, (one) => one.where('logs.created_at', '>=', filter.from ?? 0))
+      .$if(filter.to !== undefined, (one) => one.where('logs.created_at', '<=', filter.to ?? 0));
+
+  /** The unary plus keeps SQLite from using the other columns' indexes. */
+  const where = <O>(
     q: SelectQueryBuilder<Schema, 'logs', O>,
-    filter: LogFilter,
+    equal: readonly Equal[],
+    lead: Equal | undefined,
   ): SelectQueryBuilder<Schema, 'logs', O> => {
     let narrowed = q;
-    const equal: readonly (readonly [keyof LogsTable, string | number | undefined])[] = [
-      ['user_id', filter.userId],
-      ['type', filter.type],
-      ['token_name', filter.tokenName],
-      ['model_name', filter.model],
-      ['channel_id', filter.channel],
-      ['group_name', filter.group],
-      ['request_id', filter.requestId],
-    ];
-    for (const [column, value] of equal) {
-      if (value !== undefined && value !== '') narrowed = narrowed.where(sql.ref(`logs.${column}`), '=', value);
-    }
-    // By the user's number: names change, and the index is there already.
-    if (filter.username !== undefined && filter.username !== '') {
-      const { username } = filter;
-      narrowed = narrowed.where('logs.user_id', '=', (eb) =>
-        eb.selectFrom('users').select('users.id').where('users.username', '=', username),
+    for (const one of equal) {
+      const column = sql.ref(`logs.${one[0]}`);
+      narrowed = narrowed.where(
+        one === lead ? sql<boolean>`${column} = ${one[1]}` : sql<boolean>`+${column} = ${one[1]}`,
       );
+      // Said as the index says it.
+      if (one === lead && one[0] === 'type') narrowed = narrowed.where(sql<boolean>`logs.type <> 2`);
     }
-    if (filter.from !== undefined) narrowed = narrowed.where('logs.created_at', '>=', filter.from);
-    if (filter.to !== undefined) narrowed = narrowed.where('logs.created_at', '<=', filter.to);
     return narrowed;
   };
+
+  /** The equality that leaves the fewest rows: SQLite knows only averages, and the rare value of a common column is what people look for. */
+  const rarest = async (filter: LogFilter, equal: readonly Equal[]): Promise<Equal | undefined> => {
+    const candidates = equal.filter(([column, value]) => column !== 'type' || value !== consume);
+    let best = candidates[0];
+    if (candidates.length < 2) return best;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const candidate of candidates) {
+      const some = where(inRange(query.selectFrom('logs').select('logs.id'), filter), [candidate], candidate);
+      const { n } = await query
+        .selectFrom(some.limit(Math.min(fewest, countedAtMost)).as('some'))
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .executeTakeFirstOrThrow();
+      if (n < fewest) [best, fewest] = [candidate, n];
+    }
+    return best;
+  };
+
+  /** Everything a filter asks for, on the index that helps most. */
+  const plan = async (filter: LogFilter) => {
+    const equal = equalities(filter, await userIdOf(filter));
+    const lead = await rarest(filter, equal);
+    return <O>(q: SelectQueryBuilder<Schema, 'logs', O>) => where(inRange(q, filter), equal, lead);
+  };
+
   const rows = () =>
     query
       .selectFrom('logs')
       .selectAll('logs')
       .select((eb) =>
         eb.selectFrom('channels').select('name').whereRef('channels.id', '=', 'logs.channel_id').as('channel_name'),
-      );
+      ) as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>;
 
   return {
-    list: (filter: LogFilter, offset: number, limit: number): Promise<LogRow[]> =>
-      narrow(rows() as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>, filter)
+    list: async (filter: LogFilter, offset: number, limit: number): Promise<LogRow[]> =>
+      (await plan(filter))(rows())
         .orderBy('logs.created_at', 'desc')
         .orderBy('logs.id', 'desc')
         .limit(limit)
         .offset(offset)
         .execute(),
     count: async (filter: LogFilter): Promise<number> => {
-      const limited = narrow(query.selectFrom('logs').select('logs.id'), filter).limit(countedAtMost);
+      const limited = (await plan(filter))(query.selectFrom('logs').select('logs.id')).limit(countedAtMost);
       const { n } = await query
         .selectFrom(limited.as('some'))
         .select((eb) => eb.fn.countAll<number>().as('n'))
@@ -95,18 +142,19 @@ export function createLogsRepository({ query }: Database) {
       return n;
     },
     after: (id: number, type: number | undefined, limit: number): Promise<LogRow[]> =>
-      narrow(rows() as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>, { type })
+      rows()
+        .$if(type !== undefined, (q) => q.where(sql<boolean>`+logs.type = ${type}`))
         .where('logs.id', '>', id)
         .orderBy('logs.id')
         .limit(limit)
         .execute(),
     find: (ref: string): Promise<LogRow | undefined> =>
-      (rows() as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>)
+      rows()
         .where((eb) => (/^\d{1,12}$/.test(ref) ? eb('logs.id', '=', Number(ref)) : eb('logs.request_id', '=', ref)))
         .executeTakeFirst(),
     /** Rows after a place in the walk, oldest first. */
-    walk: (filter: LogFilter, after: LogCursor, limit: number): Promise<LogRow[]> =>
-      narrow(rows() as unknown as SelectQueryBuilder<Schema, 'logs', LogRow>, filter)
+    walk: async (filter: LogFilter, after: LogCursor, limit: number): Promise<LogRow[]> =>
+      (await plan(filter))(rows())
         .where(sql<boolean>`(logs.created_at, logs.id) > (${after.createdAt}, ${after.id})`)
         .orderBy('logs.created_at')
         .orderBy('logs.id')
@@ -124,8 +172,8 @@ export function createLogsRepository({ query }: Database) {
             .executeTakeFirst()
         ).numDeletedRows,
       ),
-    sums: (filter: LogFilter, by: LogSumBy): Promise<LogSum[]> =>
-      narrow(
+    sums: async (filter: LogFilter, by: LogSumBy): Promise<LogSum[]> =>
+      (await plan({ ...filter, type: consume }))(
         query
           .selectFrom('logs')
           .select([
@@ -136,11 +184,11 @@ export function createLogsRepository({ query }: Database) {
             sql<number>`sum(quota)`.as('quota'),
             sql<number>`coalesce(sum(quota / nullif(json_extract(other, '$.group_ratio'), 0)), 0)`.as('list'),
           ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogSum>,
-        { ...filter, type: 2 },
       )
         .groupBy([sql`1`, 'logs.channel_id'])
         .execute(),
     stat: async (filter: LogFilter): Promise<{ quota: number; requests: number; tokens: number }> => {
+      const narrow = await plan({ ...filter, type: consume });
       const { quota, requests, tokens } = await narrow(
         query
           .selectFrom('logs')
@@ -149,7 +197,6 @@ export function createLogsRepository({ query }: Database) {
             eb.fn.countAll<number>().as('requests'),
             sql<number>`coalesce(sum(prompt_tokens + completion_tokens), 0)`.as('tokens'),
           ]),
-        { ...filter, type: 2 },
       ).executeTakeFirstOrThrow();
       return { quota, requests, tokens };
     },

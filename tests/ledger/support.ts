@@ -27,7 +27,7 @@ export async function openBooks(file = ':memory:'): Promise<Database> {
 
 /** Users with accounts, each with a token and a channel of the same id. */
 export function addUsers(raw: RawDatabase, ...ids: readonly number[]): void {
-  const user = raw.prepare("INSERT INTO users (id, username, password_hash, created_at) VALUES (?, 'u' || ?, 'x', 1)");
+  const user = raw.prepare("INSERT INTO users (id, username, password_hash, created_at) VALUES (?, ?, 'x', 1)");
   const account = raw.prepare('INSERT INTO accounts (id) VALUES (?)');
   const token = raw.prepare(
     "INSERT INTO tokens (id, user_id, name, key_hmac, key_sealed, key_hint, created_at) VALUES (?, ?, 't', ?, 's', '', 1)",
@@ -36,7 +36,7 @@ export function addUsers(raw: RawDatabase, ...ids: readonly number[]): void {
     "INSERT INTO channels (id, type, name, key_sealed, created_at) VALUES (?, 1, 'c', 's', 1)",
   );
   for (const id of ids) {
-    user.run(id, id);
+    user.run(id, `u${id}`);
     account.run(id);
     token.run(id, id, `h${id}`);
     channel.run(id);
