@@ -154,6 +154,17 @@ export interface PumpOptions {
   readonly affordable: (delivered: readonly string[]) => boolean;
 }
 
+/** A client that takes nothing for so long is given up. */
+const stallLimitMs = 60_000;
+
+/** Rejects when the client leaves or is given up. */
+const left = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const gone = () => reject(new Error('client gone'));
+    if (signal.aborted) gone();
+    else signal.addEventListener('abort', gone, { once: true });
+  });
+
 /** The sink of a direct stream. */
 interface Sink {
   write(chunk: Piece): unknown;
@@ -175,12 +186,18 @@ async function pump(options: PumpOptions, sink: Sink): Promise<void> {
   let lastWriteMs = lastByteMs;
   let checkedMs = lastByteMs;
   let idleCut = false;
+  /** Since when the client takes nothing; null = it takes. */
+  let stalledMs: number | null = null;
   let stream: OpenStream | null = null;
 
   // One timer per stream serves both the keep-alive and the idle limit; frames are written whole, so a ping never breaks one.
-  const beat = Math.min(options.pingMs ?? options.idleMs, options.idleMs);
+  const beat = Math.min(options.pingMs ?? options.idleMs, options.idleMs, stallLimitMs);
   const timer = setInterval(() => {
     const at = now();
+    if (stalledMs !== null) {
+      if (at - stalledMs >= stallLimitMs) abort.abort();
+      return;
+    }
     if (stream !== null && at - lastByteMs >= options.idleMs) {
       idleCut = true;
       abort.abort();
@@ -208,6 +225,13 @@ async function pump(options: PumpOptions, sink: Sink): Promise<void> {
       ...(failure === undefined ? {} : { failure }),
     });
   };
+  /** Waits while the client takes nothing: then the upstream waits too. */
+  const taken = async (written: Promise<unknown>): Promise<void> => {
+    stalledMs = now();
+    await Promise.race([written, left(abort.signal)]);
+    stalledMs = null;
+    lastByteMs = now();
+  };
   const flush = async () => {
     const flushed = sink.flush();
     if (flushed instanceof Promise) await flushed;
@@ -228,7 +252,8 @@ async function pump(options: PumpOptions, sink: Sink): Promise<void> {
       }
       if (passage.isLast()) await end(opened, 'completed');
       if (piece === null) continue;
-      sink.write(piece);
+      const written = sink.write(piece);
+      if (written instanceof Promise) await taken(written);
       wrote = true;
     }
     if (wrote) await flush();
@@ -260,7 +285,10 @@ async function pump(options: PumpOptions, sink: Sink): Promise<void> {
     stream = opening;
     const { passage, reader, framing } = stream;
     lastByteMs = now();
-    for (const piece of stream.head) sink.write(piece);
+    for (const piece of stream.head) {
+      const written = sink.write(piece);
+      if (written instanceof Promise) await taken(written);
+    }
     if (stream.last !== null) {
       await end(stream, 'completed');
       sink.write(stream.last);
