@@ -1,6 +1,7 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
-import type { Server } from 'bun';
+import type { Server, ServerWebSocket } from 'bun';
 import { isRelayPath } from '../relay/operations.ts';
+import type { Conversation } from '../relay/realtime.ts';
 import type { Relay } from '../relay/relay.ts';
 
 export interface FrontDoorOptions {
@@ -21,6 +22,8 @@ export interface FrontDoor {
 
 /** Larger bodies are cut off by the listener itself; the relay's own, smaller limit gives the readable error. */
 const hardBodyLimit = 256 * 1024 * 1024;
+/** Sound comes in frames of a megabyte and more. */
+const frameLimit = 16 * 1024 * 1024;
 const controlPaths = ['/api/', '/v1/dashboard/', '/dashboard/billing/'];
 
 const isControlPath = (path: string): boolean => controlPaths.some((prefix) => path.startsWith(prefix));
@@ -36,7 +39,7 @@ export function pathOf(url: string): string {
 /** @throws the listener's error (EADDRINUSE, EACCES). */
 export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
   let draining = false;
-  const server: Server<undefined> = Bun.serve({
+  const server: Server<Conversation> = Bun.serve<Conversation>({
     hostname: options.host,
     port: options.port,
     // The listener would cut a quiet stream after 10 s; the relay keeps limits of its own.
@@ -47,12 +50,20 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       const peer = { ip: () => listener.requestIP(request)?.address ?? '' };
       // Coding agents look whether anybody is there before they log in.
       if (path === '/api/hello') return new Response(null);
+      if (isRealtime(request, path)) return upgrade(listener, request, options.relay.realtime(request, peer));
       if (isRelayPath(path) && !isControlPath(path)) return closing(options.relay.handle(request, path, peer));
       if (!isControlPath(path)) {
         const asset = options.consoleAsset(request, path);
         if (asset !== null) return asset;
       }
       return forward(request, peer.ip(), options.controlSocket);
+    },
+    websocket: {
+      idleTimeout: 0,
+      maxPayloadLength: frameLimit,
+      open: (socket) => socket.data.open(socket),
+      message: (socket, data) => socket.data.message(data),
+      close: (socket: ServerWebSocket<Conversation>) => socket.data.close(),
     },
     error: () =>
       new Response('{"success":false,"message":"Internal server error"}', {
@@ -86,6 +97,24 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       await Bun.sleep(10);
     },
   };
+}
+
+const isRealtime = (request: Request, path: string): boolean =>
+  path === '/v1/realtime' && request.headers.get('upgrade')?.toLowerCase() === 'websocket';
+
+/** The upstream is reached first, so that a refusal still has a status. */
+async function upgrade(
+  listener: Server<Conversation>,
+  request: Request,
+  wanted: Promise<Conversation | Response>,
+): Promise<Response | undefined> {
+  const conversation = await wanted;
+  if (conversation instanceof Response) return conversation;
+  const headers: Record<string, string> =
+    conversation.protocol === '' ? {} : { 'sec-websocket-protocol': conversation.protocol };
+  if (listener.upgrade(request, { data: conversation, headers })) return undefined;
+  conversation.close();
+  return new Response(null, { status: 400 });
 }
 
 const loopback = /^(127\.|::1$|::ffff:127\.)/;

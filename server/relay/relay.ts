@@ -20,6 +20,7 @@ import { type RelayRoute, relayRouteFor, unimplementedPaths } from './operations
 import { parse } from './parse.ts';
 import { makePlan, type PlanDeps } from './plan.ts';
 import { type FindSession, identifyPlayer, inChosenGroup } from './playground.ts';
+import { type Conversation, createRealtime } from './realtime.ts';
 import { clientError, dialectOf, errorResponse, retryAfterOf } from './render-error.ts';
 import { createRequestIds } from './request-id.ts';
 import type { RelayState } from './state.ts';
@@ -80,6 +81,8 @@ export interface Relay {
   handle(request: Request, path: string, peer: Peer): Promise<Response>;
   /** The same pipeline for a channel test: pinned to one channel, logged, charged to nobody. @throws nothing */
   test(order: TestOrder): Promise<Response>;
+  /** A socket for a realtime conversation, or the answer that refuses it. */
+  realtime(request: Request, peer: Peer): Promise<Conversation | Response>;
   /** How channels stand: in use, cooling down, ejected. In the order of the ids. */
   standings(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
   /** Requests under way. */
@@ -172,6 +175,16 @@ export function createRelay(deps: RelayDeps): Relay {
     }
   };
 
+  const realtime = createRealtime({
+    authorise,
+    admit,
+    health,
+    now: deps.now,
+    nextId,
+    connectMs: 15_000,
+    opened: () => open++,
+    ended: () => open--,
+  });
   const works = createWorks({
     state,
     authorise,
@@ -208,6 +221,7 @@ export function createRelay(deps: RelayDeps): Relay {
         Promise.resolve({ principal: testPrincipal(order.channelId), free: true }),
       );
     },
+    realtime,
     standings: (ids) =>
       ids.map((id) => {
         const channel = state.channel(id);

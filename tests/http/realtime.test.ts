@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+let door: FrontDoor;
+let key: string;
+let upstream: ReturnType<typeof Bun.serve>;
+let seen: { headers: Headers; url: string }[];
+
+const done = (input: number, output: number, audio: number) =>
+  JSON.stringify({
+    type: 'response.done',
+    response: {
+      usage: {
+        input_tokens: input,
+        output_tokens: output,
+        input_token_details: { cached_tokens: 0, audio_tokens: audio },
+        output_token_details: { audio_tokens: 0 },
+      },
+    },
+  });
+
+beforeEach(async () => {
+  seen = [];
+  gateway = await createTestGateway();
+  upstream = Bun.serve<undefined>({
+    port: 0,
+    fetch(request, server) {
+      seen.push({ headers: request.headers, url: request.url });
+      return server.upgrade(request, { data: undefined }) ? undefined : new Response(null, { status: 400 });
+    },
+    websocket: {
+      open: (socket) => void socket.send('{"type":"session.created"}'),
+      message: (socket, data) => void socket.send(String(data).includes('response.create') ? done(100, 50, 40) : data),
+    },
+  });
+  await gateway.channel(`http://127.0.0.1:${upstream.port}`, { models: 'gpt-4o-realtime-preview' });
+  key = (await gateway.token()).key;
+  door = openFrontDoor({
+    host: '127.0.0.1',
+    port: 0,
+    relay: gateway.relay,
+    controlSocket: '/nonexistent',
+    consoleAsset: () => null,
+  });
+});
+afterEach(async () => {
+  await door.stop(100);
+  await upstream.stop(true);
+  await gateway.close();
+});
+
+interface Talk {
+  readonly socket: WebSocket;
+  readonly heard: string[];
+  readonly closed: Promise<number>;
+}
+
+async function talk(query: string, protocols: string[], headers: Record<string, string> = {}): Promise<Talk> {
+  const options = { headers, protocols } as unknown as string[];
+  const socket = new WebSocket(`ws://127.0.0.1:${door.port}/v1/realtime${query}`, options);
+  const heard: string[] = [];
+  socket.onmessage = ({ data }) => void heard.push(String(data));
+  const closed = new Promise<number>((resolve) => {
+    socket.onclose = ({ code }) => resolve(code);
+  });
+  await new Promise((resolve, reject) => {
+    socket.onopen = resolve;
+    socket.onerror = () => reject(new Error('refused'));
+  });
+  return { socket, heard, closed };
+}
+
+test('frames pass untouched, turns are metered, one row tells the sum', async () => {
+  const { socket, heard, closed } = await talk('?model=gpt-4o-realtime-preview', [
+    'realtime',
+    `openai-insecure-api-key.sk-${key}`,
+    'openai-beta.realtime-v1',
+  ]);
+  expect(socket.protocol).toBe('realtime');
+  await expect.poll(() => heard).toEqual(['{"type":"session.created"}']);
+  const odd = '{ "type":"input_audio_buffer.append",  "audio":"AAAA" }';
+  socket.send(odd);
+  await expect.poll(() => heard[1]).toBe(odd);
+  socket.send('{"type":"response.create"}');
+  socket.send('{"type":"response.create"}');
+  await expect.poll(() => heard.length).toBe(4);
+  socket.close(1000);
+  await closed;
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+  const [log, ...more] = await gateway.logs();
+  expect(more).toEqual([]);
+  expect(log).toMatchObject({
+    prompt_tokens: 200,
+    completion_tokens: 100,
+    end_reason: 'completed',
+    usage_source: 'reported',
+  });
+  expect(log?.quota).toBeGreaterThan(0);
+  expect(seen[0]?.headers.get('authorization')).toBe('Bearer sk-upstream-secret-key');
+  expect(JSON.stringify([...(seen[0]?.headers ?? [])])).not.toContain(key);
+  expect(seen[0]?.url).toContain('model=gpt-4o-realtime-preview');
+  expect(await gateway.verify()).toEqual([]);
+});
+
+test('who cannot pay for the next turn is told and cut off', async () => {
+  const poor = await gateway.token({ unlimited_quota: false, remain_quota: 3000 });
+  const { socket, heard, closed } = await talk('?model=gpt-4o-realtime-preview', [], {
+    authorization: `Bearer sk-${poor.key}`,
+  });
+  socket.send('{"type":"response.create"}');
+  socket.send('{"type":"response.create"}');
+  expect(await closed).toBe(1008);
+  expect(heard.at(-1)).toContain('user_exhausted');
+  await expect.poll(async () => (await gateway.logs())[0]?.end_reason).toBe('quota_cut');
+  expect(await gateway.verify()).toEqual([]);
+});
+
+test.each([
+  ['no key', '?model=gpt-4o-realtime-preview', {}],
+  ['no model', '', { authorization: 'Bearer sk-x' }],
+  ['a wrong key', '?model=gpt-4o-realtime-preview', { authorization: 'Bearer sk-x' }],
+])('%s: refused before the upstream is called', async (_name, query, headers) => {
+  await expect(talk(query, [], headers)).rejects.toThrow('refused');
+  expect(seen).toEqual([]);
+  expect(gateway.relay.open()).toBe(0);
+});
+
+test('an upstream that cannot be reached costs nothing', async () => {
+  await upstream.stop(true);
+  await expect(talk('?model=gpt-4o-realtime-preview', [], { authorization: `Bearer sk-${key}` })).rejects.toThrow(
+    'refused',
+  );
+  expect((await gateway.logs())[0]).toMatchObject({ type: 5, quota: 0 });
+  expect(await gateway.verify()).toEqual([]);
+});
