@@ -2,6 +2,7 @@
 import type { Token } from '../../server/contract/entities.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { type CommandRun, text } from '../command.ts';
+import { quotaAmount, wholeNumber } from '../numbers.ts';
 import { type Column, dollars, isoTime } from '../output.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'expired', 4: 'exhausted' } as const;
@@ -53,6 +54,11 @@ export const create: CommandRun = async (context, flags) => {
     ...(models === undefined ? {} : { model_limits_enabled: true, model_limits: models }),
     allow_ips: text(flags.allowIp)?.replaceAll(',', '\n'),
     group: text(flags.group),
+    day_budget: quotaAmount(text(flags.dayBudget), '--day-budget'),
+    month_budget: quotaAmount(text(flags.monthBudget), '--month-budget'),
+    rpm_limit: wholeNumber(text(flags.rpm), '--rpm'),
+    tpm_limit: wholeNumber(text(flags.tpm), '--tpm'),
+    concurrency_limit: wholeNumber(text(flags.concurrency), '--concurrency'),
   });
   context.output.note(context.language === 'zh' ? '请妥善保存密钥。' : 'Keep this key safe.');
   context.output.object(token, [token.key], token.key);

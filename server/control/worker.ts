@@ -110,6 +110,8 @@ async function start(order: ControlStart) {
   const works = setInterval(() => void pollOnce(), worksMs);
   const alerts = setInterval(() => void services.quotaAlerts?.look().catch(report), alertMs);
   const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);
+  // Payments that were reported just before a crash.
+  void services.wallet.sweep().catch(report);
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   return {
     tested: (id: number, result: ChannelTestResult) => {

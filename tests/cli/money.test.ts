@@ -91,6 +91,13 @@ test('logs: verified, summed up, exported, cleared', async () => {
   await expect(run('logs', 'export', '--format', 'xml')).rejects.toMatchObject({ code: 'usage' });
 });
 
+test('a token with budgets and limits', async () => {
+  await run('token', 'create', '--name', 'ci', '--day-budget', '1usd', '--rpm', '10', '--concurrency', '2');
+  expect(await json('token', 'list')).toMatchObject([
+    { name: 'ci', day_budget: 500_000, month_budget: 0, rpm_limit: 10, tpm_limit: 0, concurrency_limit: 2 },
+  ]);
+});
+
 test.each([
   ['90s', 910],
   ['2h', -6200],

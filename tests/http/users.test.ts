@@ -111,7 +111,7 @@ test('quota moves through the ledger, with a log row that tells who did it', asy
   const put = async (fields: Record<string, unknown>) =>
     (await api.send('PUT', '/api/user/', { id: plainId, ...fields }, admin)).body;
   expect((await put({ quota: 700 })).data).toMatchObject({ quota: 700 });
-  expect((await put({ add_quota: -200 })).data).toMatchObject({ quota: 500 });
+  expect((await put({ add_quota: -200, reason: ' 退款 ' })).data).toMatchObject({ quota: 500 });
   expect(await put({ add_quota: -501 })).toMatchObject({ code: 'user_insufficient' });
   expect(await put({ quota: -1 })).toMatchObject({ code: 'user_insufficient' });
   expect(await put({ quota: 2 ** 60 })).toMatchObject({ success: false });
@@ -120,7 +120,7 @@ test('quota moves through the ledger, with a log row that tells who did it', asy
     items: { content: string; other: string }[];
   };
   expect(own.items.map((row) => row.content)).toEqual([
-    '管理员将用户额度从 700 修改为 500',
+    '管理员将用户额度从 700 修改为 500，原因：退款',
     '管理员将用户额度从 0 修改为 700',
   ]);
   expect(JSON.stringify(own)).not.toContain('admin_info');

@@ -76,6 +76,7 @@ export const userEndpoints = [
       quota: number,
       used_quota: number,
       add_quota: number,
+      reason: text,
     }),
     output: userShape,
     summary: { zh: '修改用户', en: 'Change a user' },

@@ -12,6 +12,7 @@ import type { User } from '../../contract/entities.ts';
 import { LogType, Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
+import { eventLog } from '../logs/event.ts';
 import { canActOn, effectOf, type Standing, type UserAction } from './authority.ts';
 import type { Passwords } from './passwords.ts';
 import { checkDisplayName, checkPassword, checkUsername } from './rules.ts';
@@ -36,7 +37,11 @@ export interface UserEdit {
   readonly used_quota?: number | undefined;
   /** Added to the balance, may be negative; instead of `quota`. */
   readonly add_quota?: number | undefined;
+  /** Why the balance is changed, for the user's log. */
+  readonly reason?: string | undefined;
 }
+
+const longestReason = 200;
 
 export type UserManagement = ReturnType<typeof createUserManagement>;
 
@@ -59,7 +64,7 @@ export function createUserManagement(deps: {
     return row;
   };
 
-  const moveQuota = async (actor: Manager, target: UserRow, delta: number) => {
+  const moveQuota = async (actor: Manager, target: UserRow, delta: number, reason: string) => {
     const after = target.balance + delta;
     const result = await deps.ledger.execute({
       type: delta > 0 ? 'grant' : 'deduct',
@@ -67,32 +72,19 @@ export function createUserManagement(deps: {
       userId: target.id,
       amount: Math.abs(delta),
       at: seconds(),
-      log: {
-        requestId: '',
-        createdAt: seconds(),
+      log: eventLog({
         type: LogType.manage,
-        userId: target.id,
-        username: target.username,
-        tokenId: 0,
-        tokenName: '',
-        channelId: 0,
-        group: target.group_name,
-        model: '',
-        isStream: false,
-        useTime: 0,
-        promptTokens: 0,
-        completionTokens: 0,
-        quota: 0,
-        content: `管理员将用户额度从 ${target.balance} 修改为 ${after}`,
-        other: JSON.stringify({
+        at: seconds(),
+        user: target,
+        content: `管理员将用户额度从 ${target.balance} 修改为 ${after}${reason === '' ? '' : `，原因：${reason}`}`,
+        other: {
           quota_before: target.balance,
           quota_after: after,
           quota_delta: delta,
+          ...(reason === '' ? {} : { reason }),
           admin_info: { admin_id: actor.userId, admin_username: actor.username },
-        }),
-        usageSource: 'none',
-        endReason: 'completed',
-      },
+        },
+      }),
     });
     if (result.status === 'refused')
       throw result.reason === 'insufficient'
@@ -159,7 +151,7 @@ export function createUserManagement(deps: {
       };
       if (!(await repository.update(id, row.role, patch))) throw new AppError('user_changed_meanwhile');
       if (newPassword !== '') await sessions.removeOfUser(id, '');
-      if (delta !== 0) await moveQuota(actor, row, delta);
+      if (delta !== 0) await moveQuota(actor, row, delta, (edit.reason ?? '').trim().slice(0, longestReason));
       return userView(await find(id), 'manager');
     },
     /** @throws AppError user_unknown and what effectOf throws. */
