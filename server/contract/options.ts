@@ -703,6 +703,14 @@ export const options = {
     '响应头显示路由过程（x-gateway-trace）',
     'Show the routing decision in a response header (x-gateway-trace)',
   ),
+  'general_setting.cost_header_enabled': row(
+    toggle,
+    'false',
+    'models',
+    'global',
+    '响应头显示本次费用（x-gateway-quota、x-gateway-cost-usd，仅非流式）',
+    'Show what the call cost in response headers (x-gateway-quota, x-gateway-cost-usd; not for streams)',
+  ),
   'general_setting.ping_interval_enabled': row(
     toggle,
     'false',

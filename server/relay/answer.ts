@@ -1,5 +1,6 @@
 /** Stages 4 to 7: what the channels gave becomes the client's answer, and the request's money is closed by how it ended. */
 import { AppError } from '../contract/errors.ts';
+import { formatUsd } from '../contract/quota.ts';
 import type { ChatEvent, Usage } from '../protocols/canonical.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
@@ -89,8 +90,14 @@ const shownFrom = (response: Response): Record<string, string> => {
   return headers;
 };
 
-const ownHeaders = ({ inquiry, plan }: Exchange, outcome: Pick<Outcome, 'tried'>): Record<string, string> => ({
+const ownHeaders = ({ inquiry, plan, charge }: Exchange, outcome: Pick<Outcome, 'tried'>): Record<string, string> => ({
   'x-oneapi-request-id': inquiry.requestId,
+  ...(plan.showCost && charge.charged !== null
+    ? {
+        'x-gateway-quota': String(charge.charged),
+        'x-gateway-cost-usd': formatUsd(charge.charged, 6, plan.prices.quotaPerUnit),
+      }
+    : {}),
   ...(plan.trace === null ? {} : { 'x-gateway-trace': `${plan.trace}; tried=${outcome.tried.join(',')}` }),
 });
 

@@ -32,6 +32,8 @@ export interface Finish {
 
 export interface Charge {
   readonly held: number;
+  /** Quota of the settlement; null = not settled yet, or nothing was used. */
+  readonly charged: number | null;
   /** Takes more out of the balance while a stream outgrows its hold. */
   extendTo(usage: Usage): boolean;
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling. */
@@ -66,6 +68,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   const userId = principal.user.id;
   const tokenId = principal.token?.id ?? 0;
   let held = plan.hold;
+  let charged: number | null = null;
   let finished: Promise<void> | null = null;
 
   const entry = (type: number, amount: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): LogEntry => {
@@ -107,6 +110,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const usage = finish.usage;
     const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
     const tokens = usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage);
+    charged = usage === null ? null : amount;
     deps.wallets.settle(userId, tokenId, held, amount);
     admission.ended({ tokens, charged: amount, success: usage !== null });
     const type = usage === null ? LogType.error : LogType.consume;
@@ -142,6 +146,9 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   return {
     get held() {
       return held;
+    },
+    get charged() {
+      return charged;
     },
     extendTo(usage) {
       const total = free ? 0 : quotaOf(usage, plan.prices);

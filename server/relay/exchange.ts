@@ -58,6 +58,8 @@ export interface Plan {
   readonly conversation: string | null;
   /** How the candidates came about, where the operator wants it shown. */
   readonly trace: string | null;
+  /** The client is told what the answer cost. */
+  readonly showCost: boolean;
 }
 
 /** After `plan`, with its money held: all that the attempts and the answer need. */

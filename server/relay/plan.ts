@@ -48,6 +48,7 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
     promptTokens: size.promptTokens,
     hold: holdEstimate(size.prices, size),
     conversation,
+    showCost: settings.showCost,
     trace: settings.showTrace ? traceOf(route, candidates, facts) : null,
   };
 }

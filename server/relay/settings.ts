@@ -49,6 +49,8 @@ export interface RelaySettings {
   readonly geminiImagineModels: ReadonlySet<string>;
   /** Answers carry a header that says how their channel was chosen. */
   readonly showTrace: boolean;
+  /** Whole answers carry headers that say what they cost. */
+  readonly showCost: boolean;
   /** Of all requests of a group together. */
   readonly groupLimits: ReadonlyMap<string, RateLimits>;
   /** null = no rule. */
@@ -89,6 +91,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     geminiVersion: textByModel(optionValue(stored, 'gemini.version_settings') as Record<string, unknown>, 'v1beta'),
     geminiSafety: safetySettings(optionValue(stored, 'gemini.safety_settings') as Record<string, unknown>),
     geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
+    showCost: optionValue(stored, 'general_setting.cost_header_enabled'),
     showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
     claudeMaxTokens: maxTokensByModel(optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>),
     groupLimits: new Map(

@@ -6,6 +6,7 @@ export type Tier = 1 | 2 | 3;
 
 export const noCharge: Charge = {
   held: 0,
+  charged: null,
   extendTo: () => true,
   finish: () => Promise.resolve(),
   checkpoint: () => undefined,

@@ -84,6 +84,17 @@ test.each([
   expect(upstream.requests[0]?.body.toString()).toContain('"model":"gpt-4o-mini",  "messages":[');
 });
 
+test('whole answers say what they cost, when the operator wants it', async () => {
+  await open();
+  const { key } = await gateway.token();
+  expect((await gateway.chat(key, ask)).headers.has('x-gateway-quota')).toBe(false);
+  await gateway.option('general_setting.cost_header_enabled', 'true');
+  const { headers } = await gateway.chat(key, ask);
+  expect([headers.get('x-gateway-quota'), headers.get('x-gateway-cost-usd')]).toEqual(['225', '0.000450']);
+  upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 400));
+  expect((await gateway.chat(key, ask)).headers.has('x-gateway-quota')).toBe(false);
+});
+
 test('who has nothing for an answer is told so', async () => {
   await open(3);
   const { key } = await gateway.token();
