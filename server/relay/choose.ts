@@ -17,6 +17,8 @@ export interface ChooseFacts {
 
 /** @returns each channel once, in the order they should be tried. */
 export function orderChannels(route: Route, facts: ChooseFacts): ChannelSnapshot[] {
+  const [only] = route;
+  if (route.length === 1 && only?.length === 1) return [...only];
   const order: ChannelSnapshot[] = [];
   const troubled: ChannelSnapshot[] = [];
   for (const tier of route) {

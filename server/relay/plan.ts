@@ -23,18 +23,19 @@ export interface PlanDeps {
 export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal, test = false): Plan {
   const { state } = deps;
   const { group, user } = principal;
-  const conversation = conversationKey(inquiry, principal);
+  const pinned = principal.pinnedChannel;
+  const route =
+    pinned === null
+      ? continuing(deps.affinity, inquiry, state.route(group, inquiry.model))
+      : [[pinnedChannel(state, pinned, test)]];
+  // With nobody to choose from, nothing needs to be remembered.
+  const conversation = route.some((tier) => tier.length > 1) ? conversationKey(inquiry, principal) : null;
   const facts: ChooseFacts = {
     random: deps.random,
     condition: deps.health.condition,
     waitMs: deps.health.waitMs,
     preferred: () => deps.affinity.find(conversation),
   };
-  const pinned = principal.pinnedChannel;
-  const route =
-    pinned === null
-      ? continuing(deps.affinity, inquiry, state.route(group, inquiry.model))
-      : [[pinnedChannel(state, pinned, test)]];
   const candidates = orderChannels(route, facts);
   if (candidates.length === 0) throw new AppError('channel_unavailable', { group, model: inquiry.model });
   const settings = state.settings();
