@@ -1,5 +1,9 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogleGenerativeAI } from '@ai-sdk/google';
+import { createOpenAI } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
 import { GoogleGenAI } from '@google/genai';
+import { generateText, jsonSchema, type LanguageModel, Output, streamText, tool } from 'ai';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSandbox, freePort, type Sandbox } from './support.ts';
@@ -11,6 +15,8 @@ let sandbox: Sandbox;
 let openai: OpenAI;
 let anthropic: Anthropic;
 let google: GoogleGenAI;
+/** The ai package over each of its providers. */
+let models: Readonly<Record<string, (model: string) => LanguageModel>>;
 const cells: string[] = [];
 
 beforeAll(async () => {
@@ -43,6 +49,13 @@ beforeAll(async () => {
   openai = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
   anthropic = new Anthropic({ apiKey: key, baseURL: url, maxRetries: 0 });
   google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: url } });
+  const own = createOpenAI({ apiKey: key, baseURL: `${url}/v1` });
+  models = {
+    chat: (model) => own.chat(model),
+    responses: (model) => own.responses(model),
+    messages: createAnthropic({ apiKey: key, baseURL: `${url}/v1` }),
+    generate: createGoogleGenerativeAI({ apiKey: key, baseURL: `${url}/v1beta` }),
+  };
 });
 afterAll(async () => {
   console.log(`${cells.length} cells green\n${cells.join('\n')}`);
@@ -319,6 +332,43 @@ const geminiGenerate: Readonly<Record<string, Cell>> = {
   },
 };
 
+type Maker = (model: string) => LanguageModel;
+const trip = tool({
+  description: 'a trip',
+  inputSchema: jsonSchema<typeof expected>({ ...schema, required: [...schema.required] }),
+});
+
+const aiPackage: Readonly<Record<string, (make: Maker) => Cell>> = {
+  text: (make) => async (model) => {
+    const { text, usage } = await generateText({ model: make(model), prompt: 'hi', maxRetries: 0 });
+    expect(text).toMatch(words);
+    expect(usage.outputTokens).toBe(8);
+  },
+  stream: (make) => async (model) => {
+    const { textStream } = streamText({ model: make(model), prompt: 'hi', maxRetries: 0 });
+    expect(await gather(textStream, (piece) => piece)).toMatch(words);
+  },
+  tools: (make) => async (model) => {
+    const { toolCalls } = await generateText({ model: make(model), prompt: 'hi', tools: { trip }, maxRetries: 0 });
+    expect(toolCalls.map(({ input }) => input)).toEqual([expected]);
+  },
+  object: (make) => async (model) => {
+    const output = Output.object({
+      schema: jsonSchema<typeof expected>({ ...schema, required: [...schema.required] }),
+    });
+    const result = await generateText({ model: make(model), prompt: 'hi', output, maxRetries: 0 });
+    expect(result.output).toEqual(expected);
+  },
+};
+const aiCells: Readonly<Record<string, Cell>> = Object.fromEntries(
+  ['chat', 'responses', 'messages', 'generate'].flatMap((provider) =>
+    Object.entries(aiPackage).map(([name, cell]) => [
+      `${provider} ${name}`,
+      (model: string) => cell(models[provider] ?? (() => model))(model),
+    ]),
+  ),
+);
+
 /** Calls that have no dialect to be told in. */
 const others: Readonly<Record<string, Cell>> = {
   async embeddings(model) {
@@ -362,6 +412,7 @@ const groups = {
   'openai responses': openaiResponses,
   anthropic: anthropicMessages,
   google: geminiGenerate,
+  'ai package': aiCells,
   others,
 };
 const grid = Object.entries(groups).flatMap(([sdk, list]) =>

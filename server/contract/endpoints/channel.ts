@@ -14,6 +14,7 @@ const testShape = z.object({
   message: z.string(),
   /** Seconds. */
   time: z.number(),
+  first_token_time: z.nullable(z.number()),
 });
 
 const channelFields = {

@@ -22,6 +22,8 @@ export interface Tested {
   readonly message: string;
   /** Seconds. */
   readonly time: number;
+  /** Seconds until the first byte; null when none came. */
+  readonly first_token_time: number | null;
 }
 
 /** Upstreams of one operator often share an account; more at once would only meet its rate limit. */
@@ -43,13 +45,15 @@ export function createRounds({ channels, slowSeconds, automaticDisable, now, rep
   const testOne = async (id: number, name: string, model: string, stream: boolean): Promise<Tested> => {
     const result = await channels.test(id, model, stream);
     const time = Math.round(result.ms) / 1000;
+    const first = result.firstTokenMs ?? null;
+    const first_token_time = first === null ? null : Math.round(first) / 1000;
     const limit = slowSeconds();
     if (result.ok && limit > 0 && time > limit) {
       const message = `响应时间 ${time.toFixed(2)}s 超过阈值 ${limit.toFixed(2)}s`;
       if (automaticDisable()) await channels.disableFor(id, statusInfo(message, Math.floor(now() / 1000)));
-      return { id, name, success: false, message, time };
+      return { id, name, success: false, message, time, first_token_time };
     }
-    return { id, name, success: result.ok, message: result.message, time };
+    return { id, name, success: result.ok, message: result.message, time, first_token_time };
   };
 
   return {

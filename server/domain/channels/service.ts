@@ -42,6 +42,8 @@ export interface ChannelTestResult {
   readonly ok: boolean;
   readonly ms: number;
   readonly message: string;
+  /** Until the first byte of the answer; null when none came. */
+  readonly firstTokenMs?: number | null;
 }
 
 /** Runs one real request through the relay, pinned to the channel. */

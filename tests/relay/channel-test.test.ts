@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type PracticeUpstream, startPracticeUpstream } from '../../server/practice/upstream.ts';
+import { runChannelTest } from '../../server/relay/channel-test.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+let practice: PracticeUpstream;
+beforeEach(async () => {
+  gateway = await createTestGateway();
+  practice = startPracticeUpstream({ port: 0 });
+});
+afterEach(async () => {
+  await gateway.close();
+  await practice.stop();
+});
+
+test.each([
+  ['practice-small', false],
+  ['practice-small', true],
+  ['text-embedding-3-small', false],
+  ['bge-reranker-v2', false],
+  ['dall-e-3', false],
+  ['tts-1', false],
+  ['text-moderation-latest', false],
+])('%s, stream %s: asked by its kind, logged, free', async (model, stream) => {
+  const id = await gateway.channel(practice.url, { type: 199, models: model });
+  const before = await gateway.balance();
+  const result = await runChannelTest(gateway.relay, gateway.state, { channelId: id, model, stream }, Date.now);
+  expect(result).toMatchObject({ ok: true, message: '' });
+  expect(result.firstTokenMs).toBeLessThanOrEqual(result.ms);
+  expect(await gateway.balance()).toBe(before);
+  expect((await gateway.logs())[0]).toMatchObject({ model_name: model, quota: 0 });
+});
+
+test('drawing channels are not tried at somebody’s cost', async () => {
+  const id = await gateway.channel(practice.url, { type: 2, models: 'mj_imagine' });
+  const order = { channelId: id, model: 'mj_imagine', stream: false };
+  expect(await runChannelTest(gateway.relay, gateway.state, order, Date.now)).toMatchObject({
+    ok: false,
+    message: 'Midjourney Proxy channel test is not supported',
+  });
+});
+
+test('what the upstream says is told, without its key', async () => {
+  const id = await gateway.channel(practice.url, { type: 199, models: 'practice-small@error-rate=1,error-status=401' });
+  const order = { channelId: id, model: 'practice-small@error-rate=1,error-status=401', stream: true };
+  const result = await runChannelTest(gateway.relay, gateway.state, order, Date.now);
+  expect(result.ok).toBe(false);
+  expect(result.message).not.toContain('sk-upstream');
+});
