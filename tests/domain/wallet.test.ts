@@ -88,6 +88,11 @@ test('what cannot be topped up is said in data', async () => {
   expect(await pay()).toMatchObject({ success: false, message: 'error', data: '管理员未开启在线充值！' });
 });
 
+test('orders cannot be opened without end', async () => {
+  for (let n = 0; n < 30; n++) expect((await pay()).message).toBe('success');
+  expect(await pay()).toMatchObject({ message: 'error', code: 'too_many_attempts' });
+});
+
 test('a paid order is credited once: replayed, in parallel, by browser and by gateway', async () => {
   const { data: form } = await pay();
   const fields = paid(form);

@@ -1,5 +1,6 @@
 /** The wallet: what a top-up costs, orders, and what the payment providers report. */
 import { randomBytes } from 'node:crypto';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Database } from '../../../db/open.ts';
 import { createTopUpsRepository, type TopUpFilter, type TopUpRow } from '../../../db/repositories/top-ups.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -16,6 +17,8 @@ import { minorUnits, openStripeSession, stripeEventOf, stripeSignatureFits } fro
 /** Pending orders older than this are shown as expired. */
 const orderSeconds = 24 * 3600;
 const epayCurrency = 'cny';
+/** Orders a user may open in ten minutes. */
+const mostOrders = 30;
 
 export type WalletService = ReturnType<typeof createWallet>;
 
@@ -31,6 +34,7 @@ export function createWallet(deps: {
   const { options } = deps;
   const repository = createTopUpsRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
+  const ordering = new RateLimiterMemory({ points: mostOrders, duration: 600 });
   const inbox = createInbox({ ...deps, repository, seconds });
 
   const quote = (user: UserRow, amount: number, price: number, currency: string): TopUpQuote =>
@@ -44,7 +48,11 @@ export function createWallet(deps: {
     });
   const quoteEpay = (user: UserRow, amount: number) => quote(user, amount, options.get('Price'), epayCurrency);
 
+  /** @throws AppError too_many_attempts. */
   const open = async (user: UserRow, quoted: TopUpQuote, method: string, currency: string): Promise<string> => {
+    await ordering.consume(user.id).catch(() => {
+      throw new AppError('too_many_attempts');
+    });
     const tradeNo = `USR${user.id}NO${randomBytes(6).toString('hex')}${seconds()}`;
     await repository.create({
       user_id: user.id,
