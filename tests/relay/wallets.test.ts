@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createWallets } from '../../server/relay/wallets.ts';
+import { createTestGateway } from '../support/gateway.ts';
+import { completion, sendJson, startUpstream } from '../support/upstream.ts';
+
+const user = (id: number, balance: number, balanceVersion = 0) => ({
+  id,
+  username: 'u',
+  role: 1,
+  status: 1,
+  group: 'default',
+  balance,
+  balanceVersion,
+  setting: {},
+});
+const never = { at: 0, used: 0 };
+const token = (id: number, quotaLimit: number, used = 0) => ({
+  id,
+  userId: 1,
+  name: 't',
+  keyHmac: '',
+  status: 1,
+  expiresAt: -1,
+  unlimited: false,
+  quotaLimit,
+  used,
+  modelLimits: null,
+  allowIps: [],
+  group: '',
+  limits: null,
+  periods: { day: never, month: never },
+});
+
+test('1,000 requests against the balance for 10: 10 are admitted', () => {
+  const wallets = createWallets();
+  wallets.seeUser(user(1, 1005));
+  const admitted = Array.from({ length: 1000 }, () => wallets.hold(1, 0, 100)).filter((answer) => answer.ok);
+  expect(admitted).toHaveLength(10);
+  expect(wallets.hold(1, 0, 100)).toEqual({ ok: false, who: 'user', remain: 5 });
+});
+
+type Step = { readonly kind: 'hold' | 'settle' | 'credit'; readonly amount: number; readonly part: number };
+
+test('whatever happens, nobody holds more than there is, in the account and under the key', () => {
+  const step: fc.Arbitrary<Step> = fc.record({
+    kind: fc.constantFrom('hold', 'settle', 'credit'),
+    amount: fc.integer({ min: 0, max: 400 }),
+    part: fc.double({ min: 0, max: 1, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      const wallets = createWallets();
+      wallets.seeUser(user(1, 1000));
+      wallets.seeToken(token(7, 700));
+      let balance = 1000;
+      let used = 0;
+      let version = 0;
+      const open: number[] = [];
+      const held = () => open.reduce((sum, one) => sum + one, 0);
+      for (const { kind, amount, part } of steps) {
+        if (kind === 'hold') {
+          const room = Math.min(balance - held(), 700 - used - held());
+          const answer = wallets.hold(1, 7, amount);
+          expect(answer.ok).toBe(amount <= room && (amount === 0 || balance > 0));
+          if (answer.ok) open.push(amount);
+        } else if (kind === 'settle' && open.length > 0) {
+          const ended = open.splice(Math.floor(part * (open.length - 1)), 1)[0] ?? 0;
+          const charged = Math.floor(ended * part);
+          wallets.settle(1, 7, ended, charged);
+          balance -= charged;
+          used += charged;
+        } else if (kind === 'credit') {
+          version++;
+          // An event may come twice; its version tells.
+          for (let n = 0; n < 2; n++) wallets.credit({ kind: 'balance', userId: 1, delta: amount, version });
+          balance += amount;
+        }
+        expect(wallets.available(1, 7)).toBe(Math.max(0, Math.min(balance - held(), 700 - used - held())));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a refund gives the balance and the key’s quota back, once', () => {
+  const wallets = createWallets();
+  wallets.seeUser(user(1, 1000));
+  wallets.seeToken(token(7, 300));
+  wallets.hold(1, 7, 200);
+  wallets.settle(1, 7, 200, 200);
+  const event = { kind: 'balance', userId: 1, delta: 200, version: 1, token: { id: 7, used: -200 } } as const;
+  wallets.credit(event);
+  wallets.credit(event);
+  expect(wallets.available(1, 7)).toBe(300);
+  expect(wallets.available(1, 0)).toBe(1000);
+});
+
+test('300 requests at once never spend more than there is', async () => {
+  const gateway = await createTestGateway({ quota: 2000 });
+  const upstream = await startUpstream((response) => {
+    setTimeout(() => sendJson(response, completion(10, 400)), 30);
+  });
+  await gateway.channel(upstream.url);
+  const { key } = await gateway.token();
+  const ask = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
+  const answers = await Promise.all(Array.from({ length: 300 }, () => gateway.chat(key, ask)));
+  await Promise.all(answers.map((answer) => answer.text()));
+  const served = answers.filter((answer) => answer.status === 200).length;
+  expect(upstream.requests).toHaveLength(served);
+  // 150.75 are held for each: the prompt's bound and 500 tokens of answer.
+  expect(served).toBeGreaterThan(10);
+  expect(served).toBeLessThanOrEqual(13);
+  expect(await gateway.balance()).toBe(2000 - served * 121);
+  expect(await gateway.verify()).toEqual([]);
+  await gateway.close();
+  await upstream.stop();
+});
