@@ -64,6 +64,7 @@ const nounTexts: Readonly<Record<string, readonly [string, string]>> = {
   token: ['API 令牌', 'API tokens'],
   logs: ['使用日志', 'usage log'],
   redemption: ['兑换码', 'redemption codes'],
+  payment: ['在线充值', 'online top-up'],
   ratios: ['价格倍率', 'price ratios'],
   option: ['配置项', 'options'],
   ledger: ['账本', 'the ledger'],

@@ -54,6 +54,12 @@ test('codes: a batch for a script, then edited, disabled and cleared away', asyn
   await expect(run('redemption', 'create', '--quota', '-5')).rejects.toMatchObject({ code: 'usage' });
 });
 
+test('payments: nothing yet, and no order that does not exist', async () => {
+  expect(await json('payment', 'list')).toEqual([]);
+  expect(await json('payment', 'callbacks', '--outcome', 'unmatched')).toEqual([]);
+  await expect(run('payment', 'complete', 'USR1NO1', '--yes')).rejects.toMatchObject({ code: 'not_found' });
+});
+
 test('ratios: history, difference, going back, proposals', async () => {
   await run('option', 'set', 'ModelRatio={"a":1,"b":1}');
   await run('option', 'set', 'ModelRatio={"a":2}');
