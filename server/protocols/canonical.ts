@@ -32,9 +32,23 @@ export type Media =
   | { readonly kind: 'url'; readonly url: string; readonly mimeType: string | null }
   | { readonly kind: 'base64'; readonly data: string; readonly mimeType: string };
 
+/** What a text rests on. A source without an address is told to its own dialect alone. */
+export interface Citation {
+  readonly url: string | null;
+  readonly title: string | null;
+  /** The cited words. */
+  readonly quote: string | null;
+  /** Where in the text, in UTF-16 units; null = all of it. */
+  readonly start: number | null;
+  readonly end: number | null;
+  readonly dialect: ProtocolId;
+  /** As the upstream wrote it. */
+  readonly raw: unknown;
+}
+
 /** One piece of a message. `cache` is the lifetime a cache mark asks for on this piece. */
 export type Part = (
-  | { readonly type: 'text'; readonly text: string; readonly citations?: readonly unknown[] }
+  | { readonly type: 'text'; readonly text: string; readonly citations?: readonly Citation[] }
   | { readonly type: 'image'; readonly source: Media; readonly detail?: string }
   | { readonly type: 'audio'; readonly source: Media; readonly format: string }
   | {
@@ -140,7 +154,7 @@ export type ChatEvent =
     }
   | { readonly type: 'text-start'; readonly index: number }
   | { readonly type: 'text-delta'; readonly index: number; readonly text: string }
-  | { readonly type: 'text-end'; readonly index: number; readonly citations?: readonly unknown[] }
+  | { readonly type: 'text-end'; readonly index: number; readonly citations?: readonly Citation[] }
   | { readonly type: 'reasoning-start'; readonly index: number; readonly id?: string }
   | { readonly type: 'reasoning-delta'; readonly index: number; readonly text: string }
   | {

@@ -35,6 +35,8 @@ export interface ResponseContext {
   readonly created: number;
   /** OpenAI chat: the client asked for a usage frame. */
   readonly includeUsage: boolean;
+  /** Local count of the prompt, for dialects that tell it before the upstream does. */
+  readonly promptTokens?: number;
 }
 
 /** What a translation could not carry over, as JSON-pointer-like paths with a reason; shown in the log row. */

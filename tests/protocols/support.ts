@@ -12,17 +12,20 @@ export function streamOf(codec: Codec, events: readonly ChatEvent[]): string {
   return events.map((event) => writer.write(event)).join('');
 }
 
-export function readStream(codec: Codec, bytes: Uint8Array, cuts: readonly number[] = []): ChatEvent[] {
+/** Frames as text, the unfinished one included. */
+export function framesOf(bytes: Uint8Array, cuts: readonly number[] = []): string[] {
   const splitter = createSseSplitter();
-  const reader = codec.upstream.reader();
   const places = [...new Set(cuts)].sort((a, b) => a - b);
-  const events: ChatEvent[] = [];
-  for (const [index, from] of [0, ...places].entries()) {
-    for (const frame of splitter.push(bytes.slice(from, places[index] ?? bytes.length)))
-      events.push(...reader.feed({ event: frame.event(), data: frame.data() }));
-  }
+  const frames = [0, ...places].flatMap((from, index) =>
+    splitter.push(bytes.slice(from, places[index] ?? bytes.length)).map((frame) => frame.text()),
+  );
   const rest = splitter.end();
-  if (rest.length > 0) events.push(...reader.feed(parseFrame(new TextDecoder().decode(rest))));
+  return rest.length > 0 ? [...frames, new TextDecoder().decode(rest)] : frames;
+}
+
+export function readStream(codec: Codec, bytes: Uint8Array, cuts: readonly number[] = []): ChatEvent[] {
+  const reader = codec.upstream.reader();
+  const events = framesOf(bytes, cuts).flatMap((frame) => reader.feed(parseFrame(frame)));
   return [...events, ...reader.end()];
 }
 

@@ -4,6 +4,7 @@ import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.
 import { extrasOf } from '../shared/extras.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
+import { readCitations } from './citations.ts';
 
 const known = new Set([
   'model',
@@ -83,7 +84,7 @@ function decodeBlock(block: Record<string, unknown>): Part {
   const unknown: Part = { type: 'unknown', dialect: 'anthropic-messages', raw: block };
   switch (block.type) {
     case 'text': {
-      const citations = list(block.citations);
+      const citations = readCitations(block.citations);
       return { type: 'text', text: text(block.text) ?? '', ...(citations.length === 0 ? {} : { citations }) };
     }
     case 'image': {

@@ -1,12 +1,14 @@
 /** The common form as a Messages request. */
-import type { ChatRequest, Media, Message, Part, Tool } from '../canonical.ts';
+import type { ChatRequest } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
 import { present } from '../shared/json.ts';
-import { argumentsObject, customSchema, objectSchema, portableId, portableName, wrapCustom } from '../shared/tools.ts';
+import { customSchema, objectSchema, portableName } from '../shared/tools.ts';
+import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
 
-const carried = new Set(['service_tier', 'speed', 'container', 'mcp_servers', 'context_management', 'cache_control']);
+/** A service tier is not among them: the dialects' words for it differ. */
+const carried = new Set(['speed', 'container', 'mcp_servers', 'context_management', 'cache_control']);
 
 /** These think as much as they find fit and take an effort; earlier ones take a budget of tokens. */
 const adaptiveModel = /claude-(?:(?:opus|sonnet|haiku)-(?:4-[6-9]|[5-9])|fable)/;
@@ -17,8 +19,8 @@ const mostCacheMarks = 4;
 const fallbackMaxTokens = 8192;
 
 export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
-  const { system, messages } = encodeMessages(request.messages, dropped);
-  const tools = request.toolChoice === 'none' ? [] : encodeTools(request.tools, dropped);
+  const { system, messages } = encodeMessages(request, dropped);
+  const tools = encodeTools(request, dropped);
   const maxTokens = request.maxTokens ?? fallbackMaxTokens;
   const thinking = encodeThinking(request, maxTokens, messages, dropped);
   const sampling = encodeSampling(request, thinking.on, dropped);
@@ -50,7 +52,7 @@ export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<st
     thinking: thinking.member,
     output_config: Object.keys(config).length === 0 ? undefined : config,
     metadata: request.user === null ? undefined : { user_id: request.user },
-    ...carryExtras(request, carried, dropped),
+    ...(request.dialect === 'anthropic-messages' ? request.extra : carryExtras(request, carried, dropped)),
   });
 }
 
@@ -78,7 +80,7 @@ interface Thinking {
 function encodeThinking(
   request: ChatRequest,
   maxTokens: number,
-  messages: readonly Record<string, unknown>[],
+  messages: readonly Turn[],
   dropped: Dropped,
 ): Thinking {
   const budget = budgetOf(request.reasoning);
@@ -104,10 +106,9 @@ function encodeThinking(
 }
 
 /** While thinking, a turn that calls tools must begin with the thought that led there. */
-function lacksThought(messages: readonly Record<string, unknown>[]): boolean {
-  const last = messages.findLast(({ role }) => role === 'assistant');
-  const blocks = (last?.content ?? []) as readonly { readonly type: string }[];
-  return blocks.some(({ type }) => type === 'tool_use') && !/thinking$/.test(blocks[0]?.type ?? '');
+function lacksThought(messages: readonly Turn[]): boolean {
+  const blocks = messages.findLast(({ role }) => role === 'assistant')?.content ?? [];
+  return blocks.some(({ type }) => type === 'tool_use') && !/thinking$/.test(String(blocks[0]?.type));
 }
 
 function encodeChoice({ toolChoice, parallelToolCalls }: ChatRequest, thinks: boolean, dropped: Dropped): unknown {
@@ -119,12 +120,15 @@ function encodeChoice({ toolChoice, parallelToolCalls }: ChatRequest, thinks: bo
       ? { type: 'any', ...single }
       : { type: 'tool', name: portableName((toolChoice as { name: string }).name), ...single };
   }
+  if (toolChoice === 'none') return { type: 'none' };
   return toolChoice === null && parallelToolCalls !== false ? undefined : { type: 'auto', ...single };
 }
 
-function encodeTools(tools: readonly Tool[], dropped: Dropped): Record<string, unknown>[] {
-  return tools.flatMap((tool, index): Record<string, unknown>[] => {
+function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Block[] {
+  const same = dialect === 'anthropic-messages';
+  return tools.flatMap((tool, index): Block[] => {
     if (tool.kind === 'provider') {
+      if (same) return [tool.raw as Block];
       if (/^web_search/.test(tool.name)) return [{ type: 'web_search_20250305', name: 'web_search' }];
       dropped.push(`/tools/${index}: ${tool.name} runs only at its own provider`);
       return [];
@@ -134,157 +138,27 @@ function encodeTools(tools: readonly Tool[], dropped: Dropped): Record<string, u
         name: portableName(tool.name),
         description: tool.description,
         input_schema: tool.kind === 'custom' ? customSchema : objectSchema(tool.schema),
+        strict: same ? tool.strict : undefined,
         cache_control: cacheMark(tool.cache),
       }),
     ];
   });
 }
 
-const cacheMark = (cache: '5m' | '1h' | undefined): unknown =>
-  cache === undefined ? undefined : cache === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' };
-
 interface Marked {
-  readonly system: Record<string, unknown>[];
-  readonly tools: Record<string, unknown>[];
-  readonly messages: Record<string, unknown>[];
+  readonly system: Block[];
+  readonly tools: Block[];
+  readonly messages: Turn[];
 }
 
 /** The last marks reach furthest; earlier ones beyond the limit are taken off. */
 function limitMarks(request: Marked, dropped: Dropped): Marked {
-  const blocks = [
-    ...request.tools,
-    ...request.system,
-    ...request.messages.flatMap(({ content }) => content as Record<string, unknown>[]),
-  ].filter((block) => block.cache_control !== undefined);
+  const blocks = [...request.tools, ...request.system, ...request.messages.flatMap(({ content }) => content)].filter(
+    (block) => block.cache_control !== undefined,
+  );
   for (const block of blocks.slice(0, Math.max(0, blocks.length - mostCacheMarks))) {
     delete block.cache_control;
     dropped.push('/cache_control: more marks than the upstream takes');
   }
   return request;
-}
-
-function encodeMessages(messages: readonly Message[], dropped: Dropped): Omit<Marked, 'tools'> {
-  const firstTurn = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
-  const leading = firstTurn < 0 ? messages : messages.slice(0, firstTurn);
-  const turns: { role: string; content: Record<string, unknown>[] }[] = [];
-  const add = (role: string, blocks: Record<string, unknown>[]) => {
-    const last = turns.at(-1);
-    if (last?.role === role) last.content.push(...blocks);
-    else if (blocks.length > 0) turns.push({ role, content: blocks });
-  };
-  for (const [at, message] of messages.entries()) {
-    if (at < leading.length) continue;
-    const path = `/messages/${at}`;
-    const blocks = message.parts.flatMap((part, index) => encodePart(part, `${path}/content/${index}`, dropped));
-    if (message.role === 'assistant') add('assistant', blocks);
-    else if (message.role === 'system' || message.role === 'developer') add('user', asReminder(blocks));
-    else add('user', blocks);
-  }
-  for (const turn of turns) if (turn.role === 'user') turn.content.sort((a, b) => rank(a) - rank(b));
-  return {
-    system: leading.flatMap(({ parts }, at) =>
-      parts.flatMap((part, n) => encodePart(part, `/system/${at}/${n}`, dropped)),
-    ),
-    messages: answered(turns).map(trimmed),
-  };
-}
-
-/** Results come first in their turn. Sorting keeps the order of equals. */
-const rank = (block: Record<string, unknown>): number => (block.type === 'tool_result' ? 0 : 1);
-
-/** Instructions in the middle keep their place, marked as what they are. */
-const asReminder = (blocks: Record<string, unknown>[]): Record<string, unknown>[] =>
-  blocks.map((block) => (block.type === 'text' ? { ...block, text: `<system>\n${block.text}\n</system>` } : block));
-
-/** Every call needs its result in the next turn; a lost one is told as such instead of sending a history that is refused. */
-function answered(turns: { role: string; content: Record<string, unknown>[] }[]) {
-  const whole: typeof turns = [];
-  for (const [at, turn] of turns.entries()) {
-    whole.push(turn);
-    const calls = turn.role === 'assistant' ? turn.content.filter(({ type }) => type === 'tool_use') : [];
-    if (calls.length === 0) continue;
-    const next = turns[at + 1];
-    const results = new Set(next?.content.map((block) => block.tool_use_id));
-    const missing = calls
-      .filter(({ id }) => !results.has(id))
-      .map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'No result was given', is_error: true }));
-    if (missing.length === 0) continue;
-    if (next?.role === 'user') next.content.unshift(...missing);
-    else whole.push({ role: 'user', content: missing });
-  }
-  return whole;
-}
-
-/** A last word of the assistant's may not end in blanks. */
-function trimmed(turn: { role: string; content: Record<string, unknown>[] }, at: number, all: readonly unknown[]) {
-  const last = turn.content.at(-1);
-  if (turn.role === 'assistant' && at === all.length - 1 && last?.type === 'text')
-    last.text = String(last.text).trimEnd();
-  return turn;
-}
-
-function sourceOf(source: Media): Record<string, unknown> {
-  return source.kind === 'url'
-    ? { type: 'url', url: source.url }
-    : { type: 'base64', media_type: source.mimeType, data: source.data };
-}
-
-function encodePart(part: Part, path: string, dropped: Dropped): Record<string, unknown>[] {
-  const block = encodeBlock(part, path, dropped);
-  if (block === null) return [];
-  const mark = cacheMark(part.cache);
-  return [mark === undefined ? block : { ...block, cache_control: mark }];
-}
-
-function encodeBlock(part: Part, path: string, dropped: Dropped): Record<string, unknown> | null {
-  switch (part.type) {
-    case 'text':
-      return part.text === '' ? null : { type: 'text', text: part.text };
-    case 'refusal':
-      return part.text === '' ? null : { type: 'text', text: part.text };
-    case 'image':
-      return { type: 'image', source: sourceOf(part.source) };
-    case 'file':
-      if (part.source.kind === 'id') return { type: 'document', source: { type: 'file', file_id: part.source.id } };
-      if (part.source.kind === 'base64' && part.source.mimeType.startsWith('text/')) {
-        const words = Buffer.from(part.source.data, 'base64').toString('utf8');
-        return present({
-          type: 'document',
-          source: { type: 'text', media_type: 'text/plain', data: words },
-          title: part.name,
-        });
-      }
-      return present({ type: 'document', source: sourceOf(part.source), title: part.name });
-    case 'reasoning': {
-      // A thought that somebody else signed is refused, and an unsigned one too.
-      if (part.origin !== 'anthropic-messages') {
-        dropped.push(`${path}: a thought without this provider's signature`);
-        return null;
-      }
-      return part.redacted !== null
-        ? { type: 'redacted_thinking', data: part.redacted }
-        : { type: 'thinking', thinking: part.text, signature: part.signature ?? '' };
-    }
-    case 'tool-call':
-      return {
-        type: 'tool_use',
-        id: portableId(part.id),
-        name: portableName(part.name),
-        input: argumentsObject(part.custom === true ? wrapCustom(part.arguments) : part.arguments),
-      };
-    case 'tool-result': {
-      const content = part.content.flatMap((item, index) => encodePart(item, `${path}/${index}`, dropped));
-      return present({
-        type: 'tool_result',
-        tool_use_id: portableId(part.id),
-        content: content.length === 0 ? undefined : content,
-        is_error: part.isError ? true : undefined,
-      });
-    }
-    case 'unknown':
-      if (part.dialect === 'anthropic-messages') return part.raw as Record<string, unknown>;
-      break;
-  }
-  dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
-  return null;
 }

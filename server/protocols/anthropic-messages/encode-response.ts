@@ -5,9 +5,14 @@ import { gather } from '../shared/blocks.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { argumentsObject, portableId, wrapCustom } from '../shared/tools.ts';
+import { encodeCitations } from './citations.ts';
+import { finishes } from './reader.ts';
 import { encodeUsage } from './usage.ts';
 
-export function stopReason(reason: FinishReason, called: boolean): string {
+/** @param refused a refusal was told, whatever the upstream calls the end. */
+export function stopReason(reason: FinishReason, called: boolean, refused: boolean): string {
+  // The dialect's own word, where the upstream gave it.
+  if (reason.raw !== null && finishes[reason.raw] === reason.unified) return reason.raw;
   switch (reason.unified) {
     case 'length':
       return 'max_tokens';
@@ -17,7 +22,7 @@ export function stopReason(reason: FinishReason, called: boolean): string {
     case 'refusal':
       return 'refusal';
     default:
-      return called ? 'tool_use' : 'end_turn';
+      return called ? 'tool_use' : refused ? 'refusal' : 'end_turn';
   }
 }
 
@@ -25,13 +30,14 @@ export const messageId = (id: string): string => (id.startsWith('msg_') ? id : `
 
 export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
   const { parts, finish, usage, id, hasToolCall } = gather(events);
+  const refused = parts.some(({ type }) => type === 'refusal');
   return {
     id: messageId(id ?? context.responseId),
     type: 'message',
     role: 'assistant',
     model: context.model,
     content: parts.flatMap(encodeBlock),
-    stop_reason: stopReason(finish, hasToolCall),
+    stop_reason: stopReason(finish, hasToolCall, refused),
     stop_sequence: null,
     usage: encodeUsage(usage),
   };
@@ -40,7 +46,9 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
 function encodeBlock(part: Part): Record<string, unknown>[] {
   switch (part.type) {
     case 'text':
-      return part.text === '' ? [] : [{ type: 'text', text: part.text }];
+      return part.text === '' ? [] : [textBlock(part)];
+    case 'unknown':
+      return part.dialect === 'anthropic-messages' ? [part.raw as Record<string, unknown>] : [];
     case 'refusal':
       return [{ type: 'text', text: part.text }];
     case 'image':
@@ -56,8 +64,13 @@ function encodeBlock(part: Part): Record<string, unknown>[] {
   }
 }
 
+function textBlock({ text, citations }: Extract<Part, { type: 'text' }>): Record<string, unknown> {
+  const sources = encodeCitations(citations);
+  return { type: 'text', text, ...(sources.length === 0 ? {} : { citations: sources }) };
+}
+
 /** Thoughts sealed elsewhere keep their words; the seal travels in the place of the signature. */
-function encodeThought(part: Extract<Part, { type: 'reasoning' }>): Record<string, unknown> {
+export function encodeThought(part: Extract<Part, { type: 'reasoning' }>): Record<string, unknown> {
   const { origin } = part;
   if (part.redacted !== null && part.text === '' && origin === 'anthropic-messages') {
     return { type: 'redacted_thinking', data: part.redacted };

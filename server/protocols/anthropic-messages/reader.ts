@@ -1,11 +1,12 @@
 /** Reads Anthropic message streams and whole messages into events. */
-import type { ChatEvent, FinishReason, UnifiedFinish } from '../canonical.ts';
+import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
-import { type Json, list, number, parseJson, record, records, text } from '../shared/json.ts';
+import { type Json, number, parseJson, record, records, text } from '../shared/json.ts';
+import { readCitations } from './citations.ts';
 import { decodeError } from './errors.ts';
 import { mergeUsage, readAnthropicUsage } from './usage.ts';
 
-const finishes: Readonly<Record<string, UnifiedFinish>> = {
+export const finishes: Readonly<Record<string, UnifiedFinish>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   max_tokens: 'length',
@@ -13,6 +14,7 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
   tool_use: 'tool_calls',
   refusal: 'refusal',
   pause_turn: 'other',
+  compaction: 'other',
 };
 
 const finishReason = (raw: string): FinishReason => ({ unified: finishes[raw] ?? 'other', raw });
@@ -28,12 +30,29 @@ export const isTerminal = (frame: LazyFrame): boolean => {
 /** Usage comes with the start and with message_delta; ends and errors name themselves. */
 export const mayMatter = (raw: string): boolean => !raw.includes('content_block_') || raw.includes('"usage"');
 
-type Block = 'text' | 'reasoning' | 'tool-call' | 'other';
+interface Block {
+  readonly kind: 'text' | 'reasoning' | 'tool-call' | 'other';
+  /** As the block began. */
+  readonly raw: Record<string, unknown>;
+  citations: Citation[];
+  signature: string | null;
+  /** JSON text of a tool's input, gathered for blocks that are kept whole. */
+  input: string;
+  told: boolean;
+}
 
-export function createReader(): StreamReader {
-  const blocks = new Map<number, { kind: Block; citations: unknown[]; signature: string | null; told: boolean }>();
+const kinds: Readonly<Record<string, Block['kind']>> = {
+  text: 'text',
+  thinking: 'reasoning',
+  tool_use: 'tool-call',
+};
+
+/** The reader proper: events already parsed, so that a whole message is read by the same rules. */
+function createEventReader() {
+  const blocks = new Map<number, Block>();
   let usage: Json | null = null;
   let finish: FinishReason | null = null;
+  let refusal: string | null = null;
   let started = false;
   let ended = false;
 
@@ -41,114 +60,101 @@ export function createReader(): StreamReader {
     if (ended) return [];
     ended = true;
     const counted = readAnthropicUsage(usage);
-    const told: ChatEvent[] = counted === null ? [] : [{ type: 'usage', usage: counted }];
+    const told = stopAll();
+    if (refusal !== null) told.push({ type: 'refusal-delta', text: refusal });
+    if (counted !== null) told.push({ type: 'usage', usage: counted });
     if (finish !== null) return [...told, { type: 'finish', reason: finish }];
     const error = { status: null, type: null, code: null, message: 'the stream ended early' };
     return [...told, { type: 'error', error }];
   };
 
-  const start = (index: number, block: Record<string, unknown>): ChatEvent[] => {
-    const entry = { kind: 'other' as Block, citations: list(block.citations).slice(), signature: null, told: false };
-    blocks.set(index, entry);
-    switch (block.type) {
-      case 'text': {
-        entry.kind = 'text';
-        const words = text(block.text);
-        const events: ChatEvent[] = [{ type: 'text-start', index }];
-        if (words !== null) events.push({ type: 'text-delta', index, text: words });
-        return events;
-      }
-      case 'thinking': {
-        entry.kind = 'reasoning';
-        const words = text(block.thinking);
-        const events: ChatEvent[] = [{ type: 'reasoning-start', index }];
-        if (words !== null) events.push({ type: 'reasoning-delta', index, text: words });
-        blocks.set(index, { ...entry, signature: text(block.signature) });
-        return events;
-      }
-      case 'redacted_thinking':
+  const start = (index: number, raw: Record<string, unknown>): ChatEvent[] => {
+    const kind = kinds[String(raw.type)] ?? 'other';
+    const block: Block = {
+      kind,
+      raw,
+      citations: readCitations(raw.citations),
+      signature: text(raw.signature),
+      input: '',
+      told: false,
+    };
+    blocks.set(index, block);
+    switch (kind) {
+      case 'text':
+        return [{ type: 'text-start', index }, ...words('text-delta', index, text(raw.text))];
+      case 'reasoning':
+        return [{ type: 'reasoning-start', index }, ...words('reasoning-delta', index, text(raw.thinking))];
+      case 'tool-call': {
+        const input = record(raw.input) ?? {};
+        block.told = Object.keys(input).length > 0;
         return [
-          { type: 'reasoning-start', index },
-          {
-            type: 'reasoning-end',
-            index,
-            signature: null,
-            redacted: text(block.data) ?? '',
-            origin: 'anthropic-messages',
-          },
+          { type: 'tool-call-start', index, id: text(raw.id) ?? `toolu_${index}`, name: text(raw.name) ?? '' },
+          ...(block.told ? [{ type: 'tool-call-delta' as const, index, arguments: JSON.stringify(input) }] : []),
         ];
-      case 'tool_use': {
-        entry.kind = 'tool-call';
-        const input = record(block.input) ?? {};
-        const events: ChatEvent[] = [
-          { type: 'tool-call-start', index, id: text(block.id) ?? `toolu_${index}`, name: text(block.name) ?? '' },
-        ];
-        if (Object.keys(input).length > 0) {
-          entry.told = true;
-          events.push({ type: 'tool-call-delta', index, arguments: JSON.stringify(input) });
-        }
-        return events;
       }
-      default:
-        return [{ type: 'unknown', dialect: 'anthropic-messages', raw: block }];
+      case 'other':
+        return raw.type === 'redacted_thinking' ? [{ type: 'reasoning-start', index }] : [];
     }
   };
 
   const delta = (index: number, change: Record<string, unknown>): ChatEvent[] => {
-    const entry = blocks.get(index);
-    if (entry === undefined) return [];
+    const block = blocks.get(index);
+    if (block === undefined) return [];
     switch (change.type) {
       case 'text_delta':
-        return [{ type: 'text-delta', index, text: String(change.text ?? '') }];
-      case 'thinking_delta': {
-        const words = text(change.thinking);
-        return words === null ? [] : [{ type: 'reasoning-delta', index, text: words }];
-      }
+        return block.kind === 'text' ? words('text-delta', index, text(change.text)) : [];
+      case 'thinking_delta':
+        return block.kind === 'reasoning' ? words('reasoning-delta', index, text(change.thinking)) : [];
       case 'signature_delta':
-        entry.signature = (entry.signature ?? '') + String(change.signature ?? '');
+        block.signature = (block.signature ?? '') + (text(change.signature) ?? '');
         return [];
       case 'input_json_delta': {
-        const words = text(change.partial_json);
-        if (words === null) return [];
-        entry.told = true;
-        return [{ type: 'tool-call-delta', index, arguments: words }];
+        const piece = text(change.partial_json);
+        if (piece === null) return [];
+        block.told = true;
+        if (block.kind === 'tool-call') return [{ type: 'tool-call-delta', index, arguments: piece }];
+        block.input += piece;
+        return [];
       }
       case 'citations_delta':
-        entry.citations.push(change.citation);
+        block.citations.push(...readCitations([change.citation]));
         return [];
       default:
         return [];
     }
   };
 
-  const stop = (index: number): ChatEvent[] => {
-    const entry = blocks.get(index);
+  const stop = (index: number, block: Block | undefined): ChatEvent[] => {
     blocks.delete(index);
-    switch (entry?.kind) {
+    switch (block?.kind) {
       case 'text':
-        return [{ type: 'text-end', index, ...(entry.citations.length === 0 ? {} : { citations: entry.citations }) }];
-      case 'reasoning':
+        return [{ type: 'text-end', index, ...(block.citations.length === 0 ? {} : { citations: block.citations }) }];
+      case 'reasoning': {
+        const { signature } = block;
+        return [{ type: 'reasoning-end', index, signature, redacted: null, origin: 'anthropic-messages' }];
+      }
+      case 'tool-call':
         return [
-          {
-            type: 'reasoning-end',
-            index,
-            signature: entry.signature,
-            redacted: null,
-            origin: 'anthropic-messages',
-          },
+          ...(block.told ? [] : [{ type: 'tool-call-delta' as const, index, arguments: '{}' }]),
+          { type: 'tool-call-end', index },
         ];
-      case 'tool-call': {
-        const events: ChatEvent[] = [];
-        if (!entry.told) events.push({ type: 'tool-call-delta', index, arguments: '{}' });
-        events.push({ type: 'tool-call-end', index });
-        return events;
+      case 'other': {
+        if (block.raw.type === 'redacted_thinking') {
+          const redacted = text(block.raw.data) ?? '';
+          return [{ type: 'reasoning-end', index, signature: null, redacted, origin: 'anthropic-messages' }];
+        }
+        const input = block.input === '' ? undefined : parseJson(block.input);
+        const raw = input === undefined ? block.raw : { ...block.raw, input };
+        return [{ type: 'unknown', dialect: 'anthropic-messages', raw }];
       }
       default:
         return [];
     }
   };
+  const stopAll = (): ChatEvent[] => [...blocks].flatMap(([index, block]) => stop(index, block));
 
-  const take = (event: Record<string, unknown>, raw: string): ChatEvent[] => {
+  const take = (event: Record<string, unknown>): ChatEvent[] => {
+    if (ended) return [];
     const index = number(event.index) ?? 0;
     switch (event.type) {
       case 'message_start': {
@@ -168,10 +174,12 @@ export function createReader(): StreamReader {
       case 'content_block_delta':
         return delta(index, record(event.delta) ?? {});
       case 'content_block_stop':
-        return stop(index);
+        return stop(index, blocks.get(index));
       case 'message_delta': {
         usage = mergeUsage(usage, record(event.usage));
-        const reason = text(record(event.delta)?.stop_reason);
+        const change = record(event.delta);
+        const reason = text(change?.stop_reason);
+        refusal ??= text(record(change?.stop_details)?.explanation);
         if (reason !== null) finish ??= finishReason(reason);
         const counted = readAnthropicUsage(usage);
         return counted === null ? [] : [{ type: 'usage', usage: counted }];
@@ -180,19 +188,26 @@ export function createReader(): StreamReader {
         return conclude();
       case 'error':
         ended = true;
-        return [{ type: 'error', error: { ...decodeError(0, raw), status: null } }];
+        return [...stopAll(), { type: 'error', error: { ...decodeError(0, JSON.stringify(event)), status: null } }];
       default:
         return [];
     }
   };
 
+  return { take, end: conclude };
+}
+
+const words = (type: 'text-delta' | 'reasoning-delta', index: number, said: string | null): ChatEvent[] =>
+  said === null ? [] : [{ type, index, text: said }];
+
+export function createReader(): StreamReader {
+  const reader = createEventReader();
   return {
     feed(frame) {
-      if (ended || frame.data === '') return [];
-      const event = record(parseJson(frame.data));
-      return event === null ? [] : take(event, frame.data);
+      const event = frame.data === '' ? null : record(parseJson(frame.data));
+      return event === null ? [] : reader.take(event);
     },
-    end: conclude,
+    end: reader.end,
   };
 }
 
@@ -200,15 +215,16 @@ export function createReader(): StreamReader {
 export function decodeResponse(body: unknown): ChatEvent[] {
   const message = record(body);
   if (message === null) return [];
-  const reader = createReader();
-  const feed = (event: Record<string, unknown>) => reader.feed({ event: '', data: JSON.stringify(event) });
+  const { take, end } = createEventReader();
+  if (message.type === 'error') return take(message);
+  const delta = { stop_reason: message.stop_reason ?? 'end_turn', stop_details: message.stop_details };
   return [
-    ...feed({ type: 'message_start', message }),
+    ...take({ type: 'message_start', message }),
     ...records(message.content).flatMap((block, index) => [
-      ...feed({ type: 'content_block_start', index, content_block: block }),
-      ...feed({ type: 'content_block_stop', index }),
+      ...take({ type: 'content_block_start', index, content_block: block }),
+      ...take({ type: 'content_block_stop', index }),
     ]),
-    ...feed({ type: 'message_delta', delta: { stop_reason: message.stop_reason ?? 'end_turn' } }),
-    ...reader.end(),
+    ...take({ type: 'message_delta', delta }),
+    ...end(),
   ];
 }

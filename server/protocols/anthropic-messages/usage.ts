@@ -21,12 +21,15 @@ export function readAnthropicUsage(value: unknown): Usage | null {
     usage.output_tokens,
     usage.cache_read_input_tokens,
     usage.cache_creation_input_tokens,
+    written?.ephemeral_5m_input_tokens,
     written?.ephemeral_1h_input_tokens,
     record(usage.output_tokens_details)?.thinking_tokens,
     record(usage.server_tool_use)?.web_search_requests,
   ]);
   if (counts === null) return null;
-  const [input, output, cacheRead, creation, oneHour, thinking, searches] = counts;
+  const [input, output, cacheRead, total, fiveMinutes, oneHour, thinking, searches] = counts;
+  // The split may come without its sum.
+  const creation = total === 0 ? fiveMinutes + oneHour : total;
   if (input + output + cacheRead + creation === 0 || oneHour > creation || thinking > output) return null;
   return {
     input,
@@ -43,10 +46,11 @@ export function readAnthropicUsage(value: unknown): Usage | null {
   };
 }
 
-export function encodeUsage(usage: Usage | null, output: number | null = null): Record<string, unknown> {
+/** @param usage null = not known yet: the prompt is an estimate then, and the answer has begun. */
+export function encodeUsage(usage: Usage | null, promptTokens = 0): Record<string, unknown> {
   const searches = usage?.toolCalls.web_search ?? 0;
   return {
-    input_tokens: (usage?.input ?? 0) + (usage?.audioInput ?? 0) + (usage?.imageInput ?? 0),
+    input_tokens: (usage?.input ?? promptTokens) + (usage?.audioInput ?? 0) + (usage?.imageInput ?? 0),
     cache_creation_input_tokens: (usage?.cacheWrite5m ?? 0) + (usage?.cacheWrite1h ?? 0),
     cache_read_input_tokens: usage?.cacheRead ?? 0,
     ...(usage !== null && usage.cacheWrite1h > 0
@@ -57,7 +61,8 @@ export function encodeUsage(usage: Usage | null, output: number | null = null): 
           },
         }
       : {}),
-    output_tokens: output ?? (usage === null ? 0 : usage.output + usage.reasoning + usage.audioOutput),
+    output_tokens: usage === null ? 1 : usage.output + usage.reasoning + usage.audioOutput,
+    ...(usage !== null && usage.reasoning > 0 ? { output_tokens_details: { thinking_tokens: usage.reasoning } } : {}),
     ...(searches > 0 ? { server_tool_use: { web_search_requests: searches } } : {}),
   };
 }

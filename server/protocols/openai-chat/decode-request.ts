@@ -3,7 +3,6 @@ import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.ts';
 import { extrasOf } from '../shared/extras.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
-
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
 
@@ -43,8 +42,7 @@ export function decodeRequest(
   return {
     model: path.model ?? String(body.model),
     messages: records(body.messages).map(decodeMessage),
-    tools: [...records(body.tools).map(decodeTool), ...records(body.functions).map(decodeFunction)],
-    toolChoice: decodeChoice(body.tool_choice ?? body.function_call),
+    ...decodeTools(body),
     parallelToolCalls: flag(body.parallel_tool_calls),
     stream: path.stream,
     maxTokens: number(body.max_completion_tokens) ?? number(body.max_tokens),
@@ -184,6 +182,19 @@ function decodePart(item: Record<string, unknown>): Part {
   return { type: 'unknown', dialect: 'openai-chat', raw: item };
 }
 
+/** A choice among some of the tools is told by offering those alone. */
+function decodeTools(body: Json): Pick<ChatRequest, 'tools' | 'toolChoice'> {
+  const tools = [...records(body.tools).map(decodeTool), ...records(body.functions).map(decodeFunction)];
+  const choice = body.tool_choice ?? body.function_call;
+  const allowed = record(record(choice)?.allowed_tools);
+  if (allowed === null) return { tools, toolChoice: decodeChoice(choice) };
+  const names = new Set(records(allowed.tools).map((tool) => decodeTool(tool).name));
+  return {
+    tools: tools.filter(({ name }) => names.has(name)),
+    toolChoice: allowed.mode === 'required' ? 'required' : 'auto',
+  };
+}
+
 function decodeTool(tool: Record<string, unknown>): Tool {
   const called = record(tool.function);
   if (tool.type === 'function' && called !== null) return decodeFunction(called);
@@ -210,7 +221,7 @@ const decodeFunction = (called: Record<string, unknown>): Tool => ({
   ...(record(called.cache_control) === null ? {} : { cache: '5m' as const }),
 });
 
-export function decodeChoice(value: unknown): ToolChoice | null {
+function decodeChoice(value: unknown): ToolChoice | null {
   if (value === 'auto' || value === 'none' || value === 'required') return value;
   const choice = record(value);
   if (choice === null) return null;

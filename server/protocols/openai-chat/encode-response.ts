@@ -1,10 +1,11 @@
 /** Answers in the form of chat completions, whole. */
-import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
+import type { ChatEvent, Citation, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { gather } from '../shared/blocks.ts';
-import { present } from '../shared/json.ts';
+import { urlCitations } from '../shared/citations.ts';
+import { present, record } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
-import { encodeCall, reasoningDetail } from './encode-request.ts';
+import { encodeCall, reasoningDetail } from './encode-messages.ts';
 
 const finishes: Readonly<Record<UnifiedFinish, string>> = {
   stop: 'stop',
@@ -41,23 +42,38 @@ export function encodeUsage(usage: Usage): Record<string, unknown> {
 /** Pictures in an answer have no place of their own here; clients of this family read them as markdown. */
 export const mediaText = (part: Part): string => (part.type === 'image' ? `![image](${mediaUrl(part.source)})` : '');
 
+/** @param offset of the cited text in the answer. */
+export const annotationsOf = (citations: readonly Citation[] = [], offset: number, length: number): unknown[] =>
+  citations.flatMap((citation) =>
+    citation.dialect === 'openai-chat' && record(citation.raw)?.type === 'url_citation'
+      ? [citation.raw]
+      : urlCitations([citation], length, offset).map((source) => ({ type: 'url_citation', url_citation: source })),
+  );
+
+const speech = ({ source }: Extract<Part, { type: 'audio' }>, context: ResponseContext): unknown =>
+  source.kind === 'base64'
+    ? { id: `audio_${context.responseId}`, data: source.data, transcript: '', expires_at: context.created + 3600 }
+    : undefined;
+
 export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
   const { parts, finish, usage, id, hasToolCall } = gather(events);
   let content = '';
   let thoughts = '';
   let refusal: string | null = null;
+  let audio: unknown;
   const details: Record<string, unknown>[] = [];
   const calls: Record<string, unknown>[] = [];
   const annotations: unknown[] = [];
   for (const part of parts) {
     if (part.type === 'text') {
+      annotations.push(...annotationsOf(part.citations, content.length, part.text.length));
       content += part.text;
-      annotations.push(...(part.citations ?? []));
     } else if (part.type === 'reasoning') {
       thoughts += part.text;
       if (part.signature !== null || part.redacted !== null) details.push(reasoningDetail(part));
     } else if (part.type === 'tool-call') calls.push(encodeCall(part));
     else if (part.type === 'refusal') refusal = (refusal ?? '') + part.text;
+    else if (part.type === 'audio') audio = speech(part, context);
     else content += mediaText(part);
   }
   return present({
@@ -75,6 +91,7 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
           ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
           ...(details.length === 0 ? {} : { reasoning_details: details }),
           ...(annotations.length === 0 ? {} : { annotations }),
+          ...(audio === undefined ? {} : { audio }),
           ...(calls.length === 0 ? {} : { tool_calls: calls }),
         },
         logprobs: null,

@@ -1,8 +1,9 @@
 /** Reads OpenAI chat completion streams and answers into events. */
-import type { ChatEvent, FinishReason, ProtocolId, UnifiedFinish } from '../canonical.ts';
+import type { ChatEvent, Citation, FinishReason, ProtocolId, UnifiedFinish } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
+import { readAnnotations } from '../shared/citations.ts';
 import { list, number, parseJson, record, records, text } from '../shared/json.ts';
-import { mediaFrom } from '../shared/media.ts';
+import { audioMime, mediaFrom } from '../shared/media.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
 import { decodeError } from './errors.ts';
 import { readOpenAiUsage } from './usage.ts';
@@ -14,6 +15,15 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
   tool_calls: 'tool_calls',
   function_call: 'tool_calls',
   content_filter: 'content_filter',
+  // Words of relatives that speak this dialect.
+  eos: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  model_length: 'length',
+  sensitive: 'content_filter',
+  error: 'error',
+  network_error: 'error',
+  insufficient_system_resource: 'error',
 };
 
 export const finishReason = (raw: string): FinishReason => ({ unified: finishes[raw] ?? 'other', raw });
@@ -37,6 +47,7 @@ export const mayMatter = (raw: string): boolean =>
 
 interface ToolBlock {
   readonly index: number;
+  readonly id: string | null;
   readonly custom: boolean;
   signature: string | null;
 }
@@ -48,7 +59,9 @@ interface Blocks {
   reasoning: number | null;
   /** What the thoughts' block is sealed with. */
   seal: { signature: string | null; redacted: string | null; origin: ProtocolId | null };
-  citations: unknown[];
+  /** The open thoughts came as plain words; details that repeat them are not told again. */
+  plain: boolean;
+  citations: Citation[];
   readonly tools: Map<number, ToolBlock>;
 }
 
@@ -65,6 +78,7 @@ function endReasoning(blocks: Blocks, events: ChatEvent[]): void {
     ...(origin === null ? {} : { origin }),
   });
   blocks.reasoning = null;
+  blocks.plain = false;
   blocks.seal = { ...unsealed };
 }
 
@@ -88,12 +102,14 @@ function endAll(blocks: Blocks): ChatEvent[] {
   return events;
 }
 
-export function createReader(): StreamReader {
+/** The reader proper: chunks already parsed, so that a whole answer is read by the same rules. */
+function createChunkReader() {
   const blocks: Blocks = {
     next: 0,
     text: null,
     reasoning: null,
     seal: { ...unsealed },
+    plain: false,
     citations: [],
     tools: new Map(),
   };
@@ -112,16 +128,16 @@ export function createReader(): StreamReader {
     ];
   };
 
+  const fail = (body: unknown): ChatEvent[] => {
+    ended = true;
+    const error = { ...decodeError(0, JSON.stringify(body)), status: null };
+    return [...endAll(blocks), { type: 'error', error }];
+  };
+
   return {
-    feed(frame) {
-      if (ended || frame.data === '') return [];
-      if (isDone(frame.data)) return conclude();
-      const chunk = record(parseJson(frame.data));
-      if (chunk === null) return [];
-      if (chunk.error !== undefined && chunk.error !== null) {
-        ended = true;
-        return [...endAll(blocks), { type: 'error', error: { ...decodeError(0, frame.data), status: null } }];
-      }
+    take(chunk: Record<string, unknown>): ChatEvent[] {
+      if (ended) return [];
+      if (chunk.error !== undefined && chunk.error !== null) return fail(chunk);
       const events: ChatEvent[] = [];
       if (!started) {
         started = true;
@@ -132,17 +148,43 @@ export function createReader(): StreamReader {
         usage ??= readOpenAiUsage(choice.usage);
         // Further candidates are billed but told to no other dialect.
         if (typeof choice.index === 'number' && choice.index > 0) continue;
+        if (record(choice.error) !== null) return [...events, ...fail(choice)];
         const delta = record(choice.delta) ?? record(choice.message);
         if (delta !== null) readDelta(delta, blocks, events);
         if (typeof choice.text === 'string') readText(choice.text, blocks, events);
         if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
           finish ??= finishReason(choice.finish_reason);
       }
+      if (blocks.text !== null && blocks.citations.length === 0) blocks.citations.push(...pageCitations(chunk));
       if (usage !== null) events.push({ type: 'usage', usage });
       return events;
     },
     end: conclude,
   };
+}
+
+export function createReader(): StreamReader {
+  const reader = createChunkReader();
+  return {
+    feed(frame) {
+      if (frame.data === '') return [];
+      if (isDone(frame.data)) return reader.end();
+      const chunk = record(parseJson(frame.data));
+      return chunk === null ? [] : reader.take(chunk);
+    },
+    end: reader.end,
+  };
+}
+
+/** Searching models list their sources beside the choices, on every chunk alike. */
+function pageCitations(chunk: Record<string, unknown>): Citation[] {
+  const pages = records(chunk.search_results);
+  const listed = pages.length > 0 ? pages : list(chunk.citations).map((url) => ({ url, title: null }));
+  return listed.flatMap((raw) => {
+    const url = text(raw.url);
+    if (url === null) return [];
+    return [{ url, title: text(raw.title), quote: null, start: null, end: null, dialect: 'openai-chat' as const, raw }];
+  });
 }
 
 const startEvent = (body: Record<string, unknown>): ChatEvent => ({
@@ -174,13 +216,16 @@ function readDelta(delta: Record<string, unknown>, blocks: Blocks, events: ChatE
   const thought = text(delta.reasoning_content) ?? text(delta.reasoning);
   if (thought !== null) {
     events.push({ type: 'reasoning-delta', index: openReasoning(blocks, events, null), text: thought });
+    blocks.plain = true;
   }
-  for (const detail of records(delta.reasoning_details)) readDetail(detail, thought !== null, blocks, events);
+  for (const detail of records(delta.reasoning_details)) readDetail(detail, blocks, events);
   if (typeof delta.content === 'string') readText(delta.content, blocks, events);
-  else for (const part of records(delta.content)) readText(text(part.text) ?? '', blocks, events);
+  else for (const part of records(delta.content)) readPart(part, blocks, events);
   const refusal = text(delta.refusal);
   if (refusal !== null) events.push({ type: 'refusal-delta', text: refusal });
-  blocks.citations.push(...list(delta.annotations));
+  blocks.citations.push(...readAnnotations(delta.annotations, 'openai-chat'));
+  const audio = record(delta.audio);
+  if (audio !== null) readAudio(audio, blocks, events);
   for (const image of records(delta.images)) {
     const url = text(record(image.image_url)?.url);
     if (url !== null) events.push({ type: 'media', part: { type: 'image', source: mediaFrom(url) } });
@@ -190,13 +235,34 @@ function readDelta(delta: Record<string, unknown>, blocks: Blocks, events: ChatE
   if (legacy !== null) readToolCall({ index: 0, id: legacy.name, function: legacy }, blocks, events);
 }
 
+/** Some relatives send a list of parts, thoughts among them. */
+function readPart(part: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
+  if (part.type !== 'thinking') readText(text(part.text) ?? '', blocks, events);
+  for (const piece of records(part.thinking)) {
+    const words = text(piece.text);
+    if (words !== null)
+      events.push({ type: 'reasoning-delta', index: openReasoning(blocks, events, null), text: words });
+  }
+}
+
+/** Speech and what it says; streamed speech is bare samples. */
+function readAudio(audio: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
+  readText(text(audio.transcript) ?? '', blocks, events);
+  const data = text(audio.data);
+  if (data === null) return;
+  const format = text(audio.format) ?? 'pcm16';
+  const source = { kind: 'base64', data, mimeType: audioMime(format) } as const;
+  events.push({ type: 'media', part: { type: 'audio', source, format } });
+}
+
 /** OpenRouter repeats its words in `reasoning`; only what is sealed is new then. */
-function readDetail(detail: Record<string, unknown>, wordsKnown: boolean, blocks: Blocks, events: ChatEvent[]): void {
+function readDetail(detail: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
   const words = text(detail.text) ?? text(detail.summary);
   const sealed = text(detail.signature) ?? text(detail.data);
   if (words === null && sealed === null) return;
+  if (sealed !== null && (blocks.seal.signature ?? blocks.seal.redacted) !== null) endReasoning(blocks, events);
   const index = openReasoning(blocks, events, text(detail.id));
-  if (words !== null && !wordsKnown) events.push({ type: 'reasoning-delta', index, text: words });
+  if (words !== null && !blocks.plain) events.push({ type: 'reasoning-delta', index, text: words });
   if (sealed === null) return;
   const { signature, origin } = unmarkSignature(sealed, 'openai-chat');
   const encrypted = detail.type === 'reasoning.encrypted';
@@ -206,18 +272,20 @@ function readDetail(detail: Record<string, unknown>, wordsKnown: boolean, blocks
 function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: ChatEvent[]): void {
   const custom = record(call.custom);
   const called = custom ?? record(call.function) ?? {};
-  const position = number(call.index) ?? placeOf(call, blocks);
+  const id = text(call.id);
+  const name = text(called.name);
+  const position = placeOf(number(call.index), id, name, blocks);
   let tool = blocks.tools.get(position);
   if (tool === undefined) {
     endReasoning(blocks, events);
     endText(blocks, events);
-    tool = { index: blocks.next++, custom: custom !== null, signature: null };
+    tool = { index: blocks.next++, id, custom: custom !== null, signature: null };
     blocks.tools.set(position, tool);
     events.push({
       type: 'tool-call-start',
       index: tool.index,
-      id: text(call.id) ?? `call_${position}`,
-      name: text(called.name) ?? '',
+      id: id ?? `call_${position}`,
+      name: name ?? '',
       ...(tool.custom ? { custom: true } : {}),
     });
   }
@@ -226,13 +294,25 @@ function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: Cha
   if (words !== null) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
 }
 
-/** Without an index, a named call is a new one and a nameless piece belongs to the last. */
-const placeOf = (call: Record<string, unknown>, blocks: Blocks): number =>
-  text(record(call.function)?.name) !== null ? blocks.tools.size : Math.max(0, blocks.tools.size - 1);
+/**
+ * Without an index, a named call is a new one and a nameless piece belongs to the last. An index that comes again with
+ * a name and another id is a new call too: some upstreams number every call 0.
+ */
+function placeOf(index: number | null, id: string | null, name: string | null, blocks: Blocks): number {
+  const last = Math.max(0, blocks.tools.size - 1);
+  if (index === null) return name !== null ? blocks.tools.size : last;
+  const known = blocks.tools.get(index);
+  if (known === undefined || known.id === null) return index;
+  if (id !== null && id !== known.id) {
+    for (const [place, tool] of blocks.tools) if (tool.id === id) return place;
+    return name !== null ? Math.max(...blocks.tools.keys()) + 1 : index;
+  }
+  return index;
+}
 
 /** A whole answer, as if it had been streamed in one piece. */
 export function decodeResponse(body: unknown): ChatEvent[] {
-  const reader = createReader();
-  const events = reader.feed({ event: '', data: JSON.stringify(body) });
-  return [...events, ...reader.end()];
+  const reader = createChunkReader();
+  const answer = record(body);
+  return [...(answer === null ? [] : reader.take(answer)), ...reader.end()];
 }

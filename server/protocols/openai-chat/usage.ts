@@ -13,7 +13,7 @@ export function readOpenAiUsage(value: unknown): Usage | null {
     usage.prompt_tokens ?? usage.input_tokens,
     usage.completion_tokens ?? usage.output_tokens,
     promptDetails.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens,
-    promptDetails.cache_write_tokens,
+    promptDetails.cache_write_tokens ?? promptDetails.cache_creation_input_tokens,
     promptDetails.audio_tokens,
     promptDetails.image_tokens,
     outputDetails.reasoning_tokens,
@@ -24,9 +24,10 @@ export function readOpenAiUsage(value: unknown): Usage | null {
   const input = prompt - cached - written - audioIn - images;
   // Some upstreams count cached sound or pictures in both details; only the cache is trusted to be inside the total then.
   if (cached + written > prompt) return null;
-  // Some upstreams report reasoning outside of the completion count; then it is added to it.
-  const visible = output - reasoning - audioOut;
   if (prompt === 0 && output === 0) return null;
+  // Some upstreams report reasoning outside of the completion count: their total says so.
+  const outside = reasoning > 0 && usage.total_tokens === prompt + output + reasoning;
+  const visible = output - (outside ? 0 : reasoning) - audioOut;
   return {
     input: input >= 0 ? input : prompt - cached - written,
     cacheRead: cached,
@@ -35,7 +36,7 @@ export function readOpenAiUsage(value: unknown): Usage | null {
     audioInput: input >= 0 ? audioIn : 0,
     imageInput: input >= 0 ? images : 0,
     output: visible >= 0 ? visible : output,
-    reasoning: visible >= 0 ? reasoning : 0,
+    reasoning: outside || visible >= 0 ? reasoning : 0,
     audioOutput: visible >= 0 ? audioOut : 0,
     toolCalls: {},
     raw: value,

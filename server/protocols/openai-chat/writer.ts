@@ -2,9 +2,9 @@
 import type { ChatEvent } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
 import { present } from '../shared/json.ts';
-import { markSignature } from '../shared/signatures.ts';
 import { portableId, portableName } from '../shared/tools.ts';
-import { encodeUsage, finishWord, mediaText } from './encode-response.ts';
+import { reasoningDetail } from './encode-messages.ts';
+import { annotationsOf, encodeUsage, finishWord, mediaText } from './encode-response.ts';
 
 export function createWriter(context: ResponseContext): StreamWriter {
   const head = JSON.stringify({
@@ -18,6 +18,11 @@ export function createWriter(context: ResponseContext): StreamWriter {
   let calls = 0;
   const tools = new Map<number, { readonly position: number; readonly custom: boolean; told: boolean }>();
   let usage: string | null = null;
+  /** UTF-16 units of text told so far, and where the open text began. */
+  let length = 0;
+  let textFrom = 0;
+  /** Thoughts whose words are told again together with their seal, so that a client can send both back. */
+  const thoughts = new Map<number, string>();
 
   const chunk = (delta: string, finish = 'null'): string => {
     const role = started ? '' : start();
@@ -40,22 +45,24 @@ export function createWriter(context: ResponseContext): StreamWriter {
       switch (event.type) {
         case 'response-start':
           return started ? '' : start();
+        case 'text-start':
+          textFrom = length;
+          return '';
         case 'text-delta':
+          length += event.text.length;
           return chunk(`{"content":${JSON.stringify(event.text)}}`);
-        case 'text-end':
-          return event.citations === undefined || event.citations.length === 0
-            ? ''
-            : chunk(JSON.stringify({ annotations: event.citations }));
+        case 'text-end': {
+          const annotations = annotationsOf(event.citations, textFrom, length - textFrom);
+          return annotations.length === 0 ? '' : chunk(JSON.stringify({ annotations }));
+        }
         case 'reasoning-delta':
+          thoughts.set(event.index, (thoughts.get(event.index) ?? '') + event.text);
           return chunk(`{"reasoning_content":${JSON.stringify(event.text)}}`);
         case 'reasoning-end': {
           const sealed = event.signature ?? event.redacted;
           if (sealed === null) return '';
-          const marked = markSignature(sealed, event.origin, 'openai-chat');
-          const detail =
-            event.redacted === null
-              ? { type: 'reasoning.text', signature: marked, index: event.index }
-              : { type: 'reasoning.encrypted', data: marked, index: event.index };
+          const words = thoughts.get(event.index) ?? '';
+          const detail = { ...reasoningDetail({ ...event, type: 'reasoning', text: words }), index: event.index };
           return chunk(JSON.stringify({ reasoning_details: [detail] }));
         }
         case 'tool-call-start': {
@@ -84,8 +91,12 @@ export function createWriter(context: ResponseContext): StreamWriter {
         }
         case 'refusal-delta':
           return chunk(`{"refusal":${JSON.stringify(event.text)}}`);
-        case 'media':
-          return chunk(JSON.stringify({ content: mediaText(event.part) }));
+        case 'media': {
+          const { part } = event;
+          if (part.type !== 'audio') return chunk(JSON.stringify({ content: mediaText(part) }));
+          if (part.source.kind !== 'base64') return '';
+          return chunk(JSON.stringify({ audio: { id: `audio_${context.responseId}`, data: part.source.data } }));
+        }
         case 'usage':
           usage = JSON.stringify(present(encodeUsage(event.usage)));
           return '';

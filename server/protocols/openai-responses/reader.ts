@@ -1,7 +1,8 @@
 /** Reads response event streams and whole responses into events. Items are known by their place, for ids may change between events. */
-import type { ChatEvent, FinishReason } from '../canonical.ts';
+import type { ChatEvent, Citation, FinishReason } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
-import { list, number, parseJson, record, records, text } from '../shared/json.ts';
+import { readAnnotations } from '../shared/citations.ts';
+import { number, parseJson, record, records, text } from '../shared/json.ts';
 import { decodeError } from './errors.ts';
 import { readResponseUsage } from './usage.ts';
 
@@ -45,7 +46,7 @@ export function createReader(): StreamReader {
     events.push({ type: `${kind}-start`, index: block.index, ...more } as ChatEvent);
     return block;
   };
-  const endText = (key: string, events: ChatEvent[], citations: readonly unknown[]) => {
+  const endText = (key: string, events: ChatEvent[], citations: readonly Citation[]) => {
     const block = blocks.get(key);
     if (block?.open !== true) return;
     block.open = false;
@@ -61,7 +62,7 @@ export function createReader(): StreamReader {
           if (part.type !== 'output_text') continue;
           const block = openBlock(place, 'text', events);
           if (!block.told && text(part.text) !== null) pieceOf(place, 'text', text(part.text), events);
-          endText(place, events, list(part.annotations));
+          endText(place, events, readAnnotations(part.annotations, 'openai-responses'));
         }
         return;
       case 'reasoning': {

@@ -1,6 +1,7 @@
 /** The response object that whole answers and the events of a stream carry. */
-import type { FinishReason, Part, Usage } from '../canonical.ts';
+import type { Citation, FinishReason, Part, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
+import { urlCitations } from '../shared/citations.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { portableId } from '../shared/tools.ts';
@@ -61,10 +62,14 @@ export const messageItem = (id: string, content: readonly Item[], status = 'comp
   content,
 });
 
-export const textPart = (text: string, citations: readonly unknown[] = []): Item => ({
+export const textPart = (text: string, citations: readonly Citation[] = []): Item => ({
   type: 'output_text',
   text,
-  annotations: citations,
+  annotations: citations.flatMap((citation) =>
+    citation.dialect === 'openai-responses'
+      ? [citation.raw]
+      : urlCitations([citation], text.length).map((source) => ({ type: 'url_citation', ...source })),
+  ),
   logprobs: [],
 });
 

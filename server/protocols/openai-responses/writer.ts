@@ -1,5 +1,5 @@
 /** Answers as a response event stream: the whole life of every item, numbered. */
-import type { ChatEvent, Part, Usage } from '../canonical.ts';
+import type { ChatEvent, Citation, Part, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
 import {
   callItem,
@@ -56,7 +56,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
     const part = kind === 'text' ? textPart('') : { type: 'refusal', refusal: '' };
     return out + send('response.content_part.added', `${place(entry)},"part":${JSON.stringify(part)}`);
   };
-  const closeMessage = (key: number | 'refusal', citations: readonly unknown[] = []): string => {
+  const closeMessage = (key: number | 'refusal', citations: readonly Citation[] = []): string => {
     const entry = open.get(key);
     if (entry === undefined || (entry.kind !== 'text' && entry.kind !== 'refusal')) return '';
     open.delete(key);

@@ -109,6 +109,8 @@ export function gather(events: readonly ChatEvent[]): Gathered {
         finish = event.reason;
         break;
       case 'unknown':
+        parts.push(event);
+        break;
       case 'error':
         break;
     }

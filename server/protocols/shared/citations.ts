@@ -1,0 +1,27 @@
+/** OpenAI's marks of a source, which its two dialects nest differently. */
+import type { Citation, ProtocolId } from '../canonical.ts';
+import { number, record, records, text } from './json.ts';
+
+/** @param annotations as in a chat message (`url_citation` nested) or in a response's text (flat). */
+export const readAnnotations = (annotations: unknown, dialect: ProtocolId): Citation[] =>
+  records(annotations).map((raw) => {
+    const source = record(raw.url_citation) ?? raw;
+    return {
+      url: text(source.url),
+      title: text(source.title),
+      quote: text(source.content),
+      start: number(source.start_index),
+      end: number(source.end_index),
+      dialect,
+      raw,
+    };
+  });
+
+/** @param length of the text the citations stand on. @param offset of that text in the whole answer. */
+export function urlCitations(citations: readonly Citation[], length: number, offset = 0): Record<string, unknown>[] {
+  return citations.flatMap(({ url, title, start, end }) =>
+    url === null
+      ? []
+      : [{ start_index: offset + (start ?? 0), end_index: offset + (end ?? length), url, title: title ?? url }],
+  );
+}
