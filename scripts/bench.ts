@@ -51,8 +51,8 @@ interface Subject {
   readonly name: string;
   readonly pid: number | null;
   readonly token: string;
-  readonly port: (upstream: 'fast' | 'paced') => number;
-  readonly headers: (upstream: 'fast' | 'paced') => string;
+  readonly port: (upstream: Shape['upstream']) => number;
+  readonly headers: (upstream: Shape['upstream']) => string;
 }
 
 const shapes = [
@@ -60,6 +60,7 @@ const shapes = [
   { name: 'c=16', connections: 16, stream: false, upstream: 'fast' },
   { name: 'c=64', connections: 64, stream: false, upstream: 'fast' },
   { name: '64 chunks at once', connections: 16, stream: true, upstream: 'fast' },
+  { name: '64 chunks, translated', connections: 16, stream: true, upstream: 'told' },
   { name: '64 chunks, 1 ms apart', connections: 64, stream: true, upstream: 'paced' },
 ] as const;
 type Shape = (typeof shapes)[number];
@@ -244,7 +245,7 @@ try {
   if (t3 === undefined) throw new Error('no gateway');
   const other = process.argv.includes('--alone') ? null : await startComparison();
   const subjects = subjectsOf(upstreams, tiers, other);
-  const table = await measureAll(subjects, { fast: upstreams.pids.fast, paced: upstreams.pids.paced });
+  const table = await measureAll(subjects, upstreams.pids);
   printTable(table);
 
   const rssMb = residentKb(t3.child.pid) / 1024;
@@ -269,6 +270,7 @@ try {
     least('req/s at c=16', at('c=16')?.rps ?? 0, 8000, 'req/s'),
     most('CPU per request at c=64', at('c=64')?.cpuMicros ?? 0, 80, 'us'),
     most('CPU per stream, chunks at once', at('64 chunks at once')?.cpuMicros ?? 0, 450, 'us'),
+    most('CPU per stream, translated', at('64 chunks, translated')?.cpuMicros ?? 0, 700, 'us'),
     most('CPU per stream, chunks apart', at('64 chunks, 1 ms apart')?.cpuMicros ?? 0, 450, 'us'),
     most('added p50 at c=1', at('c=1')?.addedP50 ?? 0, 0.8, 'ms'),
     most('added p50 at c=16', at('c=16')?.addedP50 ?? 0, 1.5, 'ms'),

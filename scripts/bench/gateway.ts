@@ -25,14 +25,14 @@ export async function command(dataDir: string, args: readonly string[], input = 
   return out.trim();
 }
 
-type UpstreamName = 'fast' | 'paced' | 'slow';
+type UpstreamName = 'fast' | 'paced' | 'slow' | 'told';
 
 export interface Upstreams {
   readonly ports: Readonly<Record<UpstreamName, number>>;
   readonly pids: Readonly<Record<UpstreamName, number>>;
 }
 
-/** `fast` gives 64 chunks in one go, `paced` one chunk a millisecond, `slow` keeps a stream open for 5 seconds. */
+/** `fast` gives 64 chunks in one go, `paced` one chunk a millisecond, `slow` keeps a stream open for 5 seconds; `told` is `fast` behind a channel that speaks another dialect. */
 export async function startUpstreams(): Promise<Upstreams> {
   const begin = async (args: readonly string[]) => {
     const port = freePort();
@@ -44,13 +44,18 @@ export async function startUpstreams(): Promise<Upstreams> {
   const paced = await begin(['--chunks', '64', '--tokens-per-second', '1000']);
   const slow = await begin(['--chunks', '40', '--tokens-per-second', '8']);
   return {
-    ports: { fast: fast.port, paced: paced.port, slow: slow.port },
-    pids: { fast: fast.pid, paced: paced.pid, slow: slow.pid },
+    ports: { fast: fast.port, paced: paced.port, slow: slow.port, told: fast.port },
+    pids: { fast: fast.pid, paced: paced.pid, slow: slow.pid, told: fast.pid },
   };
 }
 
 /** Model that each upstream answers to. */
-export const models = { fast: 'practice-small', paced: 'practice-large', slow: 'practice-slow' } as const;
+export const models = {
+  fast: 'practice-small',
+  paced: 'practice-large',
+  slow: 'practice-slow',
+  told: 'practice-told',
+} as const;
 
 export interface Running {
   readonly child: Bun.Subprocess;
@@ -65,9 +70,10 @@ export type Tier = 1 | 2 | 3;
 
 export async function setUp(dataDir: string, upstreams: Upstreams): Promise<string> {
   await command(dataDir, ['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
-  for (const name of ['fast', 'paced', 'slow'] as const) {
+  for (const name of ['fast', 'paced', 'slow', 'told'] as const) {
+    const type = name === 'told' ? 'anthropic' : 'practice';
     const address = ['--base-url', `http://127.0.0.1:${upstreams.ports[name]}`, '--models', models[name]];
-    await command(dataDir, ['channel', 'add', '--type', 'practice', '--name', name, ...address, '--key-stdin'], 'k');
+    await command(dataDir, ['channel', 'add', '--type', type, '--name', name, ...address, '--key-stdin'], 'k');
   }
   return command(dataDir, ['token', 'create', '--name', 'bench', '--quota', 'unlimited', '-q']);
 }

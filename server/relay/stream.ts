@@ -241,20 +241,39 @@ async function pump(options: PumpOptions, sink: Sink): Promise<void> {
   const send = async (opened: OpenStream, frames: readonly RawFrame[]): Promise<boolean> => {
     const { passage } = opened;
     let wrote = false;
+    // What is told anew comes in many small texts: those of one chunk leave together.
+    let told = '';
+    const put = (piece: Piece): unknown => {
+      wrote = true;
+      return sink.write(piece);
+    };
     for (const frame of frames) {
       const piece = passage.pass(frame);
-      const error = passage.error();
-      if (error !== null) {
+      const broken = passage.error() !== null;
+      const last = passage.isLast();
+      if (told !== '' && (broken || last || (piece !== null && typeof piece !== 'string'))) {
+        const written = put(told);
+        told = '';
+        if (written instanceof Promise) await taken(written);
+      }
+      if (broken) {
         abort.abort();
         await end(opened, 'upstream_broken', 'error');
         sink.write(options.errorFrame('failed'));
         return true;
       }
-      if (passage.isLast()) await end(opened, 'completed');
+      if (last) await end(opened, 'completed');
       if (piece === null) continue;
-      const written = sink.write(piece);
+      if (typeof piece === 'string' && !last) {
+        told += piece;
+        continue;
+      }
+      const written = put(piece);
       if (written instanceof Promise) await taken(written);
-      wrote = true;
+    }
+    if (told !== '') {
+      const written = put(told);
+      if (written instanceof Promise) await taken(written);
     }
     if (wrote) await flush();
     return false;
