@@ -2,8 +2,8 @@
 
 import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
 import { type EndpointId, type EndpointOf, endpointById } from '../server/contract/endpoints/index.ts';
-import type { ErrorCode } from '../server/contract/errors.ts';
-import { AppError, errors } from '../server/contract/errors.ts';
+import type { Language } from '../server/contract/enums.ts';
+import { AppError, isErrorCode } from '../server/contract/errors.ts';
 import { dataDirFiles, lockOwner } from '../server/data-dir.ts';
 
 export interface Client {
@@ -15,30 +15,35 @@ export interface ClientOptions {
   readonly dataDir: string;
   /** Address of a remote server; '' = the data directory. */
   readonly url: string;
+  /** Access token and user of a remote server; '' = none. */
+  readonly token: string;
+  readonly userId: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly language: Language;
   readonly timeoutMs: number;
+  /** Told of every HTTP call. */
+  readonly trace?: (text: string) => void;
 }
 
 export async function openClient(options: ClientOptions): Promise<Client> {
-  if (options.url !== '') return httpClient(options.url, remoteHeaders(options.env), undefined, options.timeoutMs);
+  if (options.url !== '') return httpClient(options.url, remoteHeaders(options), undefined, options);
   const files = dataDirFiles(options.dataDir);
   const owner = lockOwner(files);
-  if (owner !== null) return httpClient('http://local', {}, files.localSocket, options.timeoutMs);
+  if (owner !== null) return httpClient('http://local', {}, files.localSocket, options);
   const { openDirect } = await import('../server/direct.ts');
   const direct = await openDirect(options.dataDir, options.env);
   return { call: async (id, input) => (await direct.call(id, input ?? {})) as never, close: direct.close };
 }
 
-function remoteHeaders(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const token = env.GATEWAY_TOKEN ?? '';
-  return token === '' ? {} : { authorization: `Bearer ${token}`, 'new-api-user': env.GATEWAY_USER ?? '1' };
+function remoteHeaders({ token, userId }: ClientOptions): Record<string, string> {
+  return token === '' ? {} : { authorization: `Bearer ${token}`, 'new-api-user': userId };
 }
 
 function httpClient(
   base: string,
   headers: Record<string, string>,
   unix: string | undefined,
-  timeoutMs: number,
+  { language, timeoutMs, trace }: ClientOptions,
 ): Client {
   return {
     close: () => Promise.resolve(),
@@ -57,13 +62,15 @@ function httpClient(
         reads && present.length > 0
           ? `?${new URLSearchParams(present.map(([key, value]) => [key, String(value)]))}`
           : '';
+      const startedAt = performance.now();
       const response = await reach(`${base.replace(/\/$/, '')}${path}${query}`, {
         method: row.method,
-        headers: { ...headers, 'accept-language': 'en', ...(reads ? {} : { 'content-type': 'application/json' }) },
+        headers: { ...headers, 'accept-language': language, ...(reads ? {} : { 'content-type': 'application/json' }) },
         ...(reads ? {} : { body: JSON.stringify(fields) }),
         ...(unix === undefined ? {} : { unix }),
         signal: AbortSignal.timeout(timeoutMs),
       } as RequestInit);
+      trace?.(`${row.method} ${path} ${response.status} ${(performance.now() - startedAt).toFixed(0)} ms`);
       return unwrap(response, row.envelope === 'raw') as Promise<never>;
     },
   };
@@ -88,6 +95,6 @@ async function unwrap(response: Response, raw: boolean): Promise<unknown> {
   if (body === null) throw new AppError('server_unreachable', { detail: `HTTP ${response.status}` });
   if (raw && body.code === undefined) return body;
   if (body.success === true) return body.data;
-  const code = body.code !== undefined && Object.hasOwn(errors, body.code) ? (body.code as ErrorCode) : 'internal';
+  const code = body.code !== undefined && isErrorCode(body.code) ? body.code : 'internal';
   throw new AppError(code, body.params ?? { detail: body.message ?? '', what: body.message ?? '' });
 }

@@ -1,4 +1,5 @@
 /** The shape of a command: words for help, flags, and the module that does the work, loaded when it is called. */
+import { AppError } from '../server/contract/errors.ts';
 import type { Context } from './context.ts';
 
 export interface Flag {
@@ -9,23 +10,49 @@ export interface Flag {
 }
 
 export interface CommandRow {
-  /** `noun verb` or one word. */
+  /** `noun verb`, `noun noun verb` or one word. */
   readonly name: string;
-  /** commander's syntax of the positional, e.g. `<id>`. */
+  /** commander's syntax of the positional: `<id>`, `[id...]`. */
   readonly argument?: string;
   readonly zh: string;
   readonly en: string;
   readonly flags?: readonly Flag[];
   /** At least two, without the leading `gateway`. */
   readonly examples: readonly string[];
+  /** What follows the positional belongs to another program: its flags are left alone. */
+  readonly passThrough?: boolean;
+  /** Not shown in help. */
+  readonly hidden?: boolean;
   readonly load: () => Promise<CommandRun>;
 }
 
 export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
-export type CommandRun = (context: Context, flags: FlagValues, argument: string) => Promise<void>;
+/** @param argument the first positional, '' when there is none. @param all every positional. */
+export type CommandRun = (
+  context: Context,
+  flags: FlagValues,
+  argument: string,
+  all: readonly string[],
+) => Promise<void>;
 
 export const text = (value: FlagValues[string]): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** A flag that may be given several times: `--set <assignment...>`. */
 export const texts = (value: FlagValues[string]): readonly string[] =>
   typeof value === 'string' ? [value] : Array.isArray(value) ? (value as readonly string[]) : [];
+
+/** @throws AppError usage */
+export function integer(value: string | undefined, flag: string): number | undefined {
+  if (value === undefined) return undefined;
+  if (!/^-?\d+$/.test(value)) throw new AppError('usage', { detail: `${flag} ${value}` });
+  return Number(value);
+}
+
+/** Values that must be there, all missing ones named at once. @throws AppError input_needed */
+export function needed<const Names extends string>(
+  values: Readonly<Record<Names, string | undefined>>,
+): Record<Names, string> {
+  const missing = Object.entries(values).flatMap(([flag, value]) => (value === undefined ? [flag] : []));
+  if (missing.length > 0) throw new AppError('input_needed', { flags: missing.join(', ') });
+  return values as Record<Names, string>;
+}

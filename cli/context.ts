@@ -1,93 +1,157 @@
 /** What a command works with; everything costly is made when first asked for. */
+import { readFileSync } from 'node:fs';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError } from '../server/contract/errors.ts';
 import { resolveDataDir } from '../server/data-dir.ts';
-import { type Client, openClient } from './client.ts';
-import { createOutput, type Format, type Output, type Streams } from './output.ts';
+import { type Client, type ClientOptions, openClient } from './client.ts';
+import { currentContext } from './contexts.ts';
+import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';
+import { askLine, readAll } from './prompt.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface GlobalFlags {
-  readonly json?: boolean;
+  /** '' = every field. */
+  readonly json?: string | true;
+  readonly jq?: string;
   readonly output?: string;
+  readonly columns?: string;
   readonly quiet?: boolean;
+  readonly header?: boolean;
+  readonly wide?: boolean;
   readonly dataDir?: string;
   readonly url?: string;
+  readonly context?: string;
+  readonly tokenStdin?: boolean;
   readonly lang?: string;
   readonly yes?: boolean;
   readonly nonInteractive?: boolean;
   readonly timeout?: string;
+  readonly debug?: boolean;
 }
 
 export interface Context {
   readonly flags: GlobalFlags;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly language: Language;
   readonly output: Output;
   readonly dataDir: string;
+  /** Address of a remote server, '' = the data directory. */
+  readonly url: string;
   client(): Promise<Client>;
   /** True when a question may be asked. */
   readonly interactive: boolean;
+  /** True when a screen may be drawn: a terminal that can move its cursor. */
+  readonly screens: boolean;
+  /** The words of the reader's language. */
+  say(zh: string, en: string): string;
   /** @returns the whole of standard input without its last line end. @throws AppError input_needed after 30 s of silence. */
   readSecret(flag: string): Promise<string>;
+  /** A secret given by `--<name>-stdin`, `--<name>-file` or the environment; undefined when none was. */
+  secret(flags: Readonly<Record<string, unknown>>, name: string, variable: string): Promise<string | undefined>;
+  /** One line from the terminal. @throws AppError cancelled, input_needed. */
+  ask(question: string, hidden?: boolean): Promise<string>;
   /** Asks before something destructive. @throws AppError cancelled, input_needed. */
   confirm(question: string): Promise<void>;
   close(): Promise<void>;
 }
 
-const silenceMs = 30_000;
-
 export function createContext(
   flags: GlobalFlags,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   streams: Streams,
   stdin: NodeJS.ReadStream,
 ): Context {
-  const format: Format = flags.json ? 'json' : flags.quiet ? 'id' : formatOf(flags.output);
-  const output = createOutput(streams, format);
+  const output = createOutput(streams, shapeOf(flags));
+  const language = languageOf(flags.lang, env);
   const interactive =
     stdin.isTTY === true &&
-    streams.outIsTty &&
+    process.stderr.isTTY === true &&
     flags.nonInteractive !== true &&
-    flags.json !== true &&
+    flags.json === undefined &&
     !env.CI &&
     !env.GATEWAY_NO_INPUT;
   const dataDir = resolveDataDir(flags.dataDir, env, process.cwd());
+  const remote = remoteOf(flags, env);
+  const say = (zh: string, en: string) => (language === 'zh' ? zh : en);
   let client: Promise<Client> | null = null;
+
+  const ask = (question: string, hidden = false): Promise<string> => {
+    if (!interactive) throw new AppError('input_needed', { flags: question });
+    return askLine(stdin, process.stderr, question, hidden);
+  };
 
   return {
     flags,
     env,
-    language: languageOf(flags.lang, env),
+    language,
     output,
     dataDir,
+    url: remote.url,
     interactive,
+    screens: interactive && streams.outIsTty && env.TERM !== 'dumb' && !env.ACCESSIBLE && !env.GATEWAY_ACCESSIBLE,
+    say,
     client() {
-      client ??= openClient({
+      const options = async (): Promise<ClientOptions> => ({
         dataDir,
-        url: flags.url ?? env.GATEWAY_URL ?? '',
+        ...remote,
+        ...(flags.tokenStdin === true ? { token: await readAll(stdin, '--token-stdin') } : {}),
         env,
+        language,
         timeoutMs: secondsOf(flags.timeout) * 1000,
+        ...(flags.debug === true ? { trace: output.note } : {}),
       });
+      client ??= options().then(openClient);
       return client;
     },
     readSecret: (flag) => readAll(stdin, flag),
+    async secret(values, name, variable) {
+      if (values[`${name}Stdin`] === true) return readAll(stdin, `--${name}-stdin`);
+      const file = values[`${name}File`] ?? env[`${variable}_FILE`];
+      if (typeof file !== 'string') return env[variable];
+      return file === '-' ? readAll(stdin, `--${name}-file -`) : readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    },
+    ask,
     async confirm(question) {
       if (flags.yes === true) return;
       if (!interactive) throw new AppError('input_needed', { flags: '--yes' });
-      process.stderr.write(`${question} [y/N] `);
-      const answer = await new Promise<string>((resolve) => stdin.once('data', (data) => resolve(String(data))));
-      stdin.pause();
-      if (!/^y(es)?$/i.test(answer.trim())) throw new AppError('cancelled');
+      const answer = await ask(`${question} [y/N] `);
+      if (!/^(y|yes|是)$/i.test(answer.trim())) throw new AppError('cancelled');
     },
     async close() {
-      await (await client)?.close();
+      await (await client?.catch(() => null))?.close();
     },
   };
 }
 
+/** Flag, then environment, then the stored context. */
+function remoteOf(flags: GlobalFlags, env: Environment): Pick<ClientOptions, 'url' | 'token' | 'userId'> {
+  const given = flags.url ?? env.GATEWAY_URL;
+  const own = { token: env.GATEWAY_TOKEN ?? '', userId: env.GATEWAY_USER ?? '1' };
+  if (given !== undefined && flags.context === undefined) return { url: given, ...own };
+  const stored = currentContext(env, flags.context);
+  if (stored === null) return { url: '', ...own };
+  return { url: stored.url, token: env.GATEWAY_TOKEN ?? stored.token, userId: env.GATEWAY_USER ?? String(stored.user) };
+}
+
+function shapeOf(flags: GlobalFlags): Shape {
+  const { json, jq, quiet } = flags;
+  const format: Format =
+    json !== undefined || jq !== undefined ? 'json' : quiet === true ? 'id' : formatOf(flags.output);
+  return {
+    format,
+    ...(json === undefined || json === '' || json === true ? {} : { fields: json.split(',') }),
+    ...(jq === undefined ? {} : { query: jq }),
+    ...(flags.columns === undefined ? {} : { columns: flags.columns.split(',') }),
+    header: flags.header !== false,
+    wide: flags.wide === true,
+  };
+}
+
 function formatOf(name: string | undefined): Format {
-  if (name === undefined || name === 'table') return 'auto';
-  if (name === 'json' || name === 'jsonl' || name === 'id') return name;
-  throw new AppError('usage', { detail: `--output ${name}: table, json, jsonl, id` });
+  const found = name === undefined ? 'table' : formats.find((format) => format === name);
+  if (found === undefined) throw new AppError('usage', { detail: `--output ${name}: ${formats.join(', ')}` });
+  return found;
 }
 
 function secondsOf(text: string | undefined): number {
@@ -96,26 +160,7 @@ function secondsOf(text: string | undefined): number {
   return seconds;
 }
 
-export function languageOf(flag: string | undefined, env: Readonly<Record<string, string | undefined>>): Language {
+export function languageOf(flag: string | undefined, env: Environment): Language {
   const wanted = flag ?? env.GATEWAY_LANG ?? env.LC_ALL ?? env.LC_MESSAGES ?? env.LANG ?? '';
   return wanted.toLowerCase().startsWith('zh') ? 'zh' : 'en';
-}
-
-function readAll(stdin: NodeJS.ReadStream, flag: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    const timer = setTimeout(() => {
-      stdin.destroy();
-      reject(new AppError('input_needed', { flags: `${flag} (nothing arrived on standard input)` }));
-    }, silenceMs);
-    stdin.setEncoding('utf8');
-    stdin.on('data', (chunk) => {
-      text += String(chunk);
-    });
-    stdin.once('end', () => {
-      clearTimeout(timer);
-      resolve(text.replace(/\r?\n$/, ''));
-    });
-    stdin.once('error', reject);
-  });
 }

@@ -1,16 +1,65 @@
 /** Failures as people and programs read them. */
 import type { Language } from '../server/contract/enums.ts';
-import { AppError, formatError } from '../server/contract/errors.ts';
+import { AppError, type ErrorCode, formatError } from '../server/contract/errors.ts';
 
-export function printError(error: unknown, language: Language, asJson: boolean, write: (text: string) => void): number {
-  if (error instanceof AppError) {
-    const message = formatError(error.code, error.params, language);
-    if (asJson) write(`${JSON.stringify({ error: { code: error.code, message, details: error.params } })}\n`);
-    else write(`error: ${message}\n`);
-    return error.row.exit;
+interface Fix {
+  readonly zh: string;
+  readonly en: string;
+  /** Topic of `gateway help`. */
+  readonly see?: string;
+}
+
+/** The next step, where there is one that always helps. */
+const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
+  setup_needed: { zh: 'gateway setup', en: 'gateway setup' },
+  login_required: {
+    zh: '设置 GATEWAY_TOKEN，或运行 gateway login URL',
+    en: 'set GATEWAY_TOKEN, or run gateway login URL',
+    see: 'remote',
+  },
+  access_token_invalid: { zh: '在控制台生成新的访问令牌', en: 'make a new access token in the console', see: 'remote' },
+  server_unreachable: {
+    zh: '检查 --url，或用 gateway serve 启动服务',
+    en: 'check --url, or start the server: gateway serve',
+    see: 'remote',
+  },
+  data_dir_locked: { zh: '先停止该进程，或换用 --data-dir', en: 'stop that process first, or use another --data-dir' },
+  port_taken: { zh: '换一个端口：gateway serve --port 3001', en: 'use another port: gateway serve --port 3001' },
+  database_corrupt: { zh: 'gateway backup restore FILE', en: 'gateway backup restore FILE' },
+  secret_unreadable: {
+    zh: '恢复原来的 secret.key，或设置 GATEWAY_SECRET_KEY',
+    en: 'put the original secret.key back, or set GATEWAY_SECRET_KEY',
+  },
+  option_unknown: { zh: 'gateway option list', en: 'gateway option list' },
+  name_ambiguous: { zh: '改用编号', en: 'use the id' },
+  model_price_unset: { zh: 'gateway ratios set ModelRatio 模型=倍率', en: 'gateway ratios set ModelRatio MODEL=RATIO' },
+};
+
+/** @returns the exit code. */
+export function printError(
+  error: unknown,
+  language: Language,
+  { json, debug }: { readonly json: boolean; readonly debug: boolean },
+  write: (text: string) => void,
+): number {
+  const known = error instanceof AppError ? error : null;
+  const code = known?.code ?? 'internal';
+  const message =
+    known === null
+      ? error instanceof Error
+        ? error.message
+        : String(error)
+      : formatError(known.code, known.params, language);
+  const { example, ...details } = known?.params ?? {};
+  const fix = fixes[code];
+  const hint = example === undefined ? fix?.[language] : String(example);
+  if (json) {
+    write(`${JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }), details } })}\n`);
+  } else {
+    write(`error: ${message}\n`);
+    if (hint !== undefined) write(`  fix: ${hint}\n`);
+    if (fix?.see !== undefined) write(`  see: gateway help ${fix.see}\n`);
   }
-  const text = error instanceof Error ? error.message : String(error);
-  if (asJson) write(`${JSON.stringify({ error: { code: 'internal', message: text } })}\n`);
-  else write(`error: ${text}\n`);
-  return 1;
+  if (debug && error instanceof Error) write(`${error.stack ?? ''}\n`);
+  return known?.row.exit ?? 1;
 }

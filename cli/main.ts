@@ -1,7 +1,9 @@
 /** Entry of the executable. Looks at the plainest cases first and loads nothing for them. */
 import { commit, version } from '../server/embedded/version.ts';
 
-const args = process.argv.slice(2);
+/** A bare `--json` takes no value from the word behind it; fields are written `--json=a,b`. */
+const args = process.argv.slice(2).map((arg) => (arg === '--json' ? '--json=' : arg));
+const asked = (name: string): boolean => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
 
 /** The reader of a pipe may leave early; that is no error of ours. */
 const quiet = (stream: NodeJS.WriteStream) => ({
@@ -16,6 +18,11 @@ const quiet = (stream: NodeJS.WriteStream) => ({
 });
 
 async function main(): Promise<number> {
+  if (args[0] === '__complete') {
+    const { complete } = await import('./completion.ts');
+    for (const word of await complete(args.slice(1), process.env)) quiet(process.stdout).write(`${word}\n`);
+    return 0;
+  }
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-V' || args[0] === 'version')) {
     quiet(process.stdout).write(`gateway ${version} (${commit})\n`);
     return 0;
@@ -47,13 +54,25 @@ async function main(): Promise<number> {
   const program = createProgram({ env: process.env, streams, stdin: process.stdin, language });
   try {
     if (args.length === 0) {
-      program.outputHelp();
-      return 0;
+      if (!streams.outIsTty) {
+        program.outputHelp();
+        return 0;
+      }
+      args.push('status');
+      streams.err.write('gateway --help\n\n');
     }
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    return usageExit(error) ?? printError(error, language, args.includes('--json'), streams.err.write);
+    return (
+      usageExit(error) ??
+      printError(
+        error,
+        language,
+        { json: asked('--json') || asked('--jq'), debug: asked('--debug') },
+        streams.err.write,
+      )
+    );
   }
 }
 

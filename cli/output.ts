@@ -1,6 +1,10 @@
 /** Everything the commands print: tables for people, plain columns for pipes, JSON for programs. */
+import { AppError } from '../server/contract/errors.ts';
+import { runQuery } from './query.ts';
+import { clean, table } from './table.ts';
 
-export type Format = 'auto' | 'json' | 'jsonl' | 'id';
+export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv', 'id', 'env'] as const;
+export type Format = (typeof formats)[number];
 
 export interface Column<Row> {
   readonly name: string;
@@ -10,6 +14,7 @@ export interface Column<Row> {
 }
 
 export interface Output {
+  /** Standard output is a terminal that can be drawn on. */
   readonly isTty: boolean;
   readonly format: Format;
   /** Data, to stdout. */
@@ -18,11 +23,10 @@ export interface Output {
   raw(text: string): void;
   /** Progress and hints, to stderr. */
   note(text: string): void;
-  json(value: unknown): void;
   /** A list in the chosen format. @param id what `-o id` and `-q` print. */
   list<Row>(rows: readonly Row[], columns: readonly Column<Row>[], id: (row: Row) => string): void;
-  /** One object in the chosen format; `lines` is the view for people. */
-  object(value: unknown, lines: readonly string[], id: string): void;
+  /** One object in the chosen format; `lines` is the view for people. @param variables what `-o env` prints. */
+  object(value: unknown, lines: readonly string[], id: string, variables?: Readonly<Record<string, string>>): void;
 }
 
 export interface Streams {
@@ -32,74 +36,123 @@ export interface Streams {
   readonly columns: number;
 }
 
-export function createOutput(streams: Streams, format: Format): Output {
+export interface Shape {
+  readonly format: Format;
+  /** Fields of each object to keep; ['?'] lists the fields there are. */
+  readonly fields?: readonly string[];
+  /** A query over the JSON value. */
+  readonly query?: string;
+  /** Columns of tables, by name. */
+  readonly columns?: readonly string[];
+  readonly header: boolean;
+  /** Tables are not cut to the terminal's width. */
+  readonly wide: boolean;
+}
+
+export function createOutput(streams: Streams, shape: Shape): Output {
   const line = (text: string) => void streams.out.write(`${text}\n`);
-  const json = (value: unknown) => line(JSON.stringify(value, null, streams.outIsTty ? 2 : undefined));
+  const indent = streams.outIsTty ? 2 : undefined;
+
+  const json = (value: unknown): void => {
+    if (shape.fields?.[0] === '?') {
+      for (const name of Object.keys(Object(Array.isArray(value) ? value[0] : value))) line(name);
+      return;
+    }
+    const kept = shape.fields === undefined ? value : pick(value, shape.fields);
+    if (shape.query === undefined) {
+      line(JSON.stringify(kept, null, indent));
+      return;
+    }
+    for (const one of runQuery(shape.query, kept))
+      line(typeof one === 'string' ? one : JSON.stringify(one, null, indent));
+  };
+
+  const chosen = <Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] =>
+    shape.columns === undefined
+      ? columns
+      : shape.columns.map((name) => {
+          const found = columns.find((column) => column.name === name);
+          if (found === undefined)
+            throw new AppError('usage', {
+              detail: `--columns ${name}: ${columns.map((column) => column.name).join(', ')}`,
+            });
+          return found;
+        });
+
   return {
     isTty: streams.outIsTty,
-    format,
+    format: shape.format,
     line,
     raw: (text) => void (text !== '' && streams.out.write(text)),
     note: (text) => void streams.err.write(`${text}\n`),
-    json,
-    list(rows, columns, id) {
-      if (format === 'json') return json(rows);
-      const texts =
-        format === 'jsonl'
-          ? rows.map((row) => JSON.stringify(row))
-          : format === 'id'
-            ? rows.map(id)
-            : streams.outIsTty
-              ? table(rows, columns, streams.columns)
-              : rows.map((row) => columns.map((column) => clean(column.value(row))).join('\t'));
-      for (const text of texts) line(text);
+    list(rows, all, id) {
+      const columns = chosen(all);
+      switch (shape.format) {
+        case 'json':
+          return json(rows);
+        case 'jsonl':
+          for (const row of rows) line(JSON.stringify(shape.fields === undefined ? row : pick(row, shape.fields)));
+          return;
+        case 'yaml':
+          return line(Bun.YAML.stringify(rows, null, 2));
+        case 'id':
+          for (const row of rows) line(id(row));
+          return;
+        case 'csv':
+          if (shape.header) line(columns.map((column) => csv(column.name)).join(','));
+          for (const row of rows) line(columns.map((column) => csv(column.value(row))).join(','));
+          return;
+        case 'env':
+          throw new AppError('usage', { detail: '-o env' });
+        case 'table': {
+          const cells = rows.map((row) => columns.map((column) => clean(column.value(row))));
+          const room = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
+          const texts = streams.outIsTty
+            ? table(columns, cells, room, shape.header)
+            : cells.map((values) => values.join('\t'));
+          for (const text of texts) line(text);
+        }
+      }
     },
-    object(value, lines, id) {
-      if (format === 'json') return json(value);
-      if (format === 'jsonl') return line(JSON.stringify(value));
-      if (format === 'id') return line(id);
-      for (const text of lines) line(text);
+    object(value, lines, id, variables) {
+      switch (shape.format) {
+        case 'json':
+          return json(value);
+        case 'jsonl':
+          return line(JSON.stringify(value));
+        case 'yaml':
+          return line(Bun.YAML.stringify(value, null, 2));
+        case 'id':
+          return line(id);
+        case 'env':
+          if (variables === undefined) throw new AppError('usage', { detail: '-o env' });
+          for (const [name, text] of Object.entries(variables)) line(`${name}=${text}`);
+          return;
+        default:
+          for (const text of lines) line(text);
+      }
     },
   };
 }
 
-/** Control characters of names and messages must not reach a terminal. */
-export const clean = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, ' ');
+const pick = (value: unknown, fields: readonly string[]): unknown =>
+  Array.isArray(value)
+    ? value.map((one) => pick(one, fields))
+    : Object.fromEntries(fields.map((name) => [name, (Object(value) as Record<string, unknown>)[name] ?? null]));
 
-const width = (text: string): number => Bun.stringWidth(text);
+/** A field that a spreadsheet would run is kept as text. */
+const csv = (text: string): string => {
+  const safe = /^[=+@\t]|^-(?!\d)/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
 
-function fitCell(text: string, cells: number, right: boolean): string {
-  let shown = text;
-  if (width(shown) > cells) {
-    while (shown !== '' && width(shown) > cells - 1) shown = shown.slice(0, -1);
-    shown += '…';
-  }
-  const space = ' '.repeat(Math.max(0, cells - width(shown)));
-  return right ? space + shown : shown + space;
-}
-
-function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], room: number): string[] {
-  const cells = rows.map((row) => columns.map((column) => clean(column.value(row))));
-  const widths = columns.map((column, index) =>
-    Math.max(width(column.name), ...cells.map((row) => width(row[index] ?? ''))),
-  );
-  const gaps = 2 * (columns.length - 1);
-  // The widest column gives way until the line fits.
-  while (widths.reduce((sum, one) => sum + one, gaps) > room) {
-    const widest = widths.indexOf(Math.max(...widths));
-    const current = widths[widest] ?? 0;
-    if (current <= 6) break;
-    widths[widest] = current - 1;
-  }
-  const paint = (values: readonly string[]) =>
-    values
-      .map((value, index) => fitCell(value, widths[index] ?? 0, columns[index]?.right === true))
-      .join('  ')
-      .trimEnd();
-  return [paint(columns.map((column) => column.name.toUpperCase())), ...cells.map(paint)];
-}
+/** Lines `name   value` of an object, control characters taken out. */
+export const detailLines = (value: object): string[] =>
+  Object.entries(value)
+    .filter(([, item]) => item !== '')
+    .map(
+      ([name, item]) => `${name.padEnd(22)} ${clean(typeof item === 'object' ? JSON.stringify(item) : String(item))}`,
+    );
 
 /** Quota as dollars, for people. */
 export const dollars = (quota: number): string => `$${(quota / 500_000).toFixed(Math.abs(quota) < 5000 ? 6 : 2)}`;

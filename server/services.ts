@@ -3,6 +3,7 @@ import type { Database } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
 import { type AffiliateService, createAffiliate } from './domain/affiliate/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
+import { createMaintenance, type MaintenanceService } from './domain/backup/service.ts';
 import { createRounds, type RoundsService } from './domain/channels/rounds.ts';
 import { createRoutes, type RoutesService, type Standing } from './domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
@@ -50,6 +51,7 @@ export interface Services {
   readonly logs: LogsService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
+  readonly maintenance: MaintenanceService;
   verifyLedger(): InvariantReport[];
 }
 
@@ -135,6 +137,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       report,
     }),
     setupCode: deps.setupCode,
+    maintenance: createMaintenance(deps),
     verifyLedger: () => verifyLedger(deps.database),
   };
 }

@@ -45,7 +45,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   [
     'the terminal knows the contract and the composition roots',
     /^cli\//,
-    /^(cli|server\/(contract|embedded\/version|practice|(gateway|direct|data-dir)\.ts))/,
+    /^(cli|server\/(contract|embedded\/version|practice|(gateway|direct|offline|data-dir)\.ts))/,
   ],
   ['the console', /^web\//, /^(web|server\/contract)/],
   ['the practice upstream knows the dialects alone', /^server\/practice\//, /^server\/(practice|protocols)/],

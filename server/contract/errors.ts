@@ -560,6 +560,17 @@ export const errors = {
     'The database file is damaged: {detail}. Restore a backup with gateway backup restore',
     1,
   ),
+  backup_damaged: business('备份文件已损坏：{detail}', 'The backup is damaged: {detail}', 1),
+  backup_newer: business('备份来自更新的版本（{schema}）', 'The backup comes from a newer version ({schema})', 6),
+  backup_unwritable: business('无法写入备份 {file}：{detail}', 'Backup {file} cannot be written: {detail}', 1),
+  chat_refused: row(
+    502,
+    'api_error',
+    7,
+    'host',
+    '网关拒绝了请求（状态码 {status}）：{detail}',
+    'The gateway refused (status {status}): {detail}',
+  ),
   check_failed: business('检查未通过：{detail}', 'Check failed: {detail}', 8),
 } as const satisfies Record<string, ErrorRow>;
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { pastMoment } from '../../cli/parts/when.ts';
 import { createProgram } from '../../cli/program.ts';
-import { pastMoment } from '../../cli/when.ts';
 
 let dir: string;
 

@@ -5,6 +5,7 @@ import { tokenShape, userShape } from '../entities.ts';
 import { auditEndpoints } from './audit.ts';
 import { channelEndpoints } from './channel.ts';
 import { commaList, id, nothing, number, text, toggle } from './fields.ts';
+import { localEndpoints } from './local.ts';
 import { logEndpoints } from './log.ts';
 import { optionEndpoints } from './option.ts';
 import { ratioEndpoints } from './ratio.ts';
@@ -261,6 +262,7 @@ export const endpoints = [
   }),
   ...logEndpoints,
   // the owner of the data directory only
+  ...localEndpoints,
   endpoint({
     id: 'ledger.verify',
     method: 'GET',

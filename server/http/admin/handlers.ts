@@ -5,6 +5,7 @@ import type { EndpointId, EndpointOf } from '../../contract/endpoints/index.ts';
 import type { Call } from '../call.ts';
 import { auditHandlers } from './audit.ts';
 import { channelHandlers } from './channel.ts';
+import { localHandlers } from './local.ts';
 import { logHandlers } from './log.ts';
 import { ratioHandlers } from './ratio.ts';
 import { redemptionHandlers } from './redemption.ts';
@@ -29,4 +30,5 @@ export const handlers: HandlersOf<EndpointId> = {
   ...walletHandlers,
   ...channelHandlers,
   ...logHandlers,
+  ...localHandlers,
 };

@@ -1,0 +1,58 @@
+/** New channels: from flags, from a form, or as a copy. */
+import type { Channel } from '../../../server/contract/entities.ts';
+import { AppError } from '../../../server/contract/errors.ts';
+import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { allChannels, detail, fieldsOf, findChannel, typeOf } from './fields.ts';
+
+const whenExists = ['error', 'skip', 'update'] as const;
+
+export const keyOf = (context: Context, flags: FlagValues): Promise<string | undefined> =>
+  context.secret(flags, 'key', 'GATEWAY_CHANNEL_KEY');
+
+function print(context: Context, channels: readonly Channel[], result: string): void {
+  for (const channel of channels)
+    context.output.object({ result, ...channel }, [`${channel.id}  ${channel.name}`], String(channel.id));
+}
+
+export const add: CommandRun = async (context, flags) => {
+  const mode = text(flags.ifExists) ?? 'error';
+  if (!whenExists.some((one) => one === mode))
+    throw new AppError('usage', { detail: `--if-exists ${mode}: ${whenExists.join(', ')}` });
+  const given = text(flags.name);
+  const secret = await keyOf(context, flags);
+  if (given === undefined && secret === undefined && context.interactive) {
+    const { channelForm } = await import('../../screens/channel-form.ts');
+    return print(context, await channelForm(context), 'created');
+  }
+  const { '--name': name } = needed({ '--name': given, '--key-stdin': secret });
+  const client = await context.client();
+  const { type, models } = await typeOf(client, text(flags.type));
+  const existing = (await allChannels(client)).find((channel) => channel.name === name && channel.type === type);
+  if (existing !== undefined && mode === 'skip') return print(context, [existing], 'unchanged');
+  if (existing !== undefined && mode === 'error') throw new AppError('conflict', { what: `channel ${name}` });
+  const fields = { ...fieldsOf(flags), type, key: secret };
+  if (existing !== undefined)
+    return print(context, [await client.call('channel.update', { id: existing.id, ...fields })], 'updated');
+  const created = await client.call('channel.create', { ...fields, models: fields.models ?? models.join(',') });
+  print(context, created, 'created');
+};
+
+/** Everything but the key, which nobody may read. */
+export const copy: CommandRun = async (context, flags, ref) => {
+  const client = await context.client();
+  const source = await findChannel(client, ref);
+  const { '--key-stdin': key } = needed({ '--key-stdin': await keyOf(context, flags) });
+  const { id: _id, key_hint: _hint, ...fields } = source;
+  const made = await client.call('channel.create', { ...fields, name: text(flags.name) ?? `${source.name}_copy`, key });
+  print(context, made, 'created');
+};
+
+export const edit: CommandRun = async (context, flags, ref) => {
+  const client = await context.client();
+  const { id } = await findChannel(client, ref);
+  const type = text(flags.type) === undefined ? undefined : (await typeOf(client, text(flags.type))).type;
+  const key = await keyOf(context, flags);
+  const channel = await client.call('channel.update', { id, ...fieldsOf(flags), type, key });
+  context.output.object(channel, detail(channel), String(id));
+};

@@ -1,0 +1,101 @@
+/** Channels as the flags describe them and as tables show them. */
+import type { Channel } from '../../../server/contract/entities.ts';
+import { AppError } from '../../../server/contract/errors.ts';
+import type { Client } from '../../client.ts';
+import { type FlagValues, integer, text } from '../../command.ts';
+import { type Column, detailLines, dollars } from '../../output.ts';
+import { everyPage, isId, only } from '../../parts/find.ts';
+
+const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'auto-disabled' } as const;
+export const statusWord = (status: number): string => statusWords[status as 1 | 2 | 3] ?? 'unknown';
+
+export const columns: readonly Column<Channel>[] = [
+  { name: 'id', value: (row) => String(row.id), right: true },
+  { name: 'name', value: (row) => row.name },
+  { name: 'status', value: (row) => statusWord(row.status) },
+  { name: 'type', value: (row) => String(row.type), right: true },
+  { name: 'group', value: (row) => row.group },
+  { name: 'priority', value: (row) => String(row.priority), right: true },
+  { name: 'weight', value: (row) => String(row.weight), right: true },
+  { name: 'ms', value: (row) => (row.response_time === 0 ? '' : String(row.response_time)), right: true },
+  { name: 'used', value: (row) => dollars(row.used_quota), right: true },
+  { name: 'tag', value: (row) => row.tag },
+  { name: 'models', value: (row) => row.models },
+];
+
+const pageSize = 1000;
+
+export const allChannels = (client: Client): Promise<Channel[]> =>
+  everyPage(pageSize, (p) => client.call('channel.list', { p, page_size: pageSize, id_sort: true }));
+
+/** By id or by name. @throws AppError not_found, name_ambiguous. */
+export async function findChannel(client: Client, ref: string): Promise<Channel> {
+  if (isId(ref)) return client.call('channel.get', { id: Number(ref) });
+  return only(
+    (await allChannels(client)).filter((channel) => channel.name === ref),
+    'channel',
+    ref,
+  );
+}
+
+/** The named ones, or with `--all`, `--tag`, `--filter` those that match. @throws AppError input_needed */
+export async function chosenChannels(client: Client, flags: FlagValues, refs: readonly string[]): Promise<Channel[]> {
+  const tag = text(flags.tag);
+  const filter = text(flags.filter);
+  if (refs.length > 0) return Promise.all(refs.map((ref) => findChannel(client, ref)));
+  if (flags.all !== true && tag === undefined && filter === undefined)
+    throw new AppError('input_needed', { flags: 'ID, --all, --tag, --filter' });
+  const matches = filter === undefined ? () => true : filterOf(filter);
+  return (await allChannels(client)).filter(
+    (channel) => (tag === undefined || channel.tag === tag) && matches(channel),
+  );
+}
+
+/** `status=enabled,group=vip`: all must hold; list fields hold when they have the word. @throws AppError usage */
+export function filterOf(filter: string): (channel: Channel) => boolean {
+  const conditions = filter.split(',').map((condition) => {
+    const [field = '', wanted] = condition.split('=');
+    if (wanted === undefined || !['status', 'group', 'model', 'type', 'tag', 'name'].includes(field))
+      throw new AppError('usage', { detail: `--filter ${condition}: status, group, model, type, tag, name` });
+    return { field, wanted };
+  });
+  const valuesOf = (channel: Channel, field: string): readonly string[] => {
+    if (field === 'status') return [statusWord(channel.status)];
+    if (field === 'group') return channel.group.split(',');
+    if (field === 'model') return channel.models.split(',');
+    return [String(channel[field as 'type' | 'tag' | 'name'])];
+  };
+  return (channel) => conditions.every(({ field, wanted }) => valuesOf(channel, field).includes(wanted));
+}
+
+/** @throws AppError usage */
+export async function typeOf(
+  client: Client,
+  given: string | undefined,
+): Promise<{ readonly type: number; readonly models: readonly string[] }> {
+  const types = await client.call('channel.types');
+  const wanted = given ?? 'openai';
+  const found = types.find((one) => one.slug === wanted || String(one.type) === wanted);
+  if (found === undefined)
+    throw new AppError('usage', { detail: `--type ${wanted}: ${types.map((one) => one.slug).join(', ')}` });
+  return found;
+}
+
+/** What an edit may change; only flags that were given. @throws AppError usage */
+export const fieldsOf = (flags: FlagValues) => ({
+  name: text(flags.name),
+  models: text(flags.models),
+  group: text(flags.group),
+  base_url: text(flags.baseUrl),
+  priority: integer(text(flags.priority), '--priority'),
+  weight: integer(text(flags.weight), '--weight'),
+  tag: text(flags.tag),
+  model_mapping: text(flags.mapping),
+  test_model: text(flags.testModel),
+  param_override: text(flags.override),
+});
+
+export const detail = (channel: Channel): string[] => {
+  const { key_hint, ...rest } = channel;
+  return detailLines({ ...rest, key: key_hint, status: statusWord(channel.status) });
+};

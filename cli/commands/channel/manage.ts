@@ -1,0 +1,71 @@
+/** Looking at channels, switching them, deleting them, carrying them elsewhere. */
+import { readFileSync } from 'node:fs';
+import { AppError } from '../../../server/contract/errors.ts';
+import { type CommandRun, text } from '../../command.ts';
+import { eachOf } from '../../parts/bulk.ts';
+import { allChannels, chosenChannels, columns, detail, filterOf, findChannel, statusWord } from './fields.ts';
+
+export const list: CommandRun = async (context, flags) => {
+  const filter = text(flags.filter);
+  const channels = await allChannels(await context.client());
+  context.output.list(filter === undefined ? channels : channels.filter(filterOf(filter)), columns, (row) =>
+    String(row.id),
+  );
+};
+
+export const get: CommandRun = async (context, _flags, ref) => {
+  const channel = await findChannel(await context.client(), ref);
+  context.output.object(channel, detail(channel), String(channel.id));
+};
+
+const setStatus =
+  (status: number): CommandRun =>
+  async (context, flags, _ref, refs) => {
+    const client = await context.client();
+    await eachOf(context, await chosenChannels(client, flags, refs), async ({ id }) =>
+      statusWord((await client.call('channel.update', { id, status })).status),
+    );
+  };
+
+export const enable = setStatus(1);
+export const disable = setStatus(2);
+
+export const remove: CommandRun = async (context, flags, _ref, refs) => {
+  const client = await context.client();
+  const channels = await chosenChannels(client, flags, refs);
+  const names = channels.map((channel) => channel.name).join(', ');
+  await context.confirm(context.say(`删除渠道 ${names}？`, `Delete channel ${names}?`));
+  await eachOf(context, channels, async ({ id }) => {
+    await client.call('channel.delete', { id });
+    return 'deleted';
+  });
+};
+
+export const models: CommandRun = async (context, _flags, ref) => {
+  const channel = await findChannel(await context.client(), ref);
+  context.output.list(channel.models.split(','), [{ name: 'model', value: (row) => row }], (row) => row);
+};
+
+/** Keys stay where they are: they are write-only. */
+export const exportAll: CommandRun = async (context) => {
+  const channels = await allChannels(await context.client());
+  const rows = channels.map(({ key: _key, key_hint: _hint, id: _id, ...fields }) => fields);
+  context.output.line(JSON.stringify(rows, null, 2));
+};
+
+/** JSON array of channels, as `export` writes it, each with its `key`. */
+export const importAll: CommandRun = async (context, _flags, file) => {
+  const text = file === '-' ? await context.readSecret('FILE') : readFileSync(file, 'utf8');
+  const rows: unknown = JSON.parse(text);
+  if (!Array.isArray(rows)) throw new AppError('usage', { detail: `${file}: a JSON array of channels` });
+  const client = await context.client();
+  const things = rows.map((row: Record<string, unknown>, index) => ({
+    row,
+    id: index + 1,
+    name: String(row.name ?? ''),
+  }));
+  await eachOf(context, things, async ({ row }) => {
+    const made = await client.call('channel.create', row);
+    return `created ${made.map((channel) => channel.id).join(', ')}`;
+  });
+};

@@ -1,0 +1,109 @@
+import type { CommandRow, Flag } from '../../command.ts';
+
+const audience: Flag = {
+  flag: '--for <program>',
+  zh: 'openai、anthropic、gemini、claude、codex、opencode',
+  en: 'openai, anthropic, gemini, claude, codex, opencode',
+};
+const token: Flag = {
+  flag: '--token <name>',
+  zh: '令牌（默认第一个可用的）',
+  en: 'token (default: the first enabled)',
+};
+
+export const connectionRows: readonly CommandRow[] = [
+  {
+    name: 'env',
+    zh: '打印 SDK 与编程代理所需的环境变量',
+    en: 'environment for SDKs and coding agents',
+    flags: [audience, token, { flag: '--shell <name>', zh: 'sh、fish、powershell', en: 'sh, fish, powershell' }],
+    examples: ['env --for claude', 'env --shell fish | source'],
+    load: async () => (await import('./programs.ts')).env,
+  },
+  {
+    name: 'exec',
+    argument: '<command...>',
+    zh: '在该环境中运行命令',
+    en: 'run a command in that environment',
+    flags: [audience, token],
+    passThrough: true,
+    examples: ['exec -- claude', 'exec --token laptop -- python script.py'],
+    load: async () => (await import('./programs.ts')).exec,
+  },
+  {
+    name: 'chat',
+    argument: '[prompt...]',
+    zh: '通过网关提一个问题',
+    en: 'ask one question through the gateway',
+    flags: [
+      { flag: '-m, --model <name>', zh: '模型', en: 'model' },
+      token,
+      { flag: '--raw', zh: '显示原始流', en: 'show the stream as it comes' },
+    ],
+    examples: ['chat -m gpt-4o-mini "hello"', 'chat - < prompt.txt'],
+    load: async () => (await import('./programs.ts')).chat,
+  },
+  {
+    name: 'api',
+    argument: '<path...>',
+    zh: '直接调用管理接口：[方法] 路径',
+    en: 'call the HTTP API: [METHOD] PATH',
+    flags: [
+      { flag: '-f, --field <fields>', zh: '字段 a=1&b=x', en: 'fields a=1&b=x' },
+      { flag: '--input <file>', zh: 'JSON 请求体，- 为标准输入', en: 'JSON body; - is standard input' },
+    ],
+    examples: ['api /api/status', 'api PUT /api/option/ -f "key=RetryTimes&value=2"'],
+    load: async () => (await import('./api.ts')).api,
+  },
+  {
+    name: 'login',
+    argument: '<url>',
+    zh: '登录远程网关',
+    en: 'log in to a remote gateway',
+    flags: [
+      { flag: '--token-stdin', zh: '从标准输入读取访问令牌', en: 'read the access token from standard input' },
+      { flag: '--token-file <path>', zh: '从文件读取访问令牌', en: 'read the access token from a file' },
+      { flag: '--user <id>', zh: '用户编号（默认 1）', en: 'user id (default 1)' },
+      { flag: '--name <text>', zh: '名称', en: 'name for it' },
+    ],
+    examples: ['login https://gateway.example.com --token-stdin < token', 'login http://10.0.0.2:3000 --user 2'],
+    load: async () => (await import('./login.ts')).login,
+  },
+  {
+    name: 'logout',
+    zh: '退出当前远程网关',
+    en: 'forget the current remote gateway',
+    examples: ['logout', 'logout --json'],
+    load: async () => (await import('./login.ts')).logout,
+  },
+  {
+    name: 'whoami',
+    zh: '正在以谁的身份操作哪个网关',
+    en: 'which gateway, and as whom',
+    examples: ['whoami', 'whoami --json'],
+    load: async () => (await import('./login.ts')).whoami,
+  },
+  {
+    name: 'context list',
+    zh: '已登录的远程网关',
+    en: 'remote gateways one has logged in to',
+    examples: ['context list', 'context list --json'],
+    load: async () => (await import('./login.ts')).list,
+  },
+  {
+    name: 'context use',
+    argument: '<name>',
+    zh: '切换网关，local 为本机',
+    en: 'choose one; local is this machine',
+    examples: ['context use gateway.example.com', 'context use local'],
+    load: async () => (await import('./login.ts')).use,
+  },
+  {
+    name: 'context rm',
+    argument: '<name>',
+    zh: '忘记一个网关',
+    en: 'forget one',
+    examples: ['context rm gateway.example.com', 'context rm staging --json'],
+    load: async () => (await import('./login.ts')).remove,
+  },
+];

@@ -1,0 +1,69 @@
+/** Completions, topics, and the manifest for programs. */
+import { AppError, errors } from '../../../server/contract/errors.ts';
+import { commit, version as release } from '../../../server/embedded/version.ts';
+import type { CommandRun } from '../../command.ts';
+import { globals } from '../../globals.ts';
+import { completionScripts } from './scripts.ts';
+import { environment, exitCodes, topics } from './topics.ts';
+
+export const completion: CommandRun = async (context, _flags, shell) => {
+  const script = completionScripts[shell];
+  if (script === undefined)
+    throw new AppError('usage', { detail: `${shell}: ${Object.keys(completionScripts).join(', ')}` });
+  context.output.line(script.trimEnd());
+};
+
+export const help: CommandRun = async (context, _flags, given) => {
+  const topic = topics.find((one) => one.name === given);
+  if (topic !== undefined) return context.output.line(topic[context.language].trimEnd());
+  if (given !== '') throw new AppError('usage', { detail: `${given}: ${topics.map((one) => one.name).join(', ')}` });
+  context.output.list(
+    topics.map((one) => ({ topic: one.name, about: one[context.language].split('\n')[0] ?? '' })),
+    [
+      { name: 'topic', value: (row) => row.topic },
+      { name: 'about', value: (row) => row.about },
+    ],
+    (row) => row.topic,
+  );
+};
+
+export const capabilities: CommandRun = async (context) => {
+  const { commands } = await import('../index.ts');
+  const { language } = context;
+  const manifest = {
+    version: release,
+    commands: commands
+      .filter((row) => row.hidden !== true)
+      .map(({ name, argument, flags, examples, ...row }) => ({
+        name,
+        argument: argument ?? '',
+        summary: row[language],
+        flags: (flags ?? []).map((flag) => ({ flag: flag.flag, summary: flag[language] })),
+        examples: examples.map((example) => `gateway ${example}`),
+      })),
+    global_flags: globals.map((flag) => ({ flag: flag.flag, summary: flag[language] })),
+    exit_codes: exitCodes.map(({ code, ...row }) => ({ code, meaning: row[language] })),
+    environment: environment.map(({ name, ...row }) => ({ name, meaning: row[language] })),
+    errors: Object.entries(errors).map(([code, { exit }]) => ({ code, exit })),
+  };
+  context.output.line(JSON.stringify(manifest, null, context.output.isTty ? 2 : undefined));
+};
+
+export const version: CommandRun = async (context) => {
+  context.output.object({ version: release, commit }, [`gateway ${release} (${commit})`], release);
+};
+
+/** Nothing is ever asked of the network by itself, and no release channel is configured. */
+export const upgrade: CommandRun = async (context) => {
+  context.output.object(
+    { version: release, checked: false },
+    [
+      `gateway ${release} (${commit})`,
+      context.say(
+        '本程序从不联网检查更新。替换可执行文件后运行 gateway db check。',
+        'Nothing is checked over the network. Replace the executable, then run gateway db check.',
+      ),
+    ],
+    release,
+  );
+};

@@ -1,0 +1,42 @@
+import type { CommandRow } from '../../command.ts';
+
+export const helpRows: readonly CommandRow[] = [
+  {
+    name: 'completion',
+    argument: '<shell>',
+    zh: '补全脚本：bash、zsh、fish、powershell',
+    en: 'completion script: bash, zsh, fish, powershell',
+    examples: ['completion bash > /etc/bash_completion.d/gateway', 'completion fish | source'],
+    load: async () => (await import('./help.ts')).completion,
+  },
+  {
+    name: 'help',
+    argument: '[topic]',
+    zh: '主题帮助',
+    en: 'help on a topic',
+    examples: ['help', 'help exit-codes'],
+    load: async () => (await import('./help.ts')).help,
+  },
+  {
+    name: 'capabilities',
+    zh: '命令、参数、退出码清单（JSON）',
+    en: 'commands, flags and exit codes as JSON',
+    examples: ['capabilities', 'capabilities --lang zh'],
+    load: async () => (await import('./help.ts')).capabilities,
+  },
+  {
+    name: 'version',
+    zh: '版本',
+    en: 'print the version',
+    examples: ['version', 'version --json'],
+    load: async () => (await import('./help.ts')).version,
+  },
+  {
+    name: 'upgrade',
+    zh: '如何升级（不联网）',
+    en: 'how to upgrade; never asks the network',
+    flags: [{ flag: '--check', zh: '只查看', en: 'look only' }],
+    examples: ['upgrade', 'upgrade --check --json'],
+    load: async () => (await import('./help.ts')).upgrade,
+  },
+];

@@ -1,0 +1,159 @@
+/** Help that belongs to no single command. */
+
+interface Words {
+  readonly zh: string;
+  readonly en: string;
+}
+
+export const exitCodes: readonly (Words & { readonly code: number })[] = [
+  { code: 0, zh: '成功，也包括空列表和“已是如此”', en: 'done; also an empty list and "already so"' },
+  { code: 1, zh: '意外失败', en: 'unexpected failure' },
+  { code: 2, zh: '用法错误', en: 'usage: unknown flag, bad value' },
+  { code: 3, zh: '已取消', en: 'cancelled' },
+  { code: 4, zh: '未登录或被拒绝', en: 'not logged in, or refused' },
+  { code: 5, zh: '不存在或有歧义', en: 'not found, or ambiguous' },
+  { code: 6, zh: '冲突：已存在、被占用', en: 'conflict: exists, in use' },
+  { code: 7, zh: '无法连接服务器或上游', en: 'server or upstream cannot be reached' },
+  { code: 8, zh: '检查未通过', en: 'a check failed, or part of the work' },
+  { code: 9, zh: '缺少输入且不能询问', en: 'input needed, and nobody to ask' },
+  { code: 10, zh: '存在差异', en: 'differences found' },
+  { code: 130, zh: 'Ctrl-C', en: 'Ctrl-C' },
+  { code: 143, zh: 'SIGTERM', en: 'SIGTERM' },
+];
+
+export const environment: readonly (Words & { readonly name: string })[] = [
+  { name: 'GATEWAY_DATA_DIR', zh: '数据目录', en: 'data directory' },
+  { name: 'GATEWAY_URL', zh: '远程网关', en: 'remote gateway' },
+  { name: 'GATEWAY_TOKEN', zh: '访问令牌', en: 'access token' },
+  { name: 'GATEWAY_USER', zh: '访问令牌的用户编号', en: 'user id of the access token' },
+  { name: 'GATEWAY_CONTEXT', zh: '已登录的网关', en: 'remote gateway by name' },
+  { name: 'GATEWAY_HOST', zh: '监听地址', en: 'address to listen on' },
+  { name: 'GATEWAY_PORT', zh: '端口', en: 'port' },
+  { name: 'GATEWAY_ADMIN_USERNAME', zh: '首个管理员', en: 'first administrator' },
+  { name: 'GATEWAY_ADMIN_PASSWORD', zh: '其密码（或 _FILE）', en: 'its password (or _FILE)' },
+  { name: 'GATEWAY_ADMIN_TOKEN', zh: '其访问令牌（或 _FILE）', en: 'its access token (or _FILE)' },
+  { name: 'GATEWAY_INITIAL_TOKEN', zh: '首个 API 密钥（或 _FILE）', en: 'first API key (or _FILE)' },
+  { name: 'GATEWAY_CONFIG', zh: '启动时应用的文件', en: 'file applied at start' },
+  { name: 'GATEWAY_SECRET_KEY', zh: '主密钥（或 _FILE）', en: 'master key (or _FILE)' },
+  { name: 'GATEWAY_LANG', zh: '语言', en: 'language' },
+  { name: 'GATEWAY_NO_INPUT', zh: '从不询问', en: 'never ask' },
+  { name: 'GATEWAY_ACCESSIBLE', zh: '只用纯文本问答', en: 'plain questions instead of screens' },
+];
+
+const lines = (rows: readonly (readonly [string, string])[], width: number): string =>
+  rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
+
+const both = (title: Words, rows: readonly (Words & { readonly left: string })[], width: number): Words => ({
+  zh: `${title.zh}\n\n${lines(
+    rows.map((row) => [row.left, row.zh] as const),
+    width,
+  )}`,
+  en: `${title.en}\n\n${lines(
+    rows.map((row) => [row.left, row.en] as const),
+    width,
+  )}`,
+});
+
+export const topics: readonly (Words & { readonly name: string })[] = [
+  {
+    name: 'environment',
+    ...both(
+      { zh: '环境变量', en: 'Environment variables' },
+      environment.map((row) => ({ ...row, left: row.name })),
+      24,
+    ),
+  },
+  {
+    name: 'exit-codes',
+    ...both(
+      { zh: '退出码', en: 'Exit codes' },
+      exitCodes.map((row) => ({ ...row, left: String(row.code) })),
+      4,
+    ),
+  },
+  {
+    name: 'formatting',
+    zh: `输出格式
+
+  终端中是对齐的表格；管道中以制表符分隔、不截断。
+  --json         JSON；--json=a,b 选字段，--json=? 列出字段
+  --jq '.[].id'  查询 JSON：路径、[]、select(.a == 1)、length、keys、|
+  -o csv|yaml|jsonl|id|env
+  -q             只输出标识或密钥
+  --columns a,b  选择列`,
+    en: `Output formats
+
+  On a terminal: an aligned table. In a pipe: tabs, nothing cut off.
+  --json         JSON; --json=a,b picks fields, --json=? lists them
+  --jq '.[].id'  query it: paths, [], select(.a == 1), length, keys, |
+  -o csv|yaml|jsonl|id|env
+  -q             only ids or keys
+  --columns a,b  choose columns`,
+  },
+  {
+    name: 'scripting',
+    zh: `脚本
+
+  数据在标准输出，其余在标准错误。缺值时退出码 9，并列出全部缺少的参数。
+  机密从不作为参数值：用 --key-stdin、--key-file 或环境变量。
+  KEY=$(gateway token create --name ci -q)`,
+    en: `Scripts
+
+  Data goes to standard output, everything else to standard error.
+  Missing values: exit 9, and all of them are named at once.
+  Secrets are never flag values: use --key-stdin, --key-file, environment.
+  KEY=$(gateway token create --name ci -q)`,
+  },
+  {
+    name: 'remote',
+    zh: `远程
+
+  GATEWAY_URL 与 GATEWAY_TOKEN（控制台中生成的访问令牌），或 gateway login URL。
+  没有它们时：数据目录有服务运行则经其本地套接字，否则直接打开数据目录。`,
+    en: `Remote gateways
+
+  GATEWAY_URL and GATEWAY_TOKEN (an access token made in the console),
+  or gateway login URL. Without them: the local socket of the server that
+  runs on the data directory, else the data directory itself.`,
+  },
+  {
+    name: 'apply',
+    zh: `声明式配置
+
+  gateway export > site.yaml      当前状态，机密以引用表示
+  gateway diff -f site.yaml       有差异则退出码 10
+  gateway apply -f site.yaml      一个事务，全部或全不
+  --prune 只删除由同一文件创建的对象。机密：{env: NAME} 或 {file: PATH}。`,
+    en: `Declarative files
+
+  gateway export > site.yaml      what there is, secrets as references
+  gateway diff -f site.yaml       exit 10 when there are differences
+  gateway apply -f site.yaml      one transaction, all or nothing
+  --prune deletes only what the same file made.
+  Secrets: {env: NAME} or {file: PATH}.`,
+  },
+  {
+    name: 'migration',
+    zh: `迁移
+
+  gateway import new-api one-api.db --dry-run
+  可读：SQLite 文件、MySQL 或 PostgreSQL 转储、LiteLLM 的 YAML。
+  令牌密钥、密码、额度、渠道、倍率、兑换码与日志都会保留。`,
+    en: `Moving in
+
+  gateway import new-api one-api.db --dry-run
+  Reads: a SQLite file, a MySQL or PostgreSQL dump, a LiteLLM YAML file.
+  Keys, passwords, quotas, channels, ratios, codes and logs are kept.`,
+  },
+  {
+    name: 'filters',
+    zh: `过滤
+
+  channel ... --filter status=enabled,group=vip   全部满足
+  logs ... --type error --since 10m --model gpt-4o`,
+    en: `Filters
+
+  channel ... --filter status=enabled,group=vip   all must hold
+  logs ... --type error --since 10m --model gpt-4o`,
+  },
+];

@@ -1,0 +1,48 @@
+/** One charge, line by line, recomputed from its log row. */
+import { AppError } from '../../../server/contract/errors.ts';
+import { type BillLine, formatUsd, recompute } from '../../../server/contract/quota.ts';
+import type { CommandRun } from '../../command.ts';
+import { isoTime } from '../../output.ts';
+
+const kinds: Readonly<Record<BillLine['kind'], { zh: string; en: string }>> = {
+  input: { zh: '输入', en: 'input' },
+  cache_read: { zh: '缓存读取', en: 'cache read' },
+  cache_write: { zh: '缓存写入', en: 'cache write' },
+  cache_write_1h: { zh: '缓存写入（1 小时）', en: 'cache write (1 h)' },
+  output: { zh: '输出', en: 'output' },
+  call: { zh: '按次', en: 'per call' },
+};
+
+export const explain: CommandRun = async (context, _flags, ref) => {
+  const client = await context.client();
+  const row = await client.call('log.get', { ref });
+  const again = row.other === '' ? null : recompute(JSON.parse(row.other) as Record<string, unknown>);
+  if (again === null) {
+    context.output.object(
+      { log: row, bill: null },
+      [`${row.id}  ${row.model_name}  ${row.content}`, 'no charge'],
+      String(row.id),
+    );
+    return;
+  }
+  const { prices, lines, quota } = again;
+  const right = quota === row.quota || row.quota === 0;
+  const name = ({ kind, detail }: BillLine) =>
+    `${kinds[kind][context.language]}${detail === undefined ? '' : ` (${detail})`}`;
+  const bill = [
+    `${row.request_id}  ${isoTime(row.created_at)}  ${row.model_name}  (${row.usage_source}, ${row.end_reason})`,
+    ...lines.map((line) =>
+      line.kind === 'call'
+        ? `  ${name(line)}: $${line.ratio} x ${line.tokens} x ${prices.quotaPerUnit} x ${prices.groupRatio}`
+        : `  ${name(line)}: ${line.tokens} x ${line.ratio} = ${Number((line.tokens * line.ratio).toFixed(6))}`,
+    ),
+    ...(prices.modelPrice === null
+      ? [
+          `  x ${context.language === 'zh' ? '模型倍率' : 'model ratio'} ${prices.modelRatio} x ${context.language === 'zh' ? '分组倍率' : 'group ratio'} ${prices.groupRatio}`,
+        ]
+      : []),
+    `  = ${quota} quota = $${formatUsd(quota)}   ${right ? (context.language === 'zh' ? '与扣费一致' : 'equals the charge') : `<> ${row.quota}`}`,
+  ];
+  context.output.object({ log: row, bill: { lines, prices, quota, matches: right } }, bill, String(row.id));
+  if (!right) throw new AppError('check_failed', { detail: `${quota} <> ${row.quota}` });
+};

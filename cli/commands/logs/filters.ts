@@ -1,0 +1,72 @@
+/** Which log rows a command speaks of, and how rows look in a terminal. */
+import type { Log } from '../../../server/contract/entities.ts';
+import { AppError } from '../../../server/contract/errors.ts';
+import { type Flag, type FlagValues, integer, text } from '../../command.ts';
+import { type Column, dollars, isoTime } from '../../output.ts';
+import { pastMoment } from '../../parts/when.ts';
+
+const types = ['unknown', 'topup', 'consume', 'manage', 'system', 'error'] as const;
+
+export const columns: readonly Column<Log>[] = [
+  { name: 'id', value: (row) => String(row.id), right: true },
+  { name: 'time', value: (row) => isoTime(row.created_at) },
+  { name: 'type', value: (row) => types[row.type] ?? 'unknown' },
+  { name: 'user', value: (row) => row.username },
+  { name: 'token', value: (row) => row.token_name },
+  { name: 'model', value: (row) => row.model_name },
+  { name: 'channel', value: (row) => (row.channel === 0 ? '' : String(row.channel)), right: true },
+  { name: 'in', value: (row) => String(row.prompt_tokens), right: true },
+  { name: 'out', value: (row) => String(row.completion_tokens), right: true },
+  { name: 'quota', value: (row) => String(row.quota), right: true },
+  { name: 'cost', value: (row) => dollars(row.quota), right: true },
+];
+
+export const filterFlags: readonly Flag[] = [
+  {
+    flag: '--type <name>',
+    zh: '类型：topup、consume、manage、system、error',
+    en: 'topup, consume, manage, system, error',
+  },
+  { flag: '--model <name>', zh: '模型', en: 'model' },
+  { flag: '--user <name>', zh: '用户', en: 'user' },
+  { flag: '--token <name>', zh: '令牌名称', en: "token's name" },
+  { flag: '--channel <id>', zh: '渠道编号', en: 'channel id' },
+  { flag: '--since <time>', zh: '起始：10m、2h、日期', en: 'from: 10m, 2h, a date' },
+  { flag: '--until <time>', zh: '截止：10m、2h、日期', en: 'to: 10m, 2h, a date' },
+];
+
+export interface LogQuery {
+  readonly type: number | undefined;
+  readonly model_name: string | undefined;
+  readonly username: string | undefined;
+  readonly token_name: string | undefined;
+  readonly channel: number | undefined;
+  readonly start_timestamp: number | undefined;
+  readonly end_timestamp: number | undefined;
+}
+
+/** @throws AppError usage */
+export function queryOf(flags: FlagValues, now: number): LogQuery {
+  const type = text(flags.type);
+  const index = type === undefined ? undefined : types.indexOf(type as (typeof types)[number]);
+  if (index === -1) throw new AppError('usage', { detail: `--type ${type}: ${types.slice(1).join(', ')}` });
+  return {
+    type: index,
+    model_name: text(flags.model),
+    username: text(flags.user),
+    token_name: text(flags.token),
+    channel: integer(text(flags.channel), '--channel'),
+    start_timestamp: pastMoment(text(flags.since), '--since', now),
+    end_timestamp: pastMoment(text(flags.until), '--until', now),
+  };
+}
+
+/** The same conditions, for rows that are here already. */
+export const matches = (row: Log, query: LogQuery): boolean =>
+  (query.type === undefined || row.type === query.type) &&
+  (query.model_name === undefined || row.model_name === query.model_name) &&
+  (query.username === undefined || row.username === query.username) &&
+  (query.token_name === undefined || row.token_name === query.token_name) &&
+  (query.channel === undefined || row.channel === query.channel) &&
+  (query.start_timestamp === undefined || row.created_at >= query.start_timestamp) &&
+  (query.end_timestamp === undefined || row.created_at <= query.end_timestamp);

@@ -1,0 +1,65 @@
+/** The usage log in the terminal. */
+import type { Log } from '../../../server/contract/entities.ts';
+import { type CommandRun, integer, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { detailLines } from '../../output.ts';
+import { columns, type LogQuery, matches, queryOf } from './filters.ts';
+
+const largestPage = 100;
+
+export const list: CommandRun = async (context, flags) => {
+  const client = await context.client();
+  const limit = integer(text(flags.limit), '--limit') ?? 20;
+  const query = queryOf(flags, Date.now());
+  const rows: Log[] = [];
+  for (let page = 1; rows.length < limit; page++) {
+    const size = Math.min(largestPage, limit);
+    const { items } = await client.call('log.list', { p: page, page_size: size, ...query });
+    rows.push(...items.slice(0, limit - rows.length));
+    if (items.length < size) break;
+  }
+  context.output.list(rows, columns, (row) => String(row.id));
+};
+
+export const get: CommandRun = async (context, _flags, ref) => {
+  const row = await (await context.client()).call('log.get', { ref });
+  context.output.object(row, detailLines(row), String(row.id));
+};
+
+const followMs = 500;
+const largestStep = 1000;
+
+/** Rows that match, older ones first, then new ones as they come. Ends when nobody follows. */
+export async function* tailOf(
+  context: Context,
+  query: LogQuery,
+  lines: number,
+  follow: boolean,
+): AsyncGenerator<Log[]> {
+  const client = await context.client();
+  const { type } = query;
+  let rows = await client.call('log.tail', { after: -1, type, limit: lines });
+  let last = rows.at(-1)?.id ?? 0;
+  yield rows.filter((row) => matches(row, query));
+  while (follow) {
+    await Bun.sleep(followMs);
+    rows = await client.call('log.tail', { after: last, type, limit: largestStep });
+    last = rows.at(-1)?.id ?? last;
+    if (rows.length > 0) yield rows.filter((row) => matches(row, query));
+  }
+}
+
+export const tail: CommandRun = async (context, flags) => {
+  const query = queryOf(flags, Date.now());
+  const follow = flags.follow === true;
+  const rows = tailOf(context, query, integer(text(flags.lines), '--lines') ?? 10, follow);
+  const { output } = context;
+  const forPeople = output.isTty && output.format === 'table';
+  if (follow && context.screens && forPeople) {
+    const { tailScreen } = await import('../../screens/log-tail.tsx');
+    return tailScreen(context, rows);
+  }
+  for await (const some of rows)
+    for (const row of some)
+      output.line(forPeople ? columns.map((column) => column.value(row)).join('  ') : JSON.stringify(row));
+};

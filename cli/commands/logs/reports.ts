@@ -1,0 +1,82 @@
+/** The usage log as a whole: export, verification, statistics, clearing. */
+import { AppError } from '../../../server/contract/errors.ts';
+import { type LogFormat, logFormats, logHeader, logLine } from '../../../server/contract/log-export.ts';
+import { type CommandRun, text } from '../../command.ts';
+import { dollars } from '../../output.ts';
+import { pastMoment } from '../../parts/when.ts';
+import { queryOf } from './filters.ts';
+
+const rowsAtOnce = 500;
+
+export const exportLogs: CommandRun = async (context, flags) => {
+  const format = (text(flags.format) ?? 'csv') as LogFormat;
+  if (!logFormats.includes(format)) throw new AppError('usage', { detail: `--format ${format}: csv, jsonl` });
+  const client = await context.client();
+  const filters = queryOf(flags, Date.now());
+  context.output.raw(logHeader(format));
+  let after = '';
+  do {
+    const { items, next } = await client.call('log.step', { ...filters, after, limit: rowsAtOnce });
+    context.output.raw(items.map((row) => logLine(format, row)).join(''));
+    after = next;
+  } while (after !== '');
+};
+
+export const verify: CommandRun = async (context, flags) => {
+  const { checked, unequal, wrong } = await (await context.client()).call('log.verify', queryOf(flags, Date.now()));
+  const zh = context.language === 'zh';
+  const lines = [
+    zh ? `已核对 ${checked} 笔费用，${unequal} 笔不一致` : `${checked} charges recomputed, ${unequal} differ`,
+    ...wrong.map((row) => `  ${row.id}: ${row.quota} <> ${row.expected ?? '?'}`),
+  ];
+  context.output.object({ checked, unequal, wrong }, lines, String(unequal));
+  if (unequal > 0) throw new AppError('check_failed', { detail: `${unequal} / ${checked}` });
+};
+
+const share = (cost: number | null, quota: number): string =>
+  cost === null || quota === 0 ? '' : `${(((quota - cost) / quota) * 100).toFixed(1)}%`;
+
+export const stat: CommandRun = async (context, flags) => {
+  const client = await context.client();
+  const filters = queryOf(flags, Date.now());
+  const by = text(flags.by);
+  if (by === undefined) {
+    const { quota, rpm, tpm } = await client.call('log.stat', filters);
+    context.output.object({ quota, rpm, tpm }, [`${dollars(quota)}  ${rpm} rpm  ${tpm} tpm`], String(quota));
+    return;
+  }
+  if (by !== 'channel' && by !== 'model' && by !== 'user')
+    throw new AppError('usage', { detail: `--by ${by}: channel, model, user` });
+  const rows = await client.call('log.breakdown', { ...filters, by });
+  const columns = [
+    { name: by, value: (row: (typeof rows)[number]) => row.name },
+    { name: 'requests', value: (row: (typeof rows)[number]) => String(row.requests), right: true },
+    { name: 'tokens', value: (row: (typeof rows)[number]) => String(row.tokens), right: true },
+    { name: 'charged', value: (row: (typeof rows)[number]) => dollars(row.quota), right: true },
+    ...(flags.margin === true
+      ? [
+          {
+            name: 'cost',
+            value: (row: (typeof rows)[number]) => (row.cost === null ? '?' : dollars(row.cost)),
+            right: true,
+          },
+          {
+            name: 'margin',
+            value: (row: (typeof rows)[number]) => (row.cost === null ? '?' : dollars(row.quota - row.cost)),
+            right: true,
+          },
+          { name: 'share', value: (row: (typeof rows)[number]) => share(row.cost, row.quota), right: true },
+        ]
+      : []),
+  ];
+  context.output.list(rows, columns, (row) => row.name);
+};
+
+export const prune: CommandRun = async (context, flags) => {
+  const given = text(flags.before);
+  const before = pastMoment(given, '--before', Date.now());
+  if (before === undefined) throw new AppError('input_needed', { flags: '--before' });
+  await context.confirm(context.language === 'zh' ? `删除 ${given} 之前的日志？` : `Delete the logs before ${given}?`);
+  const removed = await (await context.client()).call('log.prune', { target_timestamp: before });
+  context.output.object({ removed }, [`deleted ${removed}`], String(removed));
+};

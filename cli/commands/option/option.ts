@@ -1,0 +1,114 @@
+/** Options. */
+import { readFileSync } from 'node:fs';
+import { AppError } from '../../../server/contract/errors.ts';
+import { isOptionKey, type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
+import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { detailLines } from '../../output.ts';
+
+function keyOf(key: string): OptionKey {
+  if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
+  return key;
+}
+
+export const list: CommandRun = async (context, flags) => {
+  const options = await (await context.client()).call('option.details');
+  const rows = options.map((row) => ({
+    ...row,
+    value: row.secret ? (row.is_set ? 'set' : 'unset') : row.value,
+    origin: row.is_set ? 'stored' : 'default',
+  }));
+  context.output.list(
+    rows,
+    [
+      { name: 'key', value: (row) => row.key },
+      { name: 'value', value: (row) => row.value },
+      ...(flags.showOrigin === true ? [{ name: 'origin', value: (row: (typeof rows)[number]) => row.origin }] : []),
+      { name: 'label', value: (row) => (isOptionKey(row.key) ? optionRow(row.key).label[context.language] : '') },
+    ],
+    (row) => row.key,
+  );
+};
+
+export const get: CommandRun = async (context, _flags, given) => {
+  const key = keyOf(given);
+  const found = (await (await context.client()).call('option.details')).find((option) => option.key === key);
+  const value = found?.secret === true ? (found.is_set ? 'set' : 'unset') : (found?.value ?? '');
+  context.output.object({ key, value }, [value], value);
+};
+
+/** `KEY=VALUE`, `KEY=@file`, `KEY=-`; a secret never stands on the command line. */
+async function assigned(context: Context, assignment: string): Promise<{ key: string; value: string }> {
+  const at = assignment.indexOf('=');
+  if (at <= 0) throw new AppError('usage', { detail: 'KEY=VALUE, KEY=@FILE, KEY=-' });
+  const key = assignment.slice(0, at);
+  const given = assignment.slice(at + 1);
+  if (given === '-') return { key, value: await context.readSecret(`${key}=-`) };
+  if (given.startsWith('@')) return { key, value: readFileSync(given.slice(1), 'utf8').replace(/\r?\n$/, '') };
+  if (isOptionKey(key) && optionRow(key).secret)
+    throw new AppError('usage', { detail: `${key} is a secret: use ${key}=- and standard input, or ${key}=@FILE` });
+  return { key, value: given };
+}
+
+export const set: CommandRun = async (context, _flags, _first, assignments) => {
+  const client = await context.client();
+  for (const assignment of assignments) {
+    const { key, value } = await assigned(context, assignment);
+    await client.call('option.set', { key, value });
+    context.output.object({ key, result: 'updated' }, [`${key} updated`], key);
+  }
+};
+
+export const unset: CommandRun = async (context, _flags, _first, keys) => {
+  const client = await context.client();
+  for (const key of keys) {
+    await client.call('option.reset', { key });
+    context.output.object({ key, result: 'updated' }, [`${key} default`], key);
+  }
+};
+
+/** Stored values, secrets left out, as `import` reads them. */
+export const exportAll: CommandRun = async (context) => {
+  const options = await (await context.client()).call('option.details');
+  const kept = options.filter((option) => option.is_set && !option.secret);
+  context.output.line(JSON.stringify(Object.fromEntries(kept.map(({ key, value }) => [key, value])), null, 2));
+};
+
+/** A JSON object, or lines `KEY=VALUE`. */
+export const importAll: CommandRun = async (context, _flags, file) => {
+  const text = file === '-' ? await context.readSecret('FILE') : readFileSync(file, 'utf8');
+  const entries: (readonly [string, unknown])[] = text.trimStart().startsWith('{')
+    ? Object.entries(JSON.parse(text) as Record<string, unknown>)
+    : text.split('\n').flatMap((line) => {
+        const at = line.indexOf('=');
+        return at <= 0 || line.startsWith('#') ? [] : [[line.slice(0, at).trim(), line.slice(at + 1).trim()] as const];
+      });
+  const client = await context.client();
+  for (const [key, value] of entries)
+    await client.call('option.set', { key, value: typeof value === 'object' ? JSON.stringify(value) : String(value) });
+  context.output.object(
+    { result: 'updated', count: entries.length },
+    [`${entries.length} updated`],
+    String(entries.length),
+  );
+};
+
+export const describe: CommandRun = async (context, _flags, given) => {
+  const keys = given === '' ? optionKeys : [keyOf(given)];
+  const rows = keys.map((key) => {
+    const { kind, fallback, secret, role, label } = optionRow(key);
+    return { key, kind: kind.name, default: fallback, secret, role, label: label[context.language] };
+  });
+  const [only] = rows;
+  if (given !== '' && only !== undefined) return context.output.object(only, detailLines(only), only.key);
+  context.output.list(
+    rows,
+    [
+      { name: 'key', value: (row) => row.key },
+      { name: 'kind', value: (row) => row.kind },
+      { name: 'default', value: (row) => row.default },
+      { name: 'label', value: (row) => row.label },
+    ],
+    (row) => row.key,
+  );
+};

@@ -1,0 +1,121 @@
+/** Price maps: models, groups and their ratios. */
+import { AppError } from '../../../server/contract/errors.ts';
+import type { OptionKey } from '../../../server/contract/options.ts';
+import { defaultPriceText } from '../../../server/contract/pricing-defaults.ts';
+import { type PriceChange, pricesDiffer } from '../../../server/contract/pricing-diff.ts';
+import { priceOptionKeys } from '../../../server/contract/pricing-tables.ts';
+import type { Client } from '../../client.ts';
+import { type CommandRun, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { detailLines } from '../../output.ts';
+
+const maps: readonly OptionKey[] = priceOptionKeys.filter((key) => key !== 'QuotaPerUnit');
+const shippedMaps = priceOptionKeys.filter((key) => key !== 'QuotaPerUnit' && !key.startsWith('Group'));
+
+function mapOf(name: string): OptionKey {
+  const found = maps.find((key) => key === name);
+  if (found === undefined) throw new AppError('usage', { detail: `${name}: ${maps.join(', ')}` });
+  return found;
+}
+
+const parse = (text: string | undefined): Record<string, unknown> =>
+  JSON.parse(text === undefined || text === '' ? '{}' : text) as Record<string, unknown>;
+
+async function textsOf(client: Client): Promise<ReadonlyMap<string, string>> {
+  return new Map((await client.call('option.list')).map(({ key, value }) => [key, value]));
+}
+
+export const list: CommandRun = async (context, flags) => {
+  const chosen = text(flags.map);
+  const texts = await textsOf(await context.client());
+  const rows = (chosen === undefined ? maps : [mapOf(chosen)]).flatMap((map) =>
+    Object.entries(parse(texts.get(map))).map(([name, ratio]) => ({ map, name, ratio })),
+  );
+  context.output.list(
+    rows,
+    [
+      { name: 'map', value: (row) => row.map },
+      { name: 'name', value: (row) => row.name },
+      {
+        name: 'ratio',
+        value: (row) => (typeof row.ratio === 'object' ? JSON.stringify(row.ratio) : String(row.ratio)),
+        right: true,
+      },
+    ],
+    (row) => row.name,
+  );
+};
+
+export const get: CommandRun = async (context, _flags, name) => {
+  const texts = await textsOf(await context.client());
+  const found = Object.fromEntries(
+    maps.flatMap((map) => {
+      const all = parse(texts.get(map));
+      return name in all ? [[map, all[name]]] : [];
+    }),
+  );
+  if (Object.keys(found).length === 0) throw new AppError('not_found', { what: name });
+  context.output.object({ name, ...found }, detailLines(found), name);
+};
+
+/** `MAP NAME=RATIO...`; an empty ratio removes the name. */
+export const set: CommandRun = async (context, _flags, mapName, [, ...assignments]) => {
+  const map = mapOf(mapName);
+  if (assignments.length === 0) throw new AppError('input_needed', { flags: 'NAME=RATIO' });
+  const client = await context.client();
+  const values = parse((await textsOf(client)).get(map));
+  for (const assignment of assignments) {
+    const at = assignment.lastIndexOf('=');
+    if (at <= 0) throw new AppError('usage', { detail: `${assignment}: NAME=RATIO` });
+    const name = assignment.slice(0, at);
+    const ratio = assignment.slice(at + 1);
+    if (ratio === '') delete values[name];
+    else if (Number.isFinite(Number(ratio))) values[name] = Number(ratio);
+    else throw new AppError('usage', { detail: assignment });
+  }
+  await client.call('option.set', { key: map, value: JSON.stringify(values) });
+  context.output.object({ result: 'updated', map }, [`${map} updated`], map);
+};
+
+/** What a reset would change: stored against shipped. */
+async function resetChanges(client: Client): Promise<PriceChange[]> {
+  const texts = await textsOf(client);
+  return shippedMaps.flatMap((key) => pricesDiffer(key, texts.get(key) ?? '{}', defaultPriceText(key)));
+}
+
+export const changeLine = ({ key, name, before, after }: PriceChange): string =>
+  before === null
+    ? `+ ${key}  ${name}  ${after}`
+    : after === null
+      ? `- ${key}  ${name}  ${before}`
+      : `~ ${key}  ${name}  ${before} -> ${after}`;
+
+const question = (context: Context): string =>
+  context.say('将全部价格表恢复为默认？', 'Put all price maps back to the shipped ones?');
+
+async function agree(context: Context, changes: readonly PriceChange[], asked: string): Promise<void> {
+  if (context.flags.yes === true) return;
+  if (context.screens) {
+    const { confirmChanges } = await import('../../screens/confirm-changes.tsx');
+    return confirmChanges(context, changes.map(changeLine), asked);
+  }
+  for (const change of changes) context.output.note(changeLine(change));
+  await context.confirm(asked);
+}
+
+export const reset: CommandRun = async (context) => {
+  const client = await context.client();
+  await agree(context, await resetChanges(client), question(context));
+  const { version } = await client.call('option.reset_ratios');
+  context.output.object(
+    { result: 'updated', backup: version },
+    [context.say(`重置模型倍率成功，备份版本 ${version}`, `ratios reset, backup version ${version}`)],
+    String(version),
+  );
+};
+
+export const exportAll: CommandRun = async (context) => {
+  const texts = await textsOf(await context.client());
+  const known = maps.map((map) => [map, parse(texts.get(map))]);
+  context.output.line(JSON.stringify(Object.fromEntries(known), null, 2));
+};

@@ -1,0 +1,92 @@
+import type { CommandRow } from '../../command.ts';
+
+export const ratioRows: readonly CommandRow[] = [
+  {
+    name: 'ratios list',
+    zh: '全部倍率与价格',
+    en: 'list ratios and prices',
+    flags: [{ flag: '--map <name>', zh: '只看一张表，如 ModelRatio', en: 'one map only, such as ModelRatio' }],
+    examples: ['ratios list --map ModelRatio', 'ratios list --json'],
+    load: async () => (await import('./ratios.ts')).list,
+  },
+  {
+    name: 'ratios get',
+    argument: '<model>',
+    zh: '一个模型或分组的倍率',
+    en: 'ratios of a model or group',
+    examples: ['ratios get gpt-4o', 'ratios get vip --json'],
+    load: async () => (await import('./ratios.ts')).get,
+  },
+  {
+    name: 'ratios set',
+    argument: '<map...>',
+    zh: '修改倍率：表名 名称=倍率，倍率留空则删除',
+    en: 'set ratios: MAP NAME=RATIO; no ratio removes it',
+    examples: ['ratios set ModelRatio gpt-4o=1.25', 'ratios set GroupRatio vip=0.8 default=1'],
+    load: async () => (await import('./ratios.ts')).set,
+  },
+  {
+    name: 'ratios reset',
+    zh: '恢复默认倍率（先备份）',
+    en: 'put the price maps back to the shipped ones',
+    examples: ['ratios reset', 'ratios reset --yes'],
+    load: async () => (await import('./ratios.ts')).reset,
+  },
+  {
+    name: 'ratios history',
+    zh: '倍率修改历史',
+    en: 'changes of the price maps',
+    flags: [{ flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' }],
+    examples: ['ratios history', 'ratios history --limit 100 --json'],
+    load: async () => (await import('./versions.ts')).history,
+  },
+  {
+    name: 'ratios diff',
+    argument: '<version>',
+    zh: '一次修改的内容',
+    en: 'what one change did',
+    examples: ['ratios diff 3', 'ratios diff 3 --json'],
+    load: async () => (await import('./versions.ts')).diff,
+  },
+  {
+    name: 'ratios rollback',
+    argument: '<version>',
+    zh: '恢复到某次修改之前',
+    en: 'put the price maps back as they were before a change',
+    examples: ['ratios rollback 3', 'ratios rollback 3 --yes'],
+    load: async () => (await import('./versions.ts')).rollback,
+  },
+  {
+    name: 'ratios sync',
+    zh: '与外部价格表比较',
+    en: 'compare with another price list',
+    flags: [
+      { flag: '--from <file-or-url>', zh: '价格表：文件或网址', en: 'price list: a file or an address' },
+      { flag: '--apply', zh: '确认后应用', en: 'store the changes after asking' },
+    ],
+    examples: ['ratios sync --from prices.json', 'ratios sync --from https://gateway.example/api/pricing --apply'],
+    load: async () => (await import('./versions.ts')).sync,
+  },
+  {
+    name: 'ratios simulate',
+    zh: '用新倍率重算历史费用',
+    en: 'price past requests with other ratios',
+    flags: [
+      { flag: '--since <when>', zh: '从何时起（默认 7d）', en: 'since when (default 7d)' },
+      {
+        flag: '--set <assignment...>',
+        zh: '修改：ModelRatio.模型=数值 或 选项=JSON',
+        en: 'change: ModelRatio.model=number, or OPTION=JSON',
+      },
+    ],
+    examples: ['ratios simulate --set ModelRatio.gpt-4o=1.5', 'ratios simulate --since 30d --set GroupRatio.vip=0.8'],
+    load: async () => (await import('./versions.ts')).simulate,
+  },
+  {
+    name: 'ratios export',
+    zh: '导出价格表',
+    en: 'write the price maps as JSON',
+    examples: ['ratios export > prices.json', 'ratios export --url https://gateway.example.com'],
+    load: async () => (await import('./ratios.ts')).exportAll,
+  },
+];

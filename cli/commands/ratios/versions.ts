@@ -1,0 +1,132 @@
+/** Price maps over time. */
+import { readFile } from 'node:fs/promises';
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import { AppError } from '../../../server/contract/errors.ts';
+import type { Client } from '../../client.ts';
+import { type CommandRun, text, texts } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { dollars, isoTime } from '../../output.ts';
+import { idOf, wholeNumber } from '../../parts/numbers.ts';
+import { pastMoment } from '../../parts/when.ts';
+
+type Change = OutputOf<EndpointOf<'ratio.changes'>>[number];
+
+const showChanges = (context: Context, changes: readonly Change[]) =>
+  context.output.list(
+    changes,
+    [
+      { name: 'option', value: (row) => row.key },
+      { name: 'name', value: (row) => row.name },
+      { name: 'before', value: (row) => row.before ?? '-', right: true },
+      { name: 'after', value: (row) => row.after ?? '-', right: true },
+    ],
+    (row) => `${row.key}.${row.name}`,
+  );
+
+export const history: CommandRun = async (context, flags) => {
+  const { items } = await (await context.client()).call('ratio.history', {
+    p: 1,
+    page_size: wholeNumber(text(flags.limit), '--limit') ?? 20,
+  });
+  context.output.list(
+    items,
+    [
+      { name: 'version', value: (row) => String(row.id), right: true },
+      { name: 'time', value: (row) => isoTime(row.created_time) },
+      { name: 'by', value: (row) => row.actor },
+      { name: 'reason', value: (row) => row.reason },
+      { name: 'options', value: (row) => row.keys.join(', ') },
+    ],
+    (row) => String(row.id),
+  );
+};
+
+export const diff: CommandRun = async (context, _flags, version) =>
+  showChanges(context, await (await context.client()).call('ratio.changes', { id: idOf(version, 'version') }));
+
+export const rollback: CommandRun = async (context, _flags, given) => {
+  const version = idOf(given, 'version');
+  await context.confirm(
+    context.language === 'zh'
+      ? `将倍率恢复到版本 ${version} 修改之前？`
+      : `Put the price maps back as they were before change ${version}?`,
+  );
+  const done = await (await context.client()).call('ratio.rollback', { version });
+  if (done.changes.length === 0) context.output.note(context.language === 'zh' ? '没有变化' : 'nothing differs');
+  showChanges(context, done.changes);
+};
+
+const fetchMs = 30_000;
+
+async function readSource(from: string): Promise<string> {
+  try {
+    if (!/^https?:\/\//i.test(from)) return await readFile(from, 'utf8');
+    const response = await fetch(from, { signal: AbortSignal.timeout(fetchMs) });
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    return await response.text();
+  } catch (error) {
+    throw new AppError('usage', { detail: `--from ${from}: ${error instanceof Error ? error.message : error}` }, error);
+  }
+}
+
+export const sync: CommandRun = async (context, flags) => {
+  const from = text(flags.from);
+  if (from === undefined) throw new AppError('input_needed', { flags: '--from' });
+  const client = await context.client();
+  const { changes, values } = await client.call('ratio.propose', { text: await readSource(from) });
+  showChanges(context, changes);
+  if (changes.length === 0 || flags.apply !== true) {
+    if (changes.length > 0)
+      context.output.note(
+        context.language === 'zh' ? '仅为建议，使用 --apply 应用' : 'only proposed; --apply stores them',
+      );
+    return;
+  }
+  await context.confirm(
+    context.language === 'zh' ? `应用这 ${changes.length} 处修改？` : `Store these ${changes.length} changes?`,
+  );
+  const { version } = await client.call('ratio.apply', { values });
+  context.output.note(context.language === 'zh' ? `已应用，备份版本 ${version}` : `stored; backup version ${version}`);
+};
+
+/** `Option=text`, or `Option.name=number` on top of what is in force. */
+async function assignments(client: Client, given: readonly string[]): Promise<Record<string, string>> {
+  const values: Record<string, string> = {};
+  const options = await client.call('option.list');
+  for (const assignment of given) {
+    const match = /^(\w+)(?:\.([^=]+))?=(.+)$/s.exec(assignment);
+    if (match === null) throw new AppError('usage', { detail: `--set ${assignment}: OPTION=JSON, OPTION.name=number` });
+    const [, key = '', name, value = ''] = match;
+    if (name === undefined) values[key] = value;
+    else {
+      if (!Number.isFinite(Number(value))) throw new AppError('usage', { detail: `--set ${assignment}` });
+      const base = values[key] ?? options.find((option) => option.key === key)?.value ?? '{}';
+      values[key] = JSON.stringify({ ...(JSON.parse(base) as object), [name]: Number(value) });
+    }
+  }
+  return values;
+}
+
+export const simulate: CommandRun = async (context, flags) => {
+  const set = texts(flags.set);
+  if (set.length === 0) throw new AppError('input_needed', { flags: '--set' });
+  const client = await context.client();
+  const result = await client.call('ratio.simulate', {
+    since: pastMoment(text(flags.since) ?? '7d', '--since', Date.now()),
+    values: await assignments(client, set),
+  });
+  const total = { model: context.language === 'zh' ? '合计' : 'total', ...result };
+  if (context.output.format === 'json') return context.output.object(result, [], '');
+  context.output.list(
+    [...result.models, total],
+    [
+      { name: 'model', value: (row) => row.model },
+      { name: 'requests', value: (row) => String(row.requests), right: true },
+      { name: 'before', value: (row) => dollars(row.before), right: true },
+      { name: 'after', value: (row) => dollars(row.after), right: true },
+      { name: 'difference', value: (row) => dollars(row.after - row.before), right: true },
+    ],
+    (row) => row.model,
+  );
+};

@@ -1,0 +1,95 @@
+/** Redemption codes. */
+import type { Redemption } from '../../../server/contract/entities.ts';
+import { AppError } from '../../../server/contract/errors.ts';
+import { type CommandRun, text } from '../../command.ts';
+import { type Column, dollars, isoTime } from '../../output.ts';
+import { idOf, quotaAmount, wholeNumber } from '../../parts/numbers.ts';
+
+const statusWords = { 1: 'unused', 2: 'disabled', 3: 'used' } as const;
+
+const columns: readonly Column<Redemption>[] = [
+  { name: 'id', value: (row) => String(row.id), right: true },
+  { name: 'name', value: (row) => row.name },
+  { name: 'code', value: (row) => row.key },
+  { name: 'status', value: (row) => statusWords[row.status as 1 | 2 | 3] ?? 'unknown' },
+  { name: 'quota', value: (row) => dollars(row.quota), right: true },
+  { name: 'created', value: (row) => isoTime(row.created_time) },
+  { name: 'redeemed', value: (row) => isoTime(row.redeemed_time) },
+  { name: 'user', value: (row) => (row.used_user_id === 0 ? '' : String(row.used_user_id)), right: true },
+];
+
+const pageRows = 100;
+
+export const create: CommandRun = async (context, flags) => {
+  const quota = quotaAmount(text(flags.quota), '--quota');
+  if (quota === undefined) throw new AppError('input_needed', { flags: '--quota' });
+  const codes = await (await context.client()).call('redemption.create', {
+    name: text(flags.name),
+    quota,
+    count: wholeNumber(text(flags.count), '--count') ?? 1,
+  });
+  context.output.list(codes, [{ name: 'code', value: (code) => code }], (code) => code);
+};
+
+export const list: CommandRun = async (context, flags) => {
+  const client = await context.client();
+  const limit = wholeNumber(text(flags.limit), '--limit') ?? pageRows;
+  const rows: Redemption[] = [];
+  for (let page = 1; rows.length < limit; page++) {
+    const { items } = await client.call('redemption.search', {
+      keyword: text(flags.search),
+      p: page,
+      page_size: pageRows,
+    });
+    rows.push(...items.slice(0, limit - rows.length));
+    if (items.length < pageRows) break;
+  }
+  context.output.list(rows, columns, (row) => (flags.codes === true ? row.key : String(row.id)));
+};
+
+export const get: CommandRun = async (context, _flags, ref) => {
+  const row = await (await context.client()).call('redemption.get', { id: idOf(ref, 'redemption id') });
+  context.output.object(
+    row,
+    columns.map((column) => `${column.name}: ${column.value(row)}`),
+    row.key,
+  );
+};
+
+export const edit: CommandRun = async (context, flags, ref) => {
+  const row = await (await context.client()).call('redemption.update', {
+    id: idOf(ref, 'redemption id'),
+    name: text(flags.name),
+    quota: quotaAmount(text(flags.quota), '--quota'),
+  });
+  context.output.object(row, [`${row.id} updated`], String(row.id));
+};
+
+const setStatus =
+  (status: number): CommandRun =>
+  async (context, _flags, ref) => {
+    const id = idOf(ref, 'redemption id');
+    const row = await (await context.client()).call('redemption.update', { id, status, status_only: true });
+    context.output.object(row, [`${row.id} ${statusWords[row.status as 1 | 2 | 3]}`], String(row.id));
+  };
+export const enable = setStatus(1);
+export const disable = setStatus(2);
+
+export const remove: CommandRun = async (context, _flags, ref) => {
+  const id = idOf(ref, 'redemption id');
+  await context.confirm(context.language === 'zh' ? `删除兑换码 ${id}？` : `Delete redemption code ${id}?`);
+  await (await context.client()).call('redemption.delete', { id });
+  context.output.object({ result: 'deleted', id }, [`deleted ${id}`], String(id));
+};
+
+export const prune: CommandRun = async (context) => {
+  await context.confirm(
+    context.language === 'zh' ? '删除所有已使用和已禁用的兑换码？' : 'Delete all used and disabled redemption codes?',
+  );
+  const removed = await (await context.client()).call('redemption.delete_invalid');
+  context.output.object({ removed }, [`deleted ${removed}`], String(removed));
+};
+
+/** Whole codes of everything that is listed: one per line with `-q`. */
+export const exportAll: CommandRun = async (context, flags, ref, all) =>
+  list(context, { ...flags, codes: true, limit: String(Number.MAX_SAFE_INTEGER) }, ref, all);

@@ -1,0 +1,85 @@
+import type { CommandRow } from '../../command.ts';
+
+export const redemptionRows: readonly CommandRow[] = [
+  {
+    name: 'redemption create',
+    zh: '创建兑换码',
+    en: 'create redemption codes',
+    flags: [
+      { flag: '--quota <amount>', zh: '每个的额度：500000 或 5usd', en: 'quota of each: 500000 or 5usd' },
+      { flag: '--count <n>', zh: '个数（默认 1，最多 100）', en: 'how many (default 1, at most 100)' },
+      { flag: '--name <text>', zh: '名称', en: 'name' },
+    ],
+    examples: ['redemption create --quota 5usd', 'redemption create --quota 10usd --count 50 --name spring -q'],
+    load: async () => (await import('./redemption.ts')).create,
+  },
+  {
+    name: 'redemption list',
+    zh: '兑换码列表',
+    en: 'list redemption codes',
+    flags: [
+      { flag: '--search <text>', zh: '名称开头或编号', en: 'beginning of the name, or id' },
+      { flag: '--limit <n>', zh: '条数（默认 100）', en: 'rows (default 100)' },
+    ],
+    examples: ['redemption list', 'redemption list --search spring --json'],
+    load: async () => (await import('./redemption.ts')).list,
+  },
+  {
+    name: 'redemption get',
+    argument: '<id>',
+    zh: '兑换码详情',
+    en: 'show one redemption code',
+    examples: ['redemption get 1', 'redemption get 1 -q'],
+    load: async () => (await import('./redemption.ts')).get,
+  },
+  {
+    name: 'redemption edit',
+    argument: '<id>',
+    zh: '修改兑换码',
+    en: 'change a redemption code nobody has used',
+    flags: [
+      { flag: '--name <text>', zh: '名称', en: 'name' },
+      { flag: '--quota <amount>', zh: '额度：500000 或 5usd', en: 'quota: 500000 or 5usd' },
+    ],
+    examples: ['redemption edit 1 --quota 2usd', 'redemption edit 1 --name autumn'],
+    load: async () => (await import('./redemption.ts')).edit,
+  },
+  {
+    name: 'redemption enable',
+    argument: '<id>',
+    zh: '启用兑换码',
+    en: 'enable a redemption code',
+    examples: ['redemption enable 1', 'redemption enable 1 --json'],
+    load: async () => (await import('./redemption.ts')).enable,
+  },
+  {
+    name: 'redemption disable',
+    argument: '<id>',
+    zh: '禁用兑换码',
+    en: 'disable a redemption code',
+    examples: ['redemption disable 1', 'redemption disable 1 --json'],
+    load: async () => (await import('./redemption.ts')).disable,
+  },
+  {
+    name: 'redemption rm',
+    argument: '<id>',
+    zh: '删除兑换码',
+    en: 'delete a redemption code',
+    examples: ['redemption rm 1', 'redemption rm 1 --yes'],
+    load: async () => (await import('./redemption.ts')).remove,
+  },
+  {
+    name: 'redemption prune',
+    zh: '删除失效的兑换码',
+    en: 'delete used and disabled redemption codes',
+    examples: ['redemption prune', 'redemption prune --yes'],
+    load: async () => (await import('./redemption.ts')).prune,
+  },
+  {
+    name: 'redemption export',
+    zh: '导出完整兑换码',
+    en: 'write whole redemption codes',
+    examples: ['redemption export -q > codes.txt', 'redemption export -o csv > codes.csv'],
+    load: async () => (await import('./redemption.ts')).exportAll,
+  },
+];

@@ -1,0 +1,119 @@
+/** Everything that commonly goes wrong, one line each with its remedy. */
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { AppError } from '../../../server/contract/errors.ts';
+import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
+import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { allChannels } from '../channel/fields.ts';
+
+interface Finding {
+  readonly check: string;
+  readonly result: 'ok' | 'warn' | 'fail';
+  readonly detail: string;
+  readonly fix: string;
+}
+
+const fine = (check: string, detail: string): Finding => ({ check, result: 'ok', detail, fix: '' });
+const wrong = (check: string, result: 'warn' | 'fail', detail: string, fix: string): Finding => ({
+  check,
+  result,
+  detail,
+  fix,
+});
+
+const leastFreeBytes = 1 << 30;
+const othersMayRead = 0o077;
+
+function folder({ dataDir }: Context): Finding {
+  if (!existsSync(dataDir)) return wrong('data directory', 'warn', `${dataDir} is not there yet`, 'gateway setup');
+  try {
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    return wrong('data directory', 'fail', `${dataDir} cannot be written`, `chown -R "$USER" ${dataDir}`);
+  }
+  const { secretKey } = dataDirFiles(dataDir);
+  if (existsSync(secretKey) && (statSync(secretKey).mode & othersMayRead) !== 0)
+    return wrong('data directory', 'fail', `others may read ${secretKey}`, `chmod 600 ${secretKey}`);
+  return fine('data directory', dataDir);
+}
+
+function disk({ dataDir }: Context): Finding {
+  if (!existsSync(dataDir)) return fine('disk', '');
+  const { bavail, bsize } = statfsSync(dataDir);
+  const free = bavail * bsize;
+  const detail = `${(free / 1e9).toFixed(1)} GB free`;
+  return free < leastFreeBytes
+    ? wrong('disk', 'warn', detail, 'gateway logs prune --before 90d')
+    : fine('disk', detail);
+}
+
+function server(context: Context): Finding {
+  if (context.url !== '') return fine('server', context.url);
+  const pid = lockOwner(dataDirFiles(context.dataDir));
+  return pid === null ? wrong('server', 'warn', 'not running', 'gateway serve') : fine('server', `process ${pid}`);
+}
+
+async function database(context: Context): Promise<Finding> {
+  if (context.url !== '') return fine('database', 'remote');
+  const { schema, problems } = await (await context.client()).call('local.check');
+  const [problem] = problems;
+  return problem === undefined
+    ? fine('database', schema)
+    : wrong('database', 'fail', problem, 'gateway backup restore FILE');
+}
+
+async function ledger(context: Context): Promise<Finding> {
+  if (context.url !== '') return fine('ledger', 'remote');
+  const broken = (await (await context.client()).call('ledger.verify')).filter((report) => report.violations > 0);
+  const names = broken.map((report) => report.id).join(', ');
+  return broken.length === 0 ? fine('ledger', '') : wrong('ledger', 'fail', names, 'gateway ledger verify');
+}
+
+async function channels(context: Context): Promise<Finding> {
+  const found = await allChannels(await context.client());
+  if (found.length === 0) return wrong('channels', 'warn', 'none', 'gateway channel add');
+  const off = found.filter((channel) => channel.status === 3).map((channel) => channel.name);
+  return off.length === 0
+    ? fine('channels', String(found.length))
+    : wrong('channels', 'warn', `disabled: ${off.join(', ')}`, `gateway channel test ${off[0]}`);
+}
+
+async function prices(context: Context): Promise<Finding> {
+  const client = await context.client();
+  const models = await client.call('channel.models_enabled');
+  const texts = new Map((await client.call('option.list')).map(({ key, value }) => [key, value]));
+  const { compilePriceTables, resolvePrices } = await import('../../../server/contract/pricing-tables.ts');
+  const tables = compilePriceTables((key) => texts.get(key) ?? '');
+  const unset = models.filter(
+    (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default' }) === null,
+  );
+  return unset.length === 0
+    ? fine('prices', `${models.length} models`)
+    : wrong('prices', 'warn', `unset: ${unset.join(', ')}`, `gateway ratios set ModelRatio ${unset[0]}=RATIO`);
+}
+
+const parts = [folder, disk, server, database, ledger, channels, prices] as const;
+
+export const doctor: CommandRun = async (context) => {
+  const findings: Finding[] = [];
+  for (const part of parts) {
+    try {
+      findings.push(await part(context));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      findings.push(wrong(part.name, 'fail', error.message, ''));
+    }
+  }
+  context.output.list(
+    findings,
+    [
+      { name: 'result', value: (row) => row.result },
+      { name: 'check', value: (row) => row.check },
+      { name: 'detail', value: (row) => row.detail },
+      { name: 'fix', value: (row) => row.fix },
+    ],
+    (row) => `${row.check} ${row.result}`,
+  );
+  const failed = findings.filter((finding) => finding.result === 'fail');
+  if (failed.length > 0) throw new AppError('check_failed', { detail: failed.map((one) => one.check).join(', ') });
+};

@@ -1,0 +1,80 @@
+import type { CommandRow } from '../../command.ts';
+
+export const siteRows: readonly CommandRow[] = [
+  {
+    name: 'serve',
+    zh: '启动网关',
+    en: 'run the gateway',
+    flags: [
+      { flag: '--port <n>', zh: '端口（默认 3000）', en: 'port (default 3000)' },
+      { flag: '--host <address>', zh: '监听地址（默认 127.0.0.1）', en: 'address to listen on (default 127.0.0.1)' },
+    ],
+    examples: ['serve', 'serve --port 4000 --data-dir /var/lib/gateway'],
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  {
+    name: 'setup',
+    zh: '首次初始化（终端中不带参数则为向导）',
+    en: 'set up for the first time; a wizard on a terminal',
+    flags: [
+      { flag: '--username <name>', zh: '管理员用户名', en: "administrator's username" },
+      { flag: '--password-stdin', zh: '从标准输入读取密码', en: 'read the password from standard input' },
+      { flag: '--password-file <path>', zh: '从文件读取密码', en: 'read the password from a file' },
+      { flag: '--mode <mode>', zh: '使用模式：external、self-use、demo', en: 'external, self-use, demo' },
+      { flag: '--channel-type <name>', zh: '同时添加渠道：类型', en: 'add a channel too: provider' },
+      { flag: '--channel-name <text>', zh: '渠道名称', en: 'its name' },
+      { flag: '--channel-base-url <url>', zh: '上游地址', en: "upstream's address" },
+      { flag: '--channel-key-stdin', zh: '从标准输入读取渠道密钥', en: 'read its key from standard input' },
+      { flag: '--channel-key-file <path>', zh: '从文件读取渠道密钥', en: 'read its key from a file' },
+      { flag: '--token-name <text>', zh: '同时创建令牌', en: 'create a token too' },
+    ],
+    examples: [
+      'setup --username root --password-stdin < password.txt',
+      'setup --username root --password-file pw --mode self-use',
+    ],
+    load: async () => (await import('./setup.ts')).setup,
+  },
+  {
+    name: 'status',
+    zh: '运行概况',
+    en: 'overview of this gateway',
+    flags: [
+      { flag: '--watch', zh: '持续显示', en: 'keep showing it' },
+      { flag: '--check', zh: '有禁用渠道时退出码 8', en: 'exit 8 when channels are disabled' },
+    ],
+    examples: ['status', 'status --json'],
+    load: async () => (await import('./status.ts')).status,
+  },
+  {
+    name: 'doctor',
+    zh: '检查常见问题并给出处理方法',
+    en: 'look for common troubles and say what helps',
+    examples: ['doctor', 'doctor --json'],
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+  {
+    name: 'service print',
+    argument: '[kind]',
+    zh: '打印 systemd、container、launchd 配置',
+    en: 'print a file for systemd, container or launchd',
+    flags: [{ flag: '--port <n>', zh: '端口', en: 'port' }],
+    examples: ['service print > /etc/systemd/system/gateway.service', 'service print container > Containerfile'],
+    load: async () => (await import('./service.ts')).print,
+  },
+  {
+    name: 'mock-upstream',
+    zh: '练习上游：无需真实密钥即可试用',
+    en: "practice upstream: try the product without a provider's key",
+    flags: [
+      { flag: '--port <n>', zh: '端口（默认 4010）', en: 'port (default 4010)' },
+      { flag: '--latency <ms>', zh: '首字节延迟', en: 'milliseconds before the first byte' },
+      { flag: '--tokens-per-second <n>', zh: '流速', en: 'speed of streams' },
+      { flag: '--chunks <n>', zh: '流的块数', en: 'chunks of a stream' },
+      { flag: '--error-rate <share>', zh: '失败比例 0 到 1', en: 'share of failing requests, 0 to 1' },
+      { flag: '--no-usage', zh: '不报告用量', en: 'report no usage' },
+      { flag: '--cut-after <n>', zh: '在第 n 块后中断', en: 'break off after n chunks' },
+    ],
+    examples: ['mock-upstream --port 4010', 'mock-upstream --latency 300 --tokens-per-second 40'],
+    load: async () => (await import('./mock-upstream.ts')).mockUpstream,
+  },
+];

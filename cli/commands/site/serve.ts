@@ -1,0 +1,42 @@
+/** Runs the gateway until it is told to stop. */
+import { AppError } from '../../../server/contract/errors.ts';
+import { startGateway } from '../../../server/gateway.ts';
+import { type CommandRun, text } from '../../command.ts';
+import { announce } from '../../parts/access.ts';
+
+const graceMs = 30_000;
+
+export const serve: CommandRun = async (context, flags) => {
+  const port = Number(text(flags.port) ?? context.env.GATEWAY_PORT ?? 3000);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
+  const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
+  const gateway = await startGateway({ dataDir: context.dataDir, host, port, env: context.env });
+  const { output } = context;
+  const forget = announce(context.dataDir, gateway.url);
+  const words =
+    context.language === 'zh'
+      ? { url: '地址', code: '初始化验证码', data: '数据目录', stop: 'Ctrl-C 停止' }
+      : { url: 'URL', code: 'Set-up code', data: 'Data folder', stop: 'Ctrl-C to stop' };
+  output.line(`${words.url}: ${gateway.url}`);
+  if (gateway.setupCode !== null) output.line(`${words.code}: ${gateway.setupCode}`);
+  output.line(`${words.data}: ${context.dataDir}`);
+  if (gateway.recovered.settled + gateway.recovered.voided > 0) {
+    output.note(`recovered: ${gateway.recovered.settled} settled, ${gateway.recovered.voided} voided`);
+  }
+  output.note(words.stop);
+
+  await new Promise<void>((resolve) => {
+    let stopping = false;
+    const stop = (signal: NodeJS.Signals) => {
+      // A second signal does not wait for anybody.
+      if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
+      stopping = true;
+      forget();
+      gateway.stop(graceMs).then(resolve, resolve);
+    };
+    process.on('SIGINT', stop);
+    process.on('SIGTERM', stop);
+    process.on('SIGHUP', stop);
+  });
+};

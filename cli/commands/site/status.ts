@@ -1,0 +1,28 @@
+/** A look at the whole. */
+import { AppError } from '../../../server/contract/errors.ts';
+import { version } from '../../../server/embedded/version.ts';
+import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { detailLines } from '../../output.ts';
+import { addressOf } from '../../parts/access.ts';
+
+export async function overview(context: Context): Promise<Record<string, unknown>> {
+  const found = await (await context.client()).call('status.overview');
+  return { version, url: addressOf(context), data_dir: context.dataDir, ...found };
+}
+
+export const status: CommandRun = async (context, flags) => {
+  if (flags.watch === true && context.screens) {
+    const { watchStatus } = await import('../../screens/status-watch.tsx');
+    return watchStatus(context);
+  }
+  const value = await overview(context);
+  const variables = Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [`GATEWAY_${name.toUpperCase()}`, String(item)]),
+  );
+  context.output.object(value, detailLines(value), version, variables);
+  if (value.setup === false) context.output.note(context.say('下一步：gateway setup', 'next: gateway setup'));
+  const disabled = Number(value.channels_disabled);
+  if (flags.check === true && disabled > 0)
+    throw new AppError('check_failed', { detail: `channels_disabled ${disabled}` });
+};

@@ -1,0 +1,86 @@
+import type { CommandRow, Flag } from '../../command.ts';
+
+const fields: readonly Flag[] = [
+  { flag: '--name <text>', zh: '名称', en: 'name' },
+  { flag: '--quota <amount>', zh: '额度：500000、5usd 或 unlimited', en: 'quota: 500000, 5usd or unlimited' },
+  { flag: '--expires <when>', zh: '过期：never、1h、30d 或日期', en: 'expiry: never, 1h, 30d or a date' },
+  { flag: '--models <list>', zh: '限定模型，逗号分隔', en: 'allowed models, comma separated' },
+  { flag: '--allow-ip <list>', zh: '限定 IP，逗号分隔', en: 'allowed addresses, comma separated' },
+  { flag: '--group <name>', zh: '分组', en: 'group' },
+  { flag: '--day-budget <amount>', zh: '每日额度', en: 'quota per day' },
+  { flag: '--month-budget <amount>', zh: '每月额度', en: 'quota per month' },
+  { flag: '--rpm <n>', zh: '每分钟请求数', en: 'requests per minute' },
+  { flag: '--tpm <n>', zh: '每分钟 tokens', en: 'tokens per minute' },
+  { flag: '--concurrency <n>', zh: '同时请求数', en: 'requests at once' },
+];
+
+export const tokenRows: readonly CommandRow[] = [
+  {
+    name: 'token create',
+    zh: '创建令牌，密钥只显示这一次',
+    en: 'create an API token; its key is printed once',
+    flags: [
+      ...fields,
+      { flag: '--count <n>', zh: '数量', en: 'how many' },
+      { flag: '--if-exists <mode>', zh: '同名时：error、skip', en: 'same name: error, skip' },
+    ],
+    examples: ['token create --name ci -q', 'token create --name laptop --quota 5usd --expires 30d'],
+    load: async () => (await import('./token.ts')).create,
+  },
+  {
+    name: 'token list',
+    zh: '令牌列表',
+    en: 'list API tokens',
+    examples: ['token list', 'token list --json=id,name,status'],
+    load: async () => (await import('./token.ts')).list,
+  },
+  {
+    name: 'token get',
+    argument: '<id>',
+    zh: '令牌详情',
+    en: 'show one token',
+    examples: ['token get 1', 'token get ci --json'],
+    load: async () => (await import('./token.ts')).get,
+  },
+  {
+    name: 'token show-key',
+    argument: '<id>',
+    zh: '显示完整密钥',
+    en: "print a token's whole key",
+    examples: ['token show-key ci', 'token show-key ci -o env'],
+    load: async () => (await import('./token.ts')).showKey,
+  },
+  {
+    name: 'token edit',
+    argument: '<id>',
+    zh: '修改令牌',
+    en: 'change a token',
+    flags: fields,
+    examples: ['token edit ci --quota unlimited', 'token edit 1 --expires 30d --rpm 60'],
+    load: async () => (await import('./token.ts')).edit,
+  },
+  {
+    name: 'token enable',
+    argument: '<id...>',
+    zh: '启用令牌',
+    en: 'enable tokens',
+    examples: ['token enable ci', 'token enable 1 2 3'],
+    load: async () => (await import('./token.ts')).enable,
+  },
+  {
+    name: 'token disable',
+    argument: '<id...>',
+    zh: '禁用令牌',
+    en: 'disable tokens',
+    examples: ['token disable ci', 'token disable 1 2 3'],
+    load: async () => (await import('./token.ts')).disable,
+  },
+  {
+    name: 'token rm',
+    argument: '<id...>',
+    zh: '删除令牌',
+    en: 'delete tokens',
+    examples: ['token rm 1', 'token rm ci --yes'],
+    load: async () => (await import('./token.ts')).remove,
+  },
+];

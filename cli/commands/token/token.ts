@@ -1,0 +1,141 @@
+/** API tokens. */
+import type { Token } from '../../../server/contract/entities.ts';
+import { AppError } from '../../../server/contract/errors.ts';
+import type { Client } from '../../client.ts';
+import { type CommandRun, type FlagValues, integer, needed, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { type Column, detailLines, dollars, isoTime } from '../../output.ts';
+import { eachOf } from '../../parts/bulk.ts';
+import { everyPage, isId, only } from '../../parts/find.ts';
+import { quotaAmount } from '../../parts/numbers.ts';
+import { expiryOf, quotaOf, unlimited } from '../../parts/values.ts';
+
+const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'expired', 4: 'exhausted' } as const;
+const statusWord = (status: number): string => statusWords[status as keyof typeof statusWords] ?? 'unknown';
+const masked = (token: Token): Token => ({ ...token, key: `${token.key.slice(0, 7)}…${token.key.slice(-4)}` });
+
+const columns: readonly Column<Token>[] = [
+  { name: 'id', value: (row) => String(row.id), right: true },
+  { name: 'name', value: (row) => row.name },
+  { name: 'key', value: (row) => row.key },
+  { name: 'status', value: (row) => statusWord(row.status) },
+  { name: 'remaining', value: (row) => (row.unlimited_quota ? unlimited : dollars(row.remain_quota)), right: true },
+  { name: 'used', value: (row) => dollars(row.used_quota), right: true },
+  { name: 'expires', value: (row) => (row.expired_time === -1 ? 'never' : isoTime(row.expired_time)) },
+  { name: 'group', value: (row) => row.group },
+];
+
+const pageSize = 100;
+
+/** With their keys: mask before printing. */
+const allTokens = (client: Client): Promise<Token[]> =>
+  everyPage(pageSize, (p) => client.call('token.list', { p, size: pageSize }));
+
+/** By id or by name, with its key. @throws AppError not_found, name_ambiguous. */
+export async function findToken(client: Client, ref: string): Promise<Token> {
+  if (isId(ref)) return client.call('token.get', { id: Number(ref) });
+  return only(
+    (await allTokens(client)).filter((token) => token.name === ref),
+    'token',
+    ref,
+  );
+}
+
+const findAll = (client: Client, refs: readonly string[]): Promise<Token[]> =>
+  Promise.all(refs.map((ref) => findToken(client, ref)));
+
+function fieldsOf(flags: FlagValues) {
+  const models = text(flags.models);
+  const quota = text(flags.quota);
+  return {
+    ...(quota === undefined
+      ? {}
+      : quota === unlimited
+        ? { unlimited_quota: true, remain_quota: 0 }
+        : { unlimited_quota: false, remain_quota: quotaOf(quota, '--quota') }),
+    expired_time: expiryOf(text(flags.expires), Date.now()),
+    ...(models === undefined ? {} : { model_limits_enabled: models !== '', model_limits: models }),
+    allow_ips: text(flags.allowIp)?.replaceAll(',', '\n'),
+    group: text(flags.group),
+    day_budget: quotaAmount(text(flags.dayBudget), '--day-budget'),
+    month_budget: quotaAmount(text(flags.monthBudget), '--month-budget'),
+    rpm_limit: integer(text(flags.rpm), '--rpm'),
+    tpm_limit: integer(text(flags.tpm), '--tpm'),
+    concurrency_limit: integer(text(flags.concurrency), '--concurrency'),
+  };
+}
+
+function print(context: Context, tokens: readonly Token[], result: string): void {
+  for (const token of tokens)
+    context.output.object({ result, ...token }, [token.key], token.key, {
+      OPENAI_API_KEY: token.key,
+      OPENAI_BASE_URL: `${context.url === '' ? 'http://127.0.0.1:3000' : context.url}/v1`,
+    });
+}
+
+const whenExists = ['error', 'skip'] as const;
+
+export const create: CommandRun = async (context, flags) => {
+  const { '--name': name } = needed({ '--name': text(flags.name) });
+  const count = integer(text(flags.count), '--count') ?? 1;
+  const mode = text(flags.ifExists);
+  if (mode !== undefined && !whenExists.some((one) => one === mode))
+    throw new AppError('usage', { detail: `--if-exists ${mode}: ${whenExists.join(', ')}` });
+  const client = await context.client();
+  if (mode !== undefined) {
+    const existing = (await allTokens(client)).find((token) => token.name === name);
+    if (existing !== undefined && mode === 'error') throw new AppError('conflict', { what: `token ${name}` });
+    if (existing !== undefined) return print(context, [masked(existing)], 'unchanged');
+  }
+  const made: Token[] = [];
+  for (let number = 1; number <= count; number++)
+    made.push(
+      await client.call('token.create', { name: count === 1 ? name : `${name}-${number}`, ...fieldsOf(flags) }),
+    );
+  context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
+  print(context, made, 'created');
+};
+
+export const list: CommandRun = async (context) => {
+  const rows = await allTokens(await context.client());
+  context.output.list(rows.map(masked), columns, (row) => String(row.id));
+};
+
+export const get: CommandRun = async (context, _flags, ref) => {
+  const token = masked(await findToken(await context.client(), ref));
+  context.output.object(token, detailLines({ ...token, status: statusWord(token.status) }), String(token.id));
+};
+
+export const showKey: CommandRun = async (context, _flags, ref) => {
+  print(context, [await findToken(await context.client(), ref)], 'unchanged');
+};
+
+export const edit: CommandRun = async (context, flags, ref) => {
+  const client = await context.client();
+  const { id } = await findToken(client, ref);
+  const token = masked(await client.call('token.update', { id, name: text(flags.name), ...fieldsOf(flags) }));
+  context.output.object(token, detailLines({ ...token, status: statusWord(token.status) }), String(id));
+};
+
+const setStatus =
+  (status: number): CommandRun =>
+  async (context, _flags, _ref, refs) => {
+    const client = await context.client();
+    await eachOf(context, await findAll(client, refs), async ({ id }) =>
+      statusWord((await client.call('token.update', { id, status, status_only: true })).status),
+    );
+  };
+
+export const enable = setStatus(1);
+export const disable = setStatus(2);
+
+export const remove: CommandRun = async (context, _flags, _ref, refs) => {
+  const client = await context.client();
+  const tokens = await findAll(client, refs);
+  const names = tokens.map((token) => token.name).join(', ');
+  await context.confirm(context.say(`删除令牌 ${names}？`, `Delete token ${names}?`));
+  await eachOf(context, tokens, async ({ id }) => {
+    await client.call('token.delete', { id });
+    return 'deleted';
+  });
+};

@@ -1,0 +1,105 @@
+import type { CommandRow, Flag } from '../../command.ts';
+
+const password: readonly Flag[] = [
+  { flag: '--password-stdin', zh: '从标准输入读取密码', en: 'read the password from standard input' },
+  { flag: '--password-file <path>', zh: '从文件读取密码', en: 'read the password from a file' },
+];
+const username: Flag = { flag: '--username <name>', zh: '用户名', en: 'username' };
+const displayName: Flag = { flag: '--display-name <text>', zh: '显示名称', en: 'display name' };
+const group: Flag = { flag: '--group <name>', zh: '分组', en: 'group' };
+
+export const userRows: readonly CommandRow[] = [
+  {
+    name: 'user create',
+    zh: '创建用户',
+    en: 'create a user',
+    flags: [username, displayName, ...password],
+    examples: [
+      'user create --username ann --password-stdin < password.txt',
+      'user create --username ann --password-file pw --json',
+    ],
+    load: async () => (await import('./user.ts')).create,
+  },
+  {
+    name: 'user upsert',
+    zh: '创建用户，已存在则修改',
+    en: 'create a user, or change an existing one',
+    flags: [username, displayName, group, ...password],
+    examples: ['user upsert --username ann --password-file pw', 'user upsert --username ann --group vip --json=result'],
+    load: async () => (await import('./user.ts')).upsert,
+  },
+  {
+    name: 'user list',
+    zh: '用户列表',
+    en: 'list users',
+    examples: ['user list', 'user list --columns username,quota'],
+    load: async () => (await import('./user.ts')).list,
+  },
+  {
+    name: 'user get',
+    argument: '<user>',
+    zh: '用户详情',
+    en: 'show one user',
+    examples: ['user get ann', 'user get 2 --json'],
+    load: async () => (await import('./user.ts')).get,
+  },
+  {
+    name: 'user edit',
+    argument: '<user>',
+    zh: '修改用户',
+    en: 'change a user',
+    flags: [username, displayName, group],
+    examples: ['user edit ann --group vip', 'user edit 2 --display-name Ann'],
+    load: async () => (await import('./user.ts')).edit,
+  },
+  {
+    name: 'user passwd',
+    argument: '<user>',
+    zh: '重设密码（本机可重设 root）',
+    en: 'set a password; on this machine root too',
+    flags: password,
+    examples: ['user passwd root', 'user passwd ann --password-stdin < password.txt'],
+    load: async () => (await import('./user.ts')).passwd,
+  },
+  {
+    name: 'user quota add',
+    argument: '<user...>',
+    zh: '增减额度：用户 数量',
+    en: 'add to a balance: USER AMOUNT',
+    examples: ['user quota add ann 5usd', 'user quota add ann -- -500000'],
+    load: async () => (await import('./user.ts')).addQuota,
+  },
+  {
+    name: 'user quota set',
+    argument: '<user...>',
+    zh: '设定额度：用户 数量',
+    en: 'set a balance: USER AMOUNT',
+    examples: ['user quota set ann 5usd', 'user quota set ann 0 --yes'],
+    load: async () => (await import('./user.ts')).setQuota,
+  },
+  ...(
+    [
+      ['enable', '启用用户', 'enable users'],
+      ['disable', '封禁用户', 'disable users'],
+      ['promote', '提升为管理员', 'make users administrators'],
+      ['demote', '降为普通用户', 'make administrators ordinary users'],
+    ] as const
+  ).map(
+    ([verb, zh, en]): CommandRow => ({
+      name: `user ${verb}`,
+      argument: '<user...>',
+      zh,
+      en,
+      examples: [`user ${verb} ann`, `user ${verb} 2 3 --json`],
+      load: async () => (await import('./user.ts'))[verb],
+    }),
+  ),
+  {
+    name: 'user rm',
+    argument: '<user...>',
+    zh: '注销用户',
+    en: 'close accounts',
+    examples: ['user rm ann', 'user rm ann --yes'],
+    load: async () => (await import('./user.ts')).remove,
+  },
+];

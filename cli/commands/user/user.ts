@@ -1,0 +1,157 @@
+/** Users and what they hold. */
+import type { User } from '../../../server/contract/entities.ts';
+import { AppError } from '../../../server/contract/errors.ts';
+import type { Client } from '../../client.ts';
+import { type CommandRun, needed, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { type Column, detailLines, dollars } from '../../output.ts';
+import { eachOf } from '../../parts/bulk.ts';
+import { everyPage, isId, only } from '../../parts/find.ts';
+import { quotaOf } from '../../parts/values.ts';
+
+const roleWord = (role: number): string => (role >= 100 ? 'root' : role >= 10 ? 'admin' : 'user');
+const statusWord = (status: number): string => (status === 1 ? 'enabled' : 'disabled');
+
+const columns: readonly Column<User>[] = [
+  { name: 'id', value: (row) => String(row.id), right: true },
+  { name: 'username', value: (row) => row.username },
+  { name: 'role', value: (row) => roleWord(row.role) },
+  { name: 'status', value: (row) => statusWord(row.status) },
+  { name: 'group', value: (row) => row.group },
+  { name: 'quota', value: (row) => dollars(row.quota), right: true },
+  { name: 'used', value: (row) => dollars(row.used_quota), right: true },
+  { name: 'requests', value: (row) => String(row.request_count), right: true },
+  { name: 'email', value: (row) => row.email },
+];
+
+const pageSize = 100;
+
+const allUsers = (client: Client): Promise<User[]> =>
+  everyPage(pageSize, async (page) => (await client.call('user.list', { p: page + 1, page_size: pageSize })).items);
+
+/** @throws AppError not_found, user_unknown. */
+export async function findUser(client: Client, ref: string): Promise<User> {
+  if (isId(ref)) return client.call('user.get', { id: Number(ref) });
+  return only(
+    (await allUsers(client)).filter((user) => user.username === ref),
+    'user',
+    ref,
+  );
+}
+
+const show = (context: Context, user: User, result: string): void =>
+  context.output.object(
+    { result, ...user },
+    detailLines({ ...user, role: roleWord(user.role), status: statusWord(user.status) }),
+    String(user.id),
+  );
+
+export const list: CommandRun = async (context) => {
+  context.output.list(await allUsers(await context.client()), columns, (row) => String(row.id));
+};
+
+export const get: CommandRun = async (context, _flags, ref) => {
+  show(context, await findUser(await context.client(), ref), 'unchanged');
+};
+
+const passwordOf = (context: Context, flags: Readonly<Record<string, unknown>>) =>
+  context.secret(flags, 'password', 'GATEWAY_USER_PASSWORD');
+
+export const create: CommandRun = async (context, flags) => {
+  const values = needed({
+    '--username': text(flags.username),
+    '--password-stdin': await passwordOf(context, flags),
+  });
+  const made = await (await context.client()).call('user.create', {
+    username: values['--username'],
+    password: values['--password-stdin'],
+    display_name: text(flags.displayName),
+  });
+  show(context, made, 'created');
+};
+
+/** Creates, or changes what is given; an existing password is changed only when one is given. */
+export const upsert: CommandRun = async (context, flags) => {
+  const { '--username': username } = needed({ '--username': text(flags.username) });
+  const client = await context.client();
+  const existing = (await allUsers(client)).find((user) => user.username === username);
+  if (existing === undefined) return create(context, flags, '', []);
+  const password = await passwordOf(context, flags);
+  const fields = { display_name: text(flags.displayName), group: text(flags.group), password };
+  if (Object.values(fields).every((value) => value === undefined)) return show(context, existing, 'unchanged');
+  show(context, await client.call('user.update', { id: existing.id, ...fields }), 'updated');
+};
+
+export const edit: CommandRun = async (context, flags, ref) => {
+  const client = await context.client();
+  const { id } = await findUser(client, ref);
+  const fields = { username: text(flags.username), display_name: text(flags.displayName), group: text(flags.group) };
+  show(context, await client.call('user.update', { id, ...fields }), 'updated');
+};
+
+type Action = 'enable' | 'disable' | 'promote' | 'demote' | 'delete';
+
+const manage =
+  (action: Action): CommandRun =>
+  async (context, _flags, _ref, refs) => {
+    const client = await context.client();
+    const users = await Promise.all(refs.map((ref) => findUser(client, ref)));
+    const names = users.map((user) => user.username).join(', ');
+    if (action === 'delete')
+      await context.confirm(context.say(`注销用户 ${names}？`, `Close the account of ${names}?`));
+    await eachOf(
+      context,
+      users.map((user) => ({ id: user.id, name: user.username })),
+      async ({ id }) => {
+        const { role, status } = await client.call('user.manage', { id, action });
+        return action === 'delete' ? 'deleted' : `${roleWord(role)}, ${statusWord(status)}`;
+      },
+    );
+  };
+
+export const enable = manage('enable');
+export const disable = manage('disable');
+export const promote = manage('promote');
+export const demote = manage('demote');
+export const remove = manage('delete');
+
+async function change(context: Context, user: User, by: number): Promise<void> {
+  const client = await context.client();
+  if (by < 0)
+    await context.confirm(
+      context.say(`从 ${user.username} 扣除 ${dollars(-by)}？`, `Take ${dollars(-by)} from ${user.username}?`),
+    );
+  if (by === 0) return show(context, user, 'unchanged');
+  show(context, await client.call('user.update', { id: user.id, add_quota: by }), 'updated');
+}
+
+const amountOf = (all: readonly string[]): string => {
+  const [, amount] = all;
+  if (amount === undefined) throw new AppError('input_needed', { flags: 'USER AMOUNT' });
+  return amount;
+};
+
+export const addQuota: CommandRun = async (context, _flags, ref, all) => {
+  const user = await findUser(await context.client(), ref);
+  await change(context, user, quotaOf(amountOf(all), 'AMOUNT'));
+};
+
+export const setQuota: CommandRun = async (context, _flags, ref, all) => {
+  const user = await findUser(await context.client(), ref);
+  await change(context, user, quotaOf(amountOf(all), 'AMOUNT') - user.quota);
+};
+
+/** On the machine itself nobody is asked for the old password: whoever owns the data owns the accounts. */
+export const passwd: CommandRun = async (context, flags, ref) => {
+  const password =
+    (await passwordOf(context, flags)) ??
+    (context.interactive ? await context.ask(`${context.say('新密码', 'new password')}: `, true) : undefined);
+  const values = needed({ '--password-stdin': password });
+  const client = await context.client();
+  if (context.url === '') await client.call('local.password', { username: ref, password: values['--password-stdin'] });
+  else {
+    const { id } = await findUser(client, ref);
+    await client.call('user.update', { id, password: values['--password-stdin'] });
+  }
+  context.output.object({ result: 'updated', username: ref }, [context.say('密码已修改', 'password changed')], ref);
+};

@@ -1,0 +1,56 @@
+/** Flags every command has, and what each noun is. */
+import type { Flag } from './command.ts';
+
+export const globals: readonly Flag[] = [
+  {
+    flag: '--json [fields]',
+    zh: 'JSON 输出；--json=a,b 选字段，--json=? 列出字段',
+    en: 'print JSON; --json=a,b picks fields, --json=? lists them',
+  },
+  { flag: '--jq <expression>', zh: '查询 JSON 输出', en: 'query the JSON output' },
+  {
+    flag: '-o, --output <format>',
+    zh: 'table、json、jsonl、yaml、csv、id、env',
+    en: 'table, json, jsonl, yaml, csv, id, env',
+  },
+  { flag: '--columns <list>', zh: '表格的列', en: 'columns of the table' },
+  { flag: '--no-header', zh: '表格不带表头', en: 'tables without headings' },
+  { flag: '--wide', zh: '表格不截断', en: 'do not cut tables to the width' },
+  { flag: '-q, --quiet', zh: '只输出标识或密钥', en: 'print only ids or keys' },
+  { flag: '--data-dir <path>', zh: '数据目录', en: 'data directory' },
+  {
+    flag: '--url <address>',
+    zh: '远程网关（令牌取自 GATEWAY_TOKEN）',
+    en: 'remote gateway (token from GATEWAY_TOKEN)',
+  },
+  { flag: '--context <name>', zh: '已登录的远程网关', en: 'remote gateway one has logged in to' },
+  { flag: '--token-stdin', zh: '从标准输入读取访问令牌', en: 'read the access token from stdin' },
+  { flag: '--lang <language>', zh: '语言：zh、en', en: 'language: zh, en' },
+  { flag: '-y, --yes', zh: '不再询问', en: 'do not ask' },
+  { flag: '--non-interactive', zh: '从不询问', en: 'never ask' },
+  { flag: '--timeout <seconds>', zh: '超时（默认 60s）', en: 'time limit (default 60s)' },
+  { flag: '--debug', zh: '显示每个调用与堆栈', en: 'show every call, and stacks' },
+];
+
+export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
+  channel: { zh: '上游渠道', en: 'upstream channels' },
+  tag: { zh: '渠道标签', en: 'tags of channels' },
+  token: { zh: 'API 令牌', en: 'API tokens' },
+  user: { zh: '用户', en: 'users' },
+  'user quota': { zh: '用户额度', en: "a user's quota" },
+  payment: { zh: '在线充值', en: 'online top-up' },
+  redemption: { zh: '兑换码', en: 'redemption codes' },
+  option: { zh: '配置项', en: 'options' },
+  ratios: { zh: '价格倍率', en: 'price ratios' },
+  model: { zh: '模型', en: 'models' },
+  logs: { zh: '使用日志', en: 'usage log' },
+  ledger: { zh: '账本', en: 'the ledger' },
+  audit: { zh: '操作审计', en: 'audit trail' },
+  db: { zh: '数据库', en: 'the database' },
+  backup: { zh: '备份', en: 'backups' },
+  secrets: { zh: '主密钥', en: 'the master key' },
+  service: { zh: '系统服务', en: 'system service' },
+  context: { zh: '远程网关', en: 'remote gateways' },
+};
+
+export const aliases: Readonly<Record<string, string>> = { list: 'ls', rm: 'delete', create: 'new', get: 'show' };

@@ -1,0 +1,60 @@
+/** Where programs reach the gateway and with which key. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Token } from '../../server/contract/entities.ts';
+import { TokenStatus } from '../../server/contract/enums.ts';
+import { AppError } from '../../server/contract/errors.ts';
+import type { Context } from '../context.ts';
+
+const fileOf = (dataDir: string): string => join(dataDir, 'gateway.url');
+
+/** @returns a function that forgets the address again. */
+export function announce(dataDir: string, url: string): () => void {
+  writeFileSync(fileOf(dataDir), `${url}\n`, { mode: 0o600 });
+  return () => rmSync(fileOf(dataDir), { force: true });
+}
+
+/** The remote address, else the one the server on this data directory listens on. */
+export function addressOf(context: Context): string {
+  if (context.url !== '') return context.url.replace(/\/$/, '');
+  const file = fileOf(context.dataDir);
+  const port = context.env.GATEWAY_PORT ?? '3000';
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : `http://127.0.0.1:${port}`;
+}
+
+/** The named token, else the first enabled one. @throws AppError not_found */
+export async function tokenFor(context: Context, name: string | undefined): Promise<Token> {
+  const client = await context.client();
+  if (name !== undefined) {
+    const { findToken } = await import('../commands/token/token.ts');
+    return findToken(client, name);
+  }
+  const found = (await client.call('token.list', { p: 0, size: 100 })).findLast(
+    (token) => token.status === TokenStatus.enabled,
+  );
+  if (found === undefined) throw new AppError('not_found', { what: context.say('可用的令牌', 'an enabled token') });
+  return found;
+}
+
+export const audiences = ['openai', 'anthropic', 'gemini', 'claude', 'codex', 'opencode'] as const;
+export type Audience = (typeof audiences)[number];
+
+/** What SDKs and coding agents read from their environment. */
+export function variablesFor(audience: Audience | null, url: string, key: string): Record<string, string> {
+  const openai = { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: key };
+  const anthropic = { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key };
+  const gemini = { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: key };
+  switch (audience) {
+    case 'openai':
+    case 'codex':
+    case 'opencode':
+      return openai;
+    case 'anthropic':
+    case 'claude':
+      return anthropic;
+    case 'gemini':
+      return gemini;
+    case null:
+      return { ...openai, ...anthropic, ...gemini };
+  }
+}

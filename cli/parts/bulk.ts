@@ -1,0 +1,42 @@
+/** The same work on several things: all are tried, one line each, a failure at the end when any failed. */
+import { AppError, formatError } from '../../server/contract/errors.ts';
+import type { Context } from '../context.ts';
+
+export interface Outcome {
+  readonly id: number;
+  readonly name: string;
+  readonly result: string;
+}
+
+/** @throws the failure itself when there was but one thing, AppError check_failed when some of several failed. */
+export async function eachOf<Thing extends { readonly id: number; readonly name: string }>(
+  context: Context,
+  things: readonly Thing[],
+  work: (thing: Thing) => Promise<string>,
+): Promise<void> {
+  const outcomes: Outcome[] = [];
+  let failed = 0;
+  for (const thing of things) {
+    try {
+      outcomes.push({ id: thing.id, name: thing.name, result: await work(thing) });
+    } catch (error) {
+      if (things.length === 1 || !(error instanceof AppError)) throw error;
+      failed++;
+      outcomes.push({
+        id: thing.id,
+        name: thing.name,
+        result: formatError(error.code, error.params, context.language),
+      });
+    }
+  }
+  context.output.list(
+    outcomes,
+    [
+      { name: 'id', value: (row) => String(row.id), right: true },
+      { name: 'name', value: (row) => row.name },
+      { name: 'result', value: (row) => row.result },
+    ],
+    (row) => String(row.id),
+  );
+  if (failed > 0) throw new AppError('check_failed', { detail: `${failed}/${outcomes.length}` });
+}

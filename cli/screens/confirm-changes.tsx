@@ -1,0 +1,46 @@
+/** What would change, a screenful at a time, and the question whether it shall. */
+import { Box, Text, useInput, useWindowSize } from 'ink';
+import { useState } from 'react';
+import { AppError } from '../../server/contract/errors.ts';
+import type { Context } from '../context.ts';
+import { clean } from '../table.ts';
+import { stage } from './stage.tsx';
+
+function Changes({
+  lines,
+  question,
+  onAnswer,
+}: {
+  lines: readonly string[];
+  question: string;
+  onAnswer: (yes: boolean) => void;
+}) {
+  const [top, setTop] = useState(0);
+  const { rows } = useWindowSize();
+  const room = Math.max(3, rows - 4);
+  useInput((input, key) => {
+    const step = key.pageDown || input === ' ' ? room : key.pageUp ? -room : key.downArrow ? 1 : key.upArrow ? -1 : 0;
+    if (step !== 0) setTop((now) => Math.max(0, Math.min(lines.length - room, now + step)));
+    else if (/^[yY是]$/.test(input)) onAnswer(true);
+    else if (key.return || /^[nN否]$/.test(input)) onAnswer(false);
+  });
+  return (
+    <Box flexDirection="column">
+      {lines.slice(top, top + room).map((line) => (
+        <Text key={line} wrap="truncate">
+          {clean(line)}
+        </Text>
+      ))}
+      <Text dimColor>
+        {Math.min(lines.length, top + room)}/{lines.length}
+      </Text>
+      <Text>{question} [y/N]</Text>
+    </Box>
+  );
+}
+
+/** @throws AppError cancelled */
+export async function confirmChanges(_context: Context, lines: readonly string[], question: string): Promise<void> {
+  const yes = await stage<boolean>((onAnswer) => <Changes lines={lines} question={question} onAnswer={onAnswer} />);
+  if (yes !== true) throw new AppError('cancelled');
+}

@@ -1,0 +1,84 @@
+/** New log rows as they come: space pauses, / filters, q or Esc ends. What was seen stays in the scrollback. */
+import { Box, Static, Text, useInput } from 'ink';
+import { useEffect, useReducer } from 'react';
+import type { Log } from '../../server/contract/entities.ts';
+import { columns } from '../commands/logs/filters.ts';
+import type { Context } from '../context.ts';
+import { clean } from '../table.ts';
+import { stage } from './stage.tsx';
+
+const lineOf = (row: Log): string => columns.map((column) => clean(column.value(row))).join('  ');
+
+interface TailState {
+  readonly shown: readonly Log[];
+  /** Came while paused. */
+  readonly waiting: readonly Log[];
+  readonly paused: boolean;
+  readonly filter: string;
+  readonly typing: boolean;
+}
+
+const begin: TailState = { shown: [], waiting: [], paused: false, filter: '', typing: false };
+const backspaces = ['\u007f', '\b'];
+
+/** One typed character; several may come at once when they are pasted. */
+function press(state: TailState, character: string): TailState {
+  const { typing, filter, paused, shown, waiting } = state;
+  if (typing) {
+    if (character === '\r' || character === '\n') return { ...state, typing: false };
+    return { ...state, filter: backspaces.includes(character) ? filter.slice(0, -1) : filter + character };
+  }
+  if (character === '/') return { ...state, typing: true, filter: '' };
+  if (character === ' ') return { ...state, paused: !paused, shown: [...shown, ...waiting], waiting: [] };
+  return state;
+}
+
+function arrive(state: TailState, rows: readonly Log[]): TailState {
+  const wanted = rows.filter((row) => lineOf(row).includes(state.filter));
+  return state.paused
+    ? { ...state, waiting: [...state.waiting, ...wanted] }
+    : { ...state, shown: [...state.shown, ...wanted] };
+}
+
+const reduce = (state: TailState, news: string | readonly Log[]): TailState =>
+  typeof news === 'string' ? [...news].reduce(press, state) : arrive(state, news);
+
+interface TailProps {
+  readonly context: Context;
+  readonly source: AsyncIterable<readonly Log[]>;
+  readonly onEnd: () => void;
+}
+
+function Tail({ context, source, onEnd }: TailProps) {
+  const [{ shown, waiting, paused, filter, typing }, tell] = useReducer(reduce, begin);
+  useEffect(() => {
+    const read = async () => {
+      for await (const rows of source) tell(rows);
+    };
+    read().then(onEnd, onEnd);
+  }, [source, onEnd]);
+  useInput((input, key) => {
+    if (key.ctrl || key.escape) return;
+    if (key.return) tell('\r');
+    else if (key.backspace || key.delete) tell('\b');
+    else if (input === 'q' && !typing) onEnd();
+    else tell(input);
+  });
+  const { say } = context;
+  return (
+    <Box flexDirection="column">
+      <Static items={[...shown]}>{(row) => <Text key={row.id}>{lineOf(row)}</Text>}</Static>
+      <Text dimColor wrap="truncate">
+        {typing
+          ? `/${filter}`
+          : `${paused ? say(`已暂停，${waiting.length} 条新日志`, `paused, ${waiting.length} new`) : say('跟随中', 'following')}${filter === '' ? '' : `  /${filter}`}  ${say('空格 暂停  / 过滤  q 退出', 'space pause  / filter  q quit')}`}
+      </Text>
+    </Box>
+  );
+}
+
+export async function tailScreen(context: Context, source: AsyncIterable<readonly Log[]>): Promise<void> {
+  await stage<void>((finish) => <Tail context={context} source={source} onEnd={() => finish()} />, {
+    escapeEnds: true,
+  });
+}

@@ -1,0 +1,61 @@
+/** One question: a line, a masked secret, or a choice that narrows while one types. */
+import { Box, Text, useInput } from 'ink';
+import { useState } from 'react';
+import type { Choice, Question } from '../parts/questions.ts';
+
+const shownChoices = 8;
+
+/** A paste may bring many characters at once, line ends among them. */
+function typed(text: string, input: string, key: { readonly backspace: boolean; readonly delete: boolean }): string {
+  if (key.backspace || key.delete) return text.slice(0, -1);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: keys that are no text
+  return text + input.replace(/[\u0000-\u001f\u007f]/g, '');
+}
+
+const tail = (text: string): string => (text.length > 60 ? `…${text.slice(-59)}` : text);
+
+export function QuestionScreen({ question, onAnswer }: { question: Question; onAnswer: (text: string) => void }) {
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const choices = question.choices?.filter((choice) => choice.label.toLowerCase().includes(text.toLowerCase()));
+  useInput((input, key) => {
+    if (key.ctrl || key.meta || key.escape) return;
+    if (key.upArrow || key.downArrow) {
+      const last = Math.max(0, (choices?.length ?? 1) - 1);
+      return setAt((now) => Math.min(last, Math.max(0, now + (key.downArrow ? 1 : -1))));
+    }
+    const [line = '', ...more] = input.split(/[\r\n]/);
+    if (!key.return && more.length === 0) {
+      setAt(0);
+      return setText((now) => typed(now, input, key));
+    }
+    const whole = key.return ? text : text + line;
+    const answer = choices === undefined ? whole || question.fallback || '' : choices[at]?.value;
+    if (answer !== undefined && (answer !== '' || question.optional === true)) onAnswer(answer);
+  });
+  const shown = question.secret === true ? '*'.repeat(text.length) : text;
+  return (
+    <Box flexDirection="column">
+      <Text>
+        {question.label}
+        {question.fallback === undefined ? '' : ` (${question.fallback})`}: {tail(shown)}
+        <Text inverse> </Text>
+      </Text>
+      {choices === undefined ? null : <Choices choices={choices} at={at} />}
+    </Box>
+  );
+}
+
+function Choices({ choices, at }: { choices: readonly Choice[]; at: number }) {
+  const first = Math.max(0, Math.min(at - shownChoices + 1, choices.length - shownChoices));
+  return (
+    <Box flexDirection="column">
+      {choices.slice(first, first + shownChoices).map((choice, index) => (
+        <Text key={choice.value} wrap="truncate" bold={first + index === at}>
+          {first + index === at ? '> ' : '  '}
+          {choice.label}
+        </Text>
+      ))}
+    </Box>
+  );
+}

@@ -1,0 +1,47 @@
+/** Puts a screen on the terminal and takes it down again: cursor shown, raw mode off, Ctrl-C = 130, Esc = cancelled. */
+import { render, useInput } from 'ink';
+import type { ReactElement, ReactNode } from 'react';
+import { AppError } from '../../server/contract/errors.ts';
+
+interface Keys {
+  readonly onCancel: () => void;
+  readonly onInterrupt: () => void;
+  readonly children: ReactNode;
+}
+
+function Escapes({ onCancel, onInterrupt, children }: Keys) {
+  useInput((input, key) => {
+    if (key.ctrl && input === 'c') onInterrupt();
+    else if (key.escape) onCancel();
+  });
+  return children;
+}
+
+export interface StageOptions {
+  /** The screen is gone afterwards, what was there before comes back. */
+  readonly whole?: boolean;
+  /** Esc ends the screen as if it were done. */
+  readonly escapeEnds?: boolean;
+}
+
+/** @param scene gets the function that ends it. @throws AppError cancelled */
+export function stage<Result>(
+  scene: (finish: (result: Result) => void) => ReactElement,
+  { whole = false, escapeEnds = false }: StageOptions = {},
+): Promise<Result | undefined> {
+  const ended = Promise.withResolvers<Result | undefined>();
+  const drawing = render(
+    <Escapes
+      onCancel={() => end(() => (escapeEnds ? ended.resolve(undefined) : ended.reject(new AppError('cancelled'))))}
+      onInterrupt={() => end(() => process.exit(130))}
+    >
+      {scene((result) => end(() => ended.resolve(result)))}
+    </Escapes>,
+    { exitOnCtrlC: false, patchConsole: false, alternateScreen: whole },
+  );
+  const end = (then: () => void): void => {
+    drawing.unmount();
+    void drawing.waitUntilExit().then(then, then);
+  };
+  return ended.promise;
+}

@@ -1,0 +1,62 @@
+/** Channels under test, each line as it stands. */
+import { Box, Text, useWindowSize } from 'ink';
+import { useEffect, useState } from 'react';
+import type { TestRow } from '../commands/channel/test.ts';
+import type { Context } from '../context.ts';
+import { clean, shorten } from '../table.ts';
+import { stage } from './stage.tsx';
+
+interface Listed {
+  readonly id: number;
+  readonly name: string;
+}
+
+const lineOf = ({ id, name }: Listed, row: TestRow | undefined): string => {
+  const mark = row === undefined ? '…' : row.success ? '✓' : '✗';
+  const result = row === undefined ? '' : row.success ? `${row.time.toFixed(3)} s` : clean(row.message);
+  return `${mark} ${String(id).padStart(4)}  ${shorten(clean(name), 24).padEnd(24)}  ${result}`;
+};
+
+function Board({ channels, run }: { channels: readonly Listed[]; run: (done: (row: TestRow) => void) => void }) {
+  const [rows, setRows] = useState<ReadonlyMap<number, TestRow>>(new Map());
+  const { rows: height } = useWindowSize();
+  useEffect(() => run((row) => setRows((now) => new Map(now).set(row.id, row))), [run]);
+  const room = Math.max(3, height - 3);
+  // Finished ones give way first, then whoever stands last.
+  const sorted = channels.toSorted((a, b) => Number(rows.has(a.id)) - Number(rows.has(b.id)));
+  const shown = channels.length <= room ? channels : sorted.slice(0, room);
+  return (
+    <Box flexDirection="column">
+      {shown.map((channel) => (
+        <Text key={channel.id} wrap="truncate">
+          {lineOf(channel, rows.get(channel.id))}
+        </Text>
+      ))}
+      <Text dimColor>
+        {rows.size}/{channels.length}
+      </Text>
+    </Box>
+  );
+}
+
+/** @param work tests the channels and tells of each. */
+export async function testBoard(
+  _context: Context,
+  channels: readonly Listed[],
+  work: (done: (row: TestRow) => void) => Promise<void>,
+): Promise<void> {
+  let failure: unknown;
+  await stage<void>((finish) => (
+    <Board
+      channels={channels}
+      run={(done) => {
+        work(done)
+          .catch((error: unknown) => {
+            failure = error;
+          })
+          .finally(() => finish());
+      }}
+    />
+  ));
+  if (failure !== undefined) throw failure;
+}

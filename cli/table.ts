@@ -1,0 +1,49 @@
+/** Aligned columns, measured in terminal cells. */
+
+/** Control characters of names and messages must not reach a terminal. */
+export const clean = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, ' ');
+
+const width = (text: string): number => Bun.stringWidth(text);
+
+/** Cuts to so many cells, with an ellipsis. */
+export function shorten(text: string, cells: number): string {
+  if (width(text) <= cells) return text;
+  let shown = text;
+  while (shown !== '' && width(shown) > cells - 1) shown = shown.slice(0, -1);
+  return `${shown}…`;
+}
+
+function cell(text: string, cells: number, right: boolean): string {
+  const shown = shorten(text, cells);
+  const space = ' '.repeat(Math.max(0, cells - width(shown)));
+  return right ? space + shown : shown + space;
+}
+
+const narrowest = 6;
+
+/** @param room cells of a line; the widest columns give way first, then the last ones fall off. */
+export function table(
+  columns: readonly { readonly name: string; readonly right?: boolean }[],
+  cells: readonly (readonly string[])[],
+  room: number,
+  header = true,
+): string[] {
+  const widths = columns.map((column, index) =>
+    Math.max(width(column.name), ...cells.map((row) => width(row[index] ?? ''))),
+  );
+  const needs = () => widths.reduce((sum, one) => sum + one + 2, -2);
+  while (needs() > room) {
+    const widest = Math.max(...widths);
+    if (widest > narrowest) widths[widths.indexOf(widest)] = Math.max(narrowest, widest - Math.max(1, widest >> 3));
+    else if (widths.length > 1) widths.pop();
+    else break;
+  }
+  const paint = (values: readonly string[]) =>
+    widths
+      .map((cells, index) => cell(values[index] ?? '', cells, columns[index]?.right === true))
+      .join('  ')
+      .trimEnd();
+  return [...(header ? [paint(columns.map((column) => column.name.toUpperCase()))] : []), ...cells.map(paint)];
+}

@@ -1,0 +1,92 @@
+/** A backup file: one line that says what follows, then the database as it was. Sealed secrets stay sealed; the master key is never in it. */
+import { createHash } from 'node:crypto';
+import { closeSync, createReadStream, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { AppError } from '../../contract/errors.ts';
+
+export interface BackupHeader {
+  readonly format: 1;
+  /** Newest migration of the database inside. */
+  readonly schema: string;
+  /** Version of the executable that wrote it. */
+  readonly version: string;
+  /** Epoch seconds. */
+  readonly created_at: number;
+  readonly bytes: number;
+  /** Lower-case hex, of the database alone. */
+  readonly sha256: string;
+}
+
+const mark = 'GATEWAY-BACKUP ';
+const longestHeader = 4096;
+const pieceBytes = 1 << 20;
+
+async function digestOf(file: string, start: number): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of createReadStream(file, { start })) hash.update(piece as Buffer);
+  return hash.digest('hex');
+}
+
+function append(target: number, file: string, start: number): void {
+  const source = openSync(file, 'r');
+  const piece = Buffer.alloc(pieceBytes);
+  let at = start;
+  for (
+    let read = readSync(source, piece, 0, pieceBytes, at);
+    read > 0;
+    read = readSync(source, piece, 0, pieceBytes, at)
+  ) {
+    writeSync(target, piece, 0, read);
+    at += read;
+  }
+  closeSync(source);
+}
+
+/** @param database a file nobody writes to. @throws the system's error when `target` exists or cannot be written. */
+export async function writeBackup(
+  target: string,
+  database: string,
+  facts: Pick<BackupHeader, 'schema' | 'version' | 'created_at'>,
+): Promise<BackupHeader> {
+  const header: BackupHeader = {
+    format: 1,
+    ...facts,
+    bytes: statSync(database).size,
+    sha256: await digestOf(database, 0),
+  };
+  const out = openSync(target, 'wx', 0o600);
+  writeSync(out, `${mark}${JSON.stringify(header)}\n`);
+  append(out, database, 0);
+  fsyncSync(out);
+  closeSync(out);
+  return header;
+}
+
+const damaged = (detail: string): AppError => new AppError('backup_damaged', { detail });
+
+/** @throws AppError backup_damaged */
+export function readHeader(file: string): { readonly header: BackupHeader; readonly start: number } {
+  const source = openSync(file, 'r');
+  const piece = Buffer.alloc(longestHeader);
+  const text = piece.toString('utf8', 0, readSync(source, piece, 0, longestHeader, 0));
+  closeSync(source);
+  const end = text.indexOf('\n');
+  if (!text.startsWith(mark) || end < 0) throw damaged('no header');
+  try {
+    return { header: JSON.parse(text.slice(mark.length, end)) as BackupHeader, start: end + 1 };
+  } catch (error) {
+    throw new AppError('backup_damaged', { detail: 'header' }, error);
+  }
+}
+
+/** Writes the database out of a backup. @throws AppError backup_damaged when a byte is missing or wrong. */
+export async function extractBackup(file: string, target: string): Promise<BackupHeader> {
+  const { header, start } = readHeader(file);
+  const bytes = statSync(file).size - start;
+  if (bytes !== header.bytes) throw damaged(`${bytes} bytes instead of ${header.bytes}`);
+  if ((await digestOf(file, start)) !== header.sha256) throw damaged('checksum');
+  const out = openSync(target, 'w', 0o600);
+  append(out, file, start);
+  fsyncSync(out);
+  closeSync(out);
+  return header;
+}

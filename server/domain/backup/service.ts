@@ -1,0 +1,38 @@
+/** Backups while serving, and care of the database file. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { checkDatabase, copyDatabase, schemaOf, vacuumDatabase } from '../../../db/maintenance.ts';
+import type { Database } from '../../../db/open.ts';
+import { AppError } from '../../contract/errors.ts';
+import { type BackupHeader, writeBackup } from './format.ts';
+
+export type MaintenanceService = ReturnType<typeof createMaintenance>;
+
+export function createMaintenance(deps: {
+  readonly database: Database;
+  readonly version: string;
+  readonly now: () => number;
+}) {
+  return {
+    check: () => checkDatabase(deps.database),
+    vacuum: () => vacuumDatabase(deps.database),
+    /** @param file absolute path of a file that does not exist yet. @throws AppError backup_unwritable */
+    async backup(file: string): Promise<BackupHeader> {
+      const copy = `${file}.part`;
+      try {
+        mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+        rmSync(copy, { force: true });
+        copyDatabase(deps.database, copy);
+        return await writeBackup(file, copy, {
+          schema: schemaOf(deps.database),
+          version: deps.version,
+          created_at: Math.floor(deps.now() / 1000),
+        });
+      } catch (error) {
+        throw new AppError('backup_unwritable', { file, detail: error instanceof Error ? error.message : '' }, error);
+      } finally {
+        rmSync(copy, { force: true });
+      }
+    },
+  };
+}

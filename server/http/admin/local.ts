@@ -1,0 +1,14 @@
+/** What only the owner of the data directory may ask for. */
+import { AppError } from '../../contract/errors.ts';
+import type { HandlersOf } from './handlers.ts';
+
+export const localHandlers: HandlersOf<'local.check' | 'local.vacuum' | 'local.backup' | 'local.password'> = {
+  'local.check': async ({ services }) => services.maintenance.check(),
+  'local.vacuum': async ({ services }) => services.maintenance.vacuum(),
+  'local.backup': ({ services, input }) => services.maintenance.backup(input.file),
+  'local.password': async ({ services, input }) => {
+    const user = await services.users.findByLogin(input.username);
+    if (user === undefined) throw new AppError('user_unknown');
+    await services.account.update(user.id, { password: input.password }, '');
+  },
+};

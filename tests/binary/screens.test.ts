@@ -1,0 +1,171 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createSandbox, freePort, type Sandbox, setUp } from './support.ts';
+import { openTerminal } from './terminal.ts';
+
+const key = { escape: '\u001b', interrupt: '\u0003', enter: '\r', down: '\u001b[B' } as const;
+
+let shared: Sandbox;
+let upstream: string;
+beforeAll(async () => {
+  shared = createSandbox();
+  upstream = (await shared.start(['mock-upstream', '--port', String(freePort())])).line;
+});
+afterAll(() => shared.close());
+
+let sandbox: Sandbox;
+const opened: ReturnType<typeof openTerminal>[] = [];
+beforeEach(() => {
+  sandbox = createSandbox();
+});
+afterEach(async () => {
+  for (const terminal of opened.splice(0)) terminal.close();
+  await sandbox.close();
+});
+
+const open = (
+  args: readonly string[],
+  more: Record<string, string> = {},
+  size: { columns?: number; rows?: number } = {},
+) => {
+  const env = { LANG: 'C', HOME: sandbox.dir, PATH: '/usr/bin:/bin', GATEWAY_DATA_DIR: sandbox.dataDir, ...more };
+  const terminal = openTerminal([join(sandbox.dir, 'gateway'), ...args], { cwd: sandbox.dir, env, ...size });
+  opened.push(terminal);
+  return terminal;
+};
+
+test('from nothing to the first relayed answer in at most eight questions', async () => {
+  const startedAt = Date.now();
+  const terminal = open(['setup']);
+  const longKey = `sk-canary-${'x'.repeat(200)}`;
+  const answers: readonly (readonly [string, string])[] = [
+    ['usage mode', key.enter],
+    ['username', key.enter],
+    ['password', 'password1\r'],
+    ['provider', 'practice'],
+    ['> practice', key.enter],
+    ['name', 'main\r'],
+    ['key', longKey],
+    ['****', key.enter],
+    ["upstream's address", `${upstream}\r`],
+    ['models', key.enter],
+  ];
+  for (const [words, keys] of answers) {
+    await terminal.until(words);
+    terminal.type(keys);
+  }
+  await terminal.until('the test answered');
+  await terminal.until('export OPENAI_API_KEY=sk-');
+  expect(await terminal.exited()).toBe(0);
+  expect(Date.now() - startedAt).toBeLessThan(60_000);
+  expect(terminal.raw()).not.toContain('canary');
+  expect(terminal.raw()).not.toContain('password1');
+  await terminal.restored();
+  const { out } = await sandbox.run(['channel', 'list', '--json']);
+  expect(JSON.parse(out)).toMatchObject([{ name: 'main', models: 'practice-small,practice-large' }]);
+}, 60_000);
+
+test('a terminal that cannot be drawn on is asked line by line', async () => {
+  const terminal = open(['setup'], { TERM: 'dumb' });
+  for (const [words, keys] of [
+    ['usage mode', '1\r'],
+    ['username', '\r'],
+    ['password', 'password1\r'],
+    ['provider', 'practice\r'],
+    ['name', '\r'],
+    ['key', 'sk-canary-plain\r'],
+    ["upstream's address", `${upstream}\r`],
+    ['models', '\r'],
+  ] as const) {
+    await terminal.until(words);
+    terminal.type(keys);
+  }
+  await terminal.until('the test answered');
+  expect(await terminal.exited()).toBe(0);
+  expect(terminal.raw()).not.toContain('canary');
+  expect(terminal.raw()).not.toContain('\u001b[');
+});
+
+test.each([
+  ['setup', ['setup'], 'usage mode'],
+  ['channel form', ['channel', 'add'], 'provider'],
+  ['ratios reset', ['ratios', 'reset'], '[y/N]'],
+])('%s: Esc cancels with 3, Ctrl-C ends with 130, the terminal is restored', async (_name, args, words) => {
+  await sandbox.run(['option', 'set', 'ModelRatio={"own-model":3}']);
+  for (const [typed, code] of [
+    [key.escape, 3],
+    [key.interrupt, 130],
+  ] as const) {
+    const terminal = open(args);
+    await terminal.until(words);
+    terminal.type(typed);
+    expect(await terminal.exited()).toBe(code);
+    await terminal.restored();
+  }
+});
+
+test('a reset shows what it changes and does it when told', async () => {
+  await sandbox.run(['option', 'set', 'ModelRatio={"own-model":3}']);
+  const terminal = open(['ratios', 'reset']);
+  await terminal.until('[y/N]');
+  expect(terminal.text()).toMatch(/[-+~] ModelRatio/);
+  terminal.type('y');
+  await terminal.until('ratios reset, backup version');
+  expect(await terminal.exited()).toBe(0);
+  expect((await sandbox.run(['option', 'get', 'ModelRatio'])).out).not.toContain('own-model');
+});
+
+test('the board shows every channel and survives a resize', async () => {
+  await setUp(sandbox, upstream);
+  for (let number = 1; number <= 30; number++)
+    await sandbox.run(['channel', 'copy', 'practice', '--name', `copy ${number}`, '--key-stdin'], 'sk-canary-copy');
+  const terminal = open(['channel', 'test', '--all'], {}, { columns: 80, rows: 24 });
+  await terminal.until('/31');
+  terminal.resize(40, 10);
+  expect(await terminal.exited()).toBe(0);
+  expect(terminal.text().match(/copy \d+ +ok/g)?.length ?? 0).toBeGreaterThan(20);
+  expect(terminal.raw()).not.toContain('canary');
+  await terminal.restored();
+}, 60_000);
+
+test('the log is followed, filtered and paused; Esc ends it', async () => {
+  const token = await setUp(sandbox, upstream);
+  const server = await sandbox.start(['serve', '--port', String(freePort())]);
+  const ask = (model: string) =>
+    fetch(`${server.line.replace('URL: ', '')}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: `{"model":"${model}","messages":[{"role":"user","content":"hi"}]}`,
+    });
+  const terminal = open(['logs', 'tail', '-f'], {}, { columns: 200 });
+  await terminal.until('following');
+  await ask('practice-small');
+  await terminal.until('practice-small');
+  terminal.type(' ');
+  await terminal.until('paused');
+  await ask('practice-large');
+  await terminal.until('1 new');
+  expect(terminal.text()).not.toContain('practice-large');
+  terminal.type(' ');
+  await terminal.until('practice-large');
+  terminal.type('/');
+  terminal.type('nothing\r');
+  await terminal.until('/nothing');
+  terminal.type(key.escape);
+  expect(await terminal.exited()).toBe(0);
+  await terminal.restored();
+}, 30_000);
+
+test('the overview is renewed until q; Ctrl-C ends with 130', async () => {
+  await setUp(sandbox, upstream);
+  for (const [typed, code] of [
+    ['q', 0],
+    [key.interrupt, 130],
+  ] as const) {
+    const terminal = open(['status', '--watch']);
+    await terminal.until('channels ');
+    terminal.type(typed);
+    expect(await terminal.exited()).toBe(code);
+    await terminal.restored();
+  }
+});

@@ -1,0 +1,51 @@
+/** A real pseudo terminal around the executable: types keys, waits for words on the screen. */
+import { expect } from 'vitest';
+
+export interface TerminalOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
+const escapes = /\u001b\[[0-9;?]*[A-Za-z]|\u001b[=>]/g;
+
+export function openTerminal(command: readonly string[], { cwd, env, columns = 80, rows = 24 }: TerminalOptions) {
+  let raw = '';
+  let seen = 0;
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: { TERM: 'xterm-256color', ...env },
+    terminal: {
+      cols: columns,
+      rows,
+      data: (_terminal, bytes) => {
+        raw += new TextDecoder().decode(bytes);
+      },
+    },
+  });
+  const text = () => raw.replace(escapes, '');
+  return {
+    /** Everything written so far, control sequences included. */
+    raw: () => raw,
+    text,
+    type: (keys: string) => void child.terminal?.write(keys),
+    resize: (width: number, height: number) => child.terminal?.resize(width, height),
+    /** Waits until the words appear after those waited for before. */
+    async until(words: string): Promise<void> {
+      await expect
+        .poll(() => text().indexOf(words, seen), { timeout: 10_000, message: words })
+        .toBeGreaterThanOrEqual(0);
+      seen = text().indexOf(words, seen) + words.length;
+    },
+    exited: () => child.exited,
+    /** Cursor shown again, alternate screen left, raw mode off. */
+    async restored(): Promise<void> {
+      await child.exited;
+      expect(raw.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(raw.lastIndexOf('\u001b[?25l'));
+      expect(raw.lastIndexOf('\u001b[?1049l')).toBeGreaterThanOrEqual(raw.lastIndexOf('\u001b[?1049h'));
+    },
+    close: () => child.kill('SIGKILL'),
+  };
+}

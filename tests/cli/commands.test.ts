@@ -1,0 +1,84 @@
+import { Option } from 'commander';
+import { expect, test } from 'vitest';
+import { commands } from '../../cli/commands/index.ts';
+import { complete } from '../../cli/completion.ts';
+import { nouns } from '../../cli/globals.ts';
+import { createProgram } from '../../cli/program.ts';
+import { runQuery } from '../../cli/query.ts';
+import { table } from '../../cli/table.ts';
+
+const helpOf = async (name: string, language: 'zh' | 'en'): Promise<string> => {
+  let out = '';
+  const write = (text: string) => {
+    out += text;
+  };
+  const program = createProgram({
+    env: {},
+    streams: { out: { write }, err: { write }, outIsTty: false, columns: 80 },
+    stdin: process.stdin,
+    language,
+  });
+  await program.parseAsync([...name.split(' '), '--help'], { from: 'user' }).catch(() => undefined);
+  return out;
+};
+
+test.each(commands.map((row) => [row.name, row] as const))(
+  '%s: two examples, 80 columns, both languages',
+  async (name, row) => {
+    expect(row.examples.length).toBeGreaterThanOrEqual(2);
+    for (const example of row.examples) expect(example.startsWith(name)).toBe(true);
+    const own = new Set((row.flags ?? []).map(({ flag }) => new Option(flag).long));
+    const texts = { en: await helpOf(name, 'en'), zh: await helpOf(name, 'zh') };
+    for (const text of Object.values(texts)) {
+      for (const flag of own) expect(text).toContain(flag);
+      for (const line of text.split('\n')) expect(Bun.stringWidth(line), line).toBeLessThanOrEqual(80);
+    }
+    expect(texts.zh).toContain('示例');
+    expect(row.zh).toMatch(/\p{Script=Han}/u);
+    expect(row.en).not.toMatch(/\p{Script=Han}/u);
+  },
+);
+
+test('every noun has words, every example is a command that exists', () => {
+  for (const { name } of commands) {
+    const path = name.split(' ').slice(0, -1);
+    for (let depth = 1; depth <= path.length; depth++) expect(nouns).toHaveProperty([path.slice(0, depth).join(' ')]);
+  }
+  expect(new Set(commands.map((row) => row.name)).size).toBe(commands.length);
+});
+
+test('no flag takes a secret', () => {
+  for (const { flag } of commands.flatMap((row) => row.flags ?? []))
+    expect(flag).not.toMatch(/--(key|password|secret|access-token) /);
+});
+
+test('completions: nouns, verbs, flags, keys', async () => {
+  expect(await complete(['chan'], {})).toEqual(['channel']);
+  expect(await complete(['channel', 'e'], {})).toEqual(['edit', 'enable', 'export']);
+  expect(await complete(['channel', 'add', '--key'], {})).toEqual(['--key-file', '--key-stdin']);
+  expect(await complete(['option', 'get', 'RetryT'], {})).toEqual(['RetryTimes']);
+  expect(await complete(['user', 'quota', ''], {})).toEqual(['add', 'set']);
+});
+
+test.each([
+  ['.', { a: 1 }, [{ a: 1 }]],
+  ['.[].name', [{ name: 'a' }, { name: 'b' }], ['a', 'b']],
+  ['.[] | select(.id == 2) | .name', [{ id: 1 }, { id: 2, name: 'b' }], ['b']],
+  ['.[] | select(.name != "a|b") | .id', [{ id: 1, name: 'a|b' }, { id: 2 }], [2]],
+  ['.[-1].a.b', [{}, { a: { b: 3 } }], [3]],
+  ['length', [1, 2, 3], [3]],
+  ['keys', { b: 1, a: 2 }, [['a', 'b']]],
+  ['.missing', {}, [null]],
+])('--jq %s', (expression, value, found) => {
+  expect(runQuery(expression, value)).toEqual(found);
+});
+
+test('--jq says what it does not understand', () => {
+  expect(() => runQuery('.a + 1', {})).toThrow('--jq');
+});
+
+test('tables fit, in cells and not in characters', () => {
+  const cells = [['一二三四五六七八九十一二三四五六七八九十', 'x'.repeat(80), 'y']];
+  for (const line of table([{ name: 'name' }, { name: 'text' }, { name: 'end' }], cells, 40))
+    expect(Bun.stringWidth(line)).toBeLessThanOrEqual(40);
+});
