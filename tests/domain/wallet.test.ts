@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { epaySign } from '../../server/domain/wallet/epay.ts';
 import { moneyOf, moneyText, quoteTopUp } from '../../server/domain/wallet/quote.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { randomOf } from '../support/random.ts';
 
 let api: ApiFixture;
 let user: { id: number; headers: Headers };
@@ -176,17 +177,6 @@ test('an order nobody paid expires; a payment that comes later counts all the sa
   expect(await notify(paid(form))).toBe('success');
   expect(await balance()).toBe(5_000_000);
 });
-
-/** mulberry32: the same forgeries every time. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 test('2,000 forged or altered callbacks credit nothing', async () => {
   const { data: form } = await pay();

@@ -3,6 +3,7 @@ import { strict as assert } from 'node:assert';
 import { createLedgerStore } from '../../db/ledger-store.ts';
 import type { LedgerCommand } from '../../server/ledger/commands.ts';
 import { recover } from '../../server/ledger/recovery.ts';
+import { randomOf } from '../support/random.ts';
 import { copyOf, createModel, type Model, play, restart } from './model.ts';
 import {
   addCode,
@@ -20,17 +21,6 @@ import {
   topUp,
   transfer,
 } from './support.ts';
-
-/** mulberry32 */
-function randomOf(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 const steps = 14;
 

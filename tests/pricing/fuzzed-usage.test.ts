@@ -4,22 +4,13 @@ import { compilePriceTables, resolvePrices } from '../../server/contract/pricing
 import { priceFacts, promptTokensOf, quotaOf, recompute } from '../../server/contract/quota.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
+import { randomOf } from '../support/random.ts';
 
 const rounds = 100_000;
 const seed = Number(process.env.USAGE_SEED ?? 1);
 /** Largest prompt and largest answer any reported usage may claim. */
 const context = 20_000_000;
 
-/** mulberry32 */
-function randomOf(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 const random = randomOf(seed);
 const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 

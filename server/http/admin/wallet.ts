@@ -12,18 +12,13 @@ async function caller({ services, actor }: Call): Promise<UserRow> {
 }
 
 /** These calls say what went wrong in `data`; the flag and the code are there for everybody else. */
-async function said(
-  call: Call,
-  work: () => Promise<Record<string, unknown>>,
-): Promise<{ message: string; data: unknown }> {
+async function said(call: Call, work: () => Promise<object>): Promise<unknown> {
   try {
-    const answer = await work();
-    return { success: true, message: 'success', ...answer } as unknown as { message: string; data: unknown };
+    return { success: true, message: 'success', ...(await work()) };
   } catch (error) {
     if (!(error instanceof AppError) || error.row.class === 'ours') throw error;
     const { code, params } = error;
-    const answer = { success: false, message: 'error', data: formatError(code, params, call.meta.language), code };
-    return answer;
+    return { success: false, message: 'error', data: formatError(code, params, call.meta.language), code };
   }
 }
 
