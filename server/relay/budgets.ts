@@ -26,6 +26,14 @@ const periods = ['day', 'month'] as const;
 
 export function createBudgets(): Budgets {
   const sums = new Map<number, Readonly<Record<Period, Sum>>>();
+  let starts: Readonly<Record<Period, number>> = { day: -1, month: -1 };
+
+  /** The month is only looked up when the day is another. */
+  const startOf = (period: Period, now: number): number => {
+    const day = periodStart('day', now);
+    if (day !== starts.day) starts = { day, month: periodStart('month', now) };
+    return starts[period];
+  };
 
   /** First sight takes what the ledger has counted so far; from then on this is the only relay that spends. */
   const sumOf = (token: TokenSnapshot, period: Period, now: number): Sum => {
@@ -39,7 +47,7 @@ export function createBudgets(): Budgets {
       sums.set(token.id, known);
     }
     const sum = known[period];
-    const start = periodStart(period, now);
+    const start = startOf(period, now);
     if (start > sum.start) {
       sum.start = start;
       sum.used = 0;
