@@ -1,0 +1,71 @@
+/** Backups: made while serving, restored when nobody serves. */
+import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { AppError } from '../../../server/contract/errors.ts';
+import { backupHeader, restore as restoreOver } from '../../../server/offline.ts';
+import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { detailLines, isoTime } from '../../output.ts';
+
+const folderOf = (context: Context): string => join(context.dataDir, 'backups');
+const stampOf = (now: number): string => new Date(now).toISOString().replace(/[:.]/g, '-');
+
+function localOnly(context: Context): void {
+  if (context.url !== '') throw new AppError('usage', { detail: '--url: backups are made on the machine itself' });
+}
+
+export const create: CommandRun = async (context, _flags, given) => {
+  localOnly(context);
+  const piped = given === '-';
+  const file =
+    given === '' || piped
+      ? join(folderOf(context), `gateway-${stampOf(Date.now())}.backup${piped ? '.tmp' : ''}`)
+      : resolve(given);
+  const header = await (await context.client()).call('local.backup', { file });
+  if (!piped) return context.output.object({ file, ...header }, detailLines({ file, ...header }), file);
+  try {
+    for await (const piece of createReadStream(file)) if (!process.stdout.write(piece as Buffer)) await drained();
+  } finally {
+    rmSync(file, { force: true });
+  }
+};
+
+const drained = (): Promise<void> => new Promise((done) => process.stdout.once('drain', done));
+
+export const restore: CommandRun = async (context, _flags, file) => {
+  localOnly(context);
+  if (!existsSync(file)) throw new AppError('not_found', { what: file });
+  const header = backupHeader(file);
+  const when = isoTime(header.created_at);
+  await context.confirm(
+    context.say(
+      `用 ${when} 的备份替换 ${context.dataDir} 的数据库（原数据库会保留）？`,
+      `Replace the database in ${context.dataDir} by the backup of ${when}? The present one is kept aside`,
+    ),
+  );
+  const { kept } = await restoreOver(file, context.dataDir, stampOf(Date.now()));
+  context.output.object(
+    { result: 'updated', ...header, kept },
+    [
+      context.say(`已恢复 ${when} 的备份`, `restored the backup of ${when}`),
+      ...(kept === '' ? [] : [context.say(`原数据库：${kept}`, `former database: ${kept}`)]),
+    ],
+    kept,
+  );
+};
+
+export const list: CommandRun = async (context) => {
+  const folder = folderOf(context);
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.backup')) : [];
+  const rows = names.sort().map((name) => ({ file: join(folder, name), ...backupHeader(join(folder, name)) }));
+  context.output.list(
+    rows,
+    [
+      { name: 'file', value: (row) => row.file },
+      { name: 'time', value: (row) => isoTime(row.created_at) },
+      { name: 'bytes', value: (row) => String(row.bytes), right: true },
+      { name: 'schema', value: (row) => row.schema },
+    ],
+    (row) => row.file,
+  );
+};

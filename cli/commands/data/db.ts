@@ -1,0 +1,27 @@
+/** The database file. */
+import { AppError } from '../../../server/contract/errors.ts';
+import { dataDirFiles } from '../../../server/data-dir.ts';
+import type { CommandRun } from '../../command.ts';
+import { detailLines } from '../../output.ts';
+
+export const path: CommandRun = async (context) => {
+  const { database } = dataDirFiles(context.dataDir);
+  context.output.object({ path: database }, [database], database);
+};
+
+export const check: CommandRun = async (context) => {
+  const found = await (await context.client()).call('local.check');
+  context.output.object(found, detailLines({ ...found, problems: found.problems.join('; ') }), found.schema);
+  if (found.problems.length > 0) throw new AppError('check_failed', { detail: found.problems[0] ?? '' });
+};
+
+export const vacuum: CommandRun = async (context) => {
+  const sizes = await (await context.client()).call('local.vacuum');
+  context.output.object({ result: 'updated', ...sizes }, [`${sizes.before} -> ${sizes.after}`], String(sizes.after));
+};
+
+/** Opening the data directory brings the schema up to date. */
+export const migrate: CommandRun = async (context) => {
+  const { schema } = await (await context.client()).call('local.check');
+  context.output.object({ result: 'unchanged', schema }, [schema], schema);
+};

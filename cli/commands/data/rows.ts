@@ -1,0 +1,77 @@
+import type { CommandRow } from '../../command.ts';
+
+export const dataRows: readonly CommandRow[] = [
+  {
+    name: 'backup create',
+    argument: '[file]',
+    zh: '备份（服务运行时也可），- 为标准输出',
+    en: 'back up, also while serving; - is standard output',
+    examples: ['backup create', 'backup create - > gateway.backup'],
+    load: async () => (await import('./backup.ts')).create,
+  },
+  {
+    name: 'backup restore',
+    argument: '<file>',
+    zh: '恢复备份，原数据库会保留',
+    en: 'restore a backup; the present database is kept',
+    examples: ['backup restore gateway.backup', 'backup restore gateway.backup --yes'],
+    load: async () => (await import('./backup.ts')).restore,
+  },
+  {
+    name: 'backup list',
+    zh: '数据目录中的备份',
+    en: 'backups in the data directory',
+    examples: ['backup list', 'backup list --json'],
+    load: async () => (await import('./backup.ts')).list,
+  },
+  {
+    name: 'db path',
+    zh: '数据库文件的位置',
+    en: 'where the database file is',
+    examples: ['db path', 'db path --data-dir /var/lib/gateway'],
+    load: async () => (await import('./db.ts')).path,
+  },
+  {
+    name: 'db check',
+    zh: '检查数据库完整性与版本',
+    en: 'check the integrity and schema of the database',
+    examples: ['db check', 'db check --json'],
+    load: async () => (await import('./db.ts')).check,
+  },
+  {
+    name: 'db vacuum',
+    zh: '压缩数据库文件',
+    en: 'compact the database file',
+    examples: ['db vacuum', 'db vacuum --json'],
+    load: async () => (await import('./db.ts')).vacuum,
+  },
+  {
+    name: 'db migrate',
+    zh: '将数据库升级到此版本',
+    en: "bring the schema to this version's",
+    examples: ['db migrate', 'db migrate --json'],
+    load: async () => (await import('./db.ts')).migrate,
+  },
+  {
+    name: 'ledger verify',
+    zh: '校验账本不变量',
+    en: 'check the invariants of the ledger',
+    examples: ['ledger verify', 'ledger verify --json'],
+    load: async () => (await import('./ledger.ts')).verify,
+  },
+  {
+    name: 'audit list',
+    zh: '操作审计',
+    en: 'who changed what',
+    flags: [{ flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' }],
+    examples: ['audit list', 'audit list --limit 100 --json'],
+    load: async () => (await import('./audit.ts')).list,
+  },
+  {
+    name: 'audit verify',
+    zh: '校验审计链',
+    en: 'check the chain of the audit trail',
+    examples: ['audit verify', 'audit verify --json'],
+    load: async () => (await import('./audit.ts')).verify,
+  },
+];
