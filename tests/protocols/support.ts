@@ -35,7 +35,8 @@ export function meaning(events: readonly ChatEvent[]) {
   const words = (type: string): string =>
     parts.flatMap((part) => (part.type === type && 'text' in part ? [part.text] : [])).join('');
   return {
-    text: words('text'),
+    // Not every dialect has a place of its own for the words of a refusal.
+    text: words('text') + words('refusal'),
     thoughts: words('reasoning'),
     calls: parts.flatMap((part) =>
       part.type === 'tool-call' ? [{ id: part.id, name: part.name, input: JSON.parse(part.arguments) }] : [],

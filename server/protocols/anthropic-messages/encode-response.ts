@@ -11,6 +11,7 @@ import { encodeUsage } from './usage.ts';
 
 /** @param refused a refusal was told, whatever the upstream calls the end. */
 export function stopReason(reason: FinishReason, called: boolean, refused: boolean): string {
+  if (called && reason.unified === 'stop') return 'tool_use';
   // The dialect's own word, where the upstream gave it.
   if (reason.raw !== null && finishes[reason.raw] === reason.unified) return reason.raw;
   switch (reason.unified) {

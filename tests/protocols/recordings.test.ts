@@ -1,0 +1,76 @@
+/** Answers recorded from real providers, where they are at hand: they are not part of the project, and no case exists without them. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
+import { codecs } from '../../server/protocols/registry.ts';
+import { parseJson, record } from '../../server/protocols/shared/json.ts';
+import { context, encoder, meaning, readStream, streamOf } from './support.ts';
+
+const folder = resolve(import.meta.dirname, '../../../shared/recordings');
+const recordings = existsSync(folder)
+  ? [...new Bun.Glob('**/*.{json,chunks.txt}').scanSync({ cwd: folder })].sort()
+  : [];
+
+/** The dialect of a whole answer or of a stream's first event; null for other kinds of answer. */
+function dialectOf(sample: unknown): ProtocolId | null {
+  const body = record(sample);
+  const type = String(body?.type ?? '');
+  if (type === 'message' || type === 'message_start') return 'anthropic-messages';
+  const chat = Array.isArray(body?.choices) && !('text' in (record(body.choices[0]) ?? {}));
+  return chat ? 'openai-chat' : null;
+}
+
+interface Recording {
+  readonly name: string;
+  readonly dialect: ProtocolId;
+  readonly events: () => ChatEvent[];
+}
+
+const cases = recordings.flatMap((name): Recording[] => {
+  const source = readFileSync(join(folder, name), 'utf8');
+  if (name.endsWith('.json')) {
+    const body = parseJson(source);
+    const dialect = dialectOf(body);
+    return dialect === null ? [] : [{ name, dialect, events: () => codecs[dialect].upstream.decodeResponse(body) }];
+  }
+  const lines = source.split('\n').filter((line) => line.trim() !== '');
+  const dialect = dialectOf(parseJson(lines[0] ?? ''));
+  if (dialect === null) return [];
+  const stream = encoder.encode(lines.map((line) => `data: ${line}\n\n`).join(''));
+  return [{ name, dialect, events: () => readStream(codecs[dialect], stream) }];
+});
+
+if (cases.length > 0) {
+  const targets = Object.keys(codecs) as ProtocolId[];
+
+  test.each(cases.map((one) => [one.name, one] as const))(
+    '%s is read, and understood in every dialect',
+    (_name, one) => {
+      const events = one.events();
+      expect(events.filter(({ type }) => type === 'finish' || type === 'error')).toHaveLength(1);
+      expect(events.at(-1)?.type).toBe('finish');
+      const usage = events.findLast((event) => event.type === 'usage');
+      expect(usage?.usage.input).toBeGreaterThanOrEqual(0);
+      const { thoughts: _thoughts, ...told } = meaning(events);
+      for (const target of targets) {
+        const again = readStream(codecs[target], encoder.encode(streamOf(codecs[target], events)));
+        const { text, calls, finish } = meaning(again);
+        expect([target, text, calls]).toEqual([target, told.text, told.calls]);
+        // A call decides, whatever the upstream calls the end.
+        const expected = told.calls.length > 0 ? 'tool_calls' : told.finish;
+        if (told.finish !== 'other') expect([target, finish]).toEqual([target, expected]);
+        const whole = codecs[target].translation.encodeResponse(events, context);
+        expect(meaning(codecs[target].upstream.decodeResponse(JSON.parse(JSON.stringify(whole)))).text).toBe(told.text);
+      }
+    },
+  );
+
+  test('both kinds of recording and the dialects read here are among them', () => {
+    const found = new Set(
+      cases.map(({ name, dialect }) => `${dialect} ${name.endsWith('.json') ? 'whole' : 'stream'}`),
+    );
+    for (const dialect of ['openai-chat', 'anthropic-messages'])
+      for (const form of ['whole', 'stream']) expect(found).toContain(`${dialect} ${form}`);
+  });
+}
