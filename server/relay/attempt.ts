@@ -1,13 +1,21 @@
 /** Prepares one attempt at one channel: mapped model, dialect, body, address and headers. */
-import type { ProtocolId } from '../protocols/canonical.ts';
+import type { ChatEvent, ProtocolId } from '../protocols/canonical.ts';
 import type { UpstreamHalf } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
+import { toolRestorer } from '../protocols/shared/restore.ts';
 import { authHeaders } from '../providers/auth.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { endpointFor, type Provider } from '../providers/provider.ts';
 import type { Quirk, Wire } from '../providers/quirk.ts';
 import { quirkOf } from '../providers/quirk-table.ts';
-import { editedBody, embeddingTold, type MemberEdits, streamOptionsOf, translatedBody } from './bodies.ts';
+import {
+  decodedRequest,
+  editedBody,
+  embeddingTold,
+  type MemberEdits,
+  streamOptionsOf,
+  translatedBody,
+} from './bodies.ts';
 import { mapModel } from './choose.ts';
 import type { UpstreamCall } from './dispatch.ts';
 import type { Inquiry } from './exchange.ts';
@@ -26,6 +34,8 @@ export interface Prepared {
   readonly upstream: UpstreamHalf;
   /** The answer must be told anew in the client's dialect. */
   readonly retold: boolean;
+  /** Makes what gives one answer's tool calls back the names the client knows; null where none was changed. */
+  readonly restore: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
   /** Tells a whole answer of another operation than chat anew. */
   readonly retell: ((body: unknown) => unknown) | null;
   /** The request carries our own wish for a usage frame. */
@@ -124,6 +134,7 @@ export function prepareAttempt(
     key: key.key,
     upstreamModel,
     upstream: wire?.upstream ?? codec.upstream,
+    restore: translated && inquiry.operation === 'chat' ? toolRestorer(decodedRequest(inquiry).tools) : null,
     retell: body.retell,
     retold:
       (translated && body.retell === null) ||

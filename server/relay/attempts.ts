@@ -205,13 +205,23 @@ function passageFor(exchange: Exchange, prepared: Prepared, nowMs: number): Pass
 /** Some upstreams stream although one piece was asked for. */
 export const isGathered = (inquiry: Inquiry): boolean => !inquiry.stream && inquiry.operation === 'chat';
 
-export const changeFor = (prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined =>
-  prepared.channel.setting.thinking_to_content === true ? thinkingToContent() : undefined;
+/** What happens to an answer's events between the two dialects. */
+export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined {
+  const restore = prepared.restore?.();
+  if (prepared.channel.setting.thinking_to_content !== true) return restore;
+  const tell = thinkingToContent();
+  return restore === undefined ? tell : (event) => restore(event).flatMap(tell);
+}
 
-export const contextOf = ({ inquiry }: Exchange, nowMs: number) => {
+export const contextOf = ({ inquiry, plan }: Exchange, nowMs: number) => {
   const options = inquiry.body.stream_options as { include_usage?: unknown } | null | undefined;
   return responseContext(
-    { model: inquiry.model, requestId: inquiry.requestId, includeUsage: options?.include_usage === true },
+    {
+      model: inquiry.model,
+      requestId: inquiry.requestId,
+      includeUsage: options?.include_usage === true,
+      promptTokens: plan.promptTokens,
+    },
     nowMs,
   );
 };

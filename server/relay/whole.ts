@@ -122,11 +122,18 @@ export function thinkingToContent(): (event: ChatEvent) => readonly ChatEvent[] 
 
 /** @param createdMs epoch milliseconds. */
 export const responseContext = (
-  facts: { readonly model: string; readonly requestId: string; readonly includeUsage: boolean },
+  facts: {
+    readonly model: string;
+    readonly requestId: string;
+    readonly includeUsage: boolean;
+    readonly promptTokens: number;
+  },
   createdMs: number,
 ): ResponseContext => ({
   model: facts.model,
   responseId: facts.requestId,
   created: Math.floor(createdMs / 1000),
   includeUsage: facts.includeUsage,
+  // The plan's count is a bound: twice what ordinary text takes.
+  promptTokens: Math.ceil(facts.promptTokens / 2),
 });

@@ -1,0 +1,47 @@
+/** Gives an answer's tool calls back the names and the kind that the client knows them by. */
+import type { ChatEvent, Tool } from '../canonical.ts';
+import { portableName, unwrapCustom } from './tools.ts';
+
+type Change = (event: ChatEvent) => readonly ChatEvent[];
+
+/**
+ * @param tools as the client offered them.
+ * @returns makes one change per answer; null when every tool was told as it is.
+ */
+export function toolRestorer(tools: readonly Tool[]): (() => Change) | null {
+  const names = new Map<string, string>();
+  const custom = new Set<string>();
+  for (const { name, kind } of tools) {
+    const told = portableName(name);
+    // Of two tools with the same short name the first has it.
+    if (told !== name && !names.has(told)) names.set(told, name);
+    if (kind === 'custom') custom.add(told);
+  }
+  if (names.size === 0 && custom.size === 0) return null;
+  return () => {
+    /** Arguments of calls that were told as JSON and are free text for the client: whole only at the end. */
+    const wrapped = new Map<number, string>();
+    return (event) => {
+      switch (event.type) {
+        case 'tool-call-start': {
+          const free = custom.has(event.name) && event.custom !== true;
+          if (free) wrapped.set(event.index, '');
+          return [{ ...event, name: names.get(event.name) ?? event.name, ...(free ? { custom: true } : {}) }];
+        }
+        case 'tool-call-delta': {
+          const gathered = wrapped.get(event.index);
+          if (gathered === undefined) return [event];
+          wrapped.set(event.index, gathered + event.arguments);
+          return [];
+        }
+        case 'tool-call-end': {
+          const gathered = wrapped.get(event.index);
+          if (gathered === undefined) return [event];
+          return [{ type: 'tool-call-delta', index: event.index, arguments: unwrapCustom(gathered) }, event];
+        }
+        default:
+          return [event];
+      }
+    };
+  };
+}

@@ -1,0 +1,369 @@
+import { expect, test } from 'vitest';
+import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
+import { codecs } from '../../server/protocols/registry.ts';
+import { gather } from '../../server/protocols/shared/blocks.ts';
+import { toolRestorer } from '../../server/protocols/shared/restore.ts';
+import { scenarios } from './scenarios.ts';
+import { context, encoder, meaning, readStream, streamOf } from './support.ts';
+
+const chat = codecs['openai-chat'];
+const messages = codecs['anthropic-messages'];
+const sse = (...frames: unknown[]): Uint8Array =>
+  encoder.encode(
+    frames.map((frame) => `data: ${typeof frame === 'string' ? frame : JSON.stringify(frame)}\n\n`).join(''),
+  );
+const chunk = (delta: unknown, more = {}) => ({ choices: [{ index: 0, delta, finish_reason: null, ...more }] });
+const ended = chunk({}, { finish_reason: 'stop' });
+const chatStream = (...deltas: unknown[]) =>
+  readStream(chat, sse(...deltas.map((delta) => chunk(delta)), ended, '[DONE]'));
+const fn = (name: string, words: string) => ({ function: { name, arguments: words } });
+
+test.each<[string, unknown[], { id: string; name: string; input: unknown }[]]>([
+  [
+    'every call numbered 0',
+    [
+      { tool_calls: [{ index: 0, id: 'a', ...fn('f', '{"x":1}') }] },
+      { tool_calls: [{ index: 0, id: 'b', ...fn('g', '{}') }] },
+    ],
+    [
+      { id: 'a', name: 'f', input: { x: 1 } },
+      { id: 'b', name: 'g', input: {} },
+    ],
+  ],
+  [
+    'the id repeated with every piece',
+    [
+      { tool_calls: [{ index: 0, id: 'a', ...fn('f', '{"x"') }] },
+      { tool_calls: [{ index: 0, id: 'a', ...fn('f', ':1}') }] },
+    ],
+    [{ id: 'a', name: 'f', input: { x: 1 } }],
+  ],
+  [
+    'no index',
+    [{ tool_calls: [{ id: 'a', ...fn('f', '{"x":') }] }, { tool_calls: [{ function: { arguments: '1}' } }] }],
+    [{ id: 'a', name: 'f', input: { x: 1 } }],
+  ],
+  [
+    'two at once without index',
+    [
+      {
+        tool_calls: [
+          { id: 'a', ...fn('f', '{}') },
+          { id: 'b', ...fn('f', '{}') },
+        ],
+      },
+    ],
+    [
+      { id: 'a', name: 'f', input: {} },
+      { id: 'b', name: 'f', input: {} },
+    ],
+  ],
+])('chat calls: %s', (_name, deltas, calls) => {
+  expect(meaning(chatStream(...deltas)).calls).toEqual(calls);
+});
+
+test('two free-text calls of a whole answer stay two', () => {
+  const call = (id: string) => ({ id, type: 'custom', custom: { name: 'patch', input: id } });
+  const message = { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] };
+  const { parts } = gather(chat.upstream.decodeResponse({ choices: [{ message, finish_reason: 'tool_calls' }] }));
+  expect(parts).toMatchObject([
+    { id: 'a', arguments: 'a', custom: true },
+    { id: 'b', arguments: 'b', custom: true },
+  ]);
+});
+
+test.each<[string, unknown[]]>([
+  ['reasoning_content', [{ reasoning_content: 'h' }, { reasoning_content: 'm' }]],
+  ['reasoning', [{ reasoning: 'h' }, { reasoning: 'm' }]],
+  [
+    'details alone',
+    [{ reasoning_details: [{ type: 'reasoning.text', text: 'h' }] }, { reasoning_details: [{ text: 'm' }] }],
+  ],
+  ['details beside', [{ reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] }]],
+  ['details behind', [{ reasoning_content: 'hm' }, { reasoning_details: [{ text: 'hm', signature: 's' }] }]],
+  ['parts of the content', [{ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }]],
+])('chat thoughts as %s', (_name, deltas) => {
+  expect(meaning(chatStream(...deltas, { content: 'yes' }))).toMatchObject({ thoughts: 'hm', text: 'yes' });
+});
+
+test.each<[string, unknown[]]>([
+  ['beside the choices', [{ error: { message: 'overloaded', code: 503 } }]],
+  ['inside of a choice', [chunk({ content: '' }, { error: { message: 'overloaded' }, finish_reason: 'error' })]],
+])('a chat error in the middle ends the stream: %s', (_name, frames) => {
+  const events = readStream(chat, sse(chunk({ content: 'half' }), ...frames, ended, '[DONE]'));
+  expect(events.at(-1)).toMatchObject({ type: 'error', error: { message: 'overloaded' } });
+  expect(events.filter(({ type }) => type === 'finish' || type === 'error')).toHaveLength(1);
+  expect(meaning(events).text).toBe('half');
+});
+
+test('thoughts outside of the completion count are paid, as the total says', () => {
+  const usage = (counts: object) => chat.upstream.readUsage({ usage: counts });
+  const details = { completion_tokens_details: { reasoning_tokens: 228 } };
+  const outside = { prompt_tokens: 12, completion_tokens: 1, total_tokens: 241, ...details };
+  expect(usage(outside)).toMatchObject({ input: 12, output: 1, reasoning: 228 });
+  const inside = { prompt_tokens: 12, completion_tokens: 229, total_tokens: 241, ...details };
+  expect(usage(inside)).toMatchObject({ output: 1, reasoning: 228 });
+});
+
+const page = {
+  type: 'url_citation',
+  url_citation: { url: 'https://a.example/', title: 'A', start_index: 0, end_index: 4 },
+};
+const cited: readonly [string, readonly ChatEvent[]][] = [
+  ['chat, streamed', chatStream({ content: 'It i' }, { content: 's so', annotations: [page] })],
+  [
+    'chat, whole',
+    chat.upstream.decodeResponse({
+      choices: [{ message: { content: 'It is so', annotations: [page] }, finish_reason: 'stop' }],
+    }),
+  ],
+  [
+    'sources beside the choices',
+    chat.upstream.decodeResponse({
+      search_results: [{ url: 'https://a.example/', title: 'A' }],
+      choices: [{ message: { content: 'It is so' }, finish_reason: 'stop' }],
+    }),
+  ],
+  [
+    'messages',
+    messages.upstream.decodeResponse({
+      content: [
+        {
+          type: 'text',
+          text: 'It is so',
+          citations: [{ type: 'web_search_result_location', url: 'https://a.example/', title: 'A', cited_text: 'so' }],
+        },
+      ],
+      stop_reason: 'end_turn',
+    }),
+  ],
+];
+const targets = ['openai-chat', 'anthropic-messages', 'openai-responses'] as const satisfies readonly ProtocolId[];
+
+test.each(cited.flatMap(([name, events]) => targets.map((target) => [name, target, events] as const)))(
+  'a source told by %s reaches clients of %s',
+  (_name, target, events) => {
+    const codec = codecs[target];
+    const whole = JSON.parse(JSON.stringify(codec.translation.encodeResponse(events, context)));
+    for (const again of [
+      readStream(codec, encoder.encode(streamOf(codec, events))),
+      codec.upstream.decodeResponse(whole),
+    ]) {
+      const [part] = gather(again).parts;
+      expect(part).toMatchObject({ text: 'It is so', citations: [{ url: 'https://a.example/', title: 'A' }] });
+    }
+  },
+);
+
+/** The order of events that Messages clients insist on. */
+function blocksOf(stream: string): { kind: string; deltas: string[] }[] {
+  const seen: { kind: string; deltas: string[] }[] = [];
+  let open = false;
+  const events = stream
+    .split('\n\n')
+    .filter((frame) => frame !== '')
+    .map((frame) => {
+      const [, name, data] = /^event: (\w+)\ndata: (.+)$/s.exec(frame) ?? [];
+      const event = JSON.parse(data ?? '');
+      expect(event.type).toBe(name);
+      return event;
+    });
+  const types = events.map(({ type }) => type);
+  expect([types[0], ...types.slice(-2)]).toEqual(['message_start', 'message_delta', 'message_stop']);
+  for (const event of events.slice(1, -2)) {
+    if (event.type === 'content_block_start') {
+      expect([open, event.index]).toEqual([false, seen.length]);
+      open = true;
+      seen.push({ kind: event.content_block.type, deltas: [] });
+    } else {
+      expect([open, event.index]).toEqual([true, seen.length - 1]);
+      if (event.type === 'content_block_stop') open = false;
+      else seen.at(-1)?.deltas.push(event.delta.type);
+    }
+  }
+  expect(open).toBe(false);
+  return seen;
+}
+
+test.each(Object.keys(scenarios))('%s: Messages blocks come one after another', (name) => {
+  blocksOf(streamOf(messages, scenarios[name] ?? []));
+});
+
+const finish: ChatEvent = { type: 'finish', reason: { unified: 'stop', raw: null } };
+
+test('a refusal in many pieces is one block, pictures and the rest keep their turn', () => {
+  const picture = { type: 'image', source: { kind: 'base64', data: 'aGk=', mimeType: 'image/png' } } as const;
+  const stream = streamOf(messages, [
+    { type: 'text-start', index: 0 },
+    { type: 'text-delta', index: 0, text: 'Well' },
+    { type: 'media', part: picture },
+    { type: 'refusal-delta', text: 'I ' },
+    { type: 'refusal-delta', text: 'will not' },
+    { type: 'text-delta', index: 0, text: ' then' },
+    { type: 'text-end', index: 0 },
+    finish,
+  ]);
+  expect(blocksOf(stream)).toHaveLength(3);
+  expect(meaning(readStream(messages, encoder.encode(stream)))).toMatchObject({
+    text: 'Well then![image](data:image/png;base64,aGk=)I will not',
+    finish: 'content_filter',
+  });
+});
+
+test('thoughts: sealed ones arrive whole, foreign seals are marked, those that say nothing are not told', () => {
+  const thought = (index: number, text: string, seal: object): ChatEvent[] => [
+    { type: 'reasoning-start', index },
+    ...(text === '' ? [] : [{ type: 'reasoning-delta' as const, index, text }]),
+    { type: 'reasoning-end', index, signature: null, redacted: null, ...seal },
+  ];
+  const stream = streamOf(messages, [
+    ...thought(0, '', { redacted: 'sealed', origin: 'anthropic-messages' }),
+    ...thought(1, 'hm', { signature: 'own', origin: 'anthropic-messages' }),
+    ...thought(2, '', {}),
+    ...thought(3, 'ah', { redacted: 'foreign', origin: 'openai-responses' }),
+    ...thought(4, 'oh', {}),
+    finish,
+  ]);
+  expect(blocksOf(stream)).toEqual([
+    { kind: 'redacted_thinking', deltas: [] },
+    { kind: 'thinking', deltas: ['thinking_delta', 'signature_delta'] },
+    { kind: 'thinking', deltas: ['thinking_delta', 'signature_delta'] },
+    { kind: 'thinking', deltas: ['thinking_delta'] },
+  ]);
+  expect(stream).toContain('"signature":"gw1.r.foreign"');
+  const read = messages.upstream.decodeResponse(
+    messages.translation.encodeResponse(readStream(messages, encoder.encode(stream)), context),
+  );
+  expect(gather(read).parts).toMatchObject([
+    { redacted: 'sealed' },
+    { text: 'hm', signature: 'own' },
+    { text: 'ah', signature: 'gw1.r.foreign' },
+    { text: 'oh', signature: null },
+  ]);
+});
+
+const frames = {
+  start: { type: 'message_start', message: { id: 'msg_1', model: 'm', usage: { input_tokens: 43, output_tokens: 1 } } },
+  use: {
+    type: 'content_block_start',
+    index: 0,
+    content_block: { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+  },
+  piece: (words: string) => ({
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'input_json_delta', partial_json: words },
+  }),
+  stop: { type: 'content_block_stop', index: 0 },
+  end: (delta: object, usage: object) => ({ type: 'message_delta', delta, usage }),
+  last: { type: 'message_stop' },
+};
+
+test('Messages: doubled starts, pings, blocks nobody knows, corrected counts', () => {
+  const events = readStream(
+    messages,
+    sse(
+      frames.start,
+      { type: 'ping' },
+      { ...frames.start, message: { id: 'msg_2' } },
+      frames.use,
+      frames.piece('{"query":'),
+      frames.piece('"x"}'),
+      frames.stop,
+      frames.end(
+        { stop_reason: 'pause_turn' },
+        {
+          input_tokens: 61,
+          output_tokens: 30,
+          cache_creation: { ephemeral_5m_input_tokens: 5, ephemeral_1h_input_tokens: 7 },
+          output_tokens_details: { thinking_tokens: 10 },
+          server_tool_use: { web_search_requests: 2 },
+        },
+      ),
+      frames.last,
+      frames.last,
+    ),
+  );
+  expect(events.filter(({ type }) => type === 'response-start')).toMatchObject([{ id: 'msg_1' }]);
+  expect(events.findLast(({ type }) => type === 'usage')).toMatchObject({
+    usage: {
+      input: 61,
+      cacheWrite5m: 5,
+      cacheWrite1h: 7,
+      output: 20,
+      reasoning: 10,
+      toolCalls: { web_search: 2 },
+    },
+  });
+  expect(events.at(-1)).toEqual({ type: 'finish', reason: { unified: 'other', raw: 'pause_turn' } });
+  const raw = { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'x' } };
+  expect(events).toContainEqual({ type: 'unknown', dialect: 'anthropic-messages', raw });
+  expect(messages.translation.encodeResponse(events, context)).toMatchObject({
+    content: [raw],
+    stop_reason: 'pause_turn',
+  });
+  expect(streamOf(messages, events)).toContain(JSON.stringify(raw));
+  expect(streamOf(chat, events)).not.toContain('web_search');
+});
+
+test('Messages: a refusal tells why, an error in the middle closes what is open', () => {
+  const refusal = { type: 'refusal', category: null, explanation: 'Not this' };
+  const refused = readStream(
+    messages,
+    sse(frames.start, frames.end({ stop_reason: 'refusal', stop_details: refusal }, {}), frames.last),
+  );
+  expect(chat.translation.encodeResponse(refused, context)).toMatchObject({
+    choices: [{ message: { content: null, refusal: 'Not this' }, finish_reason: 'content_filter' }],
+  });
+  const text = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'half' } };
+  const failed = readStream(
+    messages,
+    sse(frames.start, text, { type: 'error', error: { type: 'overloaded_error', message: 'busy' } }, frames.last),
+  );
+  expect(failed.slice(-2)).toMatchObject([
+    { type: 'text-end' },
+    { type: 'error', error: { type: 'overloaded_error', message: 'busy' } },
+  ]);
+});
+
+test('the start of a Messages stream tells a prompt that was counted here', () => {
+  const writer = messages.translation.writer({ ...context, promptTokens: 55 });
+  const started = writer.write({ type: 'response-start', id: null, model: null, created: null });
+  expect(started).toContain('"input_tokens":55');
+});
+
+test('calls come back under the names and in the kind that the client knows', () => {
+  const tool = (name: string, kind: 'function' | 'custom' = 'function') =>
+    ({ kind, name, description: null, schema: null, strict: null }) as const;
+  expect(toolRestorer([tool('plain')])).toBeNull();
+  const restore = toolRestorer([tool('files.read'), tool('apply_patch', 'custom')])?.();
+  const events: ChatEvent[] = [
+    { type: 'tool-call-start', index: 0, id: 'a', name: 'files_read' },
+    { type: 'tool-call-delta', index: 0, arguments: '{"p":1}' },
+    { type: 'tool-call-end', index: 0 },
+    { type: 'tool-call-start', index: 1, id: 'b', name: 'apply_patch' },
+    { type: 'tool-call-delta', index: 1, arguments: '{"input":"*** ' },
+    { type: 'tool-call-delta', index: 1, arguments: 'begin"}' },
+    { type: 'tool-call-end', index: 1 },
+  ];
+  expect(gather(events.flatMap((event) => [...(restore?.(event) ?? [])])).parts).toMatchObject([
+    { name: 'files.read', arguments: '{"p":1}' },
+    { name: 'apply_patch', arguments: '*** begin', custom: true },
+  ]);
+});
+
+test('speech of an answer reaches a chat client, streamed and whole', () => {
+  const part = {
+    type: 'audio',
+    format: 'wav',
+    source: { kind: 'base64', data: 'aGk=', mimeType: 'audio/wav' },
+  } as const;
+  const events: ChatEvent[] = [{ type: 'media', part }, finish];
+  expect(chat.translation.encodeResponse(events, context)).toMatchObject({
+    choices: [{ message: { audio: { data: 'aGk=' } } }],
+  });
+  const read = readStream(chat, encoder.encode(streamOf(chat, events)));
+  expect(read).toContainEqual(
+    expect.objectContaining({ type: 'media', part: expect.objectContaining({ type: 'audio' }) }),
+  );
+});
