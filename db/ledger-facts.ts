@@ -59,12 +59,5 @@ export function ledgerFacts(raw: RawDatabase) {
         WHERE u.aff_quota <> coalesce(pot.balance, 0) OR u.aff_history_quota <> coalesce(earned.amount, 0) OR u.aff_quota > u.aff_history_quota`),
     wrongAmounts: () =>
       words(`SELECT ref FROM postings WHERE typeof(amount) <> 'integer' OR amount NOT BETWEEN 1 AND 1000000000000000`),
-    /** Rows that charged something; a row cleared by retention cannot be checked any more. */
-    pricedLogs: () =>
-      raw
-        .prepare<{ request_id: string; quota: number; other: string }>(
-          'SELECT request_id, quota, other FROM logs WHERE type = 2 AND quota > 0 AND request_id IS NOT NULL',
-        )
-        .iterate(),
   };
 }

@@ -13,7 +13,9 @@ const rows = Number(process.argv[2] ?? 5_000_000);
 const goalMs = 150;
 const goalSlowdown = 0.2;
 const batch = 200;
-const sampleBatches = 250;
+/** Rows of one sample, and how many samples are taken of each. */
+const sample = 5000;
+const samples = 21;
 /** Rows of the log that is compared with. */
 const young = 100_000;
 const users = 500;
@@ -78,8 +80,10 @@ function command(index: number): Settle {
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'gateway-logs-'));
-try {
-  const database = openDatabase(join(dir, 'gateway.db'));
+
+/** Books with `count` log rows. */
+async function filledBooks(name: string, count: number) {
+  const database = openDatabase(join(dir, `${name}.db`));
   await migrate(database);
   const { raw } = database;
   // As the ledger's own thread.
@@ -94,31 +98,38 @@ try {
   })();
   const store = createLedgerStore(raw);
   store.nextEpoch();
-  /** Settlements per second of CPU and disk, as the ledger commits them. */
-  const insert = (from: number, to: number): number => {
+  let next = 0;
+  /** @returns settlements per second, as the ledger commits them. */
+  const insert = (more: number): number => {
     const began = performance.now();
-    for (let index = from; index < to; index += batch)
-      store.apply(Array.from({ length: Math.min(batch, to - index) }, (_, step) => command(index + step)));
-    return (to - from) / ((performance.now() - began) / 1000);
+    for (const end = next + more; next < end; next += batch)
+      store.apply(Array.from({ length: batch }, (_, step) => command(next + step)));
+    return more / ((performance.now() - began) / 1000);
   };
-  const sample = batch * sampleBatches;
-  /** Quickly: only how the file looks afterwards matters. */
-  const fill = (from: number, to: number) => {
-    raw.pragma('synchronous = OFF');
-    insert(from, to);
-    raw.pragma('synchronous = FULL');
-    store.checkpoint('TRUNCATE');
-    // What the system still has to write from the filling would slow down what is measured.
-    Bun.spawnSync(['sync']);
-  };
-  fill(0, young);
-  const first = insert(young, young + sample);
-  fill(young + sample, rows - sample);
-  const last = insert(rows - sample, rows);
-  const slower = 1 - last / first;
+  // Quickly: only how the file looks afterwards matters.
+  raw.pragma('synchronous = OFF');
+  insert(count);
+  raw.pragma('synchronous = FULL');
+  store.checkpoint('TRUNCATE');
+  return { database, insert };
+}
+
+const middleOf = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+try {
+  const youngBooks = await filledBooks('young', young);
+  const { database, insert } = await filledBooks('gateway', rows);
+  // What the system still has to write from the filling would slow down what is measured.
+  Bun.spawnSync(['sync']);
+  // In turns, so that what else the machine does slows down both.
+  const turns = Array.from({ length: samples }, () => [youngBooks.insert(sample), insert(sample)] as const);
+  const slower = 1 - middleOf(turns.map(([first, last]) => last / first));
+  const [first, last] = [middleOf(turns.map(([one]) => one)), middleOf(turns.map(([, other]) => other))];
   console.log(
     `${rows} rows; inserts ${Math.round(first)}/s into a young log, ${Math.round(last)}/s into this one: ${(slower * 100).toFixed(0)} % slower`,
   );
+  await youngBooks.database.close();
 
   const logs = createLogs({ database, now: Date.now });
   const end = timeOf(rows);

@@ -25,7 +25,7 @@ import { createUsers, type UsersService } from './domain/users/service.ts';
 import { createWallet, type WalletService } from './domain/wallet/service.ts';
 import { createWorks, type WorksService } from './domain/works/service.ts';
 import type { Ledger } from './ledger/commands.ts';
-import { type InvariantReport, verifyLedger } from './ledger/verify.ts';
+import { bookReports, type InvariantReport, logReport } from './ledger/verify.ts';
 import { providerByType } from './providers/catalogue.ts';
 
 export interface Services {
@@ -52,7 +52,7 @@ export interface Services {
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
   readonly maintenance: MaintenanceService;
-  verifyLedger(): InvariantReport[];
+  verifyLedger(): Promise<InvariantReport[]>;
 }
 
 export interface ServiceDeps {
@@ -138,6 +138,10 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     }),
     setupCode: deps.setupCode,
     maintenance: createMaintenance(deps),
-    verifyLedger: () => verifyLedger(deps.database),
+    verifyLedger: async () => {
+      const { checked, unequal, wrong } = await logs.verify({});
+      const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
+      return [...bookReports(deps.database), logReport(checked, unequal, examples)];
+    },
   };
 }

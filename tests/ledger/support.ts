@@ -2,6 +2,7 @@
 import type { Database as RawDatabase } from 'better-sqlite3';
 import { migrate } from '../../db/migrate.ts';
 import { type Database, openDatabase } from '../../db/open.ts';
+import { recompute } from '../../server/contract/quota.ts';
 import {
   type Adjust,
   type Hold,
@@ -17,7 +18,7 @@ import {
   type Transfer,
   topUpRef,
 } from '../../server/ledger/commands.ts';
-import { verifyLedger } from '../../server/ledger/verify.ts';
+import { bookReports, type InvariantReport, logReport } from '../../server/ledger/verify.ts';
 
 export async function openBooks(file = ':memory:'): Promise<Database> {
   const database = openDatabase(file);
@@ -180,7 +181,17 @@ export const refund = (of: string, userId: number, amount: number): Refund => ({
 export const balanceOf = (raw: RawDatabase, id: number): number =>
   Number(raw.prepare<number>('SELECT balance FROM accounts WHERE id = ?').pluck().get(id) ?? 0);
 
-export const violations = (database: Database) => verifyLedger(database).filter((report) => report.violations > 0);
+/** Every invariant that does not hold. */
+export function violations(database: Database): InvariantReport[] {
+  const rows = database.raw
+    .prepare<{ request_id: string; quota: number; other: string }>(
+      'SELECT request_id, quota, other FROM logs WHERE type = 2 AND quota > 0',
+    )
+    .all();
+  const wrong = rows.filter((row) => recompute(JSON.parse(row.other) as Record<string, unknown>)?.quota !== row.quota);
+  const names = wrong.map((row) => row.request_id);
+  return [...bookReports(database), logReport(rows.length, wrong.length, names)].filter((one) => one.violations > 0);
+}
 
 export interface BreakableDisk {
   readonly raw: RawDatabase;

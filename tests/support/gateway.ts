@@ -13,7 +13,6 @@ import { createPasswords } from '../../server/domain/users/passwords.ts';
 import { type Actor, localOwner } from '../../server/http/call.ts';
 import { invoke } from '../../server/http/invoke.ts';
 import { createDirectLedger } from '../../server/ledger/direct.ts';
-import { verifyLedger } from '../../server/ledger/verify.ts';
 import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay/relay.ts';
 import { createRelayState } from '../../server/relay/state.ts';
 import { createWallets } from '../../server/relay/wallets.ts';
@@ -153,7 +152,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     },
     verify: async () => {
       await ledger.drain();
-      return verifyLedger(database).filter((report) => report.violations > 0);
+      return (await services.verifyLedger()).filter((report) => report.violations > 0);
     },
     async close() {
       await ledger.drain();

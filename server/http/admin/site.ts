@@ -63,5 +63,5 @@ export const siteHandlers: HandlersOf<
   'option.reset': ({ services, input, actor }) => services.options.reset(input.key, actor.role, actor.username),
   'option.reset_ratios': ({ services, actor }) => services.options.resetRatios(actor.username),
   'group.list': async ({ services }) => [...services.options.get('GroupRatio').keys()],
-  'ledger.verify': async ({ services }) => services.verifyLedger(),
+  'ledger.verify': ({ services }) => services.verifyLedger(),
 };
