@@ -8,6 +8,8 @@ export interface Database {
   readonly query: Kysely<Schema>;
   /** The driver itself: prepared statements of the ledger, backup, PRAGMAs. Used inside `db/` only. */
   readonly raw: RawDatabase;
+  /** What further connections to the same file are opened with. */
+  readonly nativeBinding: string | undefined;
   close(): Promise<void>;
 }
 
@@ -36,5 +38,5 @@ export function openDatabase(file: string, options: OpenOptions = {}): Database 
   raw.pragma('temp_store = MEMORY');
   raw.pragma('cache_size = -16384');
   const query = new Kysely<Schema>({ dialect: new SqliteDialect({ database: raw }) });
-  return { query, raw, close: () => query.destroy() };
+  return { query, raw, nativeBinding: options.nativeBinding, close: () => query.destroy() };
 }

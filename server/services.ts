@@ -12,6 +12,7 @@ import type { Notify } from './domain/notifications/notice.ts';
 import { createQuotaAlerts, type QuotaAlerts } from './domain/notifications/quota-alerts.ts';
 import { createOptions, type OptionsService } from './domain/options/service.ts';
 import { createPricing, type PricingService } from './domain/pricing/service.ts';
+import { createProvisioning, type ProvisioningService } from './domain/provisioning/service.ts';
 import { createRedemptions, type RedemptionsService } from './domain/redemptions/service.ts';
 import type { Vault } from './domain/secrets/vault.ts';
 import { createSessions, type SessionsService } from './domain/sessions/service.ts';
@@ -52,6 +53,7 @@ export interface Services {
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
   readonly maintenance: MaintenanceService;
+  readonly provisioning: ProvisioningService;
   verifyLedger(): Promise<InvariantReport[]>;
 }
 
@@ -138,6 +140,11 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     }),
     setupCode: deps.setupCode,
     maintenance: createMaintenance(deps),
+    provisioning: createProvisioning({
+      ...deps,
+      options,
+      servicesOn: (database, passwords) => createServices({ ...given, database, passwords }),
+    }),
     verifyLedger: async () => {
       const { checked, unequal, wrong } = await logs.verify({});
       const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);

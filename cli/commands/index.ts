@@ -8,6 +8,7 @@ import { logRows } from './logs/rows.ts';
 import { modelRows } from './model/rows.ts';
 import { optionRows } from './option/rows.ts';
 import { paymentRows } from './payment/rows.ts';
+import { provisioningRows } from './provisioning/rows.ts';
 import { ratioRows } from './ratios/rows.ts';
 import { redemptionRows } from './redemption/rows.ts';
 import { siteRows } from './site/rows.ts';
@@ -28,6 +29,7 @@ export const commands: readonly CommandRow[] = [
   ...modelRows,
   ...logRows,
   ...dataRows,
+  ...provisioningRows,
   ...connectionRows,
   ...helpRows,
 ];

@@ -571,6 +571,8 @@ export const errors = {
     '网关拒绝了请求（状态码 {status}）：{detail}',
     'The gateway refused (status {status}): {detail}',
   ),
+  document_invalid: business('文件无效：{detail}', 'The file is not valid: {detail}', 2),
+  differences: business('存在 {count} 处差异', '{count} differences', 10),
   check_failed: business('检查未通过：{detail}', 'Check failed: {detail}', 8),
 } as const satisfies Record<string, ErrorRow>;
 

@@ -8,6 +8,7 @@ import { commaList, id, nothing, number, text, toggle } from './fields.ts';
 import { localEndpoints } from './local.ts';
 import { logEndpoints } from './log.ts';
 import { optionEndpoints } from './option.ts';
+import { provisionEndpoints } from './provision.ts';
 import { ratioEndpoints } from './ratio.ts';
 import { redemptionEndpoints } from './redemption.ts';
 import { userEndpoints } from './user.ts';
@@ -184,6 +185,7 @@ export const endpoints = [
   ...auditEndpoints,
   // options
   ...optionEndpoints,
+  ...provisionEndpoints,
   ...ratioEndpoints,
   endpoint({
     id: 'group.list',

@@ -4,7 +4,7 @@ import { isOptionKey, optionRow } from '../../contract/options.ts';
 const longestValue = 200;
 const hidden = '***';
 /** `key` is a channel's secret, except where it names an option. */
-const secretField = /pass|secret|token$|^key$|code|setting|header|override|webhook/i;
+const secretField = /pass|secret|token$|^key$|code|document|setting|header|override|webhook/i;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -7,6 +7,7 @@ import { auditHandlers } from './audit.ts';
 import { channelHandlers } from './channel.ts';
 import { localHandlers } from './local.ts';
 import { logHandlers } from './log.ts';
+import { provisionHandlers } from './provision.ts';
 import { ratioHandlers } from './ratio.ts';
 import { redemptionHandlers } from './redemption.ts';
 import { sessionHandlers } from './session.ts';
@@ -31,4 +32,5 @@ export const handlers: HandlersOf<EndpointId> = {
   ...channelHandlers,
   ...logHandlers,
   ...localHandlers,
+  ...provisionHandlers,
 };

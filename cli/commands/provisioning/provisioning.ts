@@ -1,0 +1,68 @@
+/** Declarative files: what they would change, changing it, and writing one. */
+import { AppError } from '../../../server/contract/errors.ts';
+import type { ProvisionChange } from '../../../server/contract/provision.ts';
+import { type CommandRun, text } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { readDocument } from './document.ts';
+
+const signs = { create: '+', update: '~', delete: '-', unchanged: '=' } as const;
+
+function print(context: Context, changes: readonly ProvisionChange[]): number {
+  const moved = changes.filter((change) => change.action !== 'unchanged');
+  const lines = moved.flatMap(({ action, kind, name, fields }) => [
+    `${signs[action]} ${kind} ${name}`,
+    ...fields.map((field) => `    ${field}`),
+  ]);
+  const counted = (action: ProvisionChange['action']) => changes.filter((change) => change.action === action).length;
+  const counts = {
+    created: counted('create'),
+    updated: counted('update'),
+    deleted: counted('delete'),
+    unchanged: counted('unchanged'),
+  };
+  const sum = context.say(
+    `${moved.length} 处修改（新建 ${counts.created}，修改 ${counts.updated}，删除 ${counts.deleted}），${counts.unchanged} 项未变`,
+    `${moved.length} changes (${counts.created} created, ${counts.updated} updated, ${counts.deleted} deleted), ${counts.unchanged} unchanged`,
+  );
+  context.output.object({ changes: moved, ...counts }, [...lines, sum], String(moved.length));
+  return moved.length;
+}
+
+function fileOf(given: string | undefined): string {
+  if (given === undefined) throw new AppError('input_needed', { flags: '-f' });
+  return given;
+}
+
+const differences = (count: number): void => {
+  if (count > 0) throw new AppError('differences', { count });
+};
+
+export const apply: CommandRun = async (context, flags) => {
+  const document = await readDocument(context, fileOf(text(flags.file)));
+  const client = await context.client();
+  const prune = flags.prune === true;
+  const dryRun = flags.dryRun === true;
+  if (prune && !dryRun) {
+    const planned = await client.call('provision.apply', { document, prune, dry_run: true });
+    const gone = planned
+      .filter((change) => change.action === 'delete')
+      .map((change) => `${change.kind} ${change.name}`);
+    if (gone.length > 0) await context.confirm(context.say(`删除 ${gone.join('、')}？`, `Delete ${gone.join(', ')}?`));
+  }
+  const count = print(context, await client.call('provision.apply', { document, prune, dry_run: dryRun }));
+  if (flags.exitCode === true) differences(count);
+};
+
+export const diff: CommandRun = async (context, flags) => {
+  const document = await readDocument(context, fileOf(text(flags.file)));
+  const client = await context.client();
+  const prune = flags.prune === true;
+  differences(print(context, await client.call('provision.apply', { document, prune, dry_run: true })));
+};
+
+export const exportSite: CommandRun = async (context) => {
+  const document = await (await context.client()).call('provision.export');
+  if (context.output.format === 'json') return context.output.object(document, [], '');
+  const { stringify } = await import('yaml');
+  context.output.raw(stringify(document, { lineWidth: 0 }));
+};

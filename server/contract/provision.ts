@@ -1,0 +1,85 @@
+/** The declarative file: what a site should have. Absent fields are left alone, null puts an option back or takes a ratio out. */
+import * as z from 'zod/mini';
+
+const list = z.union([z.string(), z.array(z.string())]);
+const json = z.union([z.string(), z.record(z.string(), z.unknown())]);
+const optional = <T extends z.ZodMiniType>(type: T) => z.optional(type);
+const named = z.string().check(z.minLength(1));
+
+export const provisionedChannel = z.strictObject({
+  name: named,
+  /** Provider by name or number. */
+  type: z.union([z.string(), z.int()]),
+  /** Absent for a channel that exists: its key stays. */
+  key: optional(z.string()),
+  status: optional(z.enum(['enabled', 'disabled'])),
+  models: optional(list),
+  group: optional(list),
+  base_url: optional(z.string()),
+  priority: optional(z.int()),
+  weight: optional(z.int()),
+  tag: optional(z.string()),
+  test_model: optional(z.string()),
+  openai_organization: optional(z.string()),
+  other: optional(z.string()),
+  model_mapping: optional(json),
+  status_code_mapping: optional(json),
+  param_override: optional(json),
+  setting: optional(json),
+  auto_ban: optional(z.int()),
+  max_input_tokens: optional(z.int()),
+});
+export type ProvisionedChannel = z.infer<typeof provisionedChannel>;
+
+export const provisionedUser = z.strictObject({
+  username: named,
+  password: optional(z.string()),
+  display_name: optional(z.string()),
+  group: optional(z.string()),
+  role: optional(z.enum(['user', 'admin', 'root'])),
+  status: optional(z.enum(['enabled', 'disabled'])),
+});
+export type ProvisionedUser = z.infer<typeof provisionedUser>;
+
+export const provisionedToken = z.strictObject({
+  name: named,
+  /** Username; absent = the first administrator. */
+  owner: optional(z.string()),
+  /** The key itself, with or without `sk-`; absent = made up for a new token, kept for an existing one. */
+  key: optional(z.string()),
+  status: optional(z.enum(['enabled', 'disabled'])),
+  /** Total quota the token may use; `unlimited`. */
+  quota: optional(z.union([z.int(), z.literal('unlimited')])),
+  expires: optional(z.int()),
+  models: optional(list),
+  allow_ips: optional(list),
+  group: optional(z.string()),
+  rpm_limit: optional(z.int()),
+  tpm_limit: optional(z.int()),
+  concurrency_limit: optional(z.int()),
+});
+export type ProvisionedToken = z.infer<typeof provisionedToken>;
+
+export const provisionDocument = z.strictObject({
+  version: z.literal(1),
+  /** Whose objects these are; `--prune` removes only objects of the same label. */
+  label: optional(z.string()),
+  options: optional(z.record(z.string(), z.unknown())),
+  /** Group -> ratio, merged into GroupRatio. */
+  groups: optional(z.record(z.string(), z.nullable(z.number()))),
+  /** Price map -> model -> ratio, merged. */
+  ratios: optional(z.record(z.string(), z.record(z.string(), z.unknown()))),
+  channels: optional(z.array(provisionedChannel)),
+  users: optional(z.array(provisionedUser)),
+  tokens: optional(z.array(provisionedToken)),
+});
+export type ProvisionDocument = z.infer<typeof provisionDocument>;
+
+export const provisionChange = z.object({
+  action: z.enum(['create', 'update', 'delete', 'unchanged']),
+  kind: z.enum(['option', 'user', 'channel', 'token']),
+  name: z.string(),
+  /** What differs: `field: before -> after`, secrets never shown. */
+  fields: z.array(z.string()),
+});
+export type ProvisionChange = z.infer<typeof provisionChange>;

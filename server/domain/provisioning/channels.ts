@@ -1,0 +1,69 @@
+/** Channels of a declarative file; natural key: name and type, in order where several share it. */
+import type { Database } from '../../../db/open.ts';
+import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { ChannelStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { ProvisionChange, ProvisionedChannel } from '../../contract/provision.ts';
+import { providers } from '../../providers/catalogue.ts';
+import { type ChannelFields, type ChannelsService, channelView } from '../channels/service.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { asText, described, differing } from './compare.ts';
+
+const typeOf = (wanted: string | number): number => {
+  const found = providers.find((row) => row.slug === wanted || row.type === Number(wanted));
+  if (found === undefined) throw new AppError('channel_type_unknown', { type: wanted });
+  return found.type;
+};
+
+function fieldsOf(channel: ProvisionedChannel): ChannelFields {
+  const { key: _key, type, status, models, group, ...rest } = channel;
+  const text = (value: Parameters<typeof asText>[0] | undefined) => (value === undefined ? undefined : asText(value));
+  return {
+    ...rest,
+    type: typeOf(type),
+    status: status === undefined ? undefined : ChannelStatus[status],
+    models: text(models),
+    group: text(group),
+    model_mapping: text(rest.model_mapping),
+    status_code_mapping: text(rest.status_code_mapping),
+    param_override: text(rest.param_override),
+    setting: text(rest.setting),
+  };
+}
+
+export async function applyChannels(
+  deps: { readonly database: Database; readonly channels: ChannelsService; readonly vault: Vault },
+  wanted: readonly ProvisionedChannel[],
+  label: string,
+  prune: boolean,
+): Promise<ProvisionChange[]> {
+  const repository = createChannelsRepository(deps.database);
+  const changes: ProvisionChange[] = [];
+  const rest = (await repository.all()).sort((a, b) => a.id - b.id);
+  const take = (name: string, type: number): ChannelRow | undefined => {
+    const index = rest.findIndex((row) => row.name === name && row.type === type);
+    return index < 0 ? undefined : rest.splice(index, 1)[0];
+  };
+  for (const channel of wanted) {
+    const fields = fieldsOf(channel);
+    const row = take(channel.name, typeOf(channel.type));
+    const { name } = channel;
+    if (row === undefined) {
+      const [made] = await deps.channels.create({ ...fields, key: channel.key });
+      if (made !== undefined && label !== '') await repository.update(made.id, { managed_by: label });
+      changes.push({ action: 'create', kind: 'channel', name, fields: [] });
+      continue;
+    }
+    const present = { ...channelView(row) };
+    const changed = differing({ ...fields }, present);
+    const newKey = channel.key !== undefined && deps.vault.open('channel-key', row.key_sealed) !== channel.key.trim();
+    const said = [...described(changed, present), ...(newKey ? ['key: changed'] : [])];
+    if (said.length > 0) await deps.channels.update(row.id, { ...changed, ...(newKey ? { key: channel.key } : {}) });
+    changes.push({ action: said.length > 0 ? 'update' : 'unchanged', kind: 'channel', name, fields: said });
+  }
+  for (const row of prune ? rest.filter(({ managed_by }) => managed_by === label) : []) {
+    await deps.channels.remove(row.id);
+    changes.push({ action: 'delete', kind: 'channel', name: row.name, fields: [] });
+  }
+  return changes;
+}

@@ -1,0 +1,35 @@
+/** Wanted against present, field by field. */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Lists as comma text, objects as JSON text: as rows keep them. */
+export const asText = (value: string | readonly string[] | Readonly<Record<string, unknown>>): string =>
+  typeof value === 'string' ? value : Array.isArray(value) ? value.join(',') : JSON.stringify(value);
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+/** Texts that are the same JSON are equal, however they are spaced. */
+export const same = (one: unknown, other: unknown): boolean =>
+  one === other || (typeof one === 'string' && typeof other === 'string' && Bun.deepEquals(parsed(one), parsed(other)));
+
+/** @returns the wanted fields that differ; undefined ones are not wanted. */
+export function differing(wanted: Fields, present: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(wanted).filter(([name, value]) => value !== undefined && !same(value, present[name])),
+  );
+}
+
+const longest = 60;
+const short = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+};
+
+export const described = (changed: Fields, present: Fields): string[] =>
+  Object.entries(changed).map(([name, value]) => `${name}: ${short(present[name] ?? '')} -> ${short(value)}`);

@@ -1,0 +1,135 @@
+/** Users and tokens of a declarative file. */
+import type { Database } from '../../../db/open.ts';
+import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
+import { createUsersRepository } from '../../../db/repositories/users.ts';
+import { Role, TokenStatus, UserStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { ProvisionChange, ProvisionedToken, ProvisionedUser } from '../../contract/provision.ts';
+import { keyHint, type Vault } from '../secrets/vault.ts';
+import type { TokensService } from '../tokens/service.ts';
+import type { AccountService } from '../users/account.ts';
+import type { Passwords } from '../users/passwords.ts';
+import { checkPassword, checkUsername } from '../users/rules.ts';
+import type { UsersService } from '../users/service.ts';
+import { asText, described, differing } from './compare.ts';
+
+export async function applyUsers(
+  deps: {
+    readonly database: Database;
+    readonly users: UsersService;
+    readonly account: AccountService;
+    readonly passwords: Passwords;
+  },
+  wanted: readonly ProvisionedUser[],
+): Promise<ProvisionChange[]> {
+  const repository = createUsersRepository(deps.database);
+  const changes: ProvisionChange[] = [];
+  for (const user of wanted) {
+    const name = user.username;
+    const fields = {
+      display_name: user.display_name,
+      group_name: user.group,
+      role: user.role === undefined ? undefined : Role[user.role],
+      status: user.status === undefined ? undefined : UserStatus[user.status],
+    };
+    let row = await repository.findByLogin(name);
+    const created = row === undefined;
+    if (row === undefined) {
+      checkUsername(name);
+      checkPassword(user.password ?? '');
+      const role = fields.role ?? Role.user;
+      await deps.users.create({ username: name, password: user.password ?? '', displayName: name, role, quota: 0 });
+      row = await repository.findByLogin(name);
+    }
+    if (row === undefined) throw new AppError('user_unknown');
+    const present = { ...row };
+    const changed = differing(fields, present);
+    if (Object.keys(changed).length > 0) await repository.update(row.id, row.role, changed);
+    const newPassword =
+      !created && user.password !== undefined && !(await deps.passwords.verify(user.password, row.password_hash));
+    if (newPassword) await deps.account.update(row.id, { password: user.password }, '');
+    const said = created ? [] : [...described(changed, present), ...(newPassword ? ['password: changed'] : [])];
+    changes.push({
+      action: created ? 'create' : said.length > 0 ? 'update' : 'unchanged',
+      kind: 'user',
+      name,
+      fields: said,
+    });
+  }
+  return changes;
+}
+
+const lines = (value: string | readonly string[]): string => (typeof value === 'string' ? value : value.join('\n'));
+const defined = (value: object) => Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined));
+
+/** Columns a token of the file wants. */
+const columnsOf = (token: ProvisionedToken, vault: Vault) => {
+  const key = token.key?.trim().replace(/^sk-/, '');
+  const models = token.models === undefined ? undefined : asText(token.models);
+  return {
+    status: token.status === undefined ? undefined : TokenStatus[token.status],
+    unlimited: token.quota === undefined ? undefined : Number(token.quota === 'unlimited'),
+    quota_limit: token.quota === undefined || token.quota === 'unlimited' ? undefined : token.quota,
+    expires_at: token.expires,
+    model_limits: models,
+    model_limits_enabled: models === undefined ? undefined : Number(models !== ''),
+    allow_ips: token.allow_ips === undefined ? undefined : lines(token.allow_ips),
+    group_name: token.group,
+    rpm_limit: token.rpm_limit,
+    tpm_limit: token.tpm_limit,
+    concurrency_limit: token.concurrency_limit,
+    key_hmac: key === undefined ? undefined : vault.keyHmac(key),
+  };
+};
+
+const keyColumns = (given: string, vault: Vault) => {
+  const key = given.trim().replace(/^sk-/, '');
+  if (!/^[\w-]{8,128}$/.test(key)) throw new AppError('params_invalid', { detail: 'token key' });
+  return { key_hmac: vault.keyHmac(key), key_sealed: vault.seal('token-key', key), key_hint: keyHint(key) };
+};
+
+export async function applyTokens(
+  deps: {
+    readonly database: Database;
+    readonly users: UsersService;
+    readonly tokens: TokensService;
+    readonly vault: Vault;
+  },
+  wanted: readonly ProvisionedToken[],
+  label: string,
+  prune: boolean,
+): Promise<ProvisionChange[]> {
+  const repository = createTokensRepository(deps.database);
+  const changes: ProvisionChange[] = [];
+  const rest = (await repository.all()).sort((a, b) => a.id - b.id);
+  const take = (name: string, owner: number): TokenRow | undefined => {
+    const index = rest.findIndex((row) => row.name === name && row.user_id === owner);
+    return index < 0 ? undefined : rest.splice(index, 1)[0];
+  };
+  for (const token of wanted) {
+    const { name } = token;
+    const owner =
+      token.owner === undefined ? await deps.users.firstWithRole(Role.root) : await deps.users.findByLogin(token.owner);
+    if (owner === undefined) throw new AppError(token.owner === undefined ? 'setup_needed' : 'user_unknown');
+    const { key_hmac: hmac, ...columns } = columnsOf(token, deps.vault);
+    const row = take(name, owner.id);
+    const secret = token.key === undefined ? {} : keyColumns(token.key, deps.vault);
+    if (row === undefined) {
+      const { id } = await deps.tokens.create(owner.id, { name });
+      await repository.update(id, null, { ...defined(columns), ...secret, managed_by: label }, undefined);
+      changes.push({ action: 'create', kind: 'token', name, fields: [] });
+      continue;
+    }
+    const present = { ...row };
+    const changed = differing(columns, present);
+    const newKey = hmac !== undefined && hmac !== row.key_hmac;
+    const said = [...described(changed, present), ...(newKey ? ['key: changed'] : [])];
+    if (said.length > 0) await repository.update(row.id, null, { ...changed, ...(newKey ? secret : {}) }, undefined);
+    changes.push({ action: said.length > 0 ? 'update' : 'unchanged', kind: 'token', name, fields: said });
+  }
+  for (const row of prune ? rest.filter(({ managed_by }) => managed_by === label) : []) {
+    await deps.tokens.remove(row.id, null);
+    changes.push({ action: 'delete', kind: 'token', name: row.name, fields: [] });
+  }
+  return changes;
+}

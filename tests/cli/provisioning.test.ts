@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openDatabase } from '../../db/open.ts';
+import { createRunner, type Runner } from './runner.ts';
+
+let dir: string;
+let runner: Runner;
+let file: string;
+
+const site = `
+version: 1
+label: site
+options:
+  SystemName: Test
+  SMTPToken: {env: MAIL_SECRET}
+groups: {vip: 0.5}
+ratios:
+  ModelRatio: {own-model: 2}
+users:
+  - {username: ann, password: {env: ANN_PASSWORD}, group: vip}
+channels:
+  - name: main
+    type: practice
+    key: {env: CHANNEL_KEY}
+    models: [own-model, practice-small]
+    model_mapping: {own-model: practice-small}
+  - {name: main, type: practice, key: {env: CHANNEL_KEY}, models: [other], priority: 5}
+tokens:
+  - {name: ci, owner: ann, key: {env: CI_KEY}, quota: unlimited}
+`;
+const secrets = {
+  MAIL_SECRET: 'canary-mail',
+  ANN_PASSWORD: 'canary-password',
+  CHANNEL_KEY: 'sk-canary-channel',
+  CI_KEY: 'sk-canarytoken000000000000000000000000000000000000',
+};
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'gateway-provision-'));
+  runner = createRunner(dir, secrets);
+  await runner.run(['setup', '--username', 'root'], { GATEWAY_ADMIN_PASSWORD: 'password1' });
+  file = join(dir, 'site.yaml');
+  writeFileSync(file, site);
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const changes = (counts: Readonly<Record<string, number>>) => ({
+  created: 0,
+  updated: 0,
+  deleted: 0,
+  ...counts,
+});
+
+test('everything is made once; a second time says 0 changes and writes nothing', async () => {
+  expect(await runner.json(['apply', '-f', file, '--dry-run'])).toMatchObject(changes({ created: 4, updated: 4 }));
+  expect(await runner.json(['channel', 'list'])).toEqual([]);
+  const first = await runner.run(['apply', '-f', file]);
+  expect(first).toContain('+ channel main');
+  expect(first).not.toContain('canary');
+  const rows = () => {
+    const database = openDatabase(join(dir, 'data', 'gateway.db'), { readonly: true });
+    const dump = ['users', 'channels', 'tokens', 'options', 'price_versions', 'changes'].map((table) =>
+      database.raw.prepare(`SELECT * FROM ${table}`).all(),
+    );
+    database.raw.close();
+    return dump;
+  };
+  const before = rows();
+  expect(await runner.run(['apply', '-f', file])).toContain('0 changes');
+  expect(rows()).toEqual(before);
+  expect(await runner.run(['diff', '-f', file])).toContain('0 changes');
+  expect(await runner.json(['token', 'get', 'ci'])).toMatchObject({ unlimited_quota: true, key: 'sk-cana…0000' });
+  expect(JSON.parse(await runner.run(['option', 'get', 'GroupRatio']))).toMatchObject({ vip: 0.5, default: 1 });
+});
+
+test('what was exported changes nothing when it is applied', async () => {
+  await runner.run(['apply', '-f', file]);
+  const exported = await runner.run(['export']);
+  expect(exported).not.toContain('canary');
+  writeFileSync(file, exported);
+  expect(await runner.run(['apply', '-f', file])).toContain('0 changes');
+});
+
+test('a failure in the middle leaves nothing behind', async () => {
+  writeFileSync(file, site.replace('name: ci, owner: ann', 'name: ci, owner: nobody'));
+  await expect(runner.run(['apply', '-f', file])).rejects.toMatchObject({ code: 'user_unknown' });
+  expect(await runner.json(['channel', 'list'])).toEqual([]);
+  expect(await runner.run(['option', 'get', 'SystemName'])).toBe('New API');
+});
+
+test('differences have an exit code, a changed field is named, a secret is not', async () => {
+  await runner.run(['apply', '-f', file]);
+  writeFileSync(file, site.replace('priority: 5', 'priority: 6'));
+  const other = { CHANNEL_KEY: 'sk-canary-next' };
+  await expect(runner.run(['diff', '-f', file], other)).rejects.toMatchObject({ code: 'differences' });
+  const said = await runner.run(['apply', '-f', file], other);
+  expect(said).toContain('priority: 5 -> 6');
+  expect(said).toContain('key: changed');
+  expect(said).not.toContain('canary');
+});
+
+test('pruning removes what the same file made and nothing else', async () => {
+  await runner.run(['apply', '-f', file]);
+  await runner.run(['channel', 'add', '--name', 'by-hand', '--type', 'practice'], { GATEWAY_CHANNEL_KEY: 'k' });
+  writeFileSync(file, 'version: 1\nlabel: site\n');
+  await expect(runner.run(['apply', '-f', file, '--prune'])).rejects.toMatchObject({ code: 'input_needed' });
+  expect(await runner.json(['apply', '-f', file, '--prune', '--yes'])).toMatchObject(changes({ deleted: 3 }));
+  expect(await runner.json(['channel', 'list'])).toMatchObject([{ name: 'by-hand' }]);
+});
+
+test.each([
+  ['version: 1\nchannels:\n  - {name: 3, type: openai}\n', /site\.yaml:3:\d+ channels\.0\.name/],
+  ['version: 1\nchanels: []\n', /chanels/],
+  ['version: [1\n', /site\.yaml:\d+:\d+/],
+  ['version: 2\n', /site\.yaml:1:\d+ version/],
+])('a mistake is shown where it is: %j', async (text, place) => {
+  writeFileSync(file, text);
+  await expect(runner.run(['apply', '-f', file])).rejects.toMatchObject({
+    code: 'document_invalid',
+    params: { detail: expect.stringMatching(place) },
+  });
+});

@@ -1,0 +1,26 @@
+/** Runs commands on a data directory in this process, as a pipe would see them. */
+import { join } from 'node:path';
+import { createProgram } from '../../cli/program.ts';
+
+export function createRunner(dir: string, env: Readonly<Record<string, string>> = {}, where: readonly string[] = []) {
+  const run = async (args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> => {
+    let out = '';
+    const program = createProgram({
+      env: { HOME: dir, ...env, ...more },
+      streams: {
+        out: { write: (text: string) => (out += text) },
+        err: { write: () => undefined },
+        outIsTty: false,
+        columns: 80,
+      },
+      stdin: process.stdin,
+      language: 'en',
+    });
+    const place = where.length === 0 ? ['--data-dir', join(dir, 'data')] : where;
+    await program.parseAsync([...args, ...place, '--lang', 'en'], { from: 'user' });
+    return out.trimEnd();
+  };
+  return { run, json: async (args: readonly string[]) => JSON.parse(await run([...args, '--json'])) as never };
+}
+
+export type Runner = ReturnType<typeof createRunner>;
