@@ -31,6 +31,8 @@ test('every key is used', () => {
     /^tokens\.s\d$/,
     /^channels\.s\d$/,
     /^logs\.t\d$/,
+    /^redemption\.s\d$/,
+    /^users\.(role(\d+|Unknown)|email|\w+_id)$/,
     /^setup\.(external|self|demo)(Help)?$/,
     /^tokens\.(never|oneHour|oneDay|oneMonth)$/,
   ];

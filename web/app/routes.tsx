@@ -11,6 +11,15 @@ const ChannelsPage = lazy(() =>
 const TokensPage = lazy(() =>
   import('../features/tokens/tokens-page.tsx').then((module) => ({ default: module.TokensPage })),
 );
+const UsersPage = lazy(() =>
+  import('../features/users/users-page.tsx').then((module) => ({ default: module.UsersPage })),
+);
+const RedemptionPage = lazy(() =>
+  import('../features/redemption/redemption-page.tsx').then((module) => ({ default: module.RedemptionPage })),
+);
+const WalletPage = lazy(() =>
+  import('../features/wallet/wallet-page.tsx').then((module) => ({ default: module.WalletPage })),
+);
 const LogsPage = lazy(() => import('../features/logs/logs-page.tsx').then((module) => ({ default: module.LogsPage })));
 const LoginPage = lazy(() =>
   import('../features/account/login-page.tsx').then((module) => ({ default: module.LoginPage })),
@@ -38,7 +47,10 @@ const pages: readonly Page[] = [
   { path: '/login', page: <LoginPage />, needs: 'nobody' },
   { path: '/token', page: <TokensPage />, needs: 'user' },
   { path: '/log', page: <LogsPage />, needs: 'user' },
+  { path: '/topup', page: <WalletPage />, needs: 'user' },
   { path: '/channel', page: <ChannelsPage />, needs: 'admin' },
+  { path: '/redemption', page: <RedemptionPage />, needs: 'admin' },
+  { path: '/user', page: <UsersPage />, needs: 'admin' },
 ];
 
 function Guarded({ page, needs }: Page) {

@@ -10,6 +10,10 @@ const paths = {
   copy: 'M5 5V2.5h8.5V11H11M2.5 5H11v8.5H2.5Z',
   plus: 'M8 3v10M3 8h10',
   home: 'M2 7.5 8 2l6 5.5V14h-4v-4H6v4H2Z',
+  users:
+    'M6 7.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM1.5 13.5c.5-2.5 2.2-4 4.5-4s4 1.5 4.5 4M10.5 7.5a2.2 2.2 0 0 0 0-4.4M12 9.8c1.4.5 2.2 1.8 2.5 3.7',
+  code: 'M2 5.5V3h12v2.5a2.5 2.5 0 0 0 0 5V13H2v-2.5a2.5 2.5 0 0 0 0-5ZM9 5.5v5',
+  wallet: 'M2 4.5h11.5V13H2ZM2 4.5 11 2v2.5M10.5 8.7h3',
 } as const;
 
 export type IconName = keyof typeof paths;

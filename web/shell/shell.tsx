@@ -15,6 +15,10 @@ interface Status {
   readonly self_use_mode_enabled?: boolean;
   readonly demo_site_enabled?: boolean;
   readonly docs_link?: string;
+  readonly top_up_link?: string;
+  readonly min_topup?: number;
+  readonly enable_online_topup?: boolean;
+  readonly enable_stripe_topup?: boolean;
 }
 
 export const useStatus = () =>
@@ -88,8 +92,18 @@ export function Shell({ children }: { readonly children: ReactNode }) {
             </>,
           )}
       {isAdmin(user)
-        ? group(t('nav.admin'), <NavItem to="/channel" icon="channel" label={t('nav.channels')} onGo={close} />)
+        ? group(
+            t('nav.admin'),
+            <>
+              <NavItem to="/channel" icon="channel" label={t('nav.channels')} onGo={close} />
+              <NavItem to="/redemption" icon="code" label={t('nav.redemption')} onGo={close} />
+              <NavItem to="/user" icon="users" label={t('nav.users')} onGo={close} />
+            </>,
+          )
         : null}
+      {user === null
+        ? null
+        : group(t('nav.personal'), <NavItem to="/topup" icon="wallet" label={t('nav.wallet')} onGo={close} />)}
       <div className="mt-auto border-t border-line px-2 pt-2 text-[11px] text-ink-3">
         {t('app.credit')} {status?.version}
       </div>

@@ -1,0 +1,199 @@
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { useSearchParams } from 'wouter';
+import type { Redemption } from '../../../server/contract/entities.ts';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Confirm } from '../../components/overlay.tsx';
+import { PageHead } from '../../components/page.tsx';
+import { Pager } from '../../components/pager.tsx';
+import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { copyText, dateTime, money } from '../../lib/format.ts';
+import { CopyFailed } from '../tokens/key-reveal.tsx';
+import { RedemptionDrawer } from './redemption-drawer.tsx';
+
+const pageSize = 20;
+const looks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
+
+export function RedemptionPage() {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const [query, setQuery] = useSearchParams();
+  const [edited, setEdited] = useState<Redemption | 'new' | null>(null);
+  const [removing, setRemoving] = useState<Redemption | null>(null);
+  const [picked, setPicked] = useState<ReadonlySet<number>>(new Set());
+  const [uncopied, setUncopied] = useState<string | null>(null);
+  const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
+  const keyword = query.get('q') ?? '';
+  const set = (name: 'p' | 'q', value: string) =>
+    setQuery(
+      name === 'q' ? (value === '' ? {} : { q: value }) : { ...(keyword === '' ? {} : { q: keyword }), p: value },
+      {
+        replace: true,
+      },
+    );
+  const list = useQuery({
+    queryKey: ['redemptions', page, keyword],
+    queryFn: () =>
+      keyword === ''
+        ? call('redemption.list', { p: page, page_size: pageSize })
+        : call('redemption.search', { keyword, p: page, page_size: pageSize }),
+    placeholderData: keepPreviousData,
+  });
+  const rows = list.data?.items ?? [];
+  const refresh = () => client.invalidateQueries({ queryKey: ['redemptions'] });
+  const copy = async (text: string) => {
+    if (await copyText(text)) toast.success(t('redemption.copied'));
+    else setUncopied(text);
+  };
+  const copyPicked = () => {
+    const keys = rows.filter((row) => picked.has(row.id)).map((row) => `${row.name}    ${row.key}`);
+    if (keys.length === 0) return toast.error(t('redemption.pickOne'));
+    void copy(keys.join('\n'));
+  };
+  const toggle = (id: number) =>
+    setPicked((old) => {
+      const next = new Set(old);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+
+  const columns: readonly Column<Redemption>[] = [
+    {
+      id: 'pick',
+      header: t('redemption.pick'),
+      cell: (row) => (
+        <input
+          type="checkbox"
+          className="accent-(--accent)"
+          aria-label={t('redemption.pickName', { name: row.name })}
+          checked={picked.has(row.id)}
+          onChange={() => toggle(row.id)}
+        />
+      ),
+    },
+    { id: 'id', header: t('users.id'), number: true, cell: (row) => row.id },
+    {
+      id: 'name',
+      header: t('redemption.name'),
+      key: true,
+      cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
+    },
+    {
+      id: 'status',
+      header: t('redemption.status'),
+      key: true,
+      cell: (row) => (
+        <span className={looks[row.status as 1 | 2 | 3]}>{t(`redemption.s${row.status as 1 | 2 | 3}`)}</span>
+      ),
+    },
+    { id: 'quota', header: t('redemption.quota'), number: true, key: true, cell: (row) => money(row.quota) },
+    { id: 'created', header: t('redemption.created'), cell: (row) => dateTime(row.created_time) },
+    {
+      id: 'used',
+      header: t('redemption.usedBy'),
+      cell: (row) => (row.used_user_id === 0 ? t('redemption.nobody') : row.used_user_id),
+    },
+    {
+      id: 'actions',
+      header: t('app.actions'),
+      cell: (row) => (
+        <span className="flex gap-1">
+          <button type="button" className="button" onClick={() => copy(row.key)}>
+            <Icon name="copy" />
+            {t('app.copy')}
+          </button>
+          {row.status === 3 ? null : (
+            <button
+              type="button"
+              className="button button-ghost"
+              onClick={async () => {
+                const status = row.status === 1 ? 2 : 1;
+                await attempt(() => call('redemption.update', { id: row.id, status_only: true, status }));
+                await refresh();
+              }}
+            >
+              {row.status === 1 ? t('app.disable') : t('app.enable')}
+            </button>
+          )}
+          {row.status === 1 ? (
+            <button type="button" className="button button-ghost" onClick={() => setEdited(row)}>
+              {t('app.edit')}
+            </button>
+          ) : null}
+          <button type="button" className="button button-ghost text-danger" onClick={() => setRemoving(row)}>
+            {t('app.delete')}
+          </button>
+        </span>
+      ),
+    },
+  ];
+
+  return (
+    <>
+      <PageHead title={t('redemption.title')} count={list.data?.total}>
+        <button type="button" className="button" onClick={copyPicked}>
+          {t('redemption.copyPicked')}
+        </button>
+        <button type="button" className="button button-primary" onClick={() => setEdited('new')}>
+          <Icon name="plus" />
+          {t('redemption.add')}
+        </button>
+      </PageHead>
+      <div className="px-5 pb-3">
+        <input
+          type="search"
+          className="field w-56"
+          placeholder={t('redemption.keyword')}
+          aria-label={t('redemption.keyword')}
+          value={keyword}
+          onChange={(event) => set('q', event.target.value)}
+        />
+      </div>
+      <DataTable
+        caption={t('redemption.title')}
+        rows={rows}
+        columns={columns}
+        loading={list.isPending}
+        onOpen={(row) => (row.status === 1 ? setEdited(row) : undefined)}
+        empty={
+          <>
+            <p className="mb-2">{keyword === '' ? t('redemption.empty') : t('redemption.none')}</p>
+            <code className="font-mono text-[12px] text-ink-3">gateway redemption create --help</code>
+          </>
+        }
+      />
+      <Pager page={page} size={pageSize} total={list.data?.total ?? 0} onPage={(next) => set('p', String(next))} />
+      {edited === null ? null : (
+        <RedemptionDrawer
+          redemption={edited === 'new' ? null : edited}
+          onClose={() => setEdited(null)}
+          onSaved={(codes) => {
+            setEdited(null);
+            toast.success(codes === null ? t('redemption.updatedOk') : t('redemption.createdOk'));
+            if (codes !== null) void copy(codes.join('\n'));
+            void refresh();
+          }}
+        />
+      )}
+      {removing === null ? null : (
+        <Confirm
+          title={t('redemption.deleteTitle', { name: removing.name })}
+          text={t('redemption.deleteText')}
+          action={t('app.delete')}
+          onClose={() => setRemoving(null)}
+          onConfirm={async () => {
+            const { id } = removing;
+            setRemoving(null);
+            await attempt(() => call('redemption.delete', { id }));
+            await refresh();
+          }}
+        />
+      )}
+      {uncopied === null ? null : <CopyFailed text={uncopied} onClose={() => setUncopied(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,152 @@
+/** Adds or edits a user; quota is added or taken, never set, so that a payment meanwhile is not lost. */
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import type { User } from '../../../server/contract/entities.ts';
+import { Field } from '../../components/form.tsx';
+import { Drawer } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
+import { messageOf } from '../../lib/attempt.ts';
+import { money } from '../../lib/format.ts';
+
+export interface UserDrawerProps {
+  /** null = a new one. */
+  readonly user: User | null;
+  readonly groups: readonly string[];
+  readonly onClose: () => void;
+  readonly onSaved: () => void;
+}
+
+const bindings = ['email', 'github_id', 'oidc_id', 'wechat_id', 'telegram_id', 'linux_do_id'] as const;
+
+export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) {
+  const { t } = useTranslation();
+  const [username, setUsername] = useState(user?.username ?? '');
+  const [displayName, setDisplayName] = useState(user?.display_name ?? '');
+  const [password, setPassword] = useState('');
+  const [group, setGroup] = useState(user?.group ?? 'default');
+  const [added, setAdded] = useState('');
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const more = Number.parseInt(added, 10) || 0;
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (user === null && (username.trim() === '' || password === '')) return setError(t('users.needBoth'));
+    setBusy(true);
+    try {
+      if (user === null) await call('user.create', { username, display_name: displayName, password });
+      else {
+        await call('user.update', {
+          id: user.id,
+          username,
+          display_name: displayName,
+          group,
+          ...(password === '' ? {} : { password }),
+          ...(more === 0 ? {} : { add_quota: more }),
+        });
+      }
+      toast.success(user === null ? t('users.created') : t('users.updated'));
+      onSaved();
+    } catch (failure) {
+      setError(messageOf(failure));
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Drawer
+      title={user === null ? t('users.add') : t('users.edit', { name: user.username })}
+      onClose={onClose}
+      footer={
+        <>
+          <button type="button" className="button" onClick={onClose}>
+            {t('app.cancel')}
+          </button>
+          <button type="submit" form="user-form" className="button button-primary" disabled={busy}>
+            {t('app.save')}
+          </button>
+        </>
+      }
+    >
+      <form id="user-form" onSubmit={submit} noValidate>
+        <Field label={t('users.username')}>
+          {(ids) => (
+            <input
+              {...ids}
+              className="field"
+              value={username}
+              onChange={(event) => setUsername(event.target.value)}
+              autoComplete="off"
+            />
+          )}
+        </Field>
+        <Field label={t('users.displayName')}>
+          {(ids) => (
+            <input
+              {...ids}
+              className="field"
+              value={displayName}
+              onChange={(event) => setDisplayName(event.target.value)}
+              autoComplete="off"
+            />
+          )}
+        </Field>
+        <Field label={t('users.password')} help={user === null ? t('users.passwordNew') : t('users.passwordHelp')}>
+          {(ids) => (
+            <input
+              {...ids}
+              type="password"
+              className="field"
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+              autoComplete="new-password"
+            />
+          )}
+        </Field>
+        {user === null ? null : (
+          <>
+            <Field label={t('users.group')}>
+              {(ids) => (
+                <select {...ids} className="field" value={group} onChange={(event) => setGroup(event.target.value)}>
+                  {[...new Set([...groups, group])].map((name) => (
+                    <option key={name} value={name}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              )}
+            </Field>
+            <Field
+              label={t('users.addQuota')}
+              help={t('users.addQuotaHelp', { now: money(user.quota), after: money(user.quota + more) })}
+            >
+              {(ids) => (
+                <input
+                  {...ids}
+                  className="field"
+                  inputMode="numeric"
+                  placeholder="500000"
+                  value={added}
+                  onChange={(event) => setAdded(event.target.value)}
+                />
+              )}
+            </Field>
+            <h2 className="mb-1 text-[12px] font-medium text-ink-2">{t('users.bindings')}</h2>
+            <dl className="mb-4 grid grid-cols-[120px_minmax(0,1fr)] gap-y-1 text-[12px]">
+              {bindings.map((name) => (
+                <div key={name} className="contents">
+                  <dt className="text-ink-3">{t(`users.${name}`)}</dt>
+                  <dd className="truncate">{user[name] === '' ? '–' : user[name]}</dd>
+                </div>
+              ))}
+            </dl>
+          </>
+        )}
+        <p role="alert" className="text-danger">
+          {error}
+        </p>
+      </form>
+    </Drawer>
+  );
+}

@@ -1,0 +1,195 @@
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSearchParams } from 'wouter';
+import type { User } from '../../../server/contract/entities.ts';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Confirm } from '../../components/overlay.tsx';
+import { PageHead } from '../../components/page.tsx';
+import { Pager } from '../../components/pager.tsx';
+import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { money } from '../../lib/format.ts';
+import { UserDrawer } from './user-drawer.tsx';
+
+const pageSize = 20;
+const roleNames = { 1: 'role1', 10: 'role10', 100: 'role100' } as const;
+type Action = 'promote' | 'demote' | 'disable' | 'enable' | 'delete';
+
+export function UsersPage() {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const [query, setQuery] = useSearchParams();
+  const [edited, setEdited] = useState<User | 'new' | null>(null);
+  const [closing, setClosing] = useState<User | null>(null);
+  const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
+  const keyword = query.get('q') ?? '';
+  const group = query.get('group') ?? '';
+  const set = (name: string, value: string) =>
+    setQuery(
+      (old) => {
+        const next = new URLSearchParams(old);
+        if (value === '' || (name === 'p' && value === '1')) next.delete(name);
+        else next.set(name, value);
+        if (name !== 'p') next.delete('p');
+        return next;
+      },
+      { replace: true },
+    );
+  const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+  const list = useQuery({
+    queryKey: ['users', page, keyword, group],
+    queryFn: () =>
+      keyword === '' && group === ''
+        ? call('user.list', { p: page, page_size: pageSize })
+        : call('user.search', { keyword, group, p: page, page_size: pageSize }),
+    placeholderData: keepPreviousData,
+  });
+  const manage = async (user: User, action: Action) => {
+    await attempt(() => call('user.manage', { id: user.id, action }), t('users.done'));
+    await client.invalidateQueries({ queryKey: ['users'] });
+  };
+
+  const columns: readonly Column<User>[] = [
+    { id: 'id', header: t('users.id'), number: true, cell: (row) => row.id },
+    {
+      id: 'name',
+      header: t('users.username'),
+      key: true,
+      cell: (row) => (
+        <>
+          <span className="font-medium text-ink-1">{row.username}</span>{' '}
+          <span className="text-ink-3">{row.display_name === row.username ? '' : row.display_name}</span>
+        </>
+      ),
+    },
+    { id: 'group', header: t('users.group'), cell: (row) => row.group },
+    {
+      id: 'role',
+      header: t('users.role'),
+      cell: (row) => (
+        <span className={row.role >= 100 ? 'text-danger' : row.role >= 10 ? 'text-warning' : 'text-ink-2'}>
+          {t(`users.${roleNames[row.role as 1 | 10 | 100] ?? 'roleUnknown'}`)}
+        </span>
+      ),
+    },
+    {
+      id: 'status',
+      header: t('users.status'),
+      key: true,
+      cell: (row) =>
+        row.DeletedAt !== null ? (
+          <span className="status status-bad">{t('users.closed')}</span>
+        ) : (
+          <span className={row.status === 1 ? 'status' : 'status status-off'}>
+            {row.status === 1 ? t('users.active') : t('users.banned')}
+          </span>
+        ),
+    },
+    { id: 'quota', header: t('users.quota'), number: true, key: true, cell: (row) => money(row.quota) },
+    { id: 'used', header: t('users.used'), number: true, cell: (row) => money(row.used_quota) },
+    { id: 'requests', header: t('users.requests'), number: true, cell: (row) => row.request_count },
+    { id: 'invited', header: t('users.invited'), number: true, cell: (row) => row.aff_count },
+    {
+      id: 'actions',
+      header: t('app.actions'),
+      cell: (row) =>
+        row.DeletedAt !== null ? null : (
+          <span className="flex gap-1">
+            <button type="button" className="button button-ghost" onClick={() => setEdited(row)}>
+              {t('app.edit')}
+            </button>
+            <button
+              type="button"
+              className="button button-ghost"
+              onClick={() => manage(row, row.status === 1 ? 'disable' : 'enable')}
+            >
+              {row.status === 1 ? t('users.ban') : t('app.enable')}
+            </button>
+            <button
+              type="button"
+              className="button button-ghost"
+              onClick={() => manage(row, row.role >= 10 ? 'demote' : 'promote')}
+            >
+              {row.role >= 10 ? t('users.demote') : t('users.promote')}
+            </button>
+            <button type="button" className="button button-ghost text-danger" onClick={() => setClosing(row)}>
+              {t('users.close')}
+            </button>
+          </span>
+        ),
+    },
+  ];
+
+  return (
+    <>
+      <PageHead title={t('users.title')} count={list.data?.total}>
+        <button type="button" className="button button-primary" onClick={() => setEdited('new')}>
+          <Icon name="plus" />
+          {t('users.add')}
+        </button>
+      </PageHead>
+      <div className="flex flex-wrap gap-2 px-5 pb-3">
+        <input
+          type="search"
+          className="field w-56"
+          placeholder={t('users.keyword')}
+          aria-label={t('users.keyword')}
+          value={keyword}
+          onChange={(event) => set('q', event.target.value)}
+        />
+        <select
+          className="field w-36"
+          aria-label={t('users.group')}
+          value={group}
+          onChange={(event) => set('group', event.target.value)}
+        >
+          <option value="">{t('users.anyGroup')}</option>
+          {groups.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      <DataTable
+        caption={t('users.title')}
+        rows={list.data?.items ?? []}
+        columns={columns}
+        loading={list.isPending}
+        onOpen={(row) => (row.DeletedAt === null ? setEdited(row) : undefined)}
+        empty={
+          <>
+            <p className="mb-2">{t('users.none')}</p>
+            <code className="font-mono text-[12px] text-ink-3">{'gateway user list'}</code>
+          </>
+        }
+      />
+      <Pager page={page} size={pageSize} total={list.data?.total ?? 0} onPage={(next) => set('p', String(next))} />
+      {edited === null ? null : (
+        <UserDrawer
+          user={edited === 'new' ? null : edited}
+          groups={groups}
+          onClose={() => setEdited(null)}
+          onSaved={() => {
+            setEdited(null);
+            void client.invalidateQueries({ queryKey: ['users'] });
+          }}
+        />
+      )}
+      {closing === null ? null : (
+        <Confirm
+          title={t('users.closeTitle', { name: closing.username })}
+          text={t('users.closeText')}
+          action={t('users.close')}
+          onClose={() => setClosing(null)}
+          onConfirm={() => {
+            setClosing(null);
+            void manage(closing, 'delete');
+          }}
+        />
+      )}
+    </>
+  );
+}
