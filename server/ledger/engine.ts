@@ -28,6 +28,9 @@ const longestRetryMs = 1000;
 /** The log is folded back into the file when nothing has been written for this long. */
 const idleMs = 2000;
 
+/** Commands that speak of work already done. */
+const outlives: ReadonlySet<LedgerCommand['type']> = new Set(['settle', 'hold', 'void'] as const);
+
 interface Waiting {
   readonly command: LedgerCommand;
   readonly done: (result: LedgerResult | AppError) => void;
@@ -105,11 +108,12 @@ export function createEngine(deps: EngineDeps): Engine {
     failingSince ??= deps.now();
     reason = error instanceof Error ? error.message : String(error);
     // Work that was not done yet is refused; settlements stay, their answers have been given.
-    const kept = queue.filter(
-      (item) => item.command.type === 'settle' || item.command.type === 'hold' || item.command.type === 'void',
-    );
-    for (const item of queue)
-      if (!kept.includes(item)) item.done(new AppError('storage_unavailable', { reason }, error));
+    const refused = new AppError('storage_unavailable', { reason }, error);
+    const kept: Waiting[] = [];
+    for (const item of queue) {
+      if (outlives.has(item.command.type)) kept.push(item);
+      else item.done(refused);
+    }
     queue = kept;
     tell();
     setTimeout(turn, retryMs);

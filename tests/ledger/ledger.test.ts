@@ -141,3 +141,35 @@ test('a call with a fixed price and no tokens counts like any other', async () =
   expect(database.raw.prepare('SELECT used_quota FROM tokens WHERE id = 1').get()).toEqual({ used_quota: 30 });
   expect(broken()).toEqual([]);
 });
+
+test('50,000 settlements wait for the disk without holding up the thread, then no paid work is admitted', async () => {
+  const store = createLedgerStore(database.raw);
+  store.nextEpoch();
+  store.apply([grant('g', 1, 1_000_000)]);
+  let full = true;
+  const engine = createEngine({
+    store: {
+      ...store,
+      apply: (commands) => {
+        if (full) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+        return store.apply(commands);
+      },
+    },
+    now: () => 0,
+    onBalance: () => undefined,
+    onHealth: () => undefined,
+  });
+  for (let n = 0; n < 50_000; n++) engine.submit(settle(`r${n}`, 1, 1), () => undefined);
+  let slowest = 0;
+  for (let n = 0; n < 20; n++) {
+    const before = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    slowest = Math.max(slowest, performance.now() - before);
+  }
+  expect(slowest).toBeLessThan(250);
+  expect(engine.health().ok).toBe(false);
+  full = false;
+  await engine.drain();
+  expect(balance(1)).toBe(950_000);
+  expect(engine.health()).toEqual({ ok: true });
+});
