@@ -3,10 +3,15 @@ import { expect, test } from 'vitest';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { createSseSplitter } from '../../server/protocols/shared/sse.ts';
-import { scenarios } from './scenarios.ts';
+import { fixtures } from './fixtures.ts';
+import { scenarios as told } from './scenarios.ts';
 import { context, encoder, framesOf, meaning, readStream, streamOf } from './support.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
+const written = fixtures.flatMap(({ name, events }) =>
+  events?.at(-1)?.type === 'finish' ? [[name, events] as const] : [],
+);
+const scenarios: Readonly<Record<string, readonly ChatEvent[]>> = { ...told, ...Object.fromEntries(written) };
 
 const cases = Object.entries(scenarios).flatMap(([name, events]) =>
   dialects.flatMap((from) => dialects.map((to) => [name, from, to, events] as const)),

@@ -59,10 +59,8 @@ function createEventReader() {
   const conclude = (): ChatEvent[] => {
     if (ended) return [];
     ended = true;
-    const counted = readAnthropicUsage(usage);
     const told = stopAll();
     if (refusal !== null) told.push({ type: 'refusal-delta', text: refusal });
-    if (counted !== null) told.push({ type: 'usage', usage: counted });
     if (finish !== null) return [...told, { type: 'finish', reason: finish }];
     const error = { status: null, type: null, code: null, message: 'the stream ended early' };
     return [...told, { type: 'error', error }];

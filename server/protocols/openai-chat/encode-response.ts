@@ -18,8 +18,11 @@ const finishes: Readonly<Record<UnifiedFinish, string>> = {
 };
 
 /** A call decides, not the upstream's word: several say `stop` although they call. */
-export const finishWord = (reason: FinishReason, called: boolean): string =>
-  called && (reason.unified === 'stop' || reason.unified === 'other') ? 'tool_calls' : finishes[reason.unified];
+export function finishWord({ unified, raw }: FinishReason, called: boolean): string {
+  if (called && (unified === 'stop' || unified === 'other')) return 'tool_calls';
+  // This dialect ends a refusal with `stop`.
+  return unified === 'refusal' && raw === 'stop' ? 'stop' : finishes[unified];
+}
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {
   const cacheWrite = usage.cacheWrite5m + usage.cacheWrite1h;

@@ -62,6 +62,8 @@ interface Blocks {
   /** The open thoughts came as plain words; details that repeat them are not told again. */
   plain: boolean;
   citations: Citation[];
+  /** A refusal's words came: `stop` is not the whole truth then. */
+  refused: boolean;
   readonly tools: Map<number, ToolBlock>;
 }
 
@@ -111,6 +113,7 @@ function createChunkReader() {
     seal: { ...unsealed },
     plain: false,
     citations: [],
+    refused: false,
     tools: new Map(),
   };
   let started = false;
@@ -120,8 +123,10 @@ function createChunkReader() {
   const conclude = (): ChatEvent[] => {
     if (ended) return [];
     ended = true;
-    const reason = finish;
-    if (reason !== null) return [...endAll(blocks), { type: 'finish', reason }];
+    if (finish !== null) {
+      const unified = blocks.refused && finish.unified === 'stop' ? 'refusal' : finish.unified;
+      return [...endAll(blocks), { type: 'finish', reason: { ...finish, unified } }];
+    }
     return [
       ...endAll(blocks),
       { type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } },
@@ -139,12 +144,14 @@ function createChunkReader() {
       if (ended) return [];
       if (chunk.error !== undefined && chunk.error !== null) return fail(chunk);
       const events: ChatEvent[] = [];
-      if (!started) {
+      const choices = records(chunk.choices);
+      // A first chunk may hold nothing but filter results, and no id.
+      if (!started && (choices.length > 0 || text(chunk.id) !== null)) {
         started = true;
         events.push(startEvent(chunk));
       }
       let usage = readOpenAiUsage(chunk.usage) ?? readOpenAiUsage(record(chunk.x_groq)?.usage);
-      for (const choice of records(chunk.choices)) {
+      for (const choice of choices) {
         usage ??= readOpenAiUsage(choice.usage);
         // Further candidates are billed but told to no other dialect.
         if (typeof choice.index === 'number' && choice.index > 0) continue;
@@ -222,7 +229,10 @@ function readDelta(delta: Record<string, unknown>, blocks: Blocks, events: ChatE
   if (typeof delta.content === 'string') readText(delta.content, blocks, events);
   else for (const part of records(delta.content)) readPart(part, blocks, events);
   const refusal = text(delta.refusal);
-  if (refusal !== null) events.push({ type: 'refusal-delta', text: refusal });
+  if (refusal !== null) {
+    blocks.refused = true;
+    events.push({ type: 'refusal-delta', text: refusal });
+  }
   blocks.citations.push(...readAnnotations(delta.annotations, 'openai-chat'));
   const audio = record(delta.audio);
   if (audio !== null) readAudio(audio, blocks, events);

@@ -2,6 +2,7 @@
 import type { Citation, FinishReason, Part, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { urlCitations } from '../shared/citations.ts';
+import { records } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { portableId } from '../shared/tools.ts';
@@ -50,8 +51,10 @@ export function responseObject(
 
 /** A refusal in words is a whole answer; one without is filtered. */
 export function statusOf(reason: FinishReason, output: readonly Item[]): 'completed' | 'incomplete' {
-  const wordless = reason.unified === 'refusal' && output.length === 0;
-  return reason.unified === 'length' || reason.unified === 'content_filter' || wordless ? 'incomplete' : 'completed';
+  // A refusal whose words stand in a part of their own is complete.
+  const refused = output.some(({ content }) => records(content).some(({ type }) => type === 'refusal'));
+  const cut = reason.unified === 'length' || reason.unified === 'content_filter';
+  return cut || (reason.unified === 'refusal' && !refused) ? 'incomplete' : 'completed';
 }
 
 export const messageItem = (id: string, content: readonly Item[], status = 'completed'): Item => ({
