@@ -37,7 +37,11 @@ export function createWindow(spanMs: number): Window {
     ring.newest = Math.max(ring.newest, slot);
   };
 
+  let swept = 0;
+  /** Once per slot: with many keys in use there is nothing to find. */
   const sweep = (slot: number) => {
+    if (slot === swept) return;
+    swept = slot;
     for (const [key, ring] of rings) if (slot - ring.newest >= size) rings.delete(key);
   };
 

@@ -287,6 +287,37 @@ test('Stripe: a paid session is credited once, an altered or old one never', asy
   expect(await balance()).toBe(1_500_000);
 });
 
+test('Stripe: 500 forged or altered events credit nothing', async () => {
+  const tradeNo = await stripeOrder();
+  const body = event(tradeNo);
+  const now = Math.floor(Date.now() / 1000);
+  const sign = (text: string, at: number | string, secret = webhookSecret) =>
+    createHmac('sha256', secret).update(`${at}.${text}`).digest('hex');
+  const random = randomOf(11);
+  const right = sign(body, now);
+  const forge: readonly (() => readonly [string, string])[] = [
+    () => [body.replace('300', String(Math.floor(random() * 1e6))), `t=${now},v1=${right}`],
+    () => [`${body} `, `t=${now},v1=${right}`],
+    () => [body, `t=${now + 1 + Math.floor(random() * 200)},v1=${right}`],
+    () => [body, `t=${now},v0=${right}`],
+    () => [body, `t=${now},v1=${right.slice(0, Math.floor(random() * 64))}`],
+    () => [body, `t=${now},v1=${sign(body, now, `secret${random()}`)}`],
+    () => [body, `v1=${right}`],
+    () => [body, `t=,v1=${sign(body, '')}`],
+    () => [body, `t=${now - 302},v1=${sign(body, now - 302)}`],
+    () => [body, ''],
+  ];
+  for (let n = 0; n < 500; n++) {
+    const [text, signature] = (forge[n % forge.length] ?? (() => ['', ''] as const))();
+    const headers = { 'stripe-signature': signature };
+    const answer = await fetch(`${api.base}/api/stripe/webhook`, { method: 'POST', headers, body: text });
+    expect([n, await answer.json()]).toEqual([n, expect.objectContaining({ success: false })]);
+  }
+  expect(await balance()).toBe(0);
+  expect(await webhook(body, now)).toBe('ok');
+  expect(await balance()).toBe(1_500_000);
+});
+
 test.each([
   [10, 7.3, 1, '73.00', 5_000_000],
   [1, 7.3, 0, '7.30', 500_000],
