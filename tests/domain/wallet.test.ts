@@ -148,6 +148,16 @@ test('a second payment of the same order, another amount and an unknown order st
   expect(await balance()).toBe(10_000_000);
 });
 
+test('a payment for an account that was closed is kept and credits nobody', async () => {
+  const { data: form } = await pay();
+  await api.gateway.database.query.updateTable('users').set({ deleted_at: 1 }).where('id', '=', user.id).execute();
+  expect(await notify(paid(form))).toBe('fail');
+  expect(await api.gateway.services.wallet.callbacks('unmatched', 1, 10)).toMatchObject({ total: 1 });
+  expect(await post('/api/user/topup/complete', { trade_no: form.out_trade_no }, root)).toMatchObject({
+    code: 'user_unknown',
+  });
+});
+
 test('a callback that was kept but not worked on is taken up again', async () => {
   const { data: form } = await pay();
   const { database, services } = api.gateway;

@@ -147,11 +147,12 @@ export function createWallet(deps: {
       await inbox.receive({ source: 'stripe', eventId, tradeNo, paid, money, currency, body });
       return true;
     },
-    /** Credits an order by hand, when the money came but no callback did. @throws AppError not_found, topup_paid. */
+    /** Credits an order by hand, when the money came but no callback did. @throws AppError not_found, user_unknown, topup_paid. */
     async complete(tradeNo: string): Promise<TopUpOrder> {
       const order = await repository.find(tradeNo);
       if (order === undefined) throw new AppError('not_found', { what: `order ${tradeNo}` });
-      if ((await inbox.credit(order, 0)) !== 'credited') throw new AppError('topup_paid');
+      const outcome = await inbox.credit(order, 0);
+      if (outcome !== 'credited') throw new AppError(outcome === 'unmatched' ? 'user_unknown' : 'topup_paid');
       return orderView((await repository.find(tradeNo)) ?? order);
     },
     /** @param page 1-based. */
