@@ -152,7 +152,7 @@ test('every route in both languages, both themes and three widths', async () => 
       },
       [language, theme] as const,
     );
-    for (const route of ['', 'token', 'log', 'topup', 'channel', 'redemption', 'user', 'about', 'nowhere']) {
+    for (const route of ['', 'token', 'log', 'topup', 'channel', 'redemption', 'user', 'setting', 'about', 'nowhere']) {
       await page.goto(`${url}/${route}`);
       await page.locator('h1').waitFor();
       await page.waitForLoadState('networkidle');

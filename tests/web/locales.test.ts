@@ -32,6 +32,7 @@ test('every key is used', () => {
     /^channels\.s\d$/,
     /^logs\.t\d$/,
     /^redemption\.s\d$/,
+    /^settings\.(tab|panel)\.\w+$/,
     /^users\.(role(\d+|Unknown)|email|\w+_id)$/,
     /^setup\.(external|self|demo)(Help)?$/,
     /^tokens\.(never|oneHour|oneDay|oneMonth)$/,

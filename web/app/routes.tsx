@@ -20,6 +20,9 @@ const RedemptionPage = lazy(() =>
 const WalletPage = lazy(() =>
   import('../features/wallet/wallet-page.tsx').then((module) => ({ default: module.WalletPage })),
 );
+const SettingsPage = lazy(() =>
+  import('../features/settings/settings-page.tsx').then((module) => ({ default: module.SettingsPage })),
+);
 const LogsPage = lazy(() => import('../features/logs/logs-page.tsx').then((module) => ({ default: module.LogsPage })));
 const LoginPage = lazy(() =>
   import('../features/account/login-page.tsx').then((module) => ({ default: module.LoginPage })),
@@ -50,6 +53,7 @@ const pages: readonly Page[] = [
   { path: '/topup', page: <WalletPage />, needs: 'user' },
   { path: '/channel', page: <ChannelsPage />, needs: 'admin' },
   { path: '/redemption', page: <RedemptionPage />, needs: 'admin' },
+  { path: '/setting', page: <SettingsPage />, needs: 'admin' },
   { path: '/user', page: <UsersPage />, needs: 'admin' },
 ];
 

@@ -98,6 +98,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
               <NavItem to="/channel" icon="channel" label={t('nav.channels')} onGo={close} />
               <NavItem to="/redemption" icon="code" label={t('nav.redemption')} onGo={close} />
               <NavItem to="/user" icon="users" label={t('nav.users')} onGo={close} />
+              <NavItem to="/setting" icon="gear" label={t('nav.settings')} onGo={close} />
             </>,
           )
         : null}

@@ -1,0 +1,115 @@
+/** One option as a field of its kind. */
+import { useTranslation } from 'react-i18next';
+import type { Language } from '../../../server/contract/enums.ts';
+import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
+import { Field } from '../../components/form.tsx';
+
+export interface OptionFieldProps {
+  readonly option: OptionKey;
+  readonly language: Language;
+  readonly value: string;
+  /** A secret is stored. */
+  readonly isSet: boolean;
+  readonly locked: boolean;
+  /** Only the super administrator may change it. */
+  readonly rootOnly: boolean;
+  readonly differs: boolean;
+  readonly error: string | undefined;
+  readonly onChange: (value: string) => void;
+  readonly onReset: () => void;
+}
+
+const long = new Set(['json', 'ratios', 'lines']);
+const wordy = new Set(['Notice', 'About', 'HomePageContent', 'Footer']);
+
+export function OptionField(props: OptionFieldProps) {
+  const { t } = useTranslation();
+  const { option, language, value, locked, differs, onChange } = props;
+  const { kind, label, secret } = optionRow(option);
+  const isLong = long.has(kind.name) || wordy.has(option);
+  const mark = differs && !secret && !locked;
+  const help = props.rootOnly
+    ? t('settings.rootOnly')
+    : secret
+      ? props.isSet
+        ? t('settings.secretSet')
+        : t('settings.secretEmpty')
+      : kind.name === 'lines'
+        ? t('settings.onePerLine')
+        : kind.name === 'list'
+          ? t('settings.commas')
+          : undefined;
+
+  const field = (
+    <Field label={label[language]} help={help} error={props.error}>
+      {(ids) => {
+        const shared = { ...ids, disabled: locked, 'data-option': option };
+        if (kind.name === 'switch') {
+          return (
+            <span className="flex h-7 items-center">
+              <input
+                {...shared}
+                type="checkbox"
+                className="size-4 accent-(--accent)"
+                checked={value === 'true'}
+                onChange={(event) => onChange(String(event.target.checked))}
+              />
+            </span>
+          );
+        }
+        if (kind.name === 'choice') {
+          return (
+            <select {...shared} className="field" value={value} onChange={(event) => onChange(event.target.value)}>
+              {(kind.choices ?? []).map((choice) => (
+                <option key={choice} value={choice}>
+                  {choice}
+                </option>
+              ))}
+            </select>
+          );
+        }
+        if (isLong) {
+          return (
+            <textarea
+              {...shared}
+              className={`field ${wordy.has(option) ? '' : 'font-mono text-[12px]'}`}
+              rows={kind.name === 'lines' ? 5 : 6}
+              spellCheck={wordy.has(option)}
+              value={value}
+              onChange={(event) => onChange(event.target.value)}
+            />
+          );
+        }
+        return (
+          <input
+            {...shared}
+            className="field"
+            type={secret ? 'password' : 'text'}
+            autoComplete={secret ? 'new-password' : 'off'}
+            inputMode={kind.name === 'integer' || kind.name === 'decimal' ? 'decimal' : 'text'}
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+          />
+        );
+      }}
+    </Field>
+  );
+  return (
+    <div className={`relative ${isLong ? 'sm:col-span-2' : ''}`}>
+      {field}
+      {mark ? (
+        <span className="absolute top-0 right-0 flex items-center gap-2 text-[11px] leading-4">
+          <span className="text-warning">{t('settings.changed')}</span>
+          <button
+            type="button"
+            className="text-accent-text underline"
+            onClick={props.onReset}
+            aria-label={t('settings.resetOne', { name: label[language] })}
+          >
+            {t('settings.reset')}
+          </button>
+        </span>
+      ) : null}
+    </div>
+  );
+}

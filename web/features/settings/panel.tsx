@@ -1,0 +1,119 @@
+/** One panel with its own save: only what was changed is sent, switches first. */
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import type { Language } from '../../../server/contract/enums.ts';
+import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
+import { Confirm } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
+import { messageOf } from '../../lib/attempt.ts';
+import { useUser } from '../../lib/session.ts';
+import { OptionField } from './option-field.tsx';
+
+export interface Stored {
+  readonly value: string;
+  readonly is_set: boolean;
+}
+
+export interface PanelProps {
+  readonly title: string;
+  readonly keys: readonly OptionKey[];
+  readonly stored: ReadonlyMap<string, Stored>;
+  readonly language: Language;
+  readonly onSaved: () => void;
+}
+
+export function Panel({ title, keys, stored, language, onSaved }: PanelProps) {
+  const { t } = useTranslation();
+  const role = useUser()?.role ?? 0;
+  const [drafts, setDrafts] = useState<Readonly<Record<string, string>>>({});
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
+  const [asking, setAsking] = useState<{ readonly key: OptionKey; readonly text: string } | null>(null);
+  const shownFor = (key: OptionKey): string => drafts[key] ?? stored.get(key)?.value ?? optionRow(key).fallback;
+  const changed = keys.filter((key) => {
+    const draft = drafts[key];
+    if (draft === undefined) return false;
+    // An empty secret leaves the stored one alone.
+    return optionRow(key).secret ? draft !== '' : draft !== (stored.get(key)?.value ?? optionRow(key).fallback);
+  });
+
+  const change = (key: OptionKey, value: string) => {
+    const { confirm } = optionRow(key);
+    if (confirm !== null && confirm.value === value) setAsking({ key, text: confirm[language] });
+    else setDrafts({ ...drafts, [key]: value });
+  };
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    if (changed.length === 0) return toast.warning(t('settings.unchanged'));
+    const complaints = Object.fromEntries(
+      changed.flatMap((key) => {
+        const wrong = optionRow(key).kind.check(drafts[key] ?? '');
+        return wrong === null ? [] : [[key, wrong[language]]];
+      }),
+    );
+    setErrors(complaints);
+    if (Object.keys(complaints).length > 0) return toast.error(t('settings.check'));
+    const first = changed.filter((key) => optionRow(key).kind.name === 'switch');
+    const order = [...first, ...changed.filter((key) => !first.includes(key))];
+    const failures: Record<string, string> = {};
+    const left: Record<string, string> = {};
+    for (const key of order) {
+      const value = drafts[key] ?? '';
+      await call('option.set', { key, value }).catch((error: unknown) => {
+        failures[key] = messageOf(error);
+        left[key] = value;
+      });
+    }
+    setErrors(failures);
+    setDrafts(left);
+    const failed = Object.keys(failures).length;
+    if (failed === 0) toast.success(t('settings.saved'));
+    else toast.error(failed < order.length ? t('settings.partly') : (Object.values(failures)[0] ?? ''));
+    onSaved();
+  };
+
+  return (
+    <form onSubmit={save} noValidate className="rounded-3 border border-line bg-surface">
+      <header className="flex items-center gap-2 border-b border-line px-4 py-2.5">
+        <h2 className="flex-1 font-semibold">{title}</h2>
+        <button type="submit" className={`button ${changed.length === 0 ? '' : 'button-primary'}`}>
+          {t('app.save')}
+        </button>
+      </header>
+      <div className="grid gap-x-6 px-4 py-3 sm:grid-cols-2">
+        {keys.map((key) => {
+          const { dependsOn, role: needed, secret, fallback } = optionRow(key);
+          const locked = needed > role || (dependsOn !== null && shownFor(dependsOn as OptionKey) !== 'true');
+          const differs = secret ? (stored.get(key)?.is_set ?? false) : shownFor(key) !== fallback;
+          return (
+            <OptionField
+              key={key}
+              option={key}
+              language={language}
+              value={secret ? (drafts[key] ?? '') : shownFor(key)}
+              isSet={stored.get(key)?.is_set ?? false}
+              locked={locked}
+              rootOnly={needed > role}
+              differs={differs}
+              error={errors[key]}
+              onChange={(value) => change(key, value)}
+              onReset={() => (secret ? undefined : change(key, fallback))}
+            />
+          );
+        })}
+      </div>
+      {asking === null ? null : (
+        <Confirm
+          title={optionRow(asking.key).label[language]}
+          text={asking.text}
+          action={t('settings.confirm')}
+          onClose={() => setAsking(null)}
+          onConfirm={() => {
+            setDrafts({ ...drafts, [asking.key]: optionRow(asking.key).confirm?.value ?? '' });
+            setAsking(null);
+          }}
+        />
+      )}
+    </form>
+  );
+}

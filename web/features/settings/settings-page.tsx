@@ -1,0 +1,91 @@
+/** All options, rendered from their catalogue: tabs, panels, search, what differs from its default. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useSearchParams } from 'wouter';
+import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
+import { PageHead } from '../../components/page.tsx';
+import { call } from '../../lib/api.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { Panel } from './panel.tsx';
+
+const tabs = ['operation', 'ratelimit', 'models', 'system', 'other'] as const;
+type Tab = (typeof tabs)[number];
+
+/** Panels of a tab in the catalogue's order, each with its keys. */
+function panelsOf(keys: readonly OptionKey[]): ReadonlyMap<string, readonly OptionKey[]> {
+  const panels = new Map<string, OptionKey[]>();
+  for (const key of keys) {
+    const { panel } = optionRow(key);
+    panels.set(panel, [...(panels.get(panel) ?? []), key]);
+  }
+  return panels;
+}
+
+export function SettingsPage() {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const [query, setQuery] = useSearchParams();
+  const tab = tabs.find((name) => name === query.get('tab')) ?? 'operation';
+  const search = query.get('q') ?? '';
+  const details = useQuery({ queryKey: ['options'], queryFn: () => call('option.details') });
+  const stored = new Map((details.data ?? []).map((option) => [option.key, option]));
+  const needle = search.trim().toLowerCase();
+  const found = (key: OptionKey): boolean => {
+    const { label, tab: place } = optionRow(key);
+    if (place === 'legacy') return false;
+    return needle === '' ? place === tab : `${key} ${label.zh} ${label.en}`.toLowerCase().includes(needle);
+  };
+  const panels = panelsOf(optionKeys.filter(found));
+  const go = (name: Tab) => setQuery({ tab: name }, { replace: true });
+
+  return (
+    <>
+      <PageHead title={t('settings.title')}>
+        <input
+          type="search"
+          className="field w-56"
+          placeholder={t('settings.search')}
+          aria-label={t('settings.search')}
+          value={search}
+          onChange={(event) =>
+            setQuery(event.target.value === '' ? { tab } : { tab, q: event.target.value }, { replace: true })
+          }
+        />
+      </PageHead>
+      <div
+        role="tablist"
+        aria-label={t('settings.title')}
+        className="flex gap-1 overflow-x-auto border-b border-line px-5"
+      >
+        {tabs.map((name) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            aria-selected={name === tab && needle === ''}
+            className={`-mb-px border-b-2 px-3 py-2 whitespace-nowrap ${name === tab && needle === '' ? 'border-accent font-medium text-ink-1' : 'border-transparent text-ink-2 hover:text-ink-1'}`}
+            onClick={() => go(name)}
+          >
+            {t(`settings.tab.${name}`)}
+          </button>
+        ))}
+      </div>
+      <div className="grid max-w-4xl gap-4 px-5 py-4">
+        {details.isPending ? <p className="text-ink-3">{t('app.loading')}</p> : null}
+        {details.data !== undefined && panels.size === 0 ? <p className="text-ink-2">{t('settings.none')}</p> : null}
+        {details.data === undefined
+          ? null
+          : [...panels].map(([panel, keys]) => (
+              <Panel
+                key={`${panel}|${needle}`}
+                title={t(`settings.panel.${panel as 'login'}`)}
+                keys={keys}
+                stored={stored}
+                language={currentLanguage()}
+                onSaved={() => client.invalidateQueries({ queryKey: ['options'] })}
+              />
+            ))}
+      </div>
+    </>
+  );
+}
