@@ -58,8 +58,33 @@ test.each<[string, unknown[], { id: string; name: string; input: unknown }[]]>([
       { id: 'b', name: 'f', input: {} },
     ],
   ],
+  [
+    'an empty object in front of the arguments',
+    [
+      { tool_calls: [{ index: 0, id: 'a', ...fn('f', '{}') }] },
+      { tool_calls: [{ index: 0, function: { arguments: '{"x":1}' } }] },
+    ],
+    [{ id: 'a', name: 'f', input: { x: 1 } }],
+  ],
+  [
+    'the arguments as an object',
+    [{ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: { x: 1 } } }] }],
+    [{ id: 'a', name: 'f', input: { x: 1 } }],
+  ],
 ])('chat calls: %s', (_name, deltas, calls) => {
   expect(meaning(chatStream(...deltas)).calls).toEqual(calls);
+});
+
+test('a chat answer that ends without saying why has ended well, one that breaks off has not', () => {
+  const said = chunk({ content: 'yes' });
+  expect(readStream(chat, sse(said, '[DONE]')).at(-1)).toEqual({
+    type: 'finish',
+    reason: { unified: 'stop', raw: null },
+  });
+  expect(readStream(chat, sse(said)).at(-1)).toMatchObject({ type: 'error' });
+  const whole = { choices: [{ message: { content: 'yes' }, finish_reason: null }] };
+  expect(chat.upstream.decodeResponse(whole).at(-1)).toMatchObject({ type: 'finish' });
+  expect(chat.upstream.decodeResponse({ detail: 'nothing here' }).at(-1)).toMatchObject({ type: 'error' });
 });
 
 test('two free-text calls of a whole answer stay two', () => {

@@ -215,6 +215,15 @@ test('what the other side has no place for is written down', () => {
   ]);
 });
 
+test('a wish to search the web is kept, whatever it is called', () => {
+  const asked = { messages: [{ role: 'user', content: 'news?' }], web_search_options: { search_context_size: 'low' } };
+  const { made, dropped } = chat(asked);
+  expect(made.tools).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
+  expect(dropped).toEqual([]);
+  const same = told('openai-chat', 'openai-chat', { model: 'm', ...asked });
+  expect(same).toEqual({ made: { model: 'm', ...asked }, dropped: [] });
+});
+
 test.each([
   ['gpt-4o', { thinking: { type: 'enabled', budget_tokens: 9000 } }, undefined],
   ['any-model', { thinking: { type: 'enabled', budget_tokens: 9000 } }, 'high'],

@@ -11,6 +11,7 @@ const known = new Set([
   'messages',
   'tools',
   'functions',
+  'web_search_options',
   'tool_choice',
   'function_call',
   'parallel_tool_calls',
@@ -184,7 +185,12 @@ function decodePart(item: Record<string, unknown>): Part {
 
 /** A choice among some of the tools is told by offering those alone. */
 function decodeTools(body: Json): Pick<ChatRequest, 'tools' | 'toolChoice'> {
-  const tools = [...records(body.tools).map(decodeTool), ...records(body.functions).map(decodeFunction)];
+  const search = record(body.web_search_options);
+  const tools = [
+    ...records(body.tools).map(decodeTool),
+    ...records(body.functions).map(decodeFunction),
+    ...(search === null ? [] : [searchTool(search)]),
+  ];
   const choice = body.tool_choice ?? body.function_call;
   const allowed = record(record(choice)?.allowed_tools);
   if (allowed === null) return { tools, toolChoice: decodeChoice(choice) };
@@ -211,6 +217,16 @@ function decodeTool(tool: Record<string, unknown>): Tool {
   }
   return { kind: 'provider', name: text(tool.type) ?? '', description: null, schema: null, strict: null, raw: tool };
 }
+
+/** This dialect asks for a search beside its tools. */
+const searchTool = (options: Json): Tool => ({
+  kind: 'provider',
+  name: 'web_search',
+  description: null,
+  schema: null,
+  strict: null,
+  raw: { web_search_options: options },
+});
 
 const decodeFunction = (called: Record<string, unknown>): Tool => ({
   kind: 'function',

@@ -3,7 +3,7 @@ import type { ChatRequest, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
-import { present } from '../shared/json.ts';
+import { present, record } from '../shared/json.ts';
 import { customSchema, portableName } from '../shared/tools.ts';
 import { encodeMessages } from './encode-messages.ts';
 
@@ -20,7 +20,6 @@ const carried = new Set([
   'modalities',
   'audio',
   'prediction',
-  'web_search_options',
 ]);
 
 /** Reasoning models refuse the old name of the limit and every sampling member. */
@@ -58,6 +57,7 @@ export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<st
     response_format: encodeFormat(request.responseFormat),
     reasoning_effort: encodeEffort(request, dropped),
     user: request.user,
+    web_search_options: same ? searchOptions(request) : undefined,
     ...(same ? request.extra : carryExtras(request, carried, dropped)),
   });
 }
@@ -93,10 +93,14 @@ function encodeChoice({ toolChoice, tools }: ChatRequest): unknown {
 
 const isChatTool = (tool: Tool): boolean => (tool.raw as { custom?: unknown } | undefined)?.custom !== undefined;
 
+const searchOptions = ({ tools }: ChatRequest): unknown =>
+  tools.map(({ raw }) => record(raw)?.web_search_options).find((options) => options !== undefined);
+
 function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Record<string, unknown>[] {
   return tools.flatMap((tool, index): Record<string, unknown>[] => {
     if (tool.kind === 'provider') {
-      if (dialect === 'openai-chat') return [tool.raw as Record<string, unknown>];
+      if (dialect === 'openai-chat')
+        return record(tool.raw)?.web_search_options === undefined ? [tool.raw as Record<string, unknown>] : [];
       dropped.push(`/tools/${index}: ${tool.name} runs only at its own provider`);
       return [];
     }

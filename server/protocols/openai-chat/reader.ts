@@ -50,6 +50,8 @@ interface ToolBlock {
   readonly id: string | null;
   readonly custom: boolean;
   signature: string | null;
+  /** Some upstreams begin with empty arguments and send the real ones behind: `{}` waits for what follows. */
+  empty: boolean;
 }
 
 /** Blocks of the first choice, numbered in order of appearance. Text and thoughts end when another kind begins; calls may come interleaved and end together. */
@@ -96,7 +98,8 @@ function endAll(blocks: Blocks): ChatEvent[] {
   const events: ChatEvent[] = [];
   endReasoning(blocks, events);
   endText(blocks, events);
-  for (const { index, signature } of blocks.tools.values()) {
+  for (const { index, signature, empty } of blocks.tools.values()) {
+    if (empty) events.push({ type: 'tool-call-delta', index, arguments: '{}' });
     const signed = signature === null ? {} : { signature, origin: 'gemini-generate' as const };
     events.push({ type: 'tool-call-end', index, ...signed });
   }
@@ -120,12 +123,14 @@ function createChunkReader() {
   let finish: FinishReason | null = null;
   let ended = false;
 
-  const conclude = (): ChatEvent[] => {
+  /** @param meant the upstream said that this is the end, though perhaps not why. */
+  const conclude = (meant: boolean): ChatEvent[] => {
     if (ended) return [];
     ended = true;
-    if (finish !== null) {
-      const unified = blocks.refused && finish.unified === 'stop' ? 'refusal' : finish.unified;
-      return [...endAll(blocks), { type: 'finish', reason: { ...finish, unified } }];
+    const reason: FinishReason | null = finish ?? (meant ? { unified: 'stop', raw: null } : null);
+    if (reason !== null) {
+      const unified = blocks.refused && reason.unified === 'stop' ? 'refusal' : reason.unified;
+      return [...endAll(blocks), { type: 'finish', reason: { ...reason, unified } }];
     }
     return [
       ...endAll(blocks),
@@ -175,11 +180,11 @@ export function createReader(): StreamReader {
   return {
     feed(frame) {
       if (frame.data === '') return [];
-      if (isDone(frame.data)) return reader.end();
+      if (isDone(frame.data)) return reader.end(true);
       const chunk = record(parseJson(frame.data));
       return chunk === null ? [] : reader.take(chunk);
     },
-    end: reader.end,
+    end: () => reader.end(false),
   };
 }
 
@@ -286,10 +291,11 @@ function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: Cha
   const name = text(called.name);
   const position = placeOf(number(call.index), id, name, blocks);
   let tool = blocks.tools.get(position);
+  const created = tool === undefined;
   if (tool === undefined) {
     endReasoning(blocks, events);
     endText(blocks, events);
-    tool = { index: blocks.next++, id, custom: custom !== null, signature: null };
+    tool = { index: blocks.next++, id, custom: custom !== null, signature: null, empty: false };
     blocks.tools.set(position, tool);
     events.push({
       type: 'tool-call-start',
@@ -300,9 +306,17 @@ function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: Cha
     });
   }
   tool.signature ??= text(record(record(call.extra_content)?.google)?.thought_signature);
-  const words = text(tool.custom ? called.input : called.arguments);
-  if (words !== null) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
+  const words = tool.custom ? text(called.input) : argumentsText(called.arguments);
+  if (words === null) return;
+  tool.empty = created && words === '{}';
+  if (!tool.empty) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
 }
+
+/** JSON text; a few upstreams send the object itself. */
+const argumentsText = (value: unknown): string | null => {
+  const object = record(value);
+  return object === null ? text(value) : JSON.stringify(object);
+};
 
 /**
  * Without an index, a named call is a new one and a nameless piece belongs to the last. An index that comes again with
@@ -324,5 +338,5 @@ function placeOf(index: number | null, id: string | null, name: string | null, b
 export function decodeResponse(body: unknown): ChatEvent[] {
   const reader = createChunkReader();
   const answer = record(body);
-  return [...(answer === null ? [] : reader.take(answer)), ...reader.end()];
+  return [...(answer === null ? [] : reader.take(answer)), ...reader.end(answer?.choices !== undefined)];
 }
