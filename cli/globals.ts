@@ -50,6 +50,7 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   backup: { zh: '备份', en: 'backups' },
   secrets: { zh: '主密钥', en: 'the master key' },
   service: { zh: '系统服务', en: 'system service' },
+  import: { zh: '从其他网关迁入', en: 'move in from another gateway' },
   context: { zh: '远程网关', en: 'remote gateways' },
 };
 

@@ -1,11 +1,28 @@
 /** Work on a data directory that needs no running services, and work that nobody else may disturb. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { readDump } from '../db/dump.ts';
+import { openForeign } from '../db/foreign.ts';
+import { migrate } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
+import { type Database, openDatabase } from '../db/open.ts';
+import { openSandbox } from '../db/sandbox.ts';
+import { AppError } from './contract/errors.ts';
 import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { type BackupHeader, readHeader } from './domain/backup/format.ts';
 import { type Restored, restoreBackup } from './domain/backup/restore.ts';
+import { importFamily } from './domain/import/family.ts';
+import { importLitellm } from './domain/import/litellm.ts';
+import type { ImportReport } from './domain/import/report.ts';
+import type { Family, Source } from './domain/import/source.ts';
+import { createVault, loadMasterKey } from './domain/secrets/vault.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
+import { version } from './embedded/version.ts';
+import { createDirectLedger } from './ledger/direct.ts';
+import { createServices } from './services.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** @throws AppError backup_damaged */
 export const backupHeader = (file: string): BackupHeader => readHeader(file).header;
@@ -30,4 +47,79 @@ export function existingNames(dataDir: string, noun: string): string[] {
   } catch {
     return [];
   }
+}
+
+export interface ImportOrder {
+  readonly from: Family | 'litellm';
+  readonly file: string;
+  readonly dataDir: string;
+  readonly dryRun: boolean;
+  readonly env: Environment;
+}
+
+/** Everything or nothing; a dry run is the same work, rolled back. @throws AppError import_*, not_found, data_dir_locked. */
+export async function importSite({ from, file, dataDir, dryRun, env }: ImportOrder): Promise<ImportReport> {
+  if (!existsSync(file)) throw new AppError('not_found', { what: file });
+  const files = ensureDataDir(dataDir);
+  const unlock = acquireLock(files);
+  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  try {
+    await migrated(files.database, nativeBinding);
+    const database = openSandbox(files.database, nativeBinding);
+    try {
+      const vault = createVault(loadMasterKey(files.secretKey, env));
+      const report = await importInto(database, vault, { from, file, env }, nativeBinding);
+      if (!dryRun) database.commit();
+      return report;
+    } finally {
+      await database.close();
+    }
+  } finally {
+    unlock();
+  }
+}
+
+async function migrated(file: string, nativeBinding: string | undefined): Promise<void> {
+  const database = openDatabase(file, { nativeBinding });
+  await migrate(database);
+  await database.close();
+}
+
+async function importInto(
+  database: Database,
+  vault: ReturnType<typeof createVault>,
+  { from, file, env }: Pick<ImportOrder, 'from' | 'file' | 'env'>,
+  nativeBinding: string | undefined,
+): Promise<ImportReport> {
+  const ledger = createDirectLedger(database);
+  const relayTest = () => Promise.reject(new AppError('setup_needed'));
+  const services = await createServices({
+    database,
+    vault,
+    ledger,
+    relayTest,
+    version,
+    setupCode: null,
+    now: Date.now,
+  });
+  if (from === 'litellm') return importLitellm({ ...services, env }, parse(readFileSync(file, 'utf8')));
+  const source = openSource(file, nativeBinding);
+  try {
+    const now = Math.floor(Date.now() / 1000);
+    return await importFamily({ database, ledger, options: services.options, vault, now }, source, from);
+  } finally {
+    source.close();
+  }
+}
+
+const sqliteMark = 'SQLite format 3\0';
+
+/** A SQLite file by its first bytes, everything else is read as a dump. */
+function openSource(file: string, nativeBinding: string | undefined): Source & { close(): void } {
+  const bytes = readFileSync(file);
+  if (bytes.toString('latin1', 0, sqliteMark.length) === sqliteMark) return openForeign(file, nativeBinding);
+  const tables = readDump(bytes.toString('utf8'));
+  if (!tables.has('users') && !tables.has('channels'))
+    throw new AppError('import_failed', { detail: 'users, channels' });
+  return { rows: (table) => tables.get(table) ?? [], close: () => undefined };
 }

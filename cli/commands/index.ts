@@ -4,6 +4,7 @@ import { channelRows } from './channel/rows.ts';
 import { connectionRows } from './connection/rows.ts';
 import { dataRows } from './data/rows.ts';
 import { helpRows } from './help/rows.ts';
+import { importRows } from './import/rows.ts';
 import { logRows } from './logs/rows.ts';
 import { modelRows } from './model/rows.ts';
 import { optionRows } from './option/rows.ts';
@@ -30,6 +31,7 @@ export const commands: readonly CommandRow[] = [
   ...logRows,
   ...dataRows,
   ...provisioningRows,
+  ...importRows,
   ...connectionRows,
   ...helpRows,
 ];

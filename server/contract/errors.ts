@@ -573,6 +573,12 @@ export const errors = {
   ),
   document_invalid: business('文件无效：{detail}', 'The file is not valid: {detail}', 2),
   differences: business('存在 {count} 处差异', '{count} differences', 10),
+  import_failed: business('导入失败：{detail}', 'The import failed: {detail}', 1),
+  import_not_empty: business(
+    '只能导入到空的数据目录，请换用 --data-dir',
+    'Imports need an empty data directory; use another --data-dir',
+    6,
+  ),
   check_failed: business('检查未通过：{detail}', 'Check failed: {detail}', 8),
 } as const satisfies Record<string, ErrorRow>;
 

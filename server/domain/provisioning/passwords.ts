@@ -18,6 +18,7 @@ export async function preparePasswords(
     if (!right) hashes.set(password, await passwords.hash(password));
   }
   return {
+    isCurrent: passwords.isCurrent,
     hash: async (password) => hashes.get(password) ?? passwords.hash(password),
     verify: async (password, hash) => verified.get(`${hash} ${password}`) ?? passwords.verify(password, hash),
   };

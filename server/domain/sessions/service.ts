@@ -60,6 +60,8 @@ export function createSessions(deps: {
       const right = await deps.passwords.verify(facts.password, user?.password_hash ?? (await decoy));
       if (user === undefined || !right || user.status !== UserStatus.enabled) throw new AppError('credentials_wrong');
       await accounts.delete(facts.username.toLowerCase());
+      // Imported hashes are of an older kind.
+      if (!deps.passwords.isCurrent(user.password_hash)) await deps.users.setPassword(user.id, facts.password);
       const id = randomBytes(32).toString('base64url');
       const now = seconds();
       if (facts.previous !== undefined && facts.previous !== '') await repository.remove(facts.previous);

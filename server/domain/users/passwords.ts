@@ -4,6 +4,8 @@ export interface Passwords {
   hash(password: string): Promise<string>;
   /** False also for a hash that is none. */
   verify(password: string, hash: string): Promise<boolean>;
+  /** False for a hash of a kind that new ones are not made of. */
+  isCurrent(hash: string): boolean;
 }
 
 export interface PasswordCost {
@@ -17,6 +19,7 @@ const strongCost: PasswordCost = { memoryCost: 65_536, timeCost: 3 };
 
 export const createPasswords = (cost: PasswordCost = strongCost): Passwords => ({
   hash: (password) => Bun.password.hash(password, { algorithm: 'argon2id', ...cost }),
+  isCurrent: (hash) => hash.startsWith('$argon2id$'),
   verify: async (password, hash) => {
     try {
       return await Bun.password.verify(password, hash);

@@ -1,0 +1,31 @@
+/** Moving in from another gateway. */
+import { AppError } from '../../../server/contract/errors.ts';
+import type { CommandRun } from '../../command.ts';
+import { dollars } from '../../output.ts';
+
+const families = ['new-api', 'one-api', 'litellm'] as const;
+
+export const importFrom =
+  (from: (typeof families)[number]): CommandRun =>
+  async (context, flags, file) => {
+    if (context.url !== '') throw new AppError('usage', { detail: '--url: imports happen on the machine itself' });
+    const { importSite } = await import('../../../server/offline.ts');
+    const { env, dataDir } = context;
+    const dryRun = flags.dryRun === true;
+    const report = await importSite({ from, file, dataDir, dryRun, env });
+    context.output.object(
+      { dry_run: dryRun, ...report },
+      [
+        ...Object.entries(report.counts).map(([table, { taken, skipped }]) =>
+          context.say(`${table}：导入 ${taken}，跳过 ${skipped}`, `${table}: ${taken} taken, ${skipped} skipped`),
+        ),
+        ...report.notes.map((note) => `  ${note}`),
+        context.say(
+          `额度：来源 ${report.quota.source}，导入 ${report.quota.imported}（${dollars(report.quota.imported)}）`,
+          `quota: ${report.quota.source} in the source, ${report.quota.imported} imported (${dollars(report.quota.imported)})`,
+        ),
+        ...(dryRun ? [context.say('仅预演，未写入', 'dry run: nothing was written')] : []),
+      ],
+      String(report.quota.imported),
+    );
+  };

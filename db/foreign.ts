@@ -1,0 +1,19 @@
+/** Reads another product's SQLite file, whatever its tables are. */
+import BetterSqlite from 'better-sqlite3';
+
+export type ForeignRow = Readonly<Record<string, unknown>>;
+
+/** @returns rows of a table, none when there is no such table. @throws the driver's error when it is no database. */
+export function openForeign(file: string, nativeBinding: string | undefined) {
+  const raw = new BetterSqlite(file, {
+    readonly: true,
+    fileMustExist: true,
+    ...(nativeBinding === undefined ? {} : { nativeBinding }),
+  });
+  const tables = new Set(raw.prepare<string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all());
+  return {
+    rows: (table: string): Iterable<ForeignRow> =>
+      tables.has(table) ? raw.prepare<ForeignRow>(`SELECT * FROM "${table.replaceAll('"', '""')}"`).iterate() : [],
+    close: () => void raw.close(),
+  };
+}

@@ -1,0 +1,43 @@
+/** The writes of an import, inside its one transaction. */
+import type { Insertable } from 'kysely';
+import type { Database } from './open.ts';
+import type { ChannelsTable, LogsTable, RedemptionsTable, TokensTable, UsersTable } from './schema.ts';
+
+export function createImportTarget({ query, raw }: Database) {
+  const insert = async <Table extends 'users' | 'tokens' | 'channels' | 'redemptions' | 'logs'>(
+    table: Table,
+    row: object,
+  ): Promise<void> => {
+    await query
+      .insertInto(table)
+      .values(row as never)
+      .execute();
+  };
+  return {
+    isEmpty: (): boolean =>
+      raw.prepare<number>('SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM channels)').pluck().get() === 0,
+    user: async (row: Insertable<UsersTable>, requests: number): Promise<void> => {
+      await insert('users', row);
+      await query
+        .insertInto('accounts')
+        .values({ id: Number(row.id), balance: 0, used_quota: 0, request_count: requests, version: 0 })
+        .execute();
+    },
+    token: (row: Insertable<TokensTable>) => insert('tokens', row),
+    channel: (row: Insertable<ChannelsTable>) => insert('channels', row),
+    redemption: (row: Insertable<RedemptionsTable>) => insert('redemptions', row),
+    log: (row: Insertable<LogsTable>) => insert('logs', row),
+    /** What is left of a token stays left: its limit grows by what was spent. Postings of an import are no requests. */
+    afterPostings(requests: ReadonlyMap<number, number>): void {
+      raw.exec('UPDATE tokens SET quota_limit = quota_limit + used_quota');
+      raw.exec('DELETE FROM usage_hours');
+      for (const [id, count] of requests)
+        raw.prepare('UPDATE accounts SET request_count = ? WHERE id = ?').run(count, id);
+    },
+    /** Balances and spent quota of all users. */
+    wealth: (): number =>
+      Number(
+        raw.prepare<number>('SELECT coalesce(sum(balance + used_quota), 0) FROM accounts WHERE id > 0').pluck().get(),
+      ),
+  };
+}

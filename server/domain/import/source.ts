@@ -1,0 +1,52 @@
+/** Where an import reads: tables of rows, whatever they were stored in. */
+import type { ForeignRow } from '../../../db/foreign.ts';
+
+export type Family = 'new-api' | 'one-api';
+
+export interface Source {
+  rows(table: string): Iterable<ForeignRow>;
+}
+
+export const textOf = (value: unknown): string =>
+  value === null || value === undefined
+    ? ''
+    : value instanceof Uint8Array
+      ? new TextDecoder().decode(value)
+      : String(value);
+
+export const numberOf = (value: unknown): number => {
+  const number = typeof value === 'number' ? value : Number(textOf(value));
+  return Number.isFinite(number) ? Math.trunc(number) : 0;
+};
+
+/** 0/1, true/false, t/f. */
+export const flagOf = (value: unknown): boolean => value === true || value === 1 || /^(1|t|true)$/i.test(textOf(value));
+
+/** Seconds since the epoch of a date text; null when there is none. */
+export const deletedAt = (value: unknown): number | null => {
+  if (value === null || value === undefined || value === '') return null;
+  const at = Date.parse(textOf(value).replace(' ', 'T'));
+  return Number.isNaN(at) ? 1 : Math.floor(at / 1000);
+};
+
+/** Comma lists with blanks and repetitions taken out. */
+export const listOf = (value: unknown): string =>
+  [
+    ...new Set(
+      textOf(value)
+        .split(',')
+        .map((one) => one.trim()),
+    ),
+  ]
+    .filter((one) => one !== '')
+    .join(',');
+
+/** JSON object text, '' when it is none. */
+export const jsonObjectOf = (value: unknown): string => {
+  try {
+    const parsed: unknown = JSON.parse(textOf(value));
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? JSON.stringify(parsed) : '';
+  } catch {
+    return '';
+  }
+};

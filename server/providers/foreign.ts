@@ -1,0 +1,50 @@
+/** How other gateways name the providers that we have. */
+import { providerBySlug, providerByType } from './catalogue.ts';
+
+/** One-api went its own way from type 26 on. Source: backend-reference 11. */
+const oneApiSlugs: Readonly<Record<number, string>> = {
+  27: 'minimax',
+  28: 'mistral',
+  29: 'groq',
+  30: 'ollama',
+  31: 'lingyiwanwu',
+  32: 'stepfun',
+  33: 'aws',
+  34: 'coze',
+  35: 'cohere',
+  36: 'deepseek',
+  37: 'cloudflare',
+  39: 'together',
+  40: 'volcengine',
+  42: 'vertex',
+  44: 'siliconflow',
+  45: 'xai',
+  47: 'baidu-v2',
+  49: 'ali',
+  50: 'custom',
+  51: 'gemini',
+};
+
+const prefixSlugs: Readonly<Record<string, string>> = {
+  vertex_ai: 'vertex',
+  bedrock: 'aws',
+  together_ai: 'together',
+  dashscope: 'ali',
+  hosted_vllm: 'vllm',
+  lm_studio: 'lm-studio',
+  ollama_chat: 'ollama',
+  azure_ai: 'azure',
+};
+
+const served = (type: number | undefined): number | null => {
+  const provider = type === undefined ? undefined : providerByType(type);
+  return provider === undefined || provider.operations.length === 0 ? null : provider.type;
+};
+
+/** @returns our type number, null when nothing here speaks to that provider. */
+export const typeOfFamily = (family: 'new-api' | 'one-api', type: number): number | null =>
+  family === 'one-api' && type > 25 ? served(providerBySlug(oneApiSlugs[type] ?? '')?.type) : served(type);
+
+/** @param prefix what stands before the first slash of a model's name. */
+export const typeOfPrefix = (prefix: string): number | null =>
+  served(providerBySlug(prefixSlugs[prefix] ?? prefix.replaceAll('_', '-'))?.type);

@@ -1,0 +1,293 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import BetterSqlite from 'better-sqlite3';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readDump } from '../../db/dump.ts';
+import { openDatabase } from '../../db/open.ts';
+import { sharesOf } from '../../server/domain/import/money.ts';
+import { createRunner, type Runner } from './runner.ts';
+
+let dir: string;
+let runner: Runner;
+let bcrypt: string;
+beforeAll(async () => {
+  bcrypt = await Bun.password.hash('old-password', { algorithm: 'bcrypt', cost: 4 });
+});
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'gateway-import-'));
+  runner = createRunner(dir, { OPENAI_KEY: 'sk-canary-litellm' });
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const tokenKey = 'A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8S9t0U1v2W3x4';
+const codeKey = '0123456789abcdef0123456789abcdef';
+const usedCode = 'fedcba9876543210fedcba9876543210';
+
+type Table = readonly [columns: string, rows: readonly (readonly unknown[])[]];
+type Tables = Readonly<Record<string, Table>>;
+
+const newApi = (): Tables => ({
+  users: [
+    'id integer primary key, username text, password text, display_name text, role integer, status integer, email text, access_token text, quota integer, used_quota integer, request_count integer, `group` text, aff_code text, aff_quota integer, aff_history integer, deleted_at datetime, setting text',
+    [
+      [1, 'root', bcrypt, 'Root', 100, 1, '', 'a'.repeat(32), 900_000, 100_000, 12, 'default', null, 0, 0, null, ''],
+      [2, 'ann', bcrypt, "Ann's\nname", 1, 1, 'a@b.c', null, 5000, 3000, 7, 'vip', 'x1y2', 40, 90, null, '{"a":1}'],
+      [3, 'gone', bcrypt, '', 1, 1, '', null, -20, 0, 0, 'default', null, 0, 0, '2025-01-02 03:04:05', ''],
+    ],
+  ],
+  tokens: [
+    'id integer primary key, user_id integer, key text, status integer, name text, created_time integer, accessed_time integer, expired_time integer, remain_quota integer, unlimited_quota numeric, model_limits_enabled numeric, model_limits text, allow_ips text, used_quota integer, `group` text, deleted_at datetime',
+    [
+      [4, 2, tokenKey, 1, 'laptop', 1700000000, 0, -1, 700, 0, 1, 'm-1, m-2,', '10.0.0.1', 2500, 'vip', null],
+      [5, 9, 'B'.repeat(48), 1, 'orphan', 1700000000, 0, -1, 0, 1, 0, '', null, 0, '', null],
+    ],
+  ],
+  channels: [
+    'id integer primary key, type integer, key text, name text, status integer, weight integer, priority integer, created_time integer, base_url text, other text, models text, `group` text, used_quota integer, model_mapping text, tag text',
+    [
+      [
+        6,
+        1,
+        'sk-canary-upstream',
+        'main',
+        1,
+        2,
+        10,
+        1700000000,
+        'https://up.example/',
+        '',
+        'm-1,m-2,',
+        'default, vip',
+        60_000,
+        '{"m-1":"x"}',
+        't',
+      ],
+      [7, 9999, 'k', 'strange', 1, 0, 0, 0, '', '', 'm', 'default', 5, 'not json', ''],
+    ],
+  ],
+  redemptions: [
+    'id integer primary key, user_id integer, key text, status integer, name text, quota integer, created_time integer, redeemed_time integer, used_user_id integer, deleted_at datetime',
+    [
+      [1, 1, codeKey, 1, 'open', 500, 1700000000, 0, 0, null],
+      [2, 1, usedCode, 3, 'used', 1000, 1700000000, 1700000001, 2, null],
+    ],
+  ],
+  options: [
+    'key text primary key, value text',
+    [
+      ['SystemName', 'Old site'],
+      ['QuotaForNewUser', '7'],
+      ['Nonsense', '1'],
+    ],
+  ],
+  logs: [
+    'id integer primary key, user_id integer, created_at integer, type integer, content text, username text, token_name text, model_name text, quota integer, prompt_tokens integer, completion_tokens integer, use_time integer, is_stream numeric, channel_id integer, token_id integer, `group` text, other text',
+    [[1, 2, 1700000000, 2, 'c', 'ann', 'laptop', 'm-1', 3000, 10, 20, 3, 1, 6, 4, 'vip', '{"model_ratio":1}']],
+  ],
+  top_ups: ['id integer primary key, user_id integer, amount integer', [[1, 2, 3]]],
+});
+
+/** The ancestor has no limits flag, a subnet, a config and its own type numbers. */
+const oneApi = (): Tables => ({
+  users: newApi().users as Table,
+  tokens: [
+    'id integer primary key, user_id integer, key text, status integer, name text, remain_quota bigint, unlimited_quota numeric, used_quota bigint, expired_time bigint, models text, subnet text',
+    [[4, 2, tokenKey, 1, 'laptop', 700, 0, 2500, -1, 'm-1,m-2', '10.0.0.0/8']],
+  ],
+  channels: [
+    'id integer primary key, type integer, key text, name text, status integer, models text, `group` text, used_quota bigint, config text',
+    [[6, 36, 'sk-canary-upstream', 'deep', 1, 'm-1', 'default', 60_000, '{"api_version":"v1"}']],
+  ],
+  logs: [
+    'id integer primary key, user_id integer, created_at integer, type integer, content text, quota integer, elapsed_time bigint',
+    [[1, 2, 1700000000, 5, 'test', 0, 1500]],
+  ],
+});
+
+const names = (columns: string): string[] => columns.split(', ').map((column) => column.split(' ')[0] ?? '');
+
+function sqliteFile(tables: Tables): string {
+  const file = join(dir, 'old.db');
+  const raw = new BetterSqlite(file);
+  for (const [table, [columns, rows]] of Object.entries(tables)) {
+    raw.exec(`CREATE TABLE ${table} (${columns})`);
+    for (const row of rows) raw.prepare(`INSERT INTO ${table} VALUES (${row.map(() => '?').join(',')})`).run(...row);
+  }
+  raw.close();
+  return file;
+}
+
+function mysqlFile(tables: Tables): string {
+  const value = (one: unknown): string =>
+    one === null
+      ? 'NULL'
+      : typeof one === 'number'
+        ? String(one)
+        : `'${String(one).replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`;
+  const text = Object.entries(tables).map(([table, [columns, rows]]) => {
+    const list = names(columns).map((name) => `  \`${name.replaceAll('`', '')}\` longtext DEFAULT NULL`);
+    const tuples = rows.map((row) => `(${row.map(value).join(',')})`);
+    return `DROP TABLE IF EXISTS \`${table}\`;\nCREATE TABLE \`${table}\` (\n${list.join(',\n')},\n  PRIMARY KEY (\`id\`)\n) ENGINE=InnoDB;\nINSERT INTO \`${table}\` VALUES ${tuples.join(',')};\n`;
+  });
+  const file = join(dir, 'mysql.sql');
+  writeFileSync(file, text.join('\n'));
+  return file;
+}
+
+function postgresFile(tables: Tables): string {
+  const value = (one: unknown): string =>
+    one === null ? '\\N' : String(one).replaceAll('\\', '\\\\').replaceAll('\t', '\\t').replaceAll('\n', '\\n');
+  const text = Object.entries(tables).map(([table, [columns, rows]]) => {
+    const list = names(columns).map((name) => `"${name.replaceAll('`', '')}"`);
+    return `COPY public.${table} (${list.join(', ')}) FROM stdin;\n${rows.map((row) => `${row.map(value).join('\t')}\n`).join('')}\\.\n`;
+  });
+  const file = join(dir, 'postgres.sql');
+  writeFileSync(file, text.join('\n\n'));
+  return file;
+}
+
+const report = {
+  counts: {
+    users: { taken: 3, skipped: 0 },
+    tokens: { taken: 1, skipped: 1 },
+    channels: { taken: 1, skipped: 1 },
+    redemptions: { taken: 2, skipped: 0 },
+    options: { taken: 2, skipped: 1 },
+    logs: { taken: 1, skipped: 0 },
+  },
+  quota: { source: 1_008_040, imported: 1_008_040 },
+};
+
+test.each([
+  ['a SQLite file', sqliteFile],
+  ['a MySQL dump', mysqlFile],
+  ['a PostgreSQL dump', postgresFile],
+])('new-api from %s: keys, passwords, quota, channels, codes, options and logs', async (_name, write) => {
+  const file = write(newApi());
+  expect(await runner.json(['import', 'new-api', file, '--dry-run'])).toMatchObject({ dry_run: true, ...report });
+  expect(await runner.json(['user', 'list'])).toEqual([]);
+  const said = await runner.json(['import', 'new-api', file]);
+  expect(said).toMatchObject(report);
+  expect(JSON.stringify(said)).not.toContain('canary');
+  expect(await runner.run(['token', 'show-key', 'laptop', '-q'])).toBe(`sk-${tokenKey}`);
+  expect(await runner.json(['token', 'get', 'laptop'])).toMatchObject({
+    id: 4,
+    user_id: 2,
+    remain_quota: 700,
+    used_quota: 2500,
+    model_limits: 'm-1,m-2',
+    allow_ips: '10.0.0.1',
+  });
+  expect(await runner.json(['user', 'get', '2'])).toMatchObject({
+    username: 'ann',
+    display_name: "Ann's\nname",
+    quota: 5040,
+    used_quota: 3000,
+    request_count: 7,
+    group: 'vip',
+  });
+  expect(await runner.json(['channel', 'get', 'main'])).toMatchObject({
+    base_url: 'https://up.example',
+    models: 'm-1,m-2',
+    group: 'default,vip',
+    used_quota: 60_000,
+    priority: 10,
+    tag: 't',
+  });
+  expect(await runner.run(['option', 'get', 'SystemName'])).toBe('Old site');
+  expect(await runner.run(['redemption', 'get', '1', '-q'])).toBe(codeKey);
+  expect(await runner.json(['redemption', 'get', '2'])).toMatchObject({ status: 3, used_user_id: 2 });
+  expect(await runner.json(['logs', 'list'])).toMatchObject([{ model_name: 'm-1', quota: 3000, token_id: 4 }]);
+  const books = (await runner.json(['ledger', 'verify'])) as { violations: number }[];
+  expect(books.every((book) => book.violations === 0)).toBe(true);
+  expect(await runner.json(['setup'])).toMatchObject({ result: 'unchanged' });
+  await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'import_not_empty' });
+});
+
+test('an old password logs in and its hash is of the new kind afterwards', async () => {
+  await runner.run(['import', 'new-api', sqliteFile(newApi())]);
+  const hash = () => {
+    const database = openDatabase(join(dir, 'data', 'gateway.db'), { readonly: true });
+    const found = database.raw.prepare<string>("SELECT password_hash FROM users WHERE username = 'ann'").pluck().get();
+    database.raw.close();
+    return found ?? '';
+  };
+  expect(hash()).toBe(bcrypt);
+  const login = (password: string) =>
+    runner.run(['api', 'POST', '/api/user/login', '-f', `username=ann&password=${password}`]);
+  await expect(login('wrong-password')).rejects.toMatchObject({ code: 'credentials_wrong' });
+  expect(await login('old-password')).toContain('"username": "ann"');
+  expect(hash()).toMatch(/^\$argon2id\$/);
+  expect(await login('old-password')).toContain('"username": "ann"');
+});
+
+test('one-api: its own type numbers, subnets, configs and log types', async () => {
+  expect(await runner.json(['import', 'one-api', sqliteFile(oneApi())])).toMatchObject({ quota: report.quota });
+  const types = (await runner.json(['api', '/api/channel/types'])) as { type: number; slug: string }[];
+  expect(await runner.json(['channel', 'get', 'deep'])).toMatchObject({
+    type: types.find((one) => one.slug === 'deepseek')?.type,
+    other: 'v1',
+  });
+  expect(await runner.json(['token', 'get', 'laptop'])).toMatchObject({
+    model_limits_enabled: true,
+    model_limits: 'm-1,m-2',
+    allow_ips: '10.0.0.0/8',
+  });
+  expect(await runner.json(['logs', 'list'])).toMatchObject([{ type: 4, use_time: 2 }]);
+});
+
+test('LiteLLM: one channel per provider and key, names mapped, prices as ratios', async () => {
+  const file = join(dir, 'config.yaml');
+  writeFileSync(
+    file,
+    `model_list:
+  - model_name: fast
+    litellm_params: {model: openai/gpt-4o-mini, api_key: os.environ/OPENAI_KEY}
+    model_info: {input_cost_per_token: 0.000002, output_cost_per_token: 0.000008}
+  - model_name: gpt-4o
+    litellm_params: {model: gpt-4o, api_key: os.environ/OPENAI_KEY}
+  - model_name: lost
+    litellm_params: {model: openai/x, api_key: os.environ/NOT_SET}
+`,
+  );
+  expect(await runner.json(['import', 'litellm', file])).toMatchObject({
+    counts: { models: { taken: 2, skipped: 1 }, channels: { taken: 1, skipped: 0 } },
+  });
+  expect(await runner.json(['channel', 'list'])).toMatchObject([
+    { name: 'openai', models: 'fast,gpt-4o', model_mapping: '{"fast":"gpt-4o-mini"}' },
+  ]);
+  expect(await runner.json(['ratios', 'get', 'fast'])).toMatchObject({ ModelRatio: 1, CompletionRatio: 4 });
+  expect(readFileSync(join(dir, 'data', 'gateway.db')).includes('canary')).toBe(false);
+});
+
+test('what is neither is refused and writes nothing', async () => {
+  const file = join(dir, 'notes.txt');
+  writeFileSync(file, 'hello');
+  await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'import_failed' });
+  await expect(runner.run(['import', 'litellm', file])).rejects.toMatchObject({ code: 'import_failed' });
+});
+
+test('dumps: inserts with columns, E strings, doubled quotes, several statements', () => {
+  const rows = readDump(
+    `INSERT INTO public.users (id, "group", note) VALUES (1, 'it''s; (a), b', E'x\\ny'), (2, NULL, 'back\\slash');\nINSERT INTO users (id) VALUES (3);\n`,
+  ).get('users');
+  expect(rows).toEqual([
+    { id: 1, group: "it's; (a), b", note: 'x\ny' },
+    { id: 2, group: null, note: 'back\\slash' },
+    { id: 3 },
+  ]);
+});
+
+test('spent quota is split so that every counter is a sum', () => {
+  const users = [
+    { userId: 1, username: 'a', balance: 0, used: 10, tokens: [{ id: 1, used: 4 }] },
+    { userId: 2, username: 'b', balance: 0, used: 5, tokens: [{ id: 2, used: 9 }] },
+  ];
+  const shares = sharesOf(users, [{ id: 7, used: 6 }]);
+  const sum = (pick: (share: (typeof shares)[number]) => boolean) =>
+    shares.filter(pick).reduce((total, share) => total + share.amount, 0);
+  expect([sum((s) => s.userId === 1), sum((s) => s.userId === 2)]).toEqual([10, 5]);
+  expect([sum((s) => s.tokenId === 1), sum((s) => s.tokenId === 2), sum((s) => s.channelId === 7)]).toEqual([4, 5, 6]);
+  expect(shares.every((share) => share.amount > 0)).toBe(true);
+});
