@@ -135,6 +135,28 @@ test('first run, key, request, explained charge: all in the console', async () =
   expect(complaints).toEqual([]);
 }, 60_000);
 
+test('the playground answers on the reader’s own account, and settings take effect', async () => {
+  await page.goto(`${url}/playground`);
+  await page.getByLabel('Model').fill('practice-small');
+  await page.getByPlaceholder('Say something').fill('hello');
+  await page.keyboard.press('Enter');
+  await page.getByText('practice practice practice').waitFor();
+  expect(await violations()).toEqual([]);
+  await page.screenshot({ path: join(shots, 'playground-talk.png') });
+  await page.goto(`${url}/log`);
+  await page.getByRole('cell', { name: 'practice-small' }).first().waitFor();
+  await page.goto(`${url}/setting?tab=other`);
+  await page.getByLabel('System name').fill('Acme Relay');
+  await page
+    .locator('form', { has: page.getByLabel('System name') })
+    .getByRole('button', { name: 'Save' })
+    .click();
+  await page.getByText('Saved').waitFor();
+  await page.reload();
+  await page.getByText('Acme Relay').first().waitFor();
+  expect(complaints).toEqual([]);
+}, 60_000);
+
 test('every route in both languages, both themes and three widths', async () => {
   const faults: string[] = [];
   for (const [language, theme, width] of [
@@ -152,7 +174,19 @@ test('every route in both languages, both themes and three widths', async () => 
       },
       [language, theme] as const,
     );
-    for (const route of ['', 'token', 'log', 'topup', 'channel', 'redemption', 'user', 'setting', 'about', 'nowhere']) {
+    for (const route of [
+      '',
+      'playground',
+      'token',
+      'log',
+      'topup',
+      'channel',
+      'redemption',
+      'user',
+      'setting',
+      'about',
+      'nowhere',
+    ]) {
       await page.goto(`${url}/${route}`);
       await page.locator('h1').waitFor();
       await page.waitForLoadState('networkidle');

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import en from '../../web/locales/en.json';
-import zh from '../../web/locales/zh.json';
+import { en } from '../../web/locales/en.ts';
+import { zh } from '../../web/locales/zh.ts';
 
 const flat = (value: unknown, path = ''): [string, string][] =>
   typeof value === 'string'

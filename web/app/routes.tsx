@@ -23,6 +23,9 @@ const WalletPage = lazy(() =>
 const SettingsPage = lazy(() =>
   import('../features/settings/settings-page.tsx').then((module) => ({ default: module.SettingsPage })),
 );
+const PlaygroundPage = lazy(() =>
+  import('../features/playground/playground-page.tsx').then((module) => ({ default: module.PlaygroundPage })),
+);
 const LogsPage = lazy(() => import('../features/logs/logs-page.tsx').then((module) => ({ default: module.LogsPage })));
 const LoginPage = lazy(() =>
   import('../features/account/login-page.tsx').then((module) => ({ default: module.LoginPage })),
@@ -48,6 +51,7 @@ const pages: readonly Page[] = [
   { path: '/', page: <HomePage />, needs: 'nobody' },
   { path: '/about', page: <AboutPage />, needs: 'nobody' },
   { path: '/login', page: <LoginPage />, needs: 'nobody' },
+  { path: '/playground', page: <PlaygroundPage />, needs: 'user' },
   { path: '/token', page: <TokensPage />, needs: 'user' },
   { path: '/log', page: <LogsPage />, needs: 'user' },
   { path: '/topup', page: <WalletPage />, needs: 'user' },

@@ -1,8 +1,8 @@
 /** Two languages, loaded up front because both are small; the choice is remembered. */
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import en from '../locales/en.json';
-import zh from '../locales/zh.json';
+import { en } from '../locales/en.ts';
+import { zh } from '../locales/zh.ts';
 
 declare module 'i18next' {
   interface CustomTypeOptions {

@@ -87,6 +87,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         : group(
             t('nav.console'),
             <>
+              <NavItem to="/playground" icon="chat" label={t('nav.playground')} onGo={close} />
               <NavItem to="/token" icon="key" label={t('nav.tokens')} onGo={close} />
               <NavItem to="/log" icon="log" label={t('nav.logs')} onGo={close} />
             </>,

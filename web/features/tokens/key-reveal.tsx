@@ -49,13 +49,13 @@ export function KeyReveal({
 export function CopyFailed({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
   const { t } = useTranslation();
   return (
-    <Drawer title={t('copyFailed.title')} onClose={onClose}>
+    <Drawer title={t('app.copyFailed.title')} onClose={onClose}>
       <textarea
         className="field font-mono"
         rows={4}
         readOnly
         value={text}
-        aria-label={t('copyFailed.title')}
+        aria-label={t('app.copyFailed.title')}
         onFocus={(event) => event.target.select()}
       />
     </Drawer>

@@ -123,7 +123,7 @@ export function WalletPage() {
               type="button"
               className="button"
               onClick={async () =>
-                (await copyText(invite)) ? toast.success(t('app.copied')) : toast.error(t('copyFailed.title'))
+                (await copyText(invite)) ? toast.success(t('app.copied')) : toast.error(t('app.copyFailed.title'))
               }
             >
               {t('app.copy')}

@@ -1,0 +1,30 @@
+/** One file per screen group; both languages have the same. */
+import app from './zh/app.json';
+import channels from './zh/channels.json';
+import login from './zh/login.json';
+import logs from './zh/logs.json';
+import nav from './zh/nav.json';
+import playground from './zh/playground.json';
+import redemption from './zh/redemption.json';
+import settings from './zh/settings.json';
+import setup from './zh/setup.json';
+import site from './zh/site.json';
+import tokens from './zh/tokens.json';
+import users from './zh/users.json';
+import wallet from './zh/wallet.json';
+
+export const zh = {
+  app,
+  channels,
+  login,
+  logs,
+  nav,
+  playground,
+  redemption,
+  settings,
+  setup,
+  site,
+  tokens,
+  users,
+  wallet,
+};
