@@ -32,7 +32,9 @@ export function PlaygroundPage() {
   const next = useRef(1);
   const model = chosen || (models.includes(fallbackModel) ? fallbackModel : (models[0] ?? ''));
   // biome-ignore lint/correctness/useExhaustiveDependencies: new words are what moves the view
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [lines]);
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: 'nearest' });
+  }, [lines]);
 
   const send = async (event: FormEvent) => {
     event.preventDefault();
