@@ -18,6 +18,7 @@ import type { Vault } from './domain/secrets/vault.ts';
 import { createSessions, type SessionsService } from './domain/sessions/service.ts';
 import { createSetup } from './domain/setup/service.ts';
 import { createStatus } from './domain/status/service.ts';
+import { createChatLinks } from './domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from './domain/tokens/service.ts';
 import { type AccountService, createAccount } from './domain/users/account.ts';
 import { createUserManagement, type UserManagement } from './domain/users/management.ts';
@@ -39,6 +40,7 @@ export interface Services {
   readonly setup: ReturnType<typeof createSetup>;
   readonly status: ReturnType<typeof createStatus>;
   readonly tokens: TokensService;
+  readonly chatLinks: ReturnType<typeof createChatLinks>;
   readonly pricing: PricingService;
   readonly redemptions: RedemptionsService;
   readonly wallet: WalletService;
@@ -109,6 +111,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       setupDone: setup.isDone,
     }),
     tokens,
+    chatLinks: createChatLinks({ options, tokens }),
     redemptions: createRedemptions({ ...deps, options }),
     wallet: createWallet({ ...deps, options, users }),
     affiliate: createAffiliate({ ...deps, options }),

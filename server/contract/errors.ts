@@ -515,6 +515,15 @@ export const errors = {
     'The token has expired; change its expiry first',
     6,
   ),
+  chat_links_unset: business('请联系管理员配置聊天链接', 'Please ask the administrator to set up chat links'),
+  chat_link_invalid: business(
+    '聊天链接配置错误，请联系管理员',
+    'The chat link is set up wrongly; please ask the administrator',
+  ),
+  chat_token_none: business(
+    '当前没有可用的启用令牌，请确认是否有令牌处于启用状态！',
+    'No enabled token is available; please see whether one of your tokens is enabled!',
+  ),
   token_exhausted_enable: business(
     '令牌可用额度已用尽，无法启用，请先修改令牌剩余额度，或者设置为无限额度',
     'The token has no quota left; change its quota first',

@@ -112,6 +112,7 @@ export const options = {
   ),
   RegisterEnabled: row(toggle, 'true', 'system', 'login', '允许新用户注册', 'Allow new users to register', {
     role: 100,
+    publicAs: 'register_enabled',
   }),
   GitHubOAuthEnabled: row(
     toggle,
@@ -345,6 +346,15 @@ export const options = {
     'general',
     'Billing 相关 API 显示令牌额度而非用户额度',
     "Billing API shows the token's quota",
+  ),
+  'console_setting.checklist_enabled': row(
+    toggle,
+    'true',
+    'operation',
+    'general',
+    '显示上手清单',
+    'Show the checklist of first steps',
+    { publicAs: 'checklist_enabled' },
   ),
   DemoSiteEnabled: row(toggle, 'false', 'operation', 'general', '演示站点模式', 'Demo site mode', {
     publicAs: 'demo_site_enabled',

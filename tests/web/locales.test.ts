@@ -30,6 +30,7 @@ test('every key is used', () => {
   const built = [
     /^tokens\.s\d$/,
     /^channels\.s\d$/,
+    /^checklist\.(channel|test|prices|token|request)$/,
     /^logs\.t\d$/,
     /^redemption\.s\d$/,
     /^settings\.(tab|panel)\.\w+$/,

@@ -3,7 +3,8 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Redirect, Route, Switch } from 'wouter';
 import { isAdmin, useUser } from '../lib/session.ts';
-import { Shell, useStatus } from '../shell/shell.tsx';
+import { Shell } from '../shell/shell.tsx';
+import { useStatus } from '../shell/status.ts';
 
 const ChannelsPage = lazy(() =>
   import('../features/channels/channels-page.tsx').then((module) => ({ default: module.ChannelsPage })),
@@ -23,6 +24,7 @@ const WalletPage = lazy(() =>
 const SettingsPage = lazy(() =>
   import('../features/settings/settings-page.tsx').then((module) => ({ default: module.SettingsPage })),
 );
+const ChatPage = lazy(() => import('../features/chat/chat-page.tsx').then((module) => ({ default: module.ChatPage })));
 const PlaygroundPage = lazy(() =>
   import('../features/playground/playground-page.tsx').then((module) => ({ default: module.PlaygroundPage })),
 );
@@ -95,6 +97,10 @@ export function App() {
               <Redirect to="/setup" />
             </Route>
           )}
+          <Route path="/chat2link">
+            <ChatPage index={0} leave />
+          </Route>
+          <Route path="/chat/:id?">{({ id }) => <ChatPage key={id} index={Number(id ?? 0)} />}</Route>
           {pages.map((one) => (
             <Route key={one.path} path={one.path}>
               <Guarded {...one} />

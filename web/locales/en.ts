@@ -1,13 +1,17 @@
 /** One file per screen group; both languages have the same. */
 import app from './en/app.json';
 import channels from './en/channels.json';
+import chat from './en/chat.json';
+import checklist from './en/checklist.json';
 import login from './en/login.json';
 import logs from './en/logs.json';
 import nav from './en/nav.json';
+import palette from './en/palette.json';
 import playground from './en/playground.json';
 import redemption from './en/redemption.json';
 import settings from './en/settings.json';
 import setup from './en/setup.json';
+import shortcuts from './en/shortcuts.json';
 import site from './en/site.json';
 import tokens from './en/tokens.json';
 import users from './en/users.json';
@@ -16,13 +20,17 @@ import wallet from './en/wallet.json';
 export const en = {
   app,
   channels,
+  chat,
+  checklist,
   login,
   logs,
   nav,
+  palette,
   playground,
   redemption,
   settings,
   setup,
+  shortcuts,
   site,
   tokens,
   users,

@@ -1,13 +1,17 @@
 /** One file per screen group; both languages have the same. */
 import app from './zh/app.json';
 import channels from './zh/channels.json';
+import chat from './zh/chat.json';
+import checklist from './zh/checklist.json';
 import login from './zh/login.json';
 import logs from './zh/logs.json';
 import nav from './zh/nav.json';
+import palette from './zh/palette.json';
 import playground from './zh/playground.json';
 import redemption from './zh/redemption.json';
 import settings from './zh/settings.json';
 import setup from './zh/setup.json';
+import shortcuts from './zh/shortcuts.json';
 import site from './zh/site.json';
 import tokens from './zh/tokens.json';
 import users from './zh/users.json';
@@ -16,13 +20,17 @@ import wallet from './zh/wallet.json';
 export const zh = {
   app,
   channels,
+  chat,
+  checklist,
   login,
   logs,
   nav,
+  palette,
   playground,
   redemption,
   settings,
   setup,
+  shortcuts,
   site,
   tokens,
   users,

@@ -46,6 +46,15 @@ export const list: CommandRun = async (context, flags) => {
   );
 };
 
+export const unset: CommandRun = async (context) => {
+  const models = await (await context.client()).call('ratio.unset');
+  context.output.list(
+    models.map((model) => ({ model })),
+    [{ name: 'model', value: (row) => row.model }],
+    (row) => row.model,
+  );
+};
+
 export const get: CommandRun = async (context, _flags, name) => {
   const texts = await textsOf(await context.client());
   const found = Object.fromEntries(

@@ -26,6 +26,13 @@ export const ratioRows: readonly CommandRow[] = [
     load: async () => (await import('./ratios.ts')).set,
   },
   {
+    name: 'ratios unset',
+    zh: '已启用渠道中未设置倍率的模型',
+    en: 'models of enabled channels without a ratio or price',
+    examples: ['ratios unset', 'ratios unset -q | wc -l'],
+    load: async () => (await import('./ratios.ts')).unset,
+  },
+  {
     name: 'ratios reset',
     zh: '恢复默认倍率（先备份）',
     en: 'put the price maps back to the shipped ones',

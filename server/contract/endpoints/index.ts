@@ -4,6 +4,7 @@ import { endpoint } from '../endpoint.ts';
 import { tokenShape, userShape } from '../entities.ts';
 import { auditEndpoints } from './audit.ts';
 import { channelEndpoints } from './channel.ts';
+import { chatEndpoints } from './chat.ts';
 import { commaList, id, nothing, number, text, toggle } from './fields.ts';
 import { localEndpoints } from './local.ts';
 import { logEndpoints } from './log.ts';
@@ -251,6 +252,7 @@ export const endpoints = [
     output: nothing,
     summary: { zh: '删除令牌', en: 'Delete a token' },
   }),
+  ...chatEndpoints,
   // channels
   ...channelEndpoints,
   endpoint({

@@ -27,6 +27,15 @@ export const ratioEndpoints = [
     summary: { zh: '一次倍率修改的内容', en: 'What one change did, name by name' },
   }),
   endpoint({
+    id: 'ratio.unset',
+    method: 'GET',
+    path: '/api/ratio/unset',
+    access: 'admin',
+    input: z.object({}),
+    output: z.array(z.string()),
+    summary: { zh: '未设置倍率的模型', en: 'Models of enabled channels that have neither ratio nor price' },
+  }),
+  endpoint({
     id: 'ratio.rollback',
     method: 'POST',
     path: '/api/ratio/rollback',

@@ -4,7 +4,12 @@ import { createPriceVersionsRepository, type PriceVersionRow } from '../../../db
 import { AppError } from '../../contract/errors.ts';
 import { isOptionKey, type OptionKey } from '../../contract/options.ts';
 import { type PriceChange, pricesDiffer } from '../../contract/pricing-diff.ts';
-import { type PriceOptionKey, priceOptionKeys } from '../../contract/pricing-tables.ts';
+import {
+  compilePriceTables,
+  type PriceOptionKey,
+  priceOptionKeys,
+  resolvePrices,
+} from '../../contract/pricing-tables.ts';
 import type { LogsService } from '../logs/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createSimulation } from './simulate.ts';
@@ -53,6 +58,11 @@ export function createPricing(deps: {
         const after = next === undefined ? options.text(key) : textOf(key, next[key]);
         return pricesDiffer(key, textOf(key, before), after);
       });
+    },
+    /** Which of these models have neither ratio nor price: requests for them are refused unless somebody accepted that. */
+    unset(models: readonly string[]): string[] {
+      const tables = compilePriceTables((key) => options.text(key));
+      return models.filter((model) => resolvePrices(tables, model, { group: '', userGroup: '' }) === null);
     },
     /** Puts the maps of this version back as they were before that change; what is in force now becomes a version itself. @throws AppError not_found, option_*. */
     async rollback(id: number, role: number, actor: string): Promise<{ version: number; changes: PriceChange[] }> {

@@ -3,10 +3,17 @@ import type { HandlersOf } from './handlers.ts';
 import { firstPage, pageSize } from './paging.ts';
 
 export const ratioHandlers: HandlersOf<
-  'ratio.history' | 'ratio.changes' | 'ratio.rollback' | 'ratio.propose' | 'ratio.apply' | 'ratio.simulate'
+  | 'ratio.history'
+  | 'ratio.changes'
+  | 'ratio.unset'
+  | 'ratio.rollback'
+  | 'ratio.propose'
+  | 'ratio.apply'
+  | 'ratio.simulate'
 > = {
   'ratio.history': ({ services, input }) => services.pricing.history(firstPage(input.p), pageSize(input.page_size)),
   'ratio.changes': ({ services, input }) => services.pricing.changes(input.id),
+  'ratio.unset': async ({ services }) => services.pricing.unset(await services.channels.enabledModels()),
   'ratio.rollback': ({ services, actor, input }) =>
     services.pricing.rollback(input.version, actor.role, actor.username),
   'ratio.propose': async ({ services, input }) => services.pricing.propose(input.text),

@@ -19,7 +19,7 @@ async function creator({ actor, services }: Call): Promise<number> {
 }
 
 export const tokenHandlers: HandlersOf<
-  'token.list' | 'token.search' | 'token.get' | 'token.create' | 'token.update' | 'token.delete'
+  'token.list' | 'token.search' | 'token.get' | 'token.create' | 'token.update' | 'token.delete' | 'chat.open'
 > = {
   'token.list': async ({ services, input, actor, reply }) => {
     const { items, total } = await services.tokens.list(
@@ -37,4 +37,5 @@ export const tokenHandlers: HandlersOf<
   'token.update': async ({ services, input, actor }) =>
     withPrefix(await services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false)),
   'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
+  'chat.open': ({ services, input, actor }) => services.chatLinks.open(actor.userId, input.index),
 };

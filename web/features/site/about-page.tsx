@@ -1,15 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Framed } from '../../components/framed.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
 
 export function AboutPage() {
   const { t } = useTranslation();
-  const about = useQuery({ queryKey: ['about'], queryFn: () => call('status.about') });
+  const about = useQuery({ queryKey: ['about'], queryFn: () => call('status.about') }).data;
   return (
     <>
       <PageHead title={t('nav.about')} />
-      <p className="max-w-prose px-5 whitespace-pre-wrap text-ink-2">{about.data || t('site.noAbout')}</p>
+      <div className="max-w-4xl px-5">
+        {about ? (
+          <Framed title={t('nav.about')} content={about} />
+        ) : (
+          <p className="text-ink-2">{about === undefined ? t('app.loading') : t('site.noAbout')}</p>
+        )}
+      </div>
     </>
   );
 }

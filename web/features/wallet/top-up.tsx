@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Field } from '../../components/form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
-import { useStatus } from '../../shell/shell.tsx';
+import { useStatus } from '../../shell/status.ts';
 
 type Method = 'zfb' | 'wx' | 'stripe';
 

@@ -9,7 +9,7 @@ import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { copyText, dateTime, money } from '../../lib/format.ts';
-import { useStatus } from '../../shell/shell.tsx';
+import { useStatus } from '../../shell/status.ts';
 import { TopUp } from './top-up.tsx';
 
 function Card({ title, children }: { readonly title: string; readonly children: ReactNode }) {

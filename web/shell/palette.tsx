@@ -1,0 +1,175 @@
+/** Ctrl/Cmd-K: places, things by name or id, actions; what was used last comes first. */
+import { Combobox, ComboboxInput, ComboboxOption, ComboboxOptions, Dialog, DialogPanel } from '@headlessui/react';
+import { useQuery } from '@tanstack/react-query';
+import { useDeferredValue, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLocation } from 'wouter';
+import type { User } from '../../server/contract/entities.ts';
+import { Icon, type IconName } from '../components/icon.tsx';
+import { call } from '../lib/api.ts';
+import { currentLanguage, setLanguage } from '../lib/i18n.ts';
+import { isAdmin } from '../lib/session.ts';
+import { toggleTheme } from '../lib/theme.ts';
+import type { Place } from './nav.ts';
+
+interface Entry {
+  readonly id: string;
+  readonly icon: IconName;
+  readonly text: string;
+  readonly kind: string;
+  readonly run: () => void;
+}
+
+const recentKey = 'palette-recent';
+const recent = (): string[] => {
+  try {
+    const list: unknown = JSON.parse(localStorage.getItem(recentKey) ?? '[]');
+    return Array.isArray(list) ? list.filter((id) => typeof id === 'string') : [];
+  } catch {
+    return [];
+  }
+};
+
+export interface PaletteProps {
+  readonly user: User;
+  readonly places: readonly Place[];
+  readonly onClose: () => void;
+}
+
+export function Palette({ user, places, onClose }: PaletteProps) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const [text, setText] = useState('');
+  const needle = useDeferredValue(text.trim().toLowerCase());
+  const admin = isAdmin(user);
+  const search = needle.length >= 2;
+  const tokens = useQuery({
+    queryKey: ['palette', 'tokens', needle],
+    queryFn: () => call('token.search', { keyword: needle }),
+    enabled: search,
+  }).data;
+  const channels = useQuery({
+    queryKey: ['palette', 'channels', needle],
+    queryFn: () => call('channel.search', { keyword: needle }),
+    enabled: search && admin,
+  }).data;
+  const users = useQuery({
+    queryKey: ['palette', 'users', needle],
+    queryFn: () => call('user.search', { keyword: needle }),
+    enabled: search && admin,
+  }).data;
+
+  const fixed: readonly Entry[] = [
+    ...places.map(({ to, icon, label }) => ({
+      id: to,
+      icon,
+      text: t(label),
+      kind: t('palette.page'),
+      run: () => navigate(to),
+    })),
+    { id: 'theme', icon: 'moon', text: t('app.theme'), kind: t('palette.action'), run: toggleTheme },
+    {
+      id: 'language',
+      icon: 'globe',
+      text: t('app.language'),
+      kind: t('palette.action'),
+      run: () => setLanguage(currentLanguage() === 'zh' ? 'en' : 'zh'),
+    },
+    {
+      id: 'token.new',
+      icon: 'plus',
+      text: t('palette.newToken'),
+      kind: t('palette.action'),
+      run: () => navigate('/token?new=1'),
+    },
+    ...(admin
+      ? [
+          {
+            id: 'channel.new',
+            icon: 'plus' as const,
+            text: t('palette.newChannel'),
+            kind: t('palette.action'),
+            run: () => navigate('/channel/add'),
+          },
+        ]
+      : []),
+  ];
+  const found: readonly Entry[] = [
+    ...(tokens ?? []).slice(0, 5).map(({ id, name }) => ({
+      id: `token:${id}`,
+      icon: 'key' as const,
+      text: name,
+      kind: `${t('nav.tokens')} #${id}`,
+      run: () => navigate(`/token?open=${id}`),
+    })),
+    ...(channels ?? []).slice(0, 5).map(({ id, name }) => ({
+      id: `channel:${id}`,
+      icon: 'channel' as const,
+      text: name,
+      kind: `${t('nav.channels')} #${id}`,
+      run: () => navigate(`/channel/edit/${id}`),
+    })),
+    ...(users?.items ?? []).slice(0, 5).map(({ id, username }) => ({
+      id: `user:${id}`,
+      icon: 'person' as const,
+      text: username,
+      kind: `${t('nav.users')} #${id}`,
+      run: () => navigate(`/user/edit/${id}`),
+    })),
+  ];
+  const last = recent();
+  const rank = (entry: Entry): number => (last.includes(entry.id) ? last.indexOf(entry.id) : last.length);
+  const shown = [
+    ...fixed
+      .filter((entry) => needle === '' || `${entry.text} ${entry.id}`.toLowerCase().includes(needle))
+      .toSorted((one, other) => rank(one) - rank(other)),
+    ...(search ? found : []),
+  ];
+  const choose = (entry: Entry | null) => {
+    if (entry === null) return;
+    localStorage.setItem(recentKey, JSON.stringify([entry.id, ...last.filter((id) => id !== entry.id)].slice(0, 5)));
+    onClose();
+    entry.run();
+  };
+
+  return (
+    <Dialog open onClose={onClose} className="relative z-40">
+      <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
+      <DialogPanel
+        aria-label={t('palette.open')}
+        className="fixed inset-x-4 top-[12vh] mx-auto flex max-h-[60vh] max-w-xl flex-col overflow-hidden rounded-3 border border-line-strong bg-raised shadow-pop"
+      >
+        <Combobox<Entry | null> immediate value={null} onChange={choose}>
+          <div className="flex h-11 flex-none items-center gap-2 border-b border-line px-3 text-ink-3">
+            <Icon name="search" />
+            <ComboboxInput
+              autoFocus
+              className="h-full flex-1 bg-transparent text-ink-1 outline-none"
+              placeholder={t('palette.hint')}
+              aria-label={t('palette.hint')}
+              autoComplete="off"
+              onChange={(event) => setText(event.target.value)}
+            />
+            <kbd>Esc</kbd>
+          </div>
+          <ComboboxOptions static className="overflow-auto p-1 outline-none">
+            {shown.map((entry) => (
+              <ComboboxOption
+                key={entry.id}
+                value={entry}
+                className="flex h-9 items-center gap-2.5 rounded-2 px-2 text-ink-1 data-focus:bg-hover"
+              >
+                <span className="text-ink-3">
+                  <Icon name={entry.icon} />
+                </span>
+                <span className="truncate">{entry.text}</span>
+                <span className="ml-auto pl-4 text-[11px] whitespace-nowrap text-ink-3">{entry.kind}</span>
+              </ComboboxOption>
+            ))}
+          </ComboboxOptions>
+          {shown.length === 0 ? <p className="px-4 pb-4 text-ink-2">{t('palette.none')}</p> : null}
+        </Combobox>
+      </DialogPanel>
+    </Dialog>
+  );
+}

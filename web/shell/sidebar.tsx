@@ -1,0 +1,159 @@
+/** The places of the console at the left; folded it shows icons with names in tooltips. */
+import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
+import { type ReactNode, useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { Link, useLocation } from 'wouter';
+import type { User } from '../../server/contract/entities.ts';
+import { Framed } from '../components/framed.tsx';
+import { Icon, type IconName } from '../components/icon.tsx';
+import { useTrouble } from './attention.ts';
+import { navGroups, placesFor } from './nav.ts';
+import { chatLinks, type Status } from './status.ts';
+
+interface ItemProps {
+  readonly to: string;
+  readonly icon: IconName;
+  readonly label: string;
+  readonly folded: boolean;
+  readonly onGo: () => void;
+  readonly count?: number | undefined;
+  readonly countLabel?: string;
+}
+
+function Item({ to, icon, label, folded, onGo, count, countLabel }: ItemProps) {
+  const [path] = useLocation();
+  const current = path === to || (to !== '/' && path.startsWith(`${to}/`));
+  return (
+    <Link
+      href={to}
+      onClick={onGo}
+      title={folded ? label : undefined}
+      aria-current={current ? 'page' : undefined}
+      className={`relative my-px flex h-7 items-center gap-2.5 rounded-2 px-2 max-sm:h-11 ${folded ? 'justify-center' : ''} ${current ? 'bg-press font-medium text-ink-1 before:absolute before:inset-y-1.5 before:-left-2 before:w-0.5 before:rounded-r-sm before:bg-accent' : 'text-ink-2 hover:bg-hover'}`}
+    >
+      <span className={current ? 'text-accent-text' : 'text-ink-3'}>
+        <Icon name={icon} />
+      </span>
+      <span className={folded ? 'sr-only' : 'truncate'}>{label}</span>
+      {count ? (
+        <span className={`text-[11px] font-semibold text-danger ${folded ? 'absolute top-0 right-0.5' : 'ml-auto'}`}>
+          {count}
+          <span className="sr-only">{countLabel}</span>
+        </span>
+      ) : null}
+    </Link>
+  );
+}
+
+export interface SidebarProps {
+  readonly user: User;
+  readonly status: Status | undefined;
+  readonly folded: boolean;
+  readonly onFold: () => void;
+  readonly onGo: () => void;
+  readonly onLogout: () => void;
+}
+
+export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: SidebarProps) {
+  const { t } = useTranslation();
+  const trouble = useTrouble(user);
+  const places = placesFor(user, status);
+  const chats = chatLinks(status);
+  const unreadable = chats === null;
+  useEffect(() => {
+    if (unreadable) toast.error(t('chat.parseFailed'));
+  }, [unreadable, t]);
+  const heading = (label: string): ReactNode => (
+    <h2
+      className={`px-2 text-[11px] leading-4 font-medium text-ink-3 ${folded ? 'mx-1 mt-3 mb-2 h-px overflow-hidden bg-line' : 'pt-4 pb-1'}`}
+    >
+      {label}
+    </h2>
+  );
+  return (
+    <nav aria-label={t('app.menu')} className="flex h-full flex-col overflow-y-auto px-2 pb-2">
+      <Link
+        href="/"
+        onClick={onGo}
+        className={`flex h-12 flex-none items-center gap-2.5 px-2 font-semibold text-ink-1 ${folded ? 'justify-center' : ''}`}
+      >
+        <img src={status?.logo || '/logo.svg'} alt="" className="size-5" />
+        <span className={folded ? 'sr-only' : 'truncate'}>{status?.system_name}</span>
+      </Link>
+      {navGroups.map((group) => {
+        const inside = places.filter((place) => place.group === group);
+        if (inside.length === 0) return null;
+        return (
+          <div key={group}>
+            {heading(t(group))}
+            {inside.map(({ to, icon, label }) => (
+              <Item
+                key={to}
+                {...{ to, icon, folded, onGo }}
+                label={t(label)}
+                count={to === '/channel' ? trouble : undefined}
+                countLabel={t('nav.autoDisabled')}
+              />
+            ))}
+            {group === 'nav.use'
+              ? chats?.map(({ name }, index) => (
+                  <Item key={name} to={`/chat/${index}`} icon="chat" label={name} folded={folded} onGo={onGo} />
+                ))
+              : null}
+          </div>
+        );
+      })}
+      <div className="lg:hidden">
+        {heading(t('nav.site'))}
+        <Item to="/" icon="home" label={t('nav.home')} folded={folded} onGo={onGo} />
+        <Item to="/about" icon="book" label={t('nav.about')} folded={folded} onGo={onGo} />
+      </div>
+      <div className="mt-auto grid gap-1 pt-4">
+        <button
+          type="button"
+          className={`button button-ghost max-sm:hidden ${folded ? 'px-0' : 'justify-start px-2'}`}
+          aria-pressed={folded}
+          aria-label={t('nav.fold')}
+          title={t('nav.fold')}
+          onClick={onFold}
+        >
+          <Icon name={folded ? 'unfold' : 'fold'} />
+          {folded ? null : <span className="font-normal">{t('nav.fold')}</span>}
+        </button>
+        <Menu>
+          <MenuButton
+            className={`flex h-11 items-center gap-2 rounded-2 border-t border-line px-2 text-left hover:bg-hover ${folded ? 'justify-center' : ''}`}
+          >
+            <span className="grid size-6 flex-none place-items-center rounded-2 bg-accent-soft text-[11px] font-semibold text-accent-text uppercase">
+              {user.username.slice(0, 1)}
+            </span>
+            <span className={folded ? 'sr-only' : 'min-w-0'}>
+              <span className="block truncate leading-4">{user.username}</span>
+              <span className="block text-[11px] leading-4 text-ink-3">
+                {t(user.role >= 100 ? 'users.role100' : user.role >= 10 ? 'users.role10' : 'users.role1')}
+              </span>
+            </span>
+          </MenuButton>
+          <MenuItems anchor="top start" className="menu w-44">
+            <MenuItem>
+              <button type="button" className="menu-item" onClick={onLogout}>
+                <Icon name="out" />
+                {t('app.logout')}
+              </button>
+            </MenuItem>
+          </MenuItems>
+        </Menu>
+        {folded ? null : (
+          <div className="px-2 text-[11px] leading-4 text-ink-3">
+            {status?.footer_html ? (
+              <Framed title={t('nav.footer')} content={status.footer_html} small />
+            ) : (
+              `${t('app.credit')} ${status?.version ?? ''}`
+            )}
+          </div>
+        )}
+      </div>
+    </nav>
+  );
+}

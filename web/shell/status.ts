@@ -1,0 +1,75 @@
+/** What the site tells everybody, remembered under the keys that consoles of this family share. */
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../lib/api.ts';
+
+export interface Status {
+  readonly system_name?: string;
+  readonly logo?: string;
+  readonly footer_html?: string;
+  readonly version?: string;
+  readonly setup?: boolean;
+  readonly self_use_mode_enabled?: boolean;
+  readonly demo_site_enabled?: boolean;
+  readonly default_collapse_sidebar?: boolean;
+  readonly enable_data_export?: boolean;
+  readonly enable_drawing?: boolean;
+  readonly enable_task?: boolean;
+  readonly register_enabled?: boolean;
+  readonly server_address?: string;
+  readonly docs_link?: string;
+  readonly top_up_link?: string;
+  readonly min_topup?: number;
+  readonly enable_online_topup?: boolean;
+  readonly enable_stripe_topup?: boolean;
+  /** JSON: a list of one-entry objects, name to link. */
+  readonly chats?: string | readonly Readonly<Record<string, string>>[];
+}
+
+const remembered = [
+  'system_name',
+  'logo',
+  'footer_html',
+  'quota_per_unit',
+  'display_in_currency',
+  'enable_drawing',
+  'enable_task',
+  'enable_data_export',
+  'chats',
+  'data_export_default_time',
+  'mj_notify_enabled',
+  'docs_link',
+];
+
+async function load(): Promise<Status> {
+  const status = (await call('status.get')) as Status & Readonly<Record<string, unknown>>;
+  localStorage.setItem('status', JSON.stringify(status));
+  for (const key of remembered) {
+    const value = status[key];
+    if (value === undefined || value === null || value === '') localStorage.removeItem(key);
+    else localStorage.setItem(key, typeof value === 'object' ? JSON.stringify(value) : String(value));
+  }
+  return status;
+}
+
+export const useStatus = () => useQuery({ queryKey: ['status'], queryFn: load, staleTime: 60_000 });
+
+export interface ChatLink {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** @returns null when the saved chats cannot be read. */
+export function chatLinks(status: Status | undefined): readonly ChatLink[] | null {
+  const saved = status?.chats ?? '[]';
+  try {
+    const list: unknown = typeof saved === 'string' ? JSON.parse(saved === '' ? '[]' : saved) : saved;
+    if (!Array.isArray(list)) return null;
+    return list.flatMap((entry: unknown) =>
+      typeof entry === 'object' && entry !== null
+        ? Object.entries(entry).map(([name, url]) => ({ name, url: String(url) }))
+        : [],
+    );
+  } catch {
+    return null;
+  }
+}
