@@ -110,10 +110,9 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
             className="mx-1 flex h-7 items-center gap-2 rounded-2 border border-line-strong bg-ground px-2 text-ink-3 hover:bg-hover md:w-52"
             onClick={onSearch}
             aria-keyshortcuts="Control+K Meta+K"
-            aria-label={t('palette.open')}
           >
             <Icon name="search" />
-            <span className="flex-1 text-left max-md:hidden">{t('palette.open')}</span>
+            <span className="flex-1 text-left max-md:sr-only">{t('palette.open')}</span>
             <kbd className="max-md:hidden">{/Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K'}</kbd>
           </button>
         )}
