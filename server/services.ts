@@ -18,6 +18,7 @@ import type { Vault } from './domain/secrets/vault.ts';
 import { createSessions, type SessionsService } from './domain/sessions/service.ts';
 import { createSetup } from './domain/setup/service.ts';
 import { createStatus } from './domain/status/service.ts';
+import { checkForUpdate, type UpdateCheck } from './domain/status/updates.ts';
 import { createChatLinks } from './domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from './domain/tokens/service.ts';
 import { type AccountService, createAccount } from './domain/users/account.ts';
@@ -40,6 +41,7 @@ export interface Services {
   readonly setup: ReturnType<typeof createSetup>;
   readonly status: ReturnType<typeof createStatus>;
   readonly tokens: TokensService;
+  readonly checkForUpdate: () => Promise<UpdateCheck>;
   readonly chatLinks: ReturnType<typeof createChatLinks>;
   readonly pricing: PricingService;
   readonly redemptions: RedemptionsService;
@@ -111,6 +113,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       setupDone: setup.isDone,
     }),
     tokens,
+    checkForUpdate: () => checkForUpdate(options.get('general_setting.release_url'), deps.version, deps.fetch),
     chatLinks: createChatLinks({ options, tokens }),
     redemptions: createRedemptions({ ...deps, options }),
     wallet: createWallet({ ...deps, options, users }),

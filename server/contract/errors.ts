@@ -515,6 +515,12 @@ export const errors = {
     'The token has expired; change its expiry first',
     6,
   ),
+  update_unset: business('未设置版本发布地址，无法检查更新', 'No release address is set, so there is nothing to ask'),
+  update_unreachable: business(
+    '检查更新失败，请稍后再试',
+    'The release address could not be read; please try again later',
+    5,
+  ),
   chat_links_unset: business('请联系管理员配置聊天链接', 'Please ask the administrator to set up chat links'),
   chat_link_invalid: business(
     '聊天链接配置错误，请联系管理员',

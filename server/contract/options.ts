@@ -316,6 +316,15 @@ export const options = {
   'general_setting.docs_link': row(text, '', 'other', 'content', '文档地址', 'Documentation link', {
     publicAs: 'docs_link',
   }),
+  'general_setting.release_url': row(
+    text,
+    '',
+    'other',
+    'content',
+    '版本发布地址（检查更新时访问）',
+    'Release address (asked when checking for updates)',
+    { role: 100 },
+  ),
   Chats: row(json('array'), '[]', 'other', 'content', '聊天配置', 'Chat links', { publicAs: 'chats' }),
   DefaultCollapseSidebar: row(
     toggle,

@@ -157,6 +157,46 @@ test('the playground answers on the reader’s own account, and settings take ef
   expect(complaints).toEqual([]);
 }, 60_000);
 
+test('an edited price is shown before it is stored, and the model without a price is found', async () => {
+  await page.goto(`${url}/setting?tab=operation&block=visual`);
+  await page.getByLabel('Search models').fill('practice-small');
+  await page.getByRole('button', { name: 'Edit practice-small' }).click();
+  await page.getByLabel('Input price ($/1M tokens)').fill('8');
+  await page.getByText('ratio 4', { exact: true }).waitFor();
+  expect(await violations()).toEqual([]);
+  await page.getByRole('button', { name: 'OK' }).click();
+  await page.getByRole('button', { name: 'Save (' }).click();
+  await page.getByRole('dialog').getByText('ModelRatio').waitFor();
+  expect(await violations()).toEqual([]);
+  await page.screenshot({ path: join(shots, 'price-changes.png') });
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved').first().waitFor();
+  await page.reload();
+  await page.getByLabel('Search models').fill('practice-small');
+  await page.getByRole('cell', { name: '$8 /' }).waitFor();
+  await page.goto(`${url}/setting?tab=other`);
+  await page.getByRole('button', { name: 'Check for updates' }).click();
+  await page.getByText('No release address is set, so there is nothing to ask').waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder('A page, a name').fill('prac');
+  await page
+    .getByRole('option', { name: /practice/ })
+    .first()
+    .waitFor();
+  expect(await violations()).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.locator('main').click({ position: { x: 5, y: 5 } });
+  await page.keyboard.press('?');
+  await page.getByText('Single keys are on').waitFor();
+  expect(await violations()).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('l');
+  await page.waitForURL(/\/log/);
+  expect(complaints).toEqual([]);
+}, 60_000);
+
 test('every route in both languages, both themes and three widths', async () => {
   const faults: string[] = [];
   for (const [language, theme, width] of [

@@ -33,6 +33,7 @@ test('every key is used', () => {
     /^checklist\.(channel|test|prices|token|request)$/,
     /^logs\.t\d$/,
     /^redemption\.s\d$/,
+    /^prices\.(view|fill)\.\w+$/,
     /^settings\.(tab|panel)\.\w+$/,
     /^users\.(role(\d+|Unknown)|email|\w+_id)$/,
     /^setup\.(external|self|demo)(Help)?$/,

@@ -8,6 +8,7 @@ import logs from './en/logs.json';
 import nav from './en/nav.json';
 import palette from './en/palette.json';
 import playground from './en/playground.json';
+import prices from './en/prices.json';
 import redemption from './en/redemption.json';
 import settings from './en/settings.json';
 import setup from './en/setup.json';
@@ -27,6 +28,7 @@ export const en = {
   nav,
   palette,
   playground,
+  prices,
   redemption,
   settings,
   setup,

@@ -8,6 +8,7 @@ import logs from './zh/logs.json';
 import nav from './zh/nav.json';
 import palette from './zh/palette.json';
 import playground from './zh/playground.json';
+import prices from './zh/prices.json';
 import redemption from './zh/redemption.json';
 import settings from './zh/settings.json';
 import setup from './zh/setup.json';
@@ -27,6 +28,7 @@ export const zh = {
   nav,
   palette,
   playground,
+  prices,
   redemption,
   settings,
   setup,

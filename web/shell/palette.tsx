@@ -148,6 +148,10 @@ export function Palette({ user, places, onClose }: PaletteProps) {
               placeholder={t('palette.hint')}
               aria-label={t('palette.hint')}
               autoComplete="off"
+              // The list would take the first Escape for itself.
+              onKeyDownCapture={(event) => {
+                if (event.key === 'Escape') onClose();
+              }}
               onChange={(event) => setText(event.target.value)}
             />
             <kbd>Esc</kbd>

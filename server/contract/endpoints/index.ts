@@ -112,6 +112,15 @@ export const endpoints = [
     output: z.record(z.string(), z.unknown()),
     summary: { zh: '运行概况', en: 'Operator overview' },
   }),
+  endpoint({
+    id: 'update.check',
+    method: 'GET',
+    path: '/api/update',
+    access: 'admin',
+    input: none,
+    output: z.object({ current: z.string(), latest: z.string(), newer: z.boolean(), notes: z.string() }),
+    summary: { zh: '检查更新', en: 'Is there a newer release?' },
+  }),
   // sessions and users
   endpoint({
     id: 'session.login',

@@ -9,6 +9,7 @@ export const siteHandlers: HandlersOf<
   | 'status.about'
   | 'status.home'
   | 'status.overview'
+  | 'update.check'
   | 'option.list'
   | 'option.set'
   | 'option.details'
@@ -51,6 +52,7 @@ export const siteHandlers: HandlersOf<
       setup: await services.setup.isDone(),
     };
   },
+  'update.check': ({ services }) => services.checkForUpdate(),
   'option.list': async ({ services }) =>
     services.options
       .list()

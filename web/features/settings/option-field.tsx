@@ -40,60 +40,69 @@ export function OptionField(props: OptionFieldProps) {
           ? t('settings.commas')
           : undefined;
 
-  const field = (
-    <Field label={label[language]} help={help} error={props.error}>
-      {(ids) => {
-        const shared = { ...ids, disabled: locked, 'data-option': option };
-        if (kind.name === 'switch') {
-          return (
-            <span className="flex h-7 items-center">
-              <input
+  const field =
+    kind.name === 'switch' ? (
+      <div className="mb-4">
+        <label className="flex min-h-6 items-center gap-2 pr-24">
+          <input
+            type="checkbox"
+            data-option={option}
+            className="size-4 flex-none accent-(--accent)"
+            disabled={locked}
+            checked={value === 'true'}
+            aria-describedby={`${option}-note`}
+            onChange={(event) => onChange(String(event.target.checked))}
+          />
+          {label[language]}
+        </label>
+        <p
+          id={`${option}-note`}
+          className={`text-[12px] leading-4 ${props.error === undefined ? 'text-ink-3' : 'text-danger'}`}
+        >
+          {props.error ?? help}
+        </p>
+      </div>
+    ) : (
+      <Field label={label[language]} help={help} error={props.error}>
+        {(ids) => {
+          const shared = { ...ids, disabled: locked, 'data-option': option };
+          if (kind.name === 'choice') {
+            return (
+              <select {...shared} className="field" value={value} onChange={(event) => onChange(event.target.value)}>
+                {(kind.choices ?? []).map((choice) => (
+                  <option key={choice} value={choice}>
+                    {choice}
+                  </option>
+                ))}
+              </select>
+            );
+          }
+          if (isLong) {
+            return (
+              <textarea
                 {...shared}
-                type="checkbox"
-                className="size-4 accent-(--accent)"
-                checked={value === 'true'}
-                onChange={(event) => onChange(String(event.target.checked))}
+                className={`field ${wordy.has(option) ? '' : 'font-mono text-[12px]'}`}
+                rows={kind.name === 'lines' ? 5 : 6}
+                spellCheck={wordy.has(option)}
+                value={value}
+                onChange={(event) => onChange(event.target.value)}
               />
-            </span>
-          );
-        }
-        if (kind.name === 'choice') {
+            );
+          }
           return (
-            <select {...shared} className="field" value={value} onChange={(event) => onChange(event.target.value)}>
-              {(kind.choices ?? []).map((choice) => (
-                <option key={choice} value={choice}>
-                  {choice}
-                </option>
-              ))}
-            </select>
-          );
-        }
-        if (isLong) {
-          return (
-            <textarea
+            <input
               {...shared}
-              className={`field ${wordy.has(option) ? '' : 'font-mono text-[12px]'}`}
-              rows={kind.name === 'lines' ? 5 : 6}
-              spellCheck={wordy.has(option)}
+              className="field"
+              type={secret ? 'password' : 'text'}
+              autoComplete={secret ? 'new-password' : 'off'}
+              inputMode={kind.name === 'integer' || kind.name === 'decimal' ? 'decimal' : 'text'}
               value={value}
               onChange={(event) => onChange(event.target.value)}
             />
           );
-        }
-        return (
-          <input
-            {...shared}
-            className="field"
-            type={secret ? 'password' : 'text'}
-            autoComplete={secret ? 'new-password' : 'off'}
-            inputMode={kind.name === 'integer' || kind.name === 'decimal' ? 'decimal' : 'text'}
-            value={value}
-            onChange={(event) => onChange(event.target.value)}
-          />
-        );
-      }}
-    </Field>
-  );
+        }}
+      </Field>
+    );
   return (
     <div className={`relative ${isLong ? 'sm:col-span-2' : ''}`}>
       {field}

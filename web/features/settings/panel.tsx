@@ -1,5 +1,5 @@
 /** One panel with its own save: only what was changed is sent, switches first. */
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Language } from '../../../server/contract/enums.ts';
@@ -21,9 +21,13 @@ export interface PanelProps {
   readonly stored: ReadonlyMap<string, Stored>;
   readonly language: Language;
   readonly onSaved: () => void;
+  /** Inside a frame that has its own border. */
+  readonly inner?: boolean;
+  /** Actions of the panel that are no options. */
+  readonly extra?: ReactNode;
 }
 
-export function Panel({ title, keys, stored, language, onSaved }: PanelProps) {
+export function Panel({ title, keys, stored, language, onSaved, inner = false, extra }: PanelProps) {
   const { t } = useTranslation();
   const role = useUser()?.role ?? 0;
   const [drafts, setDrafts] = useState<Readonly<Record<string, string>>>({});
@@ -73,9 +77,9 @@ export function Panel({ title, keys, stored, language, onSaved }: PanelProps) {
   };
 
   return (
-    <form onSubmit={save} noValidate className="rounded-3 border border-line bg-surface">
+    <form onSubmit={save} noValidate className={inner ? '' : 'rounded-3 border border-line bg-surface'}>
       <header className="flex items-center gap-2 border-b border-line px-4 py-2.5">
-        <h2 className="flex-1 font-semibold">{title}</h2>
+        <h2 className={`flex-1 ${inner ? 'text-ink-2' : 'font-semibold'}`}>{title}</h2>
         <button type="submit" className={`button ${changed.length === 0 ? '' : 'button-primary'}`}>
           {t('app.save')}
         </button>
@@ -102,6 +106,7 @@ export function Panel({ title, keys, stored, language, onSaved }: PanelProps) {
           );
         })}
       </div>
+      {extra}
       {asking === null ? null : (
         <Confirm
           title={optionRow(asking.key).label[language]}

@@ -6,7 +6,10 @@ import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { ClearLogs } from './extras/clear-logs.tsx';
+import { SystemInfo } from './extras/system-info.tsx';
 import { Panel } from './panel.tsx';
+import { PriceBlock } from './prices/price-block.tsx';
 
 const tabs = ['operation', 'ratelimit', 'models', 'system', 'other'] as const;
 type Tab = (typeof tabs)[number];
@@ -73,18 +76,30 @@ export function SettingsPage() {
       <div className="grid max-w-4xl gap-4 px-5 py-4">
         {details.isPending ? <p className="text-ink-3">{t('app.loading')}</p> : null}
         {details.data !== undefined && panels.size === 0 ? <p className="text-ink-2">{t('settings.none')}</p> : null}
+        {tab === 'other' && needle === '' ? <SystemInfo /> : null}
         {details.data === undefined
           ? null
-          : [...panels].map(([panel, keys]) => (
-              <Panel
-                key={`${panel}|${needle}`}
-                title={t(`settings.panel.${panel as 'login'}`)}
-                keys={keys}
-                stored={stored}
-                language={currentLanguage()}
-                onSaved={() => client.invalidateQueries({ queryKey: ['options'] })}
-              />
-            ))}
+          : [...panels].map(([panel, keys]) =>
+              panel === 'pricing' && needle === '' ? (
+                <PriceBlock
+                  key={panel}
+                  keys={keys}
+                  stored={stored}
+                  language={currentLanguage()}
+                  onSaved={() => client.invalidateQueries({ queryKey: ['options'] })}
+                />
+              ) : (
+                <Panel
+                  key={`${panel}|${needle}`}
+                  title={t(`settings.panel.${panel as 'login'}`)}
+                  keys={keys}
+                  stored={stored}
+                  language={currentLanguage()}
+                  onSaved={() => client.invalidateQueries({ queryKey: ['options'] })}
+                  extra={panel === 'logs' ? <ClearLogs /> : undefined}
+                />
+              ),
+            )}
       </div>
     </>
   );

@@ -1,0 +1,120 @@
+/** The visual editor: models with their prices, searched and paged; changes are gathered and shown before they are stored. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Icon } from '../../../components/icon.tsx';
+import { Pager } from '../../../components/pager.tsx';
+import { ModelDrawer } from './model-drawer.tsx';
+import {
+  completionOf,
+  inputPrice,
+  type MapTexts,
+  type ModelRow,
+  outputPrice,
+  rowsOf,
+  withModel,
+  withoutModel,
+} from './price-maps.ts';
+
+const pageSize = 10;
+
+export interface ModelListProps {
+  readonly texts: MapTexts;
+  readonly onChange: (texts: MapTexts) => void;
+}
+
+export function ModelList({ texts, onChange }: ModelListProps) {
+  const { t } = useTranslation();
+  const [search, setSearch] = useState('');
+  const [page, setPage] = useState(1);
+  const [open, setOpen] = useState<ModelRow | 'new' | null>(null);
+  const all = rowsOf(texts);
+  const needle = search.trim().toLowerCase();
+  const rows = all.filter(({ name }) => name.toLowerCase().includes(needle));
+  const shown = rows.slice((page - 1) * pageSize, page * pageSize);
+  return (
+    <>
+      <div className="flex items-center gap-2 px-4 py-2.5">
+        <input
+          type="search"
+          className="field w-56"
+          placeholder={t('prices.search')}
+          aria-label={t('prices.search')}
+          value={search}
+          onChange={(event) => {
+            setSearch(event.target.value);
+            setPage(1);
+          }}
+        />
+        <span className="text-ink-3">{rows.length}</span>
+        <button type="button" className="button ml-auto" onClick={() => setOpen('new')}>
+          <Icon name="plus" />
+          {t('prices.add')}
+        </button>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <section className="overflow-auto" tabIndex={0} aria-label={t('prices.visual')}>
+        <table className="sheet-table">
+          <thead>
+            <tr>
+              <th scope="col">{t('prices.name')}</th>
+              <th scope="col" className="number max-sm:hidden">
+                {t('prices.ratio')}
+              </th>
+              <th scope="col" className="number max-sm:hidden">
+                {t('prices.completion')}
+              </th>
+              <th scope="col" className="number">
+                {t('prices.dollars')}
+              </th>
+              <th scope="col">{t('app.actions')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => (
+              <tr key={row.name}>
+                <td className="max-w-60 truncate">{row.name}</td>
+                <td className="number max-sm:hidden">{row.price === null ? row.ratio : '–'}</td>
+                <td className="number max-sm:hidden">{row.price === null ? completionOf(row) : '–'}</td>
+                <td className="number">
+                  {row.price === null
+                    ? t('prices.inOut', { input: inputPrice(row.ratio ?? 0), output: outputPrice(row) })
+                    : t('prices.each', { price: row.price })}
+                </td>
+                <td>
+                  <button
+                    type="button"
+                    className="button button-ghost"
+                    aria-label={t('prices.editOne', { name: row.name })}
+                    onClick={() => setOpen(row)}
+                  >
+                    {t('app.edit')}
+                  </button>
+                  <button
+                    type="button"
+                    className="button button-ghost text-danger"
+                    aria-label={t('prices.removeOne', { name: row.name })}
+                    onClick={() => onChange(withoutModel(texts, row.name))}
+                  >
+                    {t('app.delete')}
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      <Pager page={page} size={pageSize} total={rows.length} onPage={setPage} />
+      {open === null ? null : (
+        <ModelDrawer
+          row={open === 'new' ? null : open}
+          names={new Set(all.map(({ name }) => name))}
+          onClose={() => setOpen(null)}
+          onSave={(row) => {
+            onChange(withModel(texts, row, open === 'new' ? null : open.name));
+            setOpen(null);
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+/** Prices in three views: the maps as text, models one by one, and models without a price. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSearchParams } from 'wouter';
+import type { Language } from '../../../../server/contract/enums.ts';
+import { type OptionKey, optionRow } from '../../../../server/contract/options.ts';
+import { type PriceChange, pricesDiffer } from '../../../../server/contract/pricing-diff.ts';
+import { call } from '../../../lib/api.ts';
+import { attempt } from '../../../lib/attempt.ts';
+import { Panel, type Stored } from '../panel.tsx';
+import { Changes } from './changes.tsx';
+import { ModelList } from './model-list.tsx';
+import { editedMaps, type MapTexts } from './price-maps.ts';
+import { UnsetModels } from './unset-models.tsx';
+
+const views = ['model', 'visual', 'unset_models'] as const;
+
+export interface PriceBlockProps {
+  readonly keys: readonly OptionKey[];
+  readonly stored: ReadonlyMap<string, Stored>;
+  readonly language: Language;
+  readonly onSaved: () => void;
+}
+
+export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const [query, setQuery] = useSearchParams();
+  const [draft, setDraft] = useState<MapTexts | null>(null);
+  const [asking, setAsking] = useState<'save' | 'reset' | null>(null);
+  const view = views.find((name) => name === query.get('block')) ?? 'model';
+  const textOf = (key: OptionKey): string => stored.get(key)?.value ?? optionRow(key).fallback;
+  const section = useRef<HTMLElement>(null);
+  const asked = useRef(query.has('block'));
+  useEffect(() => {
+    if (asked.current) section.current?.scrollIntoView({ block: 'start' });
+  }, []);
+  const current: MapTexts = {
+    ModelPrice: textOf('ModelPrice'),
+    ModelRatio: textOf('ModelRatio'),
+    CompletionRatio: textOf('CompletionRatio'),
+  };
+  const changes: readonly PriceChange[] =
+    draft === null ? [] : editedMaps.flatMap((key) => pricesDiffer(key, current[key], draft[key]));
+  const toShipped = keys
+    .filter((key) => key !== 'QuotaPerUnit' && !key.startsWith('Group') && optionRow(key).kind.name !== 'lines')
+    .flatMap((key) => pricesDiffer(key, textOf(key), optionRow(key).fallback));
+  const done = async () => {
+    setAsking(null);
+    setDraft(null);
+    onSaved();
+    await client.invalidateQueries({ queryKey: ['ratio'] });
+  };
+
+  return (
+    <section ref={section} aria-label={t('settings.panel.pricing')} className="rounded-3 border border-line bg-surface">
+      <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2.5">
+        <h2 className="font-semibold">{t('settings.panel.pricing')}</h2>
+        <div role="tablist" aria-label={t('settings.panel.pricing')} className="flex gap-px rounded-2 bg-press p-0.5">
+          {views.map((name) => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              aria-selected={name === view}
+              className={`h-6 rounded-1 px-2 text-[12px] ${name === view ? 'bg-surface font-medium text-ink-1' : 'text-ink-2'}`}
+              onClick={() => setQuery({ tab: 'operation', block: name }, { replace: true })}
+            >
+              {t(`prices.view.${name}`)}
+            </button>
+          ))}
+        </div>
+        <span className="ml-auto flex gap-2">
+          {view === 'model' ? (
+            <button
+              type="button"
+              className="button"
+              disabled={toShipped.length === 0}
+              onClick={() => setAsking('reset')}
+            >
+              {t('prices.reset')}
+            </button>
+          ) : (
+            <button
+              type="button"
+              className={`button ${changes.length > 0 ? 'button-primary' : ''}`}
+              disabled={changes.length === 0}
+              onClick={() => setAsking('save')}
+            >
+              {t('prices.save', { count: changes.length })}
+            </button>
+          )}
+        </span>
+      </header>
+      {view === 'model' ? (
+        <Panel title={t('prices.maps')} keys={keys} stored={stored} language={language} onSaved={onSaved} inner />
+      ) : view === 'visual' ? (
+        <ModelList texts={draft ?? current} onChange={setDraft} />
+      ) : (
+        <UnsetModels texts={draft ?? current} onChange={setDraft} />
+      )}
+      {asking === 'save' && draft !== null ? (
+        <Changes
+          title={t('prices.saveTitle')}
+          changes={changes}
+          action={t('app.save')}
+          onClose={() => setAsking(null)}
+          onConfirm={async () => {
+            const values = editedMaps.filter((key) => changes.some((change) => change.key === key));
+            const stored = await attempt(async () => {
+              for (const key of values) await call('option.set', { key, value: draft[key] });
+            }, t('settings.saved'));
+            if (stored) await done();
+          }}
+        />
+      ) : null}
+      {asking === 'reset' ? (
+        <Changes
+          title={t('prices.resetTitle')}
+          changes={toShipped}
+          action={t('prices.reset')}
+          onClose={() => setAsking(null)}
+          onConfirm={async () => {
+            if (await attempt(() => call('option.reset_ratios'), t('settings.saved'))) await done();
+          }}
+        />
+      ) : null}
+    </section>
+  );
+}

@@ -1,0 +1,87 @@
+/** The three price maps as one list of models, and back. Pure. */
+import { completionRatioFor } from '../../../../server/contract/completion-rules.ts';
+
+/** Per request when `price` is set (dollars), else per token. */
+export interface ModelRow {
+  readonly name: string;
+  readonly price: number | null;
+  readonly ratio: number | null;
+  /** As configured; null = the family's own. */
+  readonly completion: number | null;
+}
+
+export const editedMaps = ['ModelPrice', 'ModelRatio', 'CompletionRatio'] as const;
+export type EditedMap = (typeof editedMaps)[number];
+export type MapTexts = Readonly<Record<EditedMap, string>>;
+
+const parse = (text: string): Record<string, number> => {
+  try {
+    return JSON.parse(text) as Record<string, number>;
+  } catch {
+    return {};
+  }
+};
+
+export function rowsOf(texts: MapTexts): ModelRow[] {
+  const prices = parse(texts.ModelPrice);
+  const ratios = parse(texts.ModelRatio);
+  const completions = parse(texts.CompletionRatio);
+  return [...new Set([...Object.keys(prices), ...Object.keys(ratios)])]
+    .sort((one, other) => one.localeCompare(other))
+    .map((name) => ({
+      name,
+      price: prices[name] ?? null,
+      ratio: ratios[name] ?? null,
+      completion: completions[name] ?? null,
+    }));
+}
+
+/** Writes one model into the maps; a mode's fields clear those of the other mode. `before` = its name until now. */
+export function withModel(texts: MapTexts, row: ModelRow, before: string | null = null): MapTexts {
+  const [prices, ratios, completions] = [
+    parse(texts.ModelPrice),
+    parse(texts.ModelRatio),
+    parse(texts.CompletionRatio),
+  ];
+  for (const name of new Set([row.name, before ?? row.name])) {
+    delete prices[name];
+    delete ratios[name];
+    delete completions[name];
+  }
+  if (row.price !== null) prices[row.name] = row.price;
+  else {
+    if (row.ratio !== null) ratios[row.name] = row.ratio;
+    if (row.completion !== null) completions[row.name] = row.completion;
+  }
+  return textsOf(prices, ratios, completions);
+}
+
+export function withoutModel(texts: MapTexts, name: string): MapTexts {
+  const [prices, ratios, completions] = [
+    parse(texts.ModelPrice),
+    parse(texts.ModelRatio),
+    parse(texts.CompletionRatio),
+  ];
+  delete prices[name];
+  delete ratios[name];
+  delete completions[name];
+  return textsOf(prices, ratios, completions);
+}
+
+const textsOf = (prices: object, ratios: object, completions: object): MapTexts => ({
+  ModelPrice: JSON.stringify(prices, null, 2),
+  ModelRatio: JSON.stringify(ratios, null, 2),
+  CompletionRatio: JSON.stringify(completions, null, 2),
+});
+
+const rounded = (value: number): number => Number(value.toPrecision(10));
+
+/** Dollars per million input tokens. Source: specification 001 section 9, ratio = price / 2. */
+export const inputPrice = (ratio: number): number => rounded(ratio * 2);
+export const ratioOf = (price: number): number => rounded(price / 2);
+/** What is charged in the end: some families have a fixed relation. */
+export const completionOf = (row: ModelRow): number => completionRatioFor(row.name, row.completion ?? undefined);
+export const outputPrice = (row: ModelRow): number => rounded(inputPrice(row.ratio ?? 0) * completionOf(row));
+/** The configured completion ratio has no effect on this model. */
+export const isLocked = (row: ModelRow): boolean =>
+  row.completion !== null && rounded(completionOf(row)) !== rounded(row.completion);
