@@ -1,6 +1,9 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import type { Database } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
+import { type BotCheck, createBotCheck } from './domain/accounts/bot-check.ts';
+import { type AccountsService, createAccounts } from './domain/accounts/service.ts';
+import { createSettings, type SettingsService } from './domain/accounts/settings.ts';
 import { type AffiliateService, createAffiliate } from './domain/affiliate/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
 import { createMaintenance, type MaintenanceService } from './domain/backup/service.ts';
@@ -8,7 +11,8 @@ import { createRounds, type RoundsService } from './domain/channels/rounds.ts';
 import { createRoutes, type RoutesService, type Standing } from './domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
 import { createLogs, type LogsService } from './domain/logs/service.ts';
-import type { Notify } from './domain/notifications/notice.ts';
+import { createNotify } from './domain/notifications/carry.ts';
+import { createMailer, type SendMail } from './domain/notifications/mailer.ts';
 import { createQuotaAlerts, type QuotaAlerts } from './domain/notifications/quota-alerts.ts';
 import { createOptions, type OptionsService } from './domain/options/service.ts';
 import { createPricing, type PricingService } from './domain/pricing/service.ts';
@@ -29,6 +33,7 @@ import { createWallet, type WalletService } from './domain/wallet/service.ts';
 import { createWorks, type WorksService } from './domain/works/service.ts';
 import type { Ledger } from './ledger/commands.ts';
 import { bookReports, type InvariantReport, logReport } from './ledger/verify.ts';
+import { createGuard, type Fetch } from './outbound/guard.ts';
 import { providerByType } from './providers/catalogue.ts';
 
 export interface Services {
@@ -37,6 +42,9 @@ export interface Services {
   readonly users: UsersService;
   readonly userManagement: UserManagement;
   readonly account: AccountService;
+  readonly accounts: AccountsService;
+  readonly settings: SettingsService;
+  readonly botCheck: BotCheck;
   readonly sessions: SessionsService;
   readonly setup: ReturnType<typeof createSetup>;
   readonly status: ReturnType<typeof createStatus>;
@@ -47,8 +55,7 @@ export interface Services {
   readonly redemptions: RedemptionsService;
   readonly wallet: WalletService;
   readonly affiliate: AffiliateService;
-  /** null where nobody can be told (the terminal). */
-  readonly quotaAlerts: QuotaAlerts | null;
+  readonly quotaAlerts: QuotaAlerts;
   readonly channels: ChannelsService;
   readonly rounds: RoundsService;
   readonly routes: RoutesService;
@@ -68,8 +75,10 @@ export interface ServiceDeps {
   readonly relayTest: RelayTest;
   readonly version: string;
   readonly setupCode: string | null;
-  /** Tells users outside the console; absent = nobody is told. */
-  readonly notify?: Notify;
+  /** Default: over the SMTP server of the options. */
+  readonly sendMail?: SendMail;
+  /** For addresses that users choose; default: the guarded one. */
+  readonly guardedFetch?: Fetch;
   /** For payment providers and the upstreams of jobs; default: the runtime's own. */
   readonly fetch?: typeof fetch;
   /** Default: as strong as logins can bear. */
@@ -98,12 +107,18 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     }),
   });
   const tokens = createTokens(deps);
+  const affiliate = createAffiliate({ ...deps, options });
+  const sendMail = deps.sendMail ?? createMailer(options);
+  const guardedFetch = deps.guardedFetch ?? createGuard({ schemes: ['https:'] });
   return {
     options,
     audit: createAudit(deps),
     users,
     userManagement: createUserManagement({ ...deps, users, groups: () => options.get('GroupRatio') }),
     account: createAccount(deps),
+    accounts: createAccounts({ ...deps, options, users, affiliate, sendMail, report }),
+    settings: createSettings(deps),
+    botCheck: createBotCheck({ options, fetch: deps.fetch }),
     sessions: createSessions({ ...deps, users, passwordLogin: () => options.get('PasswordLoginEnabled') }),
     setup,
     status: createStatus({
@@ -117,9 +132,13 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     chatLinks: createChatLinks({ options, tokens }),
     redemptions: createRedemptions({ ...deps, options }),
     wallet: createWallet({ ...deps, options, users }),
-    affiliate: createAffiliate({ ...deps, options }),
-    quotaAlerts:
-      deps.notify === undefined ? null : createQuotaAlerts({ ...deps, notify: deps.notify, options, report }),
+    affiliate,
+    quotaAlerts: createQuotaAlerts({
+      ...deps,
+      notify: createNotify({ sendMail, fetch: guardedFetch, now: deps.now }),
+      options,
+      report,
+    }),
     channels,
     rounds: createRounds({
       channels,

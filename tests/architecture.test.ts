@@ -40,6 +40,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   ],
   ['the API’s thread', /^server\/control\//, /^(db|server)\//],
   ['jobs', /^server\/jobs\//, /^server\/(contract|domain|jobs|ledger\/commands|services\.ts)/],
+  ['guarded outbound calls', /^server\/outbound\//, /^server\/(contract|outbound)/],
   ['what the build puts in', /^server\/embedded\//, /^(server\/embedded|package\.json)/],
   ['composition roots', /^server\/[a-z-]+\.ts$/, /^(db|server)\//],
   [

@@ -27,7 +27,7 @@ CREATE TABLE users (
   deleted_at INTEGER
 ) STRICT;
 CREATE INDEX users_inviter ON users (inviter_id) WHERE inviter_id > 0;
-CREATE INDEX users_email ON users (email) WHERE email <> '';
+CREATE INDEX users_email ON users (lower(email)) WHERE email <> '';
 CREATE UNIQUE INDEX users_github ON users (github_id) WHERE github_id <> '';
 CREATE UNIQUE INDEX users_oidc ON users (oidc_id) WHERE oidc_id <> '';
 CREATE UNIQUE INDEX users_wechat ON users (wechat_id) WHERE wechat_id <> '';

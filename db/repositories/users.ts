@@ -75,6 +75,27 @@ export function createUsersRepository({ query }: Database) {
         .where((eb) => eb.or([eb('username', '=', name), eb('email', '=', name)]))
         .limit(1)
         .executeTakeFirst()) !== undefined,
+    /** Also addresses of closed accounts, and addresses that are somebody's username. */
+    emailTaken: async (email: string, exceptId: number): Promise<boolean> =>
+      (await query
+        .selectFrom('users')
+        .select('id')
+        .where('id', '<>', exceptId)
+        .where((eb) => eb.or([eb(eb.fn('lower', ['email']), '=', email.toLowerCase()), eb('username', '=', email)]))
+        .limit(1)
+        .executeTakeFirst()) !== undefined,
+    findByEmail: (email: string): Promise<UserRow | undefined> =>
+      select()
+        .where('deleted_at', 'is', null)
+        .where((eb) => eb(eb.fn('lower', ['email']), '=', email.toLowerCase()))
+        .where('email', '<>', '')
+        .executeTakeFirst(),
+    setEmail: async (id: number, email: string): Promise<void> => {
+      await query.updateTable('users').set({ email }).where('id', '=', id).execute();
+    },
+    setSetting: async (id: number, setting: string): Promise<void> => {
+      await query.updateTable('users').set({ setting }).where('id', '=', id).execute();
+    },
     /** @param seenRole role on which the right to change was judged. @returns false when it is another by now. */
     update: async (id: number, seenRole: number, patch: UserPatch): Promise<boolean> => {
       const { numUpdatedRows } = await query

@@ -24,6 +24,8 @@ export interface Endpoint<Input extends z.ZodMiniType = z.ZodMiniType, Output ex
   readonly mutates?: boolean;
   /** Said on success where the specification words it. */
   readonly done?: { readonly zh: string; readonly en: string };
+  /** A stranger's form: a bot check comes first when the site has one; its token is the field `turnstile`. */
+  readonly botCheck?: boolean;
   /** Allowed although it mutates while the site is in demo mode (login, logout). */
   readonly demo?: boolean;
 }

@@ -12,6 +12,7 @@ import { createSnapshotSource } from '../domain/snapshot/load.ts';
 import { version } from '../embedded/version.ts';
 import { createApp } from '../http/app.ts';
 import { createLedgerClient, type LedgerPort } from '../ledger/client.ts';
+import { proveGuard } from '../outbound/guard.ts';
 import { createRequestIds } from '../relay/request-id.ts';
 import type { WorkCall } from '../relay/works/store.ts';
 import { createServices } from '../services.ts';
@@ -42,6 +43,7 @@ function report(error: unknown, requestId = ''): void {
 }
 
 async function start(order: ControlStart) {
+  await proveGuard();
   const files = dataDirFiles(order.dataDir);
   const database = openDatabase(files.database, { nativeBinding: order.nativeBinding });
   const vault = createVault(loadMasterKey(files.secretKey, process.env));
@@ -108,7 +110,7 @@ async function start(order: ControlStart) {
     polling = false;
   };
   const works = setInterval(() => void pollOnce(), worksMs);
-  const alerts = setInterval(() => void services.quotaAlerts?.look().catch(report), alertMs);
+  const alerts = setInterval(() => void services.quotaAlerts.look().catch(report), alertMs);
   const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);
   // Payments that were reported just before a crash.
   void services.wallet.sweep().catch(report);

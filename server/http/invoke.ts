@@ -41,6 +41,7 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
   }
   const parsed = (row.input as z.ZodMiniType).safeParse(raw);
   if (!parsed.success) throw new AppError('params_invalid', { detail: describe(parsed.error.issues) });
+  if (row.botCheck === true && actor.via !== 'local') await services.botCheck(tokenOf(raw), invocation.meta.ip);
   const handler = handlers[id as EndpointId] as (call: Call<unknown>) => Promise<unknown>;
   const result = await handler({ ...invocation, input: parsed.data });
   if (isPrivileged(row)) {
@@ -54,6 +55,11 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
   }
   return result;
 }
+
+const tokenOf = (raw: unknown): string => {
+  const { turnstile } = (raw ?? {}) as { readonly turnstile?: unknown };
+  return typeof turnstile === 'string' ? turnstile : '';
+};
 
 /** A change that takes more than a user's own rights, and the first of all. */
 const isPrivileged = (row: Endpoint): boolean =>

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import { type AppOptions, createApp } from '../../server/http/app.ts';
-import { createTestGateway } from './gateway.ts';
+import { createTestGateway, type TestGatewayOptions } from './gateway.ts';
 
 export type Headers = Record<string, string>;
 
@@ -14,8 +14,11 @@ export interface Answer {
   readonly headers: globalThis.Headers;
 }
 
-export async function createApiFixture(options: Partial<Pick<AppOptions, 'listener' | 'changed' | 'report'>> = {}) {
-  const gateway = await createTestGateway();
+export async function createApiFixture(
+  options: Partial<Pick<AppOptions, 'listener' | 'changed' | 'report'>> = {},
+  gatewayOptions: TestGatewayOptions = {},
+) {
+  const gateway = await createTestGateway(gatewayOptions);
   const server = createServer(
     createApp({
       services: gateway.services,

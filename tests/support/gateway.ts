@@ -16,7 +16,7 @@ import { createDirectLedger } from '../../server/ledger/direct.ts';
 import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay/relay.ts';
 import { createRelayState } from '../../server/relay/state.ts';
 import { createWallets } from '../../server/relay/wallets.ts';
-import { createServices } from '../../server/services.ts';
+import { createServices, type ServiceDeps } from '../../server/services.ts';
 
 export interface TestGatewayOptions {
   readonly limits?: Partial<RelayLimits>;
@@ -24,6 +24,8 @@ export interface TestGatewayOptions {
   /** For payment providers. */
   readonly fetch?: typeof fetch;
   readonly now?: () => number;
+  readonly sendMail?: ServiceDeps['sendMail'];
+  readonly guardedFetch?: ServiceDeps['guardedFetch'];
 }
 
 export async function createTestGateway(options: TestGatewayOptions = {}) {
@@ -41,6 +43,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     setupCode: 'code',
     passwords: createPasswords({ memoryCost: 8, timeCost: 1 }),
     fetch: options.fetch ?? fetch,
+    ...(options.sendMail === undefined ? {} : { sendMail: options.sendMail }),
+    ...(options.guardedFetch === undefined ? {} : { guardedFetch: options.guardedFetch }),
     now: options.now ?? Date.now,
   });
   const wallets = createWallets();

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { tokenShape, userShape } from '../entities.ts';
+import { accountEndpoints } from './account.ts';
 import { auditEndpoints } from './audit.ts';
 import { channelEndpoints } from './channel.ts';
 import { chatEndpoints } from './chat.ts';
@@ -130,6 +131,7 @@ export const endpoints = [
     input: z.object({ username: text, password: text, turnstile: text }),
     output: userShape,
     summary: { zh: '登录', en: 'Log in' },
+    botCheck: true,
     demo: true,
   }),
   endpoint({
@@ -191,6 +193,7 @@ export const endpoints = [
   }),
   ...walletEndpoints,
   ...redemptionEndpoints,
+  ...accountEndpoints,
   ...userEndpoints,
   ...auditEndpoints,
   // options

@@ -1,6 +1,5 @@
 /** Login and the sessions it makes. A session names a user; everything about the user is read anew on each request. */
 import { randomBytes } from 'node:crypto';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Database } from '../../../db/open.ts';
 import { createSessionsRepository } from '../../../db/repositories/sessions.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -8,12 +7,12 @@ import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Passwords } from '../users/passwords.ts';
 import { hashSecret, type UsersService } from '../users/service.ts';
+import { createThrottle } from './throttle.ts';
 
 /** Seconds a session lives; as the family's cookie. */
 export const sessionSeconds = 30 * 24 * 3600;
-/** Guesses per account and per address in ten minutes. */
-const guessesPerAccount = 10;
-const guessesPerAddress = 50;
+/** Guesses in ten minutes. */
+const guesses = { seconds: 600, perAddress: 50, perSubject: 10, everybody: 5000 };
 
 export interface LoginFacts {
   readonly username: string;
@@ -34,32 +33,21 @@ export function createSessions(deps: {
   readonly now: () => number;
 }) {
   const repository = createSessionsRepository(deps.database);
-  const accounts = new RateLimiterMemory({ points: guessesPerAccount, duration: 600 });
-  const addresses = new RateLimiterMemory({ points: guessesPerAddress, duration: 600 });
+  const throttle = createThrottle(guesses);
   // An unknown user costs as long as a known one.
   const decoy = deps.passwords.hash('no such user');
   const seconds = () => Math.floor(deps.now() / 1000);
-
-  const spend = async (facts: LoginFacts) => {
-    try {
-      // The address first: whoever is slowed down there does not use up the guesses of others' accounts.
-      await addresses.consume(facts.ip);
-      await accounts.consume(facts.username.toLowerCase());
-    } catch {
-      throw new AppError('too_many_attempts');
-    }
-  };
 
   return {
     /** @returns the session's id, to be given to the browser once. @throws AppError password_login_disabled, credentials_*, too_many_attempts. */
     async login(facts: LoginFacts): Promise<{ readonly id: string; readonly user: UserRow }> {
       if (!deps.passwordLogin()) throw new AppError('password_login_disabled');
       if (facts.username === '' || facts.password === '') throw new AppError('credentials_empty');
-      await spend(facts);
+      await throttle.spend(facts.ip, facts.username);
       const user = await deps.users.findByLogin(facts.username);
       const right = await deps.passwords.verify(facts.password, user?.password_hash ?? (await decoy));
       if (user === undefined || !right || user.status !== UserStatus.enabled) throw new AppError('credentials_wrong');
-      await accounts.delete(facts.username.toLowerCase());
+      await throttle.forgive(facts.username);
       // Imported hashes are of an older kind.
       if (!deps.passwords.isCurrent(user.password_hash)) await deps.users.setPassword(user.id, facts.password);
       const id = randomBytes(32).toString('base64url');

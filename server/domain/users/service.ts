@@ -14,6 +14,9 @@ export interface NewUser {
   readonly role: number;
   /** Quota to start with, 0 = none. */
   readonly quota: number;
+  readonly email?: string;
+  /** 0 = nobody. */
+  readonly inviterId?: number;
 }
 
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
@@ -52,13 +55,13 @@ export function createUsers(deps: {
     /** @throws AppError username_taken. */
     async create(user: NewUser): Promise<number> {
       if (await repository.nameTaken(user.username, 0)) throw new AppError('username_taken');
-      const id = await repository.create({
+      const row = {
         username: user.username,
         display_name: user.displayName,
         password_hash: await deps.passwords.hash(user.password),
         role: user.role,
         status: UserStatus.enabled,
-        email: '',
+        email: user.email ?? '',
         group_name: 'default',
         github_id: '',
         oidc_id: '',
@@ -70,10 +73,14 @@ export function createUsers(deps: {
         aff_count: 0,
         aff_quota: 0,
         aff_history_quota: 0,
-        inviter_id: 0,
+        inviter_id: user.inviterId ?? 0,
         setting: '',
         created_at: seconds(),
         deleted_at: null,
+      };
+      const id = await repository.create(row).catch(async (error: unknown) => {
+        // Somebody took the name while this password was hashed.
+        throw (await repository.nameTaken(user.username, 0)) ? new AppError('username_taken', {}, error) : error;
       });
       if (user.quota > 0) await startingQuota(id, user.quota);
       return id;

@@ -3,6 +3,7 @@
 import type { InputOf } from '../../contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../contract/endpoints/index.ts';
 import type { Call } from '../call.ts';
+import { accountHandlers } from './account.ts';
 import { auditHandlers } from './audit.ts';
 import { channelHandlers } from './channel.ts';
 import { localHandlers } from './local.ts';
@@ -23,6 +24,7 @@ export type HandlersOf<Ids extends EndpointId> = {
 export const handlers: HandlersOf<EndpointId> = {
   ...siteHandlers,
   ...sessionHandlers,
+  ...accountHandlers,
   ...auditHandlers,
   ...userHandlers,
   ...tokenHandlers,
