@@ -74,6 +74,30 @@ export interface SessionsTable {
   user_agent: string;
 }
 
+export interface SecondFactorsTable {
+  user_id: number;
+  secret_sealed: string;
+  enabled_at: number;
+  last_step: number;
+}
+
+export interface RecoveryCodesTable {
+  user_id: number;
+  code_hash: string;
+}
+
+export interface PasskeysTable {
+  id: Generated<number>;
+  credential_id: string;
+  user_id: number;
+  name: string;
+  public_key: string;
+  counter: number;
+  transports: string;
+  created_at: number;
+  last_used_at: number;
+}
+
 export interface TokensTable {
   id: Generated<number>;
   user_id: number;
@@ -338,6 +362,9 @@ export interface Schema {
   postings: PostingsTable;
   holds: HoldsTable;
   sessions: SessionsTable;
+  second_factors: SecondFactorsTable;
+  recovery_codes: RecoveryCodesTable;
+  passkeys: PasskeysTable;
   tokens: TokensTable;
   channels: ChannelsTable;
   options: OptionsTable;

@@ -74,10 +74,18 @@ export async function openDirect(
       language: 'en',
       userAgent: 'gateway',
       requestId: '',
+      origin: '',
+      stateCookie: '',
       sessionHash: null,
       loopback: true,
     } as const;
-    const reply = { setSession: () => undefined, clearSession: () => undefined, header: () => undefined };
+    const reply = {
+      setSession: () => undefined,
+      clearSession: () => undefined,
+      setState: () => undefined,
+      say: () => undefined,
+      header: () => undefined,
+    };
     return {
       call: (id, input) => invoke(id, input, { actor: localOwner, meta, services, reply }),
       async close() {

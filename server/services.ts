@@ -14,11 +14,16 @@ import { createLogs, type LogsService } from './domain/logs/service.ts';
 import { createNotify } from './domain/notifications/carry.ts';
 import { createMailer, type SendMail } from './domain/notifications/mailer.ts';
 import { createQuotaAlerts, type QuotaAlerts } from './domain/notifications/quota-alerts.ts';
+import { discover } from './domain/oauth/discovery.ts';
+import { createOAuth, type OAuthService } from './domain/oauth/service.ts';
 import { createOptions, type OptionsService } from './domain/options/service.ts';
 import { createPricing, type PricingService } from './domain/pricing/service.ts';
 import { createProvisioning, type ProvisioningService } from './domain/provisioning/service.ts';
 import { createRedemptions, type RedemptionsService } from './domain/redemptions/service.ts';
 import type { Vault } from './domain/secrets/vault.ts';
+import { createEntrance, type EntranceService } from './domain/sessions/entrance.ts';
+import { createPasskeys, type PasskeysService } from './domain/sessions/passkeys.ts';
+import { createSecondFactor, type SecondFactorService } from './domain/sessions/second-factor.ts';
 import { createSessions, type SessionsService } from './domain/sessions/service.ts';
 import { createSetup } from './domain/setup/service.ts';
 import { createStatus } from './domain/status/service.ts';
@@ -46,6 +51,11 @@ export interface Services {
   readonly settings: SettingsService;
   readonly botCheck: BotCheck;
   readonly sessions: SessionsService;
+  readonly entrance: EntranceService;
+  readonly secondFactor: SecondFactorService;
+  readonly passkeys: PasskeysService;
+  readonly oauth: OAuthService;
+  readonly discoverOidc: (url: string) => ReturnType<typeof discover>;
   readonly setup: ReturnType<typeof createSetup>;
   readonly status: ReturnType<typeof createStatus>;
   readonly tokens: TokensService;
@@ -108,6 +118,8 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   });
   const tokens = createTokens(deps);
   const affiliate = createAffiliate({ ...deps, options });
+  const sessions = createSessions({ ...deps, users, passwordLogin: () => options.get('PasswordLoginEnabled') });
+  const secondFactor = createSecondFactor({ ...deps, siteName: () => options.get('SystemName') });
   const sendMail = deps.sendMail ?? createMailer(options);
   const guardedFetch = deps.guardedFetch ?? createGuard({ schemes: ['https:'] });
   return {
@@ -119,7 +131,17 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     accounts: createAccounts({ ...deps, options, users, affiliate, sendMail, report }),
     settings: createSettings(deps),
     botCheck: createBotCheck({ options, fetch: deps.fetch }),
-    sessions: createSessions({ ...deps, users, passwordLogin: () => options.get('PasswordLoginEnabled') }),
+    sessions,
+    entrance: createEntrance({ ...deps, sessions, secondFactor, users }),
+    secondFactor,
+    passkeys: createPasskeys({
+      ...deps,
+      users,
+      siteName: () => options.get('SystemName'),
+      siteAddress: () => options.get('ServerAddress'),
+    }),
+    oauth: createOAuth({ ...deps, options, users, affiliate }),
+    discoverOidc: (url) => discover(url, deps.guardedFetch ?? createGuard()),
     setup,
     status: createStatus({
       options,

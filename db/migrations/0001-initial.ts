@@ -79,6 +79,35 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_user ON sessions (user_id);
 
+CREATE TABLE second_factors (
+  user_id INTEGER PRIMARY KEY,
+  secret_sealed TEXT NOT NULL,
+  -- 0 = begun and not yet confirmed
+  enabled_at INTEGER NOT NULL DEFAULT 0,
+  -- 30-second step of the last code that was used: none is taken twice
+  last_step INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE recovery_codes (
+  user_id INTEGER NOT NULL,
+  code_hash TEXT NOT NULL,
+  PRIMARY KEY (user_id, code_hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passkeys (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  credential_id TEXT NOT NULL UNIQUE,
+  user_id INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  -- base64url of the COSE key
+  public_key TEXT NOT NULL,
+  counter INTEGER NOT NULL DEFAULT 0,
+  transports TEXT NOT NULL DEFAULT '',
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX passkeys_user ON passkeys (user_id);
+
 CREATE TABLE tokens (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   user_id INTEGER NOT NULL,

@@ -22,6 +22,8 @@ export type UserPatch = Pick<
   'username' | 'display_name' | 'password_hash' | 'role' | 'status' | 'group_name'
 >;
 
+export type IdentityColumn = 'github_id' | 'oidc_id' | 'wechat_id' | 'telegram_id' | 'linux_do_id';
+
 export type UsersRepository = ReturnType<typeof createUsersRepository>;
 
 export function createUsersRepository({ query }: Database) {
@@ -90,6 +92,16 @@ export function createUsersRepository({ query }: Database) {
         .where((eb) => eb(eb.fn('lower', ['email']), '=', email.toLowerCase()))
         .where('email', '<>', '')
         .executeTakeFirst(),
+    /** @param column where the other service's id of a user is kept. Closed accounts too: their identity stays theirs. */
+    findByIdentity: (column: IdentityColumn, identity: string): Promise<UserRow | undefined> =>
+      select().where(column, '=', identity).executeTakeFirst(),
+    setIdentity: async (id: number, column: IdentityColumn, identity: string): Promise<void> => {
+      await query
+        .updateTable('users')
+        .set({ [column]: identity })
+        .where('id', '=', id)
+        .execute();
+    },
     setEmail: async (id: number, email: string): Promise<void> => {
       await query.updateTable('users').set({ email }).where('id', '=', id).execute();
     },

@@ -7,7 +7,7 @@ import { endpoints } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
-import { authenticate, authenticateOwner } from './authenticate.ts';
+import { authenticate, authenticateOwner, cookieOf, stateCookie } from './authenticate.ts';
 import type { CallMeta, Download } from './call.ts';
 import { invoke, mutates } from './invoke.ts';
 import { languageOf } from './language.ts';
@@ -87,6 +87,8 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
       language,
       userAgent: request.header('user-agent') ?? '',
       requestId: requestIdOf(response),
+      origin: originOf(request),
+      stateCookie: cookieOf(request.headers.cookie ?? '', stateCookie) ?? '',
       sessionHash: identity.sessionHash,
       loopback: local || isLoopback(request),
     };
@@ -132,7 +134,7 @@ function send(response: Response, row: Endpoint, data: unknown, language: Langua
     case 'data':
       response.json({
         success: true,
-        message: row.done?.[language] ?? '',
+        message: (response.locals.message as string | undefined) ?? row.done?.[language] ?? '',
         ...(data === undefined ? {} : { data }),
       });
   }
@@ -142,6 +144,13 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const requestIdOf = (response: Response): string => String(response.getHeader('X-Oneapi-Request-Id') ?? '');
+
+/** TLS ends before us, so the scheme is the nearest proxy's word and the browser's own. */
+const originOf = (request: Request): string => {
+  const host = request.header('host') ?? '';
+  const secure = request.header('x-forwarded-proto') === 'https' || request.header('origin') === `https://${host}`;
+  return `${secure ? 'https' : 'http'}://${host}`;
+};
 
 const loopbackName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 

@@ -10,6 +10,9 @@ export const sessionCookie = 'session';
 /** Over TLS: the prefix makes browsers refuse one that was set without it or for another path or host. */
 export const secureSessionCookie = '__Host-session';
 
+/** State of a sign-in elsewhere: only the browser that began it may end it. */
+export const stateCookie = 'oauth_state';
+
 export interface Identity {
   readonly actor: Actor;
   readonly sessionHash: string | null;

@@ -20,6 +20,10 @@ export interface CallMeta {
   readonly language: Language;
   readonly userAgent: string;
   readonly requestId: string;
+  /** Scheme and host as the caller wrote them, '' without HTTP. */
+  readonly origin: string;
+  /** The browser's copy of the state of a sign-in elsewhere, '' = none. */
+  readonly stateCookie: string;
   /** Hash of the session that authenticated the call, if one did. */
   readonly sessionHash: string | null;
   /** True when the connection itself comes from the loopback interface or the local socket. */
@@ -30,6 +34,10 @@ export interface CallMeta {
 export interface Reply {
   setSession(id: string, maxAgeSeconds: number): void;
   clearSession(): void;
+  /** Remembers the state of a sign-in elsewhere in this browser. */
+  setState(state: string): void;
+  /** Becomes `message` of a successful answer. */
+  say(message: string): void;
   header(name: string, value: string): void;
 }
 

@@ -1,9 +1,11 @@
 /** What a handler may do to the HTTP answer: the session cookie and headers. */
 import type { CookieOptions, Request, Response } from 'express';
-import { secureSessionCookie, sessionCookie } from './authenticate.ts';
+import { secureSessionCookie, sessionCookie, stateCookie } from './authenticate.ts';
 import type { Reply } from './call.ts';
 
 const cookie: CookieOptions = { httpOnly: true, sameSite: 'lax', path: '/' };
+
+const stateMaxAgeMs = 10 * 60_000;
 
 /** The page itself says how it was loaded; whoever lies here weakens only a cookie of their own. */
 const overTls = (request: Request): boolean =>
@@ -18,6 +20,17 @@ export const replyTo = (request: Request, response: Response): Reply => ({
   clearSession() {
     response.clearCookie(sessionCookie, cookie);
     response.clearCookie(secureSessionCookie, { ...cookie, secure: true });
+  },
+  setState(state) {
+    response.cookie(stateCookie, state, {
+      ...cookie,
+      maxAge: stateMaxAgeMs,
+      path: '/api/oauth',
+      secure: overTls(request),
+    });
+  },
+  say(message) {
+    response.locals.message = message;
   },
   header: (name, value) => void response.setHeader(name, value),
 });

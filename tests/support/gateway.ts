@@ -92,10 +92,18 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     language: 'en',
     userAgent: '',
     requestId: '',
+    origin: '',
+    stateCookie: '',
     sessionHash: null,
     loopback: true,
   } as const;
-  const reply = { setSession: () => undefined, clearSession: () => undefined, header: () => undefined };
+  const reply = {
+    setSession: () => undefined,
+    clearSession: () => undefined,
+    setState: () => undefined,
+    say: () => undefined,
+    header: () => undefined,
+  };
 
   return {
     database,

@@ -13,6 +13,7 @@ import { optionEndpoints } from './option.ts';
 import { provisionEndpoints } from './provision.ts';
 import { ratioEndpoints } from './ratio.ts';
 import { redemptionEndpoints } from './redemption.ts';
+import { entranceShape, signInEndpoints } from './sign-in.ts';
 import { userEndpoints } from './user.ts';
 import { walletEndpoints } from './wallet.ts';
 
@@ -129,7 +130,7 @@ export const endpoints = [
     path: '/api/user/login',
     access: 'public',
     input: z.object({ username: text, password: text, turnstile: text }),
-    output: userShape,
+    output: entranceShape,
     summary: { zh: '登录', en: 'Log in' },
     botCheck: true,
     demo: true,
@@ -194,6 +195,7 @@ export const endpoints = [
   ...walletEndpoints,
   ...redemptionEndpoints,
   ...accountEndpoints,
+  ...signInEndpoints,
   ...userEndpoints,
   ...auditEndpoints,
   // options

@@ -14,13 +14,17 @@ export const sessionSeconds = 30 * 24 * 3600;
 /** Guesses in ten minutes. */
 const guesses = { seconds: 600, perAddress: 50, perSubject: 10, everybody: 5000 };
 
-export interface LoginFacts {
-  readonly username: string;
-  readonly password: string;
+/** The browser that wants in. */
+export interface Visitor {
   readonly ip: string;
   readonly userAgent: string;
   /** Hash of the session the browser had before, '' = none; it ends. */
   readonly previous?: string;
+}
+
+export interface LoginFacts extends Visitor {
+  readonly username: string;
+  readonly password: string;
 }
 
 export type SessionsService = ReturnType<typeof createSessions>;
@@ -39,8 +43,8 @@ export function createSessions(deps: {
   const seconds = () => Math.floor(deps.now() / 1000);
 
   return {
-    /** @returns the session's id, to be given to the browser once. @throws AppError password_login_disabled, credentials_*, too_many_attempts. */
-    async login(facts: LoginFacts): Promise<{ readonly id: string; readonly user: UserRow }> {
+    /** Who the name and the password belong to. @throws AppError password_login_disabled, credentials_*, too_many_attempts. */
+    async identify(facts: LoginFacts): Promise<UserRow> {
       if (!deps.passwordLogin()) throw new AppError('password_login_disabled');
       if (facts.username === '' || facts.password === '') throw new AppError('credentials_empty');
       await throttle.spend(facts.ip, facts.username);
@@ -50,19 +54,23 @@ export function createSessions(deps: {
       await throttle.forgive(facts.username);
       // Imported hashes are of an older kind.
       if (!deps.passwords.isCurrent(user.password_hash)) await deps.users.setPassword(user.id, facts.password);
+      return user;
+    },
+    /** @returns the session's id, to be given to the browser once. */
+    async open(userId: number, visitor: Visitor): Promise<string> {
       const id = randomBytes(32).toString('base64url');
       const now = seconds();
-      if (facts.previous !== undefined && facts.previous !== '') await repository.remove(facts.previous);
+      if (visitor.previous !== undefined && visitor.previous !== '') await repository.remove(visitor.previous);
       await repository.create({
         id_hash: hashSecret(id),
-        user_id: user.id,
+        user_id: userId,
         created_at: now,
         last_seen_at: now,
         expires_at: now + sessionSeconds,
-        ip: facts.ip,
-        user_agent: facts.userAgent.slice(0, 200),
+        ip: visitor.ip,
+        user_agent: visitor.userAgent.slice(0, 200),
       });
-      return { id, user };
+      return id;
     },
     async userOf(id: string): Promise<{ readonly user: UserRow; readonly hash: string } | null> {
       const hash = hashSecret(id);

@@ -112,6 +112,10 @@ export function createUserManagement(deps: {
       if (row.id !== actor.userId && !canActOn(actor, row)) throw new AppError('user_rank_read');
       return userView(row, 'manager');
     },
+    /** @throws AppError user_unknown, user_rank_update. */
+    async mayChange(actor: Manager, id: number): Promise<void> {
+      if (!canActOn(actor, await find(id))) throw new AppError('user_rank_update');
+    },
     /** An ordinary user without quota. @throws AppError credentials_empty, input_invalid, username_taken. */
     async create(fields: Pick<UserEdit, 'username' | 'display_name' | 'password'>): Promise<User> {
       if ((fields.username ?? '').trim() === '' || (fields.password ?? '') === '')

@@ -1,7 +1,7 @@
 /** Accounts: creation, passwords, access tokens. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
-import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
+import { createUsersRepository, type IdentityColumn, type UserRow } from '../../../db/repositories/users.ts';
 import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
@@ -17,6 +17,8 @@ export interface NewUser {
   readonly email?: string;
   /** 0 = nobody. */
   readonly inviterId?: number;
+  /** Who another service says it is. */
+  readonly identity?: { readonly column: IdentityColumn; readonly id: string };
 }
 
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
@@ -68,6 +70,7 @@ export function createUsers(deps: {
         wechat_id: '',
         telegram_id: '',
         linux_do_id: '',
+        ...(user.identity === undefined ? {} : { [user.identity.column]: user.identity.id }),
         access_token_hash: null,
         aff_code: null,
         aff_count: 0,

@@ -12,6 +12,7 @@ import { provisionHandlers } from './provision.ts';
 import { ratioHandlers } from './ratio.ts';
 import { redemptionHandlers } from './redemption.ts';
 import { sessionHandlers } from './session.ts';
+import { signInHandlers } from './sign-in.ts';
 import { siteHandlers } from './site.ts';
 import { tokenHandlers } from './token.ts';
 import { userHandlers } from './user.ts';
@@ -25,6 +26,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...siteHandlers,
   ...sessionHandlers,
   ...accountHandlers,
+  ...signInHandlers,
   ...auditHandlers,
   ...userHandlers,
   ...tokenHandlers,

@@ -1,9 +1,9 @@
 /** Login, logout and the caller's own account. */
 import { AppError } from '../../contract/errors.ts';
-import { sessionSeconds } from '../../domain/sessions/service.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers.ts';
+import { answerEntrance, visitorOf } from './sign-in.ts';
 
 const logout = async ({ services, meta, reply }: Call) => {
   if (meta.sessionHash !== null) await services.sessions.logout(meta.sessionHash);
@@ -19,16 +19,15 @@ export const sessionHandlers: HandlersOf<
   | 'user.groups'
   | 'user.access_token'
 > = {
-  'session.login': async ({ services, input, meta, reply }) => {
-    const { id, user } = await services.sessions.login({
+  'session.login': async (call) => {
+    const { services, input, meta } = call;
+    const visitor = visitorOf(meta);
+    const user = await services.sessions.identify({
+      ...visitor,
       username: input.username ?? '',
       password: input.password ?? '',
-      ip: meta.ip,
-      userAgent: meta.userAgent,
-      previous: meta.sessionHash ?? '',
     });
-    reply.setSession(id, sessionSeconds);
-    return userView(user);
+    return answerEntrance(await services.entrance.admit(user, visitor), call);
   },
   'session.logout': logout,
   'session.logout_post': logout,

@@ -20,7 +20,9 @@ export function LoginPage() {
     if (username === '' || password === '') return setError(t('login.empty'));
     setBusy(true);
     try {
-      writeUser(await call('session.login', { username, password }));
+      const entered = await call('session.login', { username, password });
+      if ('ticket' in entered) throw new Error(t('login.expired'));
+      writeUser(entered);
       navigate('/token');
     } catch (failure) {
       setError(failure instanceof Error ? failure.message : String(failure));

@@ -1,0 +1,22 @@
+/** The three endpoints an OIDC provider publishes at its well-known address. */
+import { AppError } from '../../contract/errors.ts';
+
+const patienceMs = 10_000;
+
+/** @param fetch the guarded one. @throws AppError oidc_discovery. */
+export async function discover(address: string, fetch: (url: string, init: RequestInit) => Promise<Response>) {
+  try {
+    const response = await fetch(address, { signal: AbortSignal.timeout(patienceMs) });
+    const found = (await response.json()) as Readonly<Record<string, unknown>>;
+    const [authorization, token, userInfo] = [
+      found.authorization_endpoint,
+      found.token_endpoint,
+      found.userinfo_endpoint,
+    ];
+    if (typeof authorization !== 'string' || typeof token !== 'string' || typeof userInfo !== 'string')
+      throw new Error(`HTTP ${response.status}: endpoints are missing`);
+    return { authorization_endpoint: authorization, token_endpoint: token, user_info_endpoint: userInfo };
+  } catch (error) {
+    throw new AppError('oidc_discovery', {}, error);
+  }
+}

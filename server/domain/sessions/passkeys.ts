@@ -1,0 +1,136 @@
+/** Passkeys (WebAuthn, discoverable credentials): register, list, rename, remove, log in. */
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import type { Database } from '../../../db/open.ts';
+import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
+import type { UserRow } from '../../../db/repositories/users.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { UsersService } from '../users/service.ts';
+import { createThrottle } from './throttle.ts';
+import { createTickets } from './tickets.ts';
+
+const challengeMs = 5 * 60_000;
+const longestName = 40;
+const most = 20;
+
+export type PasskeysService = ReturnType<typeof createPasskeys>;
+
+export function createPasskeys(deps: {
+  readonly database: Database;
+  readonly users: UsersService;
+  readonly siteName: () => string;
+  /** Configured address of the site, '' = as the browser came. */
+  readonly siteAddress: () => string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const repository = createPasskeysRepository(deps.database);
+  const registrations = createTickets<{ readonly userId: number; readonly challenge: string }>(challengeMs, deps.now);
+  const logins = createTickets<{ readonly challenge: string }>(challengeMs, deps.now);
+  const throttle = createThrottle({ seconds: 600, perAddress: 60, perSubject: 60, everybody: 5000 });
+  const seconds = () => Math.floor(deps.now() / 1000);
+  const site = (cameTo: string) => {
+    const origin = new URL(deps.siteAddress() || cameTo).origin;
+    return { expectedOrigin: origin, expectedRPID: new URL(origin).hostname };
+  };
+
+  return {
+    list: async (userId: number) =>
+      (await repository.list(userId)).map(({ id, name, created_at, last_used_at }) => ({
+        id,
+        name,
+        created_time: created_at,
+        last_used_time: last_used_at,
+      })),
+    async registerOptions(user: UserRow, cameTo: string) {
+      const known = await repository.list(user.id);
+      if (known.length >= most) throw new AppError('passkey_limit', { most });
+      const options = await generateRegistrationOptions({
+        rpName: deps.siteName(),
+        rpID: site(cameTo).expectedRPID,
+        userName: user.username,
+        userDisplayName: user.display_name || user.username,
+        userID: new TextEncoder().encode(String(user.id)),
+        attestationType: 'none',
+        excludeCredentials: known.map(({ credential_id }) => ({ id: credential_id })),
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      });
+      return { ticket: registrations.issue({ userId: user.id, challenge: options.challenge }), options };
+    },
+    /** @throws AppError ticket_late, passkey_invalid. */
+    async register(userId: number, ticket: string, name: string, response: unknown, cameTo: string): Promise<void> {
+      const asked = registrations.take(ticket);
+      if (asked === null || asked.userId !== userId) throw new AppError('ticket_late');
+      const { registrationInfo } = await verifyRegistrationResponse({
+        response: response as RegistrationResponseJSON,
+        expectedChallenge: asked.challenge,
+        requireUserVerification: true,
+        ...site(cameTo),
+      }).catch((error: unknown) => {
+        throw new AppError('passkey_invalid', {}, error);
+      });
+      if (registrationInfo === undefined) throw new AppError('passkey_invalid');
+      const { id, publicKey, counter, transports } = registrationInfo.credential;
+      if ((await repository.findByCredential(id)) !== undefined) throw new AppError('passkey_invalid');
+      await repository.create({
+        credential_id: id,
+        user_id: userId,
+        name: name.trim().slice(0, longestName) || `Passkey ${new Date(deps.now()).toISOString().slice(0, 10)}`,
+        public_key: Buffer.from(publicKey).toString('base64url'),
+        counter,
+        transports: (transports ?? []).join(','),
+        created_at: seconds(),
+        last_used_at: 0,
+      });
+    },
+    /** @throws AppError not_found */
+    async rename(id: number, userId: number, name: string): Promise<void> {
+      const wanted = name.trim().slice(0, longestName);
+      if (wanted === '') throw new AppError('token_name_required');
+      if (!(await repository.rename(id, userId, wanted))) throw new AppError('not_found', { what: `passkey ${id}` });
+    },
+    /** @throws AppError not_found */
+    async remove(id: number, userId: number): Promise<void> {
+      if (!(await repository.remove(id, userId))) throw new AppError('not_found', { what: `passkey ${id}` });
+    },
+    async loginOptions(cameTo: string, ip: string) {
+      await throttle.spend(ip, '');
+      const options = await generateAuthenticationOptions({
+        rpID: site(cameTo).expectedRPID,
+        userVerification: 'required',
+      });
+      return { ticket: logins.issue({ challenge: options.challenge }), options };
+    },
+    /** @throws AppError ticket_late, passkey_invalid. */
+    async login(ticket: string, given: unknown, cameTo: string): Promise<UserRow> {
+      const asked = logins.take(ticket);
+      if (asked === null) throw new AppError('ticket_late');
+      const response = given as AuthenticationResponseJSON;
+      const known = typeof response?.id === 'string' ? await repository.findByCredential(response.id) : undefined;
+      const user = known === undefined ? undefined : await deps.users.find(known.user_id);
+      if (known === undefined || user === undefined) throw new AppError('passkey_invalid');
+      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+        response,
+        expectedChallenge: asked.challenge,
+        requireUserVerification: true,
+        credential: {
+          id: known.credential_id,
+          publicKey: new Uint8Array(Buffer.from(known.public_key, 'base64url')),
+          counter: known.counter,
+        },
+        ...site(cameTo),
+      }).catch((error: unknown) => {
+        throw new AppError('passkey_invalid', {}, error);
+      });
+      if (!verified) throw new AppError('passkey_invalid');
+      await repository.used(known.id, authenticationInfo.newCounter, seconds());
+      return user;
+    },
+  };
+}

@@ -1,0 +1,102 @@
+/** Time-based one-time passwords (RFC 6238: SHA-1, 6 digits, 30 s) with recovery codes. */
+import { randomBytes } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+import type { Database } from '../../../db/open.ts';
+import { createSecondFactorsRepository } from '../../../db/repositories/second-factors.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { hashSecret } from '../users/service.ts';
+import { createThrottle } from './throttle.ts';
+
+const stepSeconds = 30;
+/** Clocks may be one step apart. */
+const window = 1;
+const recoveryCodes = 10;
+const guesses = { seconds: 600, perAddress: 100, perSubject: 10, everybody: 5000 };
+
+export type SecondFactorService = ReturnType<typeof createSecondFactor>;
+
+const totpOf = (secret: string, issuer = '', label = ''): TOTP =>
+  new TOTP({ secret: Secret.fromBase32(secret), issuer, label, algorithm: 'SHA1', digits: 6, period: stepSeconds });
+
+/** Ten characters in two groups, as people copy them. */
+const madeCode = (): string => {
+  const hex = randomBytes(5).toString('hex');
+  return `${hex.slice(0, 5)}-${hex.slice(5)}`;
+};
+const plainCode = (code: string): string => code.toLowerCase().replace(/[^0-9a-f]/g, '');
+
+export function createSecondFactor(deps: {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly siteName: () => string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const repository = createSecondFactorsRepository(deps.database);
+  const throttle = createThrottle(guesses);
+  const secretOf = (sealed: string): string => deps.vault.open('second-factor', sealed);
+
+  /** @returns the step of the code, null when it is none of now. */
+  const stepOf = (secret: string, code: string): number | null => {
+    const digits = code.replace(/\s/g, '');
+    if (!/^\d{6}$/.test(digits)) return null;
+    const delta = totpOf(secret).validate({ token: digits, timestamp: deps.now(), window });
+    return delta === null ? null : Math.floor(deps.now() / 1000 / stepSeconds) + delta;
+  };
+  const newCodes = async (userId: number): Promise<string[]> => {
+    const codes = Array.from({ length: recoveryCodes }, madeCode);
+    await repository.replaceCodes(
+      userId,
+      codes.map((code) => hashSecret(plainCode(code))),
+    );
+    return codes;
+  };
+
+  const check = async (userId: number, code: string, ip: string): Promise<void> => {
+    await throttle.spend(ip, String(userId));
+    const factor = await repository.find(userId);
+    if (factor === undefined) throw new AppError('second_factor_off');
+    const step = stepOf(secretOf(factor.secret_sealed), code);
+    const right =
+      step === null
+        ? factor.enabled_at > 0 && (await repository.takeCode(userId, hashSecret(plainCode(code))))
+        : await repository.takeStep(userId, step);
+    if (!right) throw new AppError('code_wrong');
+    await throttle.forgive(String(userId));
+  };
+
+  return {
+    isOn: async (userId: number): Promise<boolean> => ((await repository.find(userId))?.enabled_at ?? 0) > 0,
+    async state(userId: number) {
+      const enabled = ((await repository.find(userId))?.enabled_at ?? 0) > 0;
+      return { enabled, recovery_codes_left: enabled ? await repository.codesLeft(userId) : 0 };
+    },
+    /** A secret for an authenticator; nothing changes until a code proves that it is kept. @throws AppError second_factor_on */
+    async begin(userId: number, username: string): Promise<{ secret: string; uri: string }> {
+      if (((await repository.find(userId))?.enabled_at ?? 0) > 0) throw new AppError('second_factor_on');
+      const secret = new Secret({ size: 20 }).base32;
+      await repository.begin(userId, deps.vault.seal('second-factor', secret));
+      return { secret, uri: totpOf(secret, deps.siteName(), username).toString() };
+    },
+    /** @returns recovery codes, shown once. @throws AppError second_factor_*, code_wrong, too_many_attempts. */
+    async enable(userId: number, code: string, ip: string): Promise<string[]> {
+      if (((await repository.find(userId))?.enabled_at ?? 0) > 0) throw new AppError('second_factor_on');
+      await check(userId, code, ip);
+      await repository.enable(userId, Math.floor(deps.now() / 1000));
+      return newCodes(userId);
+    },
+    /** A code of the authenticator or a recovery code; each is taken once. @throws AppError second_factor_off, code_wrong, too_many_attempts. */
+    check,
+    async renewCodes(userId: number, code: string, ip: string): Promise<string[]> {
+      await check(userId, code, ip);
+      return newCodes(userId);
+    },
+    async disable(userId: number, code: string, ip: string): Promise<void> {
+      await check(userId, code, ip);
+      await repository.remove(userId);
+    },
+    /** For somebody who lost authenticator and codes; the caller has judged the right. */
+    reset: (userId: number): Promise<void> => repository.remove(userId),
+  };
+}
