@@ -126,7 +126,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         port: options.port,
         relay,
         controlSocket: files.httpSocket,
-        consoleAsset: createConsoleAssets(),
+        consoleAsset: createConsoleAssets(() => state.settings().botCheck),
       }),
     );
     return {

@@ -25,8 +25,10 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** No inline script, no eval, nothing from elsewhere; styles are set by components, hence unsafe-inline for styles alone. */
-const policy =
-  "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; connect-src 'self'; frame-src https:; object-src 'none'; base-uri 'none'; form-action 'self' https:; frame-ancestors 'none'";
+const policy = (scripts: string): string =>
+  `default-src 'self'; script-src 'self'${scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; connect-src 'self'; frame-src https:; object-src 'none'; base-uri 'none'; form-action 'self' https:; frame-ancestors 'none'`;
+const plainPolicy = policy('');
+const botCheckPolicy = policy(' https://challenges.cloudflare.com');
 
 const once = <T>(make: () => T): (() => T) => {
   let value: { readonly made: T } | null = null;
@@ -83,8 +85,8 @@ function fromDisk(root: string): EmbeddedFile[] {
     });
 }
 
-/** @returns null when there is no console in this build or the method is not a read. */
-export function createConsoleAssets(): (request: Request, path: string) => Response | null {
+/** @param botCheck whether the sign-in pages load one from elsewhere. @returns null when there is no console in this build or the method is not a read. */
+export function createConsoleAssets(botCheck: () => boolean): (request: Request, path: string) => Response | null {
   const assets = once(load);
   return (request, path) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return null;
@@ -96,7 +98,7 @@ export function createConsoleAssets(): (request: Request, path: string) => Respo
       'content-type': asset.type,
       etag: asset.etag,
       'cache-control': asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-      'content-security-policy': policy,
+      'content-security-policy': botCheck() ? botCheckPolicy : plainPolicy,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'same-origin',
       vary: 'accept-encoding',

@@ -55,6 +55,8 @@ export interface RelaySettings {
   readonly groupLimits: ReadonlyMap<string, RateLimits>;
   /** null = no rule. */
   readonly modelRequests: ModelRequestRule | null;
+  /** Strangers' forms load a bot check from elsewhere. */
+  readonly botCheck: boolean;
   /** Milliseconds between keep-alives, null = none. */
   readonly pingMs: number | null;
 }
@@ -91,6 +93,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     geminiVersion: textByModel(optionValue(stored, 'gemini.version_settings') as Record<string, unknown>, 'v1beta'),
     geminiSafety: safetySettings(optionValue(stored, 'gemini.safety_settings') as Record<string, unknown>),
     geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
+    botCheck: optionValue(stored, 'TurnstileCheckEnabled'),
     showCost: optionValue(stored, 'general_setting.cost_header_enabled'),
     showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
     claudeMaxTokens: maxTokensByModel(optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>),

@@ -32,6 +32,18 @@ const LogsPage = lazy(() => import('../features/logs/logs-page.tsx').then((modul
 const LoginPage = lazy(() =>
   import('../features/account/login-page.tsx').then((module) => ({ default: module.LoginPage })),
 );
+const RegisterPage = lazy(() =>
+  import('../features/account/register-page.tsx').then((module) => ({ default: module.RegisterPage })),
+);
+const ResetPage = lazy(() =>
+  import('../features/account/reset-page.tsx').then((module) => ({ default: module.ResetPage })),
+);
+const NewPasswordPage = lazy(() =>
+  import('../features/account/new-password-page.tsx').then((module) => ({ default: module.NewPasswordPage })),
+);
+const CallbackPage = lazy(() =>
+  import('../features/account/callback-page.tsx').then((module) => ({ default: module.CallbackPage })),
+);
 const SetupPage = lazy(() =>
   import('../features/setup/setup-page.tsx').then((module) => ({ default: module.SetupPage })),
 );
@@ -53,6 +65,9 @@ const pages: readonly Page[] = [
   { path: '/', page: <HomePage />, needs: 'nobody' },
   { path: '/about', page: <AboutPage />, needs: 'nobody' },
   { path: '/login', page: <LoginPage />, needs: 'nobody' },
+  { path: '/register', page: <RegisterPage />, needs: 'nobody' },
+  { path: '/reset', page: <ResetPage />, needs: 'nobody' },
+  { path: '/user/reset', page: <NewPasswordPage />, needs: 'nobody' },
   { path: '/playground', page: <PlaygroundPage />, needs: 'user' },
   { path: '/token', page: <TokensPage />, needs: 'user' },
   { path: '/log', page: <LogsPage />, needs: 'user' },
@@ -97,6 +112,7 @@ export function App() {
               <Redirect to="/setup" />
             </Route>
           )}
+          <Route path="/oauth/:type">{({ type }) => <CallbackPage type={type} />}</Route>
           <Route path="/chat2link">
             <ChatPage index={0} leave />
           </Route>

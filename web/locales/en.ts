@@ -1,4 +1,5 @@
 /** One file per screen group; both languages have the same. */
+import account from './en/account.json';
 import app from './en/app.json';
 import channels from './en/channels.json';
 import chat from './en/chat.json';
@@ -19,6 +20,7 @@ import users from './en/users.json';
 import wallet from './en/wallet.json';
 
 export const en = {
+  account,
   app,
   channels,
   chat,

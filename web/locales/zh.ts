@@ -1,4 +1,5 @@
 /** One file per screen group; both languages have the same. */
+import account from './zh/account.json';
 import app from './zh/app.json';
 import channels from './zh/channels.json';
 import chat from './zh/chat.json';
@@ -19,6 +20,7 @@ import users from './zh/users.json';
 import wallet from './zh/wallet.json';
 
 export const zh = {
+  account,
   app,
   channels,
   chat,

@@ -1,12 +1,5 @@
 /** Passkeys (WebAuthn, discoverable credentials): register, list, rename, remove, log in. */
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { Database } from '../../../db/open.ts';
 import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -18,6 +11,12 @@ import { createTickets } from './tickets.ts';
 const challengeMs = 5 * 60_000;
 const longestName = 40;
 const most = 20;
+
+/** Its certificate reader wants the polyfill to be there first, whatever order a bundler chooses; both load with the first passkey. */
+async function webAuthn() {
+  await import('reflect-metadata');
+  return import('@simplewebauthn/server');
+}
 
 export type PasskeysService = ReturnType<typeof createPasskeys>;
 
@@ -51,6 +50,7 @@ export function createPasskeys(deps: {
     async registerOptions(user: UserRow, cameTo: string) {
       const known = await repository.list(user.id);
       if (known.length >= most) throw new AppError('passkey_limit', { most });
+      const { generateRegistrationOptions } = await webAuthn();
       const options = await generateRegistrationOptions({
         rpName: deps.siteName(),
         rpID: site(cameTo).expectedRPID,
@@ -67,6 +67,7 @@ export function createPasskeys(deps: {
     async register(userId: number, ticket: string, name: string, response: unknown, cameTo: string): Promise<void> {
       const asked = registrations.take(ticket);
       if (asked === null || asked.userId !== userId) throw new AppError('ticket_late');
+      const { verifyRegistrationResponse } = await webAuthn();
       const { registrationInfo } = await verifyRegistrationResponse({
         response: response as RegistrationResponseJSON,
         expectedChallenge: asked.challenge,
@@ -101,6 +102,7 @@ export function createPasskeys(deps: {
     },
     async loginOptions(cameTo: string, ip: string) {
       await throttle.spend(ip, '');
+      const { generateAuthenticationOptions } = await webAuthn();
       const options = await generateAuthenticationOptions({
         rpID: site(cameTo).expectedRPID,
         userVerification: 'required',
@@ -115,6 +117,7 @@ export function createPasskeys(deps: {
       const known = typeof response?.id === 'string' ? await repository.findByCredential(response.id) : undefined;
       const user = known === undefined ? undefined : await deps.users.find(known.user_id);
       if (known === undefined || user === undefined) throw new AppError('passkey_invalid');
+      const { verifyAuthenticationResponse } = await webAuthn();
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response,
         expectedChallenge: asked.challenge,

@@ -20,6 +20,8 @@ export function createStatus(deps: {
         ...published,
         version: deps.version,
         start_time: deps.startedAt,
+        // The public half of the token; the sign-in page needs it.
+        telegram_bot_id: options.get('TelegramBotToken').split(':')[0] ?? '',
         chat_link: '',
         chat_link2: '',
         enable_batch_update: false,

@@ -1,55 +1,47 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useLocation, useSearchParams } from 'wouter';
-import { Field } from '../../components/form.tsx';
-import { call } from '../../lib/api.ts';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { Confirm } from '../../components/overlay.tsx';
 import { writeUser } from '../../lib/session.ts';
+import { useStatus } from '../../shell/status.ts';
+import { AccountCard } from './card.tsx';
+import { keepInvitation } from './invitation.ts';
+import { LoginForm } from './login-form.tsx';
 
 export function LoginPage() {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const [query] = useSearchParams();
-  const [error, setError] = useState(query.get('expired') === 'true' ? t('login.expired') : '');
-  const [busy, setBusy] = useState(false);
-
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const username = String(form.get('username') ?? '').trim();
-    const password = String(form.get('password') ?? '');
-    if (username === '' || password === '') return setError(t('login.empty'));
-    setBusy(true);
-    try {
-      const entered = await call('session.login', { username, password });
-      if ('ticket' in entered) throw new Error(t('login.expired'));
-      writeUser(entered);
-      navigate('/token');
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : String(failure));
-    } finally {
-      setBusy(false);
-    }
-  };
-
+  const status = useStatus().data;
+  const [warn, setWarn] = useState(false);
+  keepInvitation(query.get('aff'));
   return (
-    <div className="mx-auto mt-[10vh] w-[340px] max-w-full px-4">
-      <h1 className="mb-5 text-[20px] leading-7 font-semibold">{t('login.title')}</h1>
-      <form onSubmit={submit} noValidate>
-        <Field label={t('login.username')}>
-          {(ids) => <input {...ids} name="username" className="field" autoComplete="username" />}
-        </Field>
-        <Field label={t('login.password')}>
-          {(ids) => (
-            <input {...ids} name="password" type="password" className="field" autoComplete="current-password" />
-          )}
-        </Field>
-        <p role="alert" className="mb-3 min-h-5 text-danger">
-          {error}
-        </p>
-        <button type="submit" className="button button-primary w-full" disabled={busy}>
-          {t('login.submit')}
-        </button>
-      </form>
-    </div>
+    <AccountCard title={t('login.title')}>
+      <LoginForm
+        notice={query.get('expired') === 'true' ? t('login.expired') : ''}
+        onIn={(user, isDefault) => {
+          writeUser(user);
+          if (isDefault) setWarn(true);
+          else navigate('/token');
+        }}
+      />
+      <p className="mt-5 flex justify-between text-ink-2">
+        {status?.register_enabled === false || status?.self_use_mode_enabled ? (
+          <span />
+        ) : (
+          <Link href="/register">{t('account.toRegister')}</Link>
+        )}
+        <Link href="/reset">{t('account.forgot')}</Link>
+      </p>
+      {warn ? (
+        <Confirm
+          title={t('account.defaultTitle')}
+          text={t('account.defaultText')}
+          action={t('account.changeNow')}
+          onConfirm={() => navigate('/personal')}
+          onClose={() => navigate('/token')}
+        />
+      ) : null}
+    </AccountCard>
   );
 }

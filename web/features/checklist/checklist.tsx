@@ -35,7 +35,7 @@ const steps = [
 export function Checklist() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const wanted = (useStatus().data as { checklist_enabled?: boolean } | undefined)?.checklist_enabled === true;
+  const wanted = useStatus().data?.checklist_enabled === true;
   const done = useQuery({ queryKey: ['checklist'], queryFn: progress, enabled: wanted, refetchInterval: 10_000 }).data;
   if (!wanted || done === undefined || steps.every(([step]) => done[step])) return null;
   const next = steps.find(([step]) => !done[step])?.[0];

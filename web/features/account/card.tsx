@@ -1,0 +1,19 @@
+/** Frame of the pages of people who are not inside yet. */
+import type { ReactNode } from 'react';
+
+export function AccountCard({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <div className="mx-auto w-[360px] max-w-full px-4 pt-[8vh] pb-8">
+      <h1 className="mb-5 text-[20px] leading-7 font-semibold">{title}</h1>
+      {children}
+    </div>
+  );
+}
+
+export function FormError({ text }: { readonly text: string }) {
+  return (
+    <p role="alert" className={`text-danger ${text === '' ? '' : 'mb-3'}`}>
+      {text}
+    </p>
+  );
+}

@@ -1,0 +1,127 @@
+/** Ways in through other services, and the way there and back. */
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Field } from '../../components/form.tsx';
+import { Drawer } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { type Status, useStatus } from '../../shell/status.ts';
+import type { Entered } from './entered.ts';
+
+export type CodeService = 'github' | 'oidc' | 'linuxdo';
+export const serviceNames = { github: 'GitHub', oidc: 'OIDC', linuxdo: 'Linux DO' } as const;
+
+const isOn = (service: CodeService, status: Status | undefined): boolean =>
+  ({ github: status?.github_oauth, oidc: status?.oidc_enabled, linuxdo: status?.linuxdo_oauth })[service] === true;
+
+/** Leaves for the other service; it sends the browser back to /oauth/{service}. */
+export async function leaveFor(service: CodeService, status: Status | undefined): Promise<void> {
+  const state = await call('oauth.state', { aff: localStorage.getItem('aff') ?? '' });
+  const go = (address: string, fields: Readonly<Record<string, string>>) =>
+    location.assign(`${address}?${new URLSearchParams({ ...fields, state })}`);
+  if (service === 'github')
+    return go('https://github.com/login/oauth/authorize', {
+      client_id: status?.github_client_id ?? '',
+      scope: 'user:email',
+    });
+  if (service === 'linuxdo')
+    return go('https://connect.linux.do/oauth2/authorize', {
+      client_id: status?.linuxdo_client_id ?? '',
+      response_type: 'code',
+    });
+  return go(status?.oidc_authorization_endpoint ?? '', {
+    client_id: status?.oidc_client_id ?? '',
+    redirect_uri: `${status?.server_address || location.origin}/oauth/oidc`,
+    response_type: 'code',
+    scope: 'openid profile email',
+  });
+}
+
+/** Telegram signs the person's data and puts it behind the #. */
+export const leaveForTelegram = (status: Status | undefined): void =>
+  location.assign(
+    `https://oauth.telegram.org/auth?${new URLSearchParams({
+      bot_id: status?.telegram_bot_id ?? '',
+      origin: location.origin,
+      return_to: `${location.origin}/oauth/telegram`,
+    })}`,
+  );
+
+export function WeChatCode({
+  onCode,
+  onClose,
+}: {
+  readonly onCode: (code: string) => void;
+  readonly onClose: () => void;
+}) {
+  const { t } = useTranslation();
+  const status = useStatus().data;
+  const [code, setCode] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (code.trim() !== '') onCode(code.trim());
+  };
+  return (
+    <Drawer title={t('account.wechat')} onClose={onClose}>
+      <form onSubmit={submit}>
+        {status?.wechat_qrcode ? (
+          <img src={status.wechat_qrcode} alt={t('account.wechatCode')} className="mb-4 max-w-60" />
+        ) : null}
+        <p className="mb-4 text-ink-2">{t('account.wechatHelp')}</p>
+        <Field label={t('account.code')}>
+          {(ids) => (
+            <input
+              {...ids}
+              className="field"
+              autoComplete="one-time-code"
+              value={code}
+              onChange={(event) => setCode(event.target.value)}
+            />
+          )}
+        </Field>
+        <button type="submit" className="button button-primary">
+          {t('login.submit')}
+        </button>
+      </form>
+    </Drawer>
+  );
+}
+
+/** Buttons of every service that is switched on. */
+export function Elsewhere({ onEntered }: { readonly onEntered: (entered: Entered) => void }) {
+  const { t } = useTranslation();
+  const status = useStatus().data;
+  const [wechat, setWechat] = useState(false);
+  const services = (Object.keys(serviceNames) as CodeService[]).filter((service) => isOn(service, status));
+  if (services.length === 0 && !status?.wechat_login && !status?.telegram_oauth) return null;
+  return (
+    <div className="mt-4 grid gap-2 border-t border-line pt-4">
+      {services.map((service) => (
+        <button key={service} type="button" className="button" onClick={() => attempt(() => leaveFor(service, status))}>
+          {t('account.with', { name: serviceNames[service] })}
+        </button>
+      ))}
+      {status?.wechat_login ? (
+        <button type="button" className="button" onClick={() => setWechat(true)}>
+          {t('account.with', { name: t('account.wechat') })}
+        </button>
+      ) : null}
+      {status?.telegram_oauth ? (
+        <button type="button" className="button" onClick={() => leaveForTelegram(status)}>
+          {t('account.with', { name: 'Telegram' })}
+        </button>
+      ) : null}
+      {wechat ? (
+        <WeChatCode
+          onClose={() => setWechat(false)}
+          onCode={(code) =>
+            attempt(async () => {
+              onEntered(await call('oauth.wechat', { code }));
+              setWechat(false);
+            })
+          }
+        />
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,5 @@
+/** What a login answers: somebody, or a ticket for the second step. */
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+
+export type Entered = OutputOf<EndpointOf<'session.login'>>;

@@ -1,0 +1,116 @@
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { Field } from '../../components/form.tsx';
+import { call } from '../../lib/api.ts';
+import { messageOf } from '../../lib/attempt.ts';
+import { writeUser } from '../../lib/session.ts';
+import { useStatus } from '../../shell/status.ts';
+import { BotCheck, useBotCheck } from './bot-check.tsx';
+import { AccountCard, FormError } from './card.tsx';
+import { CodeButton } from './code-button.tsx';
+import { Elsewhere } from './elsewhere.tsx';
+import { invitation, keepInvitation } from './invitation.ts';
+
+const shortestPassword = 8;
+
+export function RegisterPage() {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const [query] = useSearchParams();
+  const status = useStatus().data;
+  const bot = useBotCheck();
+  const [email, setEmail] = useState('');
+  const [error, setError] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [round, setRound] = useState(0);
+  keepInvitation(query.get('aff'));
+  const ready = (): boolean => {
+    if (!bot.isReady()) setError(t('account.botWait'));
+    return bot.isReady();
+  };
+
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string): string => String(form.get(name) ?? '');
+    const [username, password, password2] = [text('username').trim(), text('password'), text('password2')];
+    if (username === '' || password === '') return setError(t('login.empty'));
+    if (password.length < shortestPassword) return setError(t('account.passwordShort'));
+    if (password !== password2) return setError(t('account.passwordsDiffer'));
+    if (!ready()) return;
+    setBusy(true);
+    try {
+      await call('account.register', {
+        username,
+        password,
+        password2,
+        email,
+        verification_code: text('code'),
+        aff_code: invitation(),
+        ...(bot.token.current === '' ? {} : { turnstile: bot.token.current }),
+      });
+      toast.success(t('account.registered'));
+      navigate('/login');
+    } catch (failure) {
+      setError(messageOf(failure));
+    } finally {
+      setBusy(false);
+      setRound((last) => last + 1);
+    }
+  };
+
+  return (
+    <AccountCard title={t('account.register')}>
+      <form onSubmit={submit} noValidate>
+        <Field label={t('account.username')} help={t('account.usernameHelp')}>
+          {(ids) => <input {...ids} name="username" className="field" autoComplete="username" maxLength={12} />}
+        </Field>
+        <Field label={t('login.password')} help={t('account.passwordHelp')}>
+          {(ids) => <input {...ids} name="password" type="password" className="field" autoComplete="new-password" />}
+        </Field>
+        <Field label={t('account.password2')}>
+          {(ids) => <input {...ids} name="password2" type="password" className="field" autoComplete="new-password" />}
+        </Field>
+        {status?.email_verification ? (
+          <>
+            <Field label={t('account.email')}>
+              {(ids) => (
+                <div className="flex gap-2">
+                  <input
+                    {...ids}
+                    type="email"
+                    className="field"
+                    autoComplete="email"
+                    value={email}
+                    onChange={(event) => setEmail(event.target.value)}
+                  />
+                  <CodeButton email={email} turnstile={bot.token.current} mayAsk={ready} />
+                </div>
+              )}
+            </Field>
+            <Field label={t('account.code')}>
+              {(ids) => <input {...ids} name="code" className="field" autoComplete="one-time-code" />}
+            </Field>
+          </>
+        ) : null}
+        <BotCheck token={bot.token} round={round} />
+        <FormError text={error} />
+        <button type="submit" className="button button-primary h-8 w-full" disabled={busy}>
+          {t('account.register')}
+        </button>
+      </form>
+      <Elsewhere
+        onEntered={(entered) => {
+          if ('ticket' in entered) return navigate('/login');
+          writeUser(entered);
+          navigate('/token');
+        }}
+      />
+      <p className="mt-5 text-ink-2">
+        <Link href="/login">{t('account.toLogin')}</Link>
+      </p>
+    </AccountCard>
+  );
+}
