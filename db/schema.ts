@@ -302,17 +302,6 @@ export interface UsageHoursTable {
   quota: number;
 }
 
-/** Codes and tickets with an end: mail verification, password reset, OAuth state, second factor. */
-export interface TicketsTable {
-  id_hash: string;
-  purpose: string;
-  subject: string;
-  data: string;
-  attempts: number;
-  created_at: number;
-  expires_at: number;
-}
-
 /** When a user was told last of something that repeats. */
 export interface AlertsTable {
   user_id: number;
@@ -375,7 +364,6 @@ export interface Schema {
   drawing_tasks: DrawingTasksTable;
   tasks: TasksTable;
   usage_hours: UsageHoursTable;
-  tickets: TicketsTable;
   alerts: AlertsTable;
   audit: AuditTable;
   price_versions: PriceVersionsTable;

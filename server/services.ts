@@ -17,6 +17,7 @@ import { createQuotaAlerts, type QuotaAlerts } from './domain/notifications/quot
 import { discover } from './domain/oauth/discovery.ts';
 import { createOAuth, type OAuthService } from './domain/oauth/service.ts';
 import { createOptions, type OptionsService } from './domain/options/service.ts';
+import { createPriceList } from './domain/pricing/list.ts';
 import { createPricing, type PricingService } from './domain/pricing/service.ts';
 import { createProvisioning, type ProvisioningService } from './domain/provisioning/service.ts';
 import { createRedemptions, type RedemptionsService } from './domain/redemptions/service.ts';
@@ -30,11 +31,13 @@ import { createStatus } from './domain/status/service.ts';
 import { checkForUpdate, type UpdateCheck } from './domain/status/updates.ts';
 import { createChatLinks } from './domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from './domain/tokens/service.ts';
+import { createUsage, type UsageService } from './domain/usage/service.ts';
 import { type AccountService, createAccount } from './domain/users/account.ts';
 import { createUserManagement, type UserManagement } from './domain/users/management.ts';
 import { createPasswords, type Passwords } from './domain/users/passwords.ts';
 import { createUsers, type UsersService } from './domain/users/service.ts';
 import { createWallet, type WalletService } from './domain/wallet/service.ts';
+import { createWorkLists, type WorkListsService } from './domain/works/lists.ts';
 import { createWorks, type WorksService } from './domain/works/service.ts';
 import type { Ledger } from './ledger/commands.ts';
 import { bookReports, type InvariantReport, logReport } from './ledger/verify.ts';
@@ -70,6 +73,9 @@ export interface Services {
   readonly rounds: RoundsService;
   readonly routes: RoutesService;
   readonly works: WorksService;
+  readonly workLists: WorkListsService;
+  readonly usage: UsageService;
+  readonly priceList: ReturnType<typeof createPriceList>;
   readonly logs: LogsService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
@@ -180,6 +186,9 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     }),
     logs,
     pricing: createPricing({ ...deps, options, logs }),
+    workLists: createWorkLists({ ...deps, options }),
+    usage: createUsage(deps),
+    priceList: createPriceList({ options, channels }),
     works: createWorks({
       ...deps,
       baseUrlOf: (type) => providerByType(type)?.baseUrl ?? '',

@@ -316,17 +316,6 @@ CREATE TABLE usage_hours (
   PRIMARY KEY (hour_at, user_id, model_name, channel_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE tickets (
-  id_hash TEXT PRIMARY KEY,
-  purpose TEXT NOT NULL,
-  subject TEXT NOT NULL DEFAULT '',
-  data TEXT NOT NULL DEFAULT '',
-  attempts INTEGER NOT NULL DEFAULT 0,
-  created_at INTEGER NOT NULL,
-  expires_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX tickets_subject ON tickets (purpose, subject);
-
 CREATE TABLE alerts (
   user_id INTEGER NOT NULL,
   kind TEXT NOT NULL,

@@ -6,11 +6,67 @@ import type { DrawingTasksTable, TasksTable } from '../schema.ts';
 export type DrawingRow = Selectable<DrawingTasksTable>;
 export type SongRow = Selectable<TasksTable>;
 
+export interface DrawingFilter {
+  readonly userId?: number | undefined;
+  readonly mjId?: string | undefined;
+  readonly channelId?: number | undefined;
+  /** Epoch milliseconds. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+export interface SongFilter {
+  readonly userId?: number | undefined;
+  readonly taskId?: string | undefined;
+  readonly channelId?: number | undefined;
+  readonly platform?: string | undefined;
+  readonly status?: string | undefined;
+  readonly action?: string | undefined;
+  /** Epoch seconds. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
 /** States after which nothing changes any more. */
 const ended = ['SUCCESS', 'FAILURE'];
 
 export function createWorksRepository({ query }: Database) {
+  const narrowDrawings = (filter: DrawingFilter) =>
+    query
+      .selectFrom('drawing_tasks')
+      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', filter.userId ?? 0))
+      .$if((filter.mjId ?? '') !== '', (q) => q.where('mj_id', '=', filter.mjId ?? ''))
+      .$if((filter.channelId ?? 0) > 0, (q) => q.where('channel_id', '=', filter.channelId ?? 0))
+      .$if((filter.from ?? 0) > 0, (q) => q.where('submit_ms', '>=', filter.from ?? 0))
+      .$if((filter.to ?? 0) > 0, (q) => q.where('submit_ms', '<=', filter.to ?? 0));
+  const narrowSongs = (filter: SongFilter) =>
+    query
+      .selectFrom('tasks')
+      .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', filter.userId ?? 0))
+      .$if((filter.taskId ?? '') !== '', (q) => q.where('task_id', '=', filter.taskId ?? ''))
+      .$if((filter.channelId ?? 0) > 0, (q) => q.where('channel_id', '=', filter.channelId ?? 0))
+      .$if((filter.platform ?? '') !== '', (q) => q.where('platform', '=', filter.platform ?? ''))
+      .$if((filter.status ?? '') !== '', (q) => q.where('status', '=', filter.status ?? ''))
+      .$if((filter.action ?? '') !== '', (q) => q.where('action', '=', filter.action ?? ''))
+      .$if((filter.from ?? 0) > 0, (q) => q.where('submit_at', '>=', filter.from ?? 0))
+      .$if((filter.to ?? 0) > 0, (q) => q.where('submit_at', '<=', filter.to ?? 0));
+
   return {
+    /** Newest first. */
+    async listDrawings(filter: DrawingFilter, offset: number, limit: number) {
+      const rows = await narrowDrawings(filter).selectAll().orderBy('id', 'desc').offset(offset).limit(limit).execute();
+      const { total } = await narrowDrawings(filter)
+        .select((eb) => eb.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      return { rows, total };
+    },
+    async listSongs(filter: SongFilter, offset: number, limit: number) {
+      const rows = await narrowSongs(filter).selectAll().orderBy('id', 'desc').offset(offset).limit(limit).execute();
+      const { total } = await narrowSongs(filter)
+        .select((eb) => eb.fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      return { rows, total };
+    },
     addDrawing: async (row: Insertable<DrawingTasksTable>): Promise<void> => {
       await query.insertInto('drawing_tasks').values(row).execute();
     },

@@ -490,6 +490,7 @@ export const errors = {
   ),
   address_forbidden: business('不允许访问该地址：{host}', 'This address may not be called: {host}', 4),
   address_redirects: business('该地址要求跳转，已拒绝：{host}', 'This address redirects, which is refused: {host}', 4),
+  range_too_long: business('时间跨度不能超过 1 个月', 'The time span must not exceed one month', 2),
   second_factor_on: business('两步验证已启用', 'The second factor is on already', 6),
   second_factor_off: business('两步验证未启用', 'The second factor is not set up', 6),
   ticket_late: business('登录已过期，请重新开始', 'This took too long; please start again', 4),

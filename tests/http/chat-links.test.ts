@@ -5,7 +5,11 @@ let api: ApiFixture;
 let root: Headers;
 let plain: Headers;
 
-const chats = [{ Lobe: 'https://chat.example.com/?key={key}&url={address}' }, { Cherry: 'cherry://open?k={key}' }];
+const chats = [
+  { Lobe: 'https://chat.example.com/?key={key}&url={address}' },
+  { Cherry: 'cherry://open?k={key}' },
+  { 一个名字很长很长的聊天页面: 'https://long.example/{key}' },
+];
 const open = (index: number, as: Headers) => api.send('POST', `/api/chat/${index}`, {}, as);
 const tokensOf = async (as: Headers) =>
   (await api.send('GET', '/api/token/?p=0&size=100', undefined, as)).body.data as { name: string; key: string }[];
@@ -38,6 +42,11 @@ test('a chat page gets a key of its own with the limits of the first enabled tok
   expect(url).not.toContain(parent?.key);
 });
 
+test('a long name is cut to what a token’s name may have', async () => {
+  await api.send('POST', '/api/token/', { name: 'laptop' }, plain);
+  expect((await open(2, plain)).body).toMatchObject({ success: true, data: { token_name: 'chat: 一个名字很长很长' } });
+});
+
 test('the address is the one that is configured', async () => {
   await api.send('PUT', '/api/option/', { key: 'ServerAddress', value: 'https://relay.example.com/' }, root);
   await api.send('POST', '/api/token/', { name: 'laptop' }, plain);
@@ -47,7 +56,7 @@ test('the address is the one that is configured', async () => {
 
 test.each([
   ['当前没有可用的启用令牌，请确认是否有令牌处于启用状态！', 0, JSON.stringify(chats)],
-  ['聊天链接配置错误，请联系管理员', 2, JSON.stringify(chats)],
+  ['聊天链接配置错误，请联系管理员', 3, JSON.stringify(chats)],
   ['聊天链接配置错误，请联系管理员', 0, '[{"Lobe":"nowhere"}]'],
   ['请联系管理员配置聊天链接', 0, '[]'],
 ])('%s', async (message, index, value) => {

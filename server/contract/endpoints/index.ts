@@ -14,8 +14,10 @@ import { provisionEndpoints } from './provision.ts';
 import { ratioEndpoints } from './ratio.ts';
 import { redemptionEndpoints } from './redemption.ts';
 import { entranceShape, signInEndpoints } from './sign-in.ts';
+import { usageEndpoints } from './usage.ts';
 import { userEndpoints } from './user.ts';
 import { walletEndpoints } from './wallet.ts';
+import { workEndpoints } from './work.ts';
 
 const none = z.object({});
 
@@ -123,6 +125,16 @@ export const endpoints = [
     output: z.object({ current: z.string(), latest: z.string(), newer: z.boolean(), notes: z.string() }),
     summary: { zh: '检查更新', en: 'Is there a newer release?' },
   }),
+  endpoint({
+    id: 'status.test',
+    method: 'GET',
+    path: '/api/status/test',
+    access: 'admin',
+    input: none,
+    output: nothing,
+    summary: { zh: '服务自检', en: 'Is the database answering?' },
+    done: { zh: 'Server is running', en: 'Server is running' },
+  }),
   // sessions and users
   endpoint({
     id: 'session.login',
@@ -182,6 +194,15 @@ export const endpoints = [
     input: none,
     output: z.record(z.string(), z.object({ desc: z.string(), ratio: z.number() })),
     summary: { zh: '可用分组', en: 'Usable groups' },
+  }),
+  endpoint({
+    id: 'group.usable',
+    method: 'GET',
+    path: '/api/user/groups',
+    access: 'public',
+    input: none,
+    output: z.record(z.string(), z.object({ desc: z.string(), ratio: z.number() })),
+    summary: { zh: '可用分组及倍率', en: 'Groups one may use, with their ratios' },
   }),
   endpoint({
     id: 'user.access_token',
@@ -267,6 +288,18 @@ export const endpoints = [
     summary: { zh: '删除令牌', en: 'Delete a token' },
   }),
   ...chatEndpoints,
+  endpoint({
+    id: 'token.delete_many',
+    method: 'POST',
+    path: '/api/token/batch',
+    access: 'user',
+    input: z.object({ ids: z.array(id) }),
+    output: z.int(),
+    summary: { zh: '批量删除令牌', en: 'Delete several tokens' },
+  }),
+  // usage
+  ...usageEndpoints,
+  ...workEndpoints,
   // channels
   ...channelEndpoints,
   endpoint({

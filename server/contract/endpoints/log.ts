@@ -57,6 +57,15 @@ export const logEndpoints = [
     summary: { zh: '自己的统计', en: 'Own statistics' },
   }),
   endpoint({
+    id: 'log.token',
+    method: 'GET',
+    path: '/api/log/token',
+    access: 'public',
+    input: z.object({ key: text }),
+    output: z.array(logShape),
+    summary: { zh: '一个令牌最近的日志', en: 'Newest log rows of the token whose key is given' },
+  }),
+  endpoint({
     id: 'log.breakdown',
     method: 'GET',
     path: '/api/log/stat/by',

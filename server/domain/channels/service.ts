@@ -86,6 +86,13 @@ export function createChannels(deps: {
     },
     get: async (id: number): Promise<Channel> => channelView(await find(id)),
     count: repository.count,
+    /** What every channel serves, without its secrets. */
+    everything: async () =>
+      (await repository.all()).map((row) => ({
+        status: row.status,
+        models: members(row.models),
+        groups: members(row.group_name),
+      })),
     /** Distinct model names of enabled channels, sorted. */
     async enabledModels(): Promise<string[]> {
       const rows = await repository.all();

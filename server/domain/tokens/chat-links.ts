@@ -6,6 +6,7 @@ import type { OptionsService } from '../options/service.ts';
 import type { TokensService } from './service.ts';
 
 const prefix = 'chat: ';
+/** Bytes a token's name may have. */
 const longestName = 30;
 
 interface ChatLink {
@@ -31,6 +32,13 @@ function linkAt(saved: string, index: number): ChatLink {
   return { name, url };
 }
 
+/** Whole characters that fit. */
+function cut(name: string): string {
+  const characters = [...name];
+  while (Buffer.byteLength(characters.join('')) > longestName) characters.pop();
+  return characters.join('');
+}
+
 export function createChatLinks(deps: { readonly options: OptionsService; readonly tokens: TokensService }) {
   const { options, tokens } = deps;
 
@@ -45,7 +53,7 @@ export function createChatLinks(deps: { readonly options: OptionsService; readon
     /** `{address}` stays in the link while no ServerAddress is set: the browser knows how it came here. @param index place in the saved chats. @throws AppError chat_*. */
     async open(owner: number, index: number) {
       const { name, url } = linkAt(options.text('Chats'), index);
-      const child = await childOf(owner, `${prefix}${name}`.slice(0, longestName));
+      const child = await childOf(owner, cut(`${prefix}${name}`));
       const site = options.get('ServerAddress');
       const address = site === '' ? '{address}' : encodeURIComponent(site);
       return {

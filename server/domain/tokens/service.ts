@@ -135,6 +135,13 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       }
       return view(await find(id, owner));
     },
+    /** Ids that are not the owner's are passed over. @returns how many went. */
+    async removeMany(ids: readonly number[], owner: number | null): Promise<number> {
+      let gone = 0;
+      for (const id of new Set(ids))
+        if (await repository.update(id, owner, { deleted_at: seconds() }, undefined)) gone += 1;
+      return gone;
+    },
     async remove(id: number, owner: number | null): Promise<void> {
       if (!(await repository.update(id, owner, { deleted_at: seconds() }, undefined)))
         throw new AppError('not_found', { what: `token ${id}` });

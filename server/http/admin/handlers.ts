@@ -15,6 +15,7 @@ import { sessionHandlers } from './session.ts';
 import { signInHandlers } from './sign-in.ts';
 import { siteHandlers } from './site.ts';
 import { tokenHandlers } from './token.ts';
+import { usageHandlers } from './usage.ts';
 import { userHandlers } from './user.ts';
 import { walletHandlers } from './wallet.ts';
 
@@ -33,6 +34,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...ratioHandlers,
   ...redemptionHandlers,
   ...walletHandlers,
+  ...usageHandlers,
   ...channelHandlers,
   ...logHandlers,
   ...localHandlers,

@@ -44,6 +44,7 @@ export const logHandlers: HandlersOf<
   | 'log.self'
   | 'log.stat'
   | 'log.self_stat'
+  | 'log.token'
   | 'log.breakdown'
   | 'log.tail'
   | 'log.step'
@@ -64,6 +65,12 @@ export const logHandlers: HandlersOf<
     ),
   'log.stat': ({ services, input }) => services.logs.stat(filterOf(input)),
   'log.self_stat': ({ services, input, actor }) => services.logs.stat({ ...filterOf(input), userId: actor.userId }),
+  'log.token': async ({ services, input }) => {
+    const [token] = (input.key ?? '') === '' ? [] : await services.tokens.search(null, '', input.key ?? '');
+    if (token === undefined) throw new AppError('token_invalid');
+    const filter = { userId: token.user_id, tokenName: token.name };
+    return (await services.logs.page(filter, 1, 100, false)).items;
+  },
   'log.tail': ({ services, input }) =>
     services.logs.tail(input.after ?? -1, input.type || undefined, Math.min(1000, input.limit ?? 100)),
   'log.breakdown': ({ services, input }) => {

@@ -10,6 +10,18 @@ const logout = async ({ services, meta, reply }: Call) => {
   reply.clearSession();
 };
 
+/** Groups everybody may use and the caller's own, with their ratios. */
+const usableGroups = async ({ services, actor }: Call<unknown>) => {
+  const ratios = services.options.get('GroupRatio');
+  const usable = { ...(services.options.get('UserUsableGroups') as Record<string, string>) };
+  if (actor.group !== '' && usable[actor.group] === undefined) usable[actor.group] = actor.group;
+  return Object.fromEntries(
+    Object.entries(usable)
+      .filter(([group]) => ratios.has(group))
+      .map(([group, desc]) => [group, { desc: String(desc), ratio: ratios.get(group) ?? 1 }]),
+  );
+};
+
 export const sessionHandlers: HandlersOf<
   | 'session.login'
   | 'session.logout'
@@ -17,6 +29,7 @@ export const sessionHandlers: HandlersOf<
   | 'user.self'
   | 'user.models'
   | 'user.groups'
+  | 'group.usable'
   | 'user.access_token'
 > = {
   'session.login': async (call) => {
@@ -37,15 +50,7 @@ export const sessionHandlers: HandlersOf<
     return userView(user);
   },
   'user.models': ({ services }) => services.channels.enabledModels(),
-  'user.groups': async ({ services, actor }) => {
-    const ratios = services.options.get('GroupRatio');
-    const usable = { ...(services.options.get('UserUsableGroups') as Record<string, string>) };
-    if (actor.group !== '' && usable[actor.group] === undefined) usable[actor.group] = actor.group;
-    return Object.fromEntries(
-      Object.entries(usable)
-        .filter(([group]) => ratios.has(group))
-        .map(([group, desc]) => [group, { desc: String(desc), ratio: ratios.get(group) ?? 1 }]),
-    );
-  },
+  'user.groups': usableGroups,
+  'group.usable': usableGroups,
   'user.access_token': ({ services, actor }) => services.users.newAccessToken(actor.userId),
 };

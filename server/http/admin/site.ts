@@ -10,6 +10,7 @@ export const siteHandlers: HandlersOf<
   | 'status.home'
   | 'status.overview'
   | 'update.check'
+  | 'status.test'
   | 'option.list'
   | 'option.set'
   | 'option.details'
@@ -52,6 +53,7 @@ export const siteHandlers: HandlersOf<
       setup: await services.setup.isDone(),
     };
   },
+  'status.test': async ({ services }) => void (await services.users.count()),
   'update.check': ({ services }) => services.checkForUpdate(),
   'option.list': async ({ services }) =>
     services.options

@@ -19,7 +19,14 @@ async function creator({ actor, services }: Call): Promise<number> {
 }
 
 export const tokenHandlers: HandlersOf<
-  'token.list' | 'token.search' | 'token.get' | 'token.create' | 'token.update' | 'token.delete' | 'chat.open'
+  | 'token.list'
+  | 'token.search'
+  | 'token.get'
+  | 'token.create'
+  | 'token.update'
+  | 'token.delete'
+  | 'token.delete_many'
+  | 'chat.open'
 > = {
   'token.list': async ({ services, input, actor, reply }) => {
     const { items, total } = await services.tokens.list(
@@ -37,5 +44,6 @@ export const tokenHandlers: HandlersOf<
   'token.update': async ({ services, input, actor }) =>
     withPrefix(await services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false)),
   'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
+  'token.delete_many': ({ services, input, actor }) => services.tokens.removeMany(input.ids, ownerOf(actor)),
   'chat.open': ({ services, input, actor }) => services.chatLinks.open(actor.userId, input.index),
 };

@@ -1,0 +1,74 @@
+/** The price list that everybody may read: models of enabled channels in the groups the reader may use. */
+import { ChannelStatus } from '../../contract/enums.ts';
+import { compilePriceTables, resolvePrices } from '../../contract/pricing-tables.ts';
+import type { ChannelsService } from '../channels/service.ts';
+import type { OptionsService } from '../options/service.ts';
+
+export interface PriceListItem {
+  readonly model_name: string;
+  /** 1 = per call, 0 = per token. */
+  readonly quota_type: number;
+  readonly model_ratio: number;
+  readonly model_price: number;
+  readonly completion_ratio: number;
+  readonly cache_ratio: number;
+  readonly enable_groups: readonly string[];
+}
+
+export function createPriceList(deps: { readonly options: OptionsService; readonly channels: ChannelsService }) {
+  const { options } = deps;
+
+  /** @returns model -> groups in which an enabled channel serves it. */
+  const served = async (): Promise<Map<string, Set<string>>> => {
+    const models = new Map<string, Set<string>>();
+    for (const channel of await deps.channels.everything()) {
+      if (channel.status !== ChannelStatus.enabled) continue;
+      for (const model of channel.models) {
+        const groups = models.get(model) ?? new Set();
+        for (const group of channel.groups) groups.add(group);
+        models.set(model, groups);
+      }
+    }
+    return models;
+  };
+
+  return {
+    /** @param userGroup the reader's own group, '' = nobody is logged in. */
+    async read(userGroup: string) {
+      const tables = compilePriceTables((key) => options.text(key));
+      const ratios = options.get('GroupRatio');
+      const usable: Record<string, string> = Object.fromEntries(
+        Object.entries(options.get('UserUsableGroups') as Record<string, string>).filter(([group]) =>
+          ratios.has(group),
+        ),
+      );
+      if (userGroup !== '' && usable[userGroup] === undefined) usable[userGroup] = userGroup;
+      const ratioOf = (group: string): number =>
+        tables.groupGroupRatio.get(userGroup)?.get(group) ?? tables.groupRatio.get(group) ?? 1;
+      const acceptUnset = options.get('SelfUseModeEnabled');
+      const data = [...(await served())].flatMap(([model, groups]): PriceListItem[] => {
+        const enabled = [...groups].filter((group) => usable[group] !== undefined).sort();
+        const prices = resolvePrices(tables, model, { group: 'default', userGroup: '', acceptUnset });
+        if (enabled.length === 0 || prices === null) return [];
+        return [
+          {
+            model_name: model,
+            quota_type: prices.modelPrice === null ? 0 : 1,
+            model_ratio: prices.modelRatio,
+            model_price: prices.modelPrice ?? 0,
+            completion_ratio: prices.completionRatio,
+            cache_ratio: prices.cacheRatio,
+            enable_groups: enabled,
+          },
+        ];
+      });
+      return {
+        success: true as const,
+        message: '',
+        data: data.sort((one, other) => one.model_name.localeCompare(other.model_name)),
+        group_ratio: Object.fromEntries(Object.keys(usable).map((group) => [group, ratioOf(group)])),
+        usable_group: usable,
+      };
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** Prices for everybody, usage by the hour, drawings and tasks. */
+import type { Call } from '../call.ts';
+import type { HandlersOf } from './handlers.ts';
+import { pageSize } from './paging.ts';
+
+interface Window {
+  readonly p?: number | undefined;
+  readonly page_size?: number | undefined;
+}
+
+const firstFromZero = (page: number | undefined): number => Math.max(0, page ?? 0);
+
+/** Answers with the page alone; how many there are goes into a header. */
+async function counted<Item>(
+  { reply, input }: Pick<Call<Window>, 'reply' | 'input'>,
+  read: (page: number, size: number) => Promise<{ readonly items: Item[]; readonly total: number }>,
+): Promise<Item[]> {
+  const { items, total } = await read(firstFromZero(input.p), pageSize(input.page_size));
+  reply.header('X-Total-Count', String(total));
+  return items;
+}
+
+export const usageHandlers: HandlersOf<
+  'pricing.get' | 'usage.all' | 'usage.self' | 'drawing.list' | 'drawing.self' | 'task.list' | 'task.self'
+> = {
+  'pricing.get': ({ services, actor }) => services.priceList.read(actor.group),
+  'usage.all': ({ services, input }) => services.usage.all(input, input.username ?? ''),
+  'usage.self': ({ services, input, actor }) => services.usage.self(input, actor.userId),
+  'drawing.list': (call) =>
+    counted(call, (page, size) => {
+      const { mj_id: mjId, channel_id: channelId, start_timestamp: from, end_timestamp: to } = call.input;
+      return call.services.workLists.drawings({ mjId, channelId, from, to }, page, size, true);
+    }),
+  'drawing.self': (call) =>
+    counted(call, (page, size) => {
+      const { mj_id: mjId, start_timestamp: from, end_timestamp: to } = call.input;
+      return call.services.workLists.drawings({ mjId, from, to, userId: call.actor.userId }, page, size, false);
+    }),
+  'task.list': (call) =>
+    counted(call, (page, size) => {
+      const { task_id: taskId, channel_id: channelId, start_timestamp: from, end_timestamp: to, ...rest } = call.input;
+      return call.services.workLists.songs({ ...rest, taskId, channelId, from, to }, page, size, true);
+    }),
+  'task.self': (call) =>
+    counted(call, (page, size) => {
+      const { task_id: taskId, start_timestamp: from, end_timestamp: to, ...rest } = call.input;
+      return call.services.workLists.songs({ ...rest, taskId, from, to, userId: call.actor.userId }, page, size, false);
+    }),
+};
