@@ -217,6 +217,15 @@ test('every route in both languages, both themes and three widths', async () => 
     for (const route of [
       '',
       'playground',
+      'detail',
+      'pricing',
+      'midjourney',
+      'task',
+      'personal',
+      'login',
+      'register',
+      'reset',
+      'user/reset?email=a@b.example&token=x',
       'token',
       'log',
       'topup',
@@ -241,7 +250,7 @@ test('every route in both languages, both themes and three widths', async () => 
   }
   expect(faults).toEqual([]);
   expect(complaints).toEqual([]);
-}, 120_000);
+}, 240_000);
 
 test('a session that ended leads to the login, and says so', async () => {
   await page.setViewportSize({ width: 1280, height: 800 });

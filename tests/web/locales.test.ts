@@ -30,6 +30,9 @@ test('every key is used', () => {
   const built = [
     /^tokens\.s\d$/,
     /^channels\.s\d$/,
+    /^works\.[sact]_?\w+$/,
+    /^dashboard\.(hour|day|week|model|user|channel|m_\w+)$/,
+    /^personal\.(email|webhook)$/,
     /^checklist\.(channel|test|prices|token|request)$/,
     /^logs\.t\d$/,
     /^redemption\.s\d$/,

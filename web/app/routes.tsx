@@ -24,6 +24,21 @@ const WalletPage = lazy(() =>
 const SettingsPage = lazy(() =>
   import('../features/settings/settings-page.tsx').then((module) => ({ default: module.SettingsPage })),
 );
+const DashboardPage = lazy(() =>
+  import('../features/dashboard/dashboard-page.tsx').then((module) => ({ default: module.DashboardPage })),
+);
+const PricingPage = lazy(() =>
+  import('../features/pricing/pricing-page.tsx').then((module) => ({ default: module.PricingPage })),
+);
+const DrawingsPage = lazy(() =>
+  import('../features/works/drawings-page.tsx').then((module) => ({ default: module.DrawingsPage })),
+);
+const TasksPage = lazy(() =>
+  import('../features/works/tasks-page.tsx').then((module) => ({ default: module.TasksPage })),
+);
+const PersonalPage = lazy(() =>
+  import('../features/personal/personal-page.tsx').then((module) => ({ default: module.PersonalPage })),
+);
 const ChatPage = lazy(() => import('../features/chat/chat-page.tsx').then((module) => ({ default: module.ChatPage })));
 const PlaygroundPage = lazy(() =>
   import('../features/playground/playground-page.tsx').then((module) => ({ default: module.PlaygroundPage })),
@@ -68,6 +83,11 @@ const pages: readonly Page[] = [
   { path: '/register', page: <RegisterPage />, needs: 'nobody' },
   { path: '/reset', page: <ResetPage />, needs: 'nobody' },
   { path: '/user/reset', page: <NewPasswordPage />, needs: 'nobody' },
+  { path: '/pricing', page: <PricingPage />, needs: 'nobody' },
+  { path: '/detail', page: <DashboardPage />, needs: 'user' },
+  { path: '/personal', page: <PersonalPage />, needs: 'user' },
+  { path: '/midjourney', page: <DrawingsPage />, needs: 'user' },
+  { path: '/task', page: <TasksPage />, needs: 'user' },
   { path: '/playground', page: <PlaygroundPage />, needs: 'user' },
   { path: '/token', page: <TokensPage />, needs: 'user' },
   { path: '/log', page: <LogsPage />, needs: 'user' },

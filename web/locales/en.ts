@@ -4,12 +4,15 @@ import app from './en/app.json';
 import channels from './en/channels.json';
 import chat from './en/chat.json';
 import checklist from './en/checklist.json';
+import dashboard from './en/dashboard.json';
 import login from './en/login.json';
 import logs from './en/logs.json';
 import nav from './en/nav.json';
 import palette from './en/palette.json';
+import personal from './en/personal.json';
 import playground from './en/playground.json';
 import prices from './en/prices.json';
+import pricing from './en/pricing.json';
 import redemption from './en/redemption.json';
 import settings from './en/settings.json';
 import setup from './en/setup.json';
@@ -18,6 +21,7 @@ import site from './en/site.json';
 import tokens from './en/tokens.json';
 import users from './en/users.json';
 import wallet from './en/wallet.json';
+import works from './en/works.json';
 
 export const en = {
   account,
@@ -25,12 +29,15 @@ export const en = {
   channels,
   chat,
   checklist,
+  dashboard,
   login,
   logs,
   nav,
   palette,
+  personal,
   playground,
   prices,
+  pricing,
   redemption,
   settings,
   setup,
@@ -39,4 +46,5 @@ export const en = {
   tokens,
   users,
   wallet,
+  works,
 };

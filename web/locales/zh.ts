@@ -4,12 +4,15 @@ import app from './zh/app.json';
 import channels from './zh/channels.json';
 import chat from './zh/chat.json';
 import checklist from './zh/checklist.json';
+import dashboard from './zh/dashboard.json';
 import login from './zh/login.json';
 import logs from './zh/logs.json';
 import nav from './zh/nav.json';
 import palette from './zh/palette.json';
+import personal from './zh/personal.json';
 import playground from './zh/playground.json';
 import prices from './zh/prices.json';
+import pricing from './zh/pricing.json';
 import redemption from './zh/redemption.json';
 import settings from './zh/settings.json';
 import setup from './zh/setup.json';
@@ -18,6 +21,7 @@ import site from './zh/site.json';
 import tokens from './zh/tokens.json';
 import users from './zh/users.json';
 import wallet from './zh/wallet.json';
+import works from './zh/works.json';
 
 export const zh = {
   account,
@@ -25,12 +29,15 @@ export const zh = {
   channels,
   chat,
   checklist,
+  dashboard,
   login,
   logs,
   nav,
   palette,
+  personal,
   playground,
   prices,
+  pricing,
   redemption,
   settings,
   setup,
@@ -39,4 +46,5 @@ export const zh = {
   tokens,
   users,
   wallet,
+  works,
 };

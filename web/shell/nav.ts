@@ -7,7 +7,7 @@ import type { Status } from './status.ts';
 export interface Place {
   readonly to: string;
   readonly icon: IconName;
-  readonly label: `nav.${'playground' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'users' | 'settings' | 'wallet'}`;
+  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'pricing' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'users' | 'settings' | 'wallet'}`;
   readonly group: 'nav.use' | 'nav.console' | 'nav.admin' | 'nav.personal';
   /** Pressed after `g`. */
   readonly jump?: string;
@@ -16,13 +16,36 @@ export interface Place {
 
 const places: readonly Place[] = [
   { to: '/playground', icon: 'chat', label: 'nav.playground', group: 'nav.use', jump: 'p' },
+  {
+    to: '/detail',
+    icon: 'chart',
+    label: 'nav.dashboard',
+    group: 'nav.console',
+    jump: 'd',
+    when: (status) => status?.enable_data_export === true,
+  },
   { to: '/token', icon: 'key', label: 'nav.tokens', group: 'nav.console', jump: 't' },
   { to: '/log', icon: 'log', label: 'nav.logs', group: 'nav.console', jump: 'l' },
+  {
+    to: '/midjourney',
+    icon: 'image',
+    label: 'nav.drawings',
+    group: 'nav.console',
+    when: (status) => status?.enable_drawing === true,
+  },
+  {
+    to: '/task',
+    icon: 'task',
+    label: 'nav.tasks',
+    group: 'nav.console',
+    when: (status) => status?.enable_task === true,
+  },
   { to: '/channel', icon: 'channel', label: 'nav.channels', group: 'nav.admin', jump: 'c' },
   { to: '/redemption', icon: 'code', label: 'nav.redemption', group: 'nav.admin', jump: 'r' },
   { to: '/user', icon: 'users', label: 'nav.users', group: 'nav.admin', jump: 'u' },
   { to: '/setting', icon: 'gear', label: 'nav.settings', group: 'nav.admin', jump: 's' },
   { to: '/topup', icon: 'wallet', label: 'nav.wallet', group: 'nav.personal', jump: 'w' },
+  { to: '/personal', icon: 'person', label: 'nav.account', group: 'nav.personal', jump: 'a' },
 ];
 
 export const navGroups = ['nav.use', 'nav.console', 'nav.admin', 'nav.personal'] as const;

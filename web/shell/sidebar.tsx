@@ -107,6 +107,7 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
       <div className="lg:hidden">
         {heading(t('nav.site'))}
         <Item to="/" icon="home" label={t('nav.home')} folded={folded} onGo={onGo} />
+        <Item to="/pricing" icon="tag" label={t('nav.pricing')} folded={folded} onGo={onGo} />
         <Item to="/about" icon="book" label={t('nav.about')} folded={folded} onGo={onGo} />
       </div>
       <div className="mt-auto grid gap-1 pt-4">
@@ -136,6 +137,12 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
             </span>
           </MenuButton>
           <MenuItems anchor="top start" className="menu w-44">
+            <MenuItem>
+              <Link href="/personal" onClick={onGo} className="menu-item">
+                <Icon name="person" />
+                {t('nav.account')}
+              </Link>
+            </MenuItem>
             <MenuItem>
               <button type="button" className="menu-item" onClick={onLogout}>
                 <Icon name="out" />

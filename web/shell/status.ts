@@ -12,6 +12,8 @@ export interface Status {
   readonly demo_site_enabled?: boolean;
   readonly default_collapse_sidebar?: boolean;
   readonly enable_data_export?: boolean;
+  readonly data_export_default_time?: string;
+  readonly mj_notify_enabled?: boolean;
   readonly enable_drawing?: boolean;
   readonly enable_task?: boolean;
   readonly register_enabled?: boolean;

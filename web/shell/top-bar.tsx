@@ -32,6 +32,7 @@ function SiteLinks({ user, status }: { readonly user: User | null; readonly stat
     <nav aria-label={t('nav.site')} className="flex items-center max-lg:hidden">
       {link('/', t('nav.home'))}
       {link(user === null ? '/login' : '/token', t('nav.console'))}
+      {link('/pricing', t('nav.pricing'))}
       {status?.docs_link ? (
         <a
           href={status.docs_link}

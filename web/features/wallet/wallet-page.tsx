@@ -1,8 +1,9 @@
 /** The reader's balance, redeeming a code, topping up online, invitations and own orders. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
+import { Card } from '../../components/card.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -11,15 +12,6 @@ import { attempt, messageOf } from '../../lib/attempt.ts';
 import { copyText, dateTime, money } from '../../lib/format.ts';
 import { useStatus } from '../../shell/status.ts';
 import { TopUp } from './top-up.tsx';
-
-function Card({ title, children }: { readonly title: string; readonly children: ReactNode }) {
-  return (
-    <section className="rounded-3 border border-line bg-surface p-4">
-      <h2 className="mb-3 font-semibold">{title}</h2>
-      {children}
-    </section>
-  );
-}
 
 type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][number];
 

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest';
+import { chartOf, labelOf, startOf, type UsageRow } from '../../web/features/dashboard/series.ts';
+import { type PriceList, rowsFor } from '../../web/features/pricing/price-rows.ts';
+import {
+  completionOf,
+  inputPrice,
+  isLocked,
+  type MapTexts,
+  outputPrice,
+  ratioOf,
+  rowsOf,
+  withModel,
+  withoutModel,
+} from '../../web/features/settings/prices/price-maps.ts';
+
+const at = (text: string): number => Math.floor(new Date(text).getTime() / 1000);
+const row = (time: string, model: string, quota: number): UsageRow => ({
+  created_at: at(time),
+  model_name: model,
+  username: 'me',
+  quota,
+  count: 1,
+  token_used: quota * 2,
+});
+
+test('bars begin where hours, days and weeks begin for the reader', () => {
+  const time = at('2026-11-19T15:47:12');
+  expect(startOf(time, 'hour')).toBe(at('2026-11-19T15:00:00'));
+  expect(startOf(time, 'day')).toBe(at('2026-11-19T00:00:00'));
+  expect(startOf(time, 'week')).toBe(at('2026-11-16T00:00:00'));
+  expect(labelOf(startOf(time, 'hour'), 'hour')).toBe('11-19 15:00');
+  expect(labelOf(startOf(time, 'week'), 'week')).toBe('11-16 – 11-22');
+});
+
+test('every bar of the window is there, the largest series first, the small ones together', () => {
+  const rows = [
+    row('2026-11-19T10:20:00', 'small', 1),
+    row('2026-11-19T10:40:00', 'big', 10),
+    row('2026-11-19T12:00:00', 'big', 5),
+    row('2026-11-18T12:00:00', 'before', 100),
+    ...['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => row('2026-11-19T11:00:00', name, 2 + index)),
+  ];
+  const chart = chartOf(rows, at('2026-11-19T10:00:00'), at('2026-11-19T12:30:00'), 'hour', 'quota');
+  expect(chart.starts).toHaveLength(3);
+  expect(chart.series.map(({ name, total }) => [name, total])).toEqual([
+    ['big', 15],
+    ['f', 7],
+    ['e', 6],
+    ['d', 5],
+    ['c', 4],
+    ['b', 3],
+    ['', 3],
+  ]);
+  expect(chart.series[0]?.values).toEqual([10, 0, 5]);
+  expect(chart.series.at(-1)?.values).toEqual([1, 2, 0]);
+  const all = chart.series.reduce((sum, { total }) => sum + total, 0);
+  expect(all).toBe(rows.filter(({ model_name: name }) => name !== 'before').reduce((sum, { quota }) => sum + quota, 0));
+});
+
+const texts: MapTexts = {
+  ModelPrice: '{"mj":0.1}',
+  ModelRatio: '{"plain":2,"gpt-4o":1.25}',
+  CompletionRatio: '{"plain":3,"gpt-4o":9,"orphan":2}',
+};
+
+test('maps become rows and back; nothing else is touched', () => {
+  const rows = rowsOf(texts);
+  expect(rows.map(({ name }) => name)).toEqual(['gpt-4o', 'mj', 'plain']);
+  const plain = rows.find(({ name }) => name === 'plain');
+  if (plain === undefined) throw new Error('lost');
+  expect([inputPrice(2), outputPrice(plain), ratioOf(4)]).toEqual([4, 12, 2]);
+  const next = withModel(texts, { name: 'plain', price: 0.5, ratio: 7, completion: 7 });
+  expect(JSON.parse(next.ModelPrice)).toEqual({ mj: 0.1, plain: 0.5 });
+  expect(JSON.parse(next.ModelRatio)).toEqual({ 'gpt-4o': 1.25 });
+  expect(JSON.parse(next.CompletionRatio)).toEqual({ 'gpt-4o': 9, orphan: 2 });
+  const renamed = withModel(texts, { ...plain, name: 'other' }, 'plain');
+  expect(rowsOf(renamed).map(({ name }) => name)).toEqual(['gpt-4o', 'mj', 'other']);
+  expect(rowsOf(withoutModel(texts, 'mj')).map(({ name }) => name)).toEqual(['gpt-4o', 'plain']);
+});
+
+test('a family’s fixed completion ratio is told', () => {
+  const [fixed, , free] = rowsOf(texts);
+  if (fixed === undefined || free === undefined) throw new Error('lost');
+  expect([isLocked(fixed), completionOf(fixed)]).toEqual([true, 4]);
+  expect([isLocked(free), completionOf(free)]).toEqual([false, 3]);
+});
+
+test('the price list is sorted for its reader and priced for the group', () => {
+  const item = (name: string, type: number, groups: string[]) => ({
+    model_name: name,
+    quota_type: type,
+    model_ratio: 1.5,
+    model_price: 0.1,
+    completion_ratio: 4,
+    cache_ratio: 1,
+    enable_groups: groups,
+  });
+  const list: PriceList = {
+    success: true,
+    message: '',
+    data: [
+      item('zeta', 0, ['default']),
+      item('call', 1, ['default']),
+      item('gpt-x', 0, ['default']),
+      item('vip-only', 0, ['vip']),
+    ],
+    group_ratio: { default: 1, vip: 0.5 },
+    usable_group: { default: '', vip: '' },
+  };
+  const names = (group: string, search = '') => rowsFor(list, group, search).map(({ model_name: name }) => name);
+  expect(names('default')).toEqual(['gpt-x', 'zeta', 'call', 'vip-only']);
+  expect(names('vip')).toEqual(['vip-only', 'gpt-x', 'zeta', 'call']);
+  expect(names('default', 'gx')).toEqual(['gpt-x']);
+  const [first] = rowsFor(list, 'vip', '');
+  expect([first?.input, first?.output, first?.price]).toEqual([1.5, 6, null]);
+  expect(rowsFor(list, 'vip', 'call')[0]?.price).toBe(0.05);
+});

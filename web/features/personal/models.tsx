@@ -1,0 +1,51 @@
+/** Models the reader may use; many fold away, and how is remembered. */
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { Card } from '../../components/card.tsx';
+import { call } from '../../lib/api.ts';
+import { copyText } from '../../lib/format.ts';
+
+/** Source: specification 000 section 9. */
+const shownAtFirst = 10;
+const key = 'modelsExpanded';
+
+export function Models() {
+  const { t } = useTranslation();
+  const models = useQuery({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data ?? [];
+  const [all, setAll] = useState(() => localStorage.getItem(key) === 'true');
+  const shown = all ? models : models.slice(0, shownAtFirst);
+  return (
+    <Card title={t('personal.models')}>
+      <ul className="flex flex-wrap gap-1.5">
+        {shown.map((name) => (
+          <li key={name}>
+            <button
+              type="button"
+              className="min-h-6 rounded-1 bg-sunken px-1.5 text-[12px] text-ink-2 hover:bg-hover"
+              onClick={async () =>
+                (await copyText(name)) ? toast.success(t('app.copied')) : toast.error(t('app.copyFailed.title'))
+              }
+            >
+              {name}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {models.length > shownAtFirst ? (
+        <button
+          type="button"
+          className="button mt-3"
+          aria-expanded={all}
+          onClick={() => {
+            localStorage.setItem(key, String(!all));
+            setAll(!all);
+          }}
+        >
+          {all ? t('personal.fewer') : t('personal.more', { count: models.length - shownAtFirst })}
+        </button>
+      ) : null}
+    </Card>
+  );
+}

@@ -1,0 +1,143 @@
+/** How one is told that the balance is about to end, and what may be used without a price. */
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { User } from '../../../server/contract/entities.ts';
+import { Card } from '../../components/card.tsx';
+import { Field } from '../../components/form.tsx';
+import { Segment } from '../../components/segment.tsx';
+import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { money } from '../../lib/format.ts';
+
+/** Source: specification 000 section 9. */
+const presets = [100_000, 500_000, 1_000_000, 5_000_000];
+const kinds = ['email', 'webhook'] as const;
+
+function settingOf(self: User): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(self.setting || '{}') as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+export function Notifications({ self }: { readonly self: User }) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const saved = settingOf(self);
+  const text = (key: string): string => (typeof saved[key] === 'string' ? saved[key] : '');
+  const [kind, setKind] = useState<(typeof kinds)[number]>(text('notify_type') === 'webhook' ? 'webhook' : 'email');
+  const [threshold, setThreshold] = useState(String(saved.quota_warning_threshold ?? presets[0]));
+  const [url, setUrl] = useState(text('webhook_url'));
+  const [secret, setSecret] = useState('');
+  const [email, setEmail] = useState(text('notification_email'));
+  const [accept, setAccept] = useState(saved.accept_unset_model_ratio_model === true);
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const done = await attempt(
+      () =>
+        call('account.setting', {
+          notify_type: kind,
+          quota_warning_threshold: Number(threshold),
+          webhook_url: url,
+          webhook_secret: secret,
+          notification_email: email,
+          accept_unset_model_ratio_model: accept,
+        }),
+      t('settings.saved'),
+    );
+    if (done) await client.invalidateQueries({ queryKey: ['self'] });
+  };
+
+  return (
+    <Card title={t('personal.notifications')}>
+      <form onSubmit={submit} noValidate>
+        <div className="mb-4">
+          <Segment
+            label={t('personal.notifyBy')}
+            value={kind}
+            options={kinds.map((one) => [one, t(`personal.${one}`)])}
+            onChange={setKind}
+          />
+        </div>
+        <Field label={t('personal.threshold')} help={money(Number(threshold) || 0)}>
+          {(ids) => (
+            <>
+              <input
+                {...ids}
+                className="field"
+                inputMode="numeric"
+                list="thresholds"
+                value={threshold}
+                onChange={(event) => setThreshold(event.target.value)}
+              />
+              <datalist id="thresholds">
+                {presets.map((preset) => (
+                  <option key={preset} value={preset}>
+                    {money(preset)}
+                  </option>
+                ))}
+              </datalist>
+            </>
+          )}
+        </Field>
+        {kind === 'webhook' ? (
+          <>
+            <Field label={t('personal.webhookUrl')} help={t('personal.webhookHelp')}>
+              {(ids) => (
+                <input
+                  {...ids}
+                  type="url"
+                  className="field"
+                  value={url}
+                  onChange={(event) => setUrl(event.target.value)}
+                />
+              )}
+            </Field>
+            <Field
+              label={t('personal.webhookSecret')}
+              help={text('webhook_secret') === '' ? t('settings.secretEmpty') : t('settings.secretSet')}
+            >
+              {(ids) => (
+                <input
+                  {...ids}
+                  type="password"
+                  className="field"
+                  autoComplete="new-password"
+                  value={secret}
+                  onChange={(event) => setSecret(event.target.value)}
+                />
+              )}
+            </Field>
+          </>
+        ) : (
+          <Field label={t('personal.noticeEmail')} help={t('personal.noticeEmailHelp')}>
+            {(ids) => (
+              <input
+                {...ids}
+                type="email"
+                className="field"
+                value={email}
+                onChange={(event) => setEmail(event.target.value)}
+              />
+            )}
+          </Field>
+        )}
+        <label className="mb-4 flex items-center gap-2">
+          <input
+            type="checkbox"
+            className="size-4 accent-(--accent)"
+            checked={accept}
+            onChange={(event) => setAccept(event.target.checked)}
+          />
+          {t('personal.acceptUnset')}
+        </label>
+        <button type="submit" className="button button-primary">
+          {t('app.save')}
+        </button>
+      </form>
+    </Card>
+  );
+}

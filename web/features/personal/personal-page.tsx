@@ -1,0 +1,136 @@
+/** One's own account. */
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { Link } from 'wouter';
+import type { User } from '../../../server/contract/entities.ts';
+import { Card } from '../../components/card.tsx';
+import { Field } from '../../components/form.tsx';
+import { PageHead } from '../../components/page.tsx';
+import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { copyText, money } from '../../lib/format.ts';
+import { Bindings } from './bindings.tsx';
+import { Models } from './models.tsx';
+import { Notifications } from './notifications.tsx';
+import { Passkeys } from './passkeys.tsx';
+import { SecondFactor } from './second-factor.tsx';
+import { Security } from './security.tsx';
+
+function Profile({ self }: { readonly self: User }) {
+  const { t } = useTranslation();
+  const [name, setName] = useState(self.display_name);
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt(() => call('user.update_self', { display_name: name }), t('settings.saved'));
+  };
+  const facts: readonly (readonly [string, string])[] = [
+    [t('personal.balance'), money(self.quota)],
+    [t('personal.used'), money(self.used_quota)],
+    [t('personal.requests'), String(self.request_count)],
+    [t('personal.group'), self.group],
+  ];
+  return (
+    <Card
+      title={self.username}
+      actions={
+        <>
+          <span
+            className={`rounded-1 px-1.5 text-[11px] ${self.role >= 100 ? 'bg-danger-soft text-danger' : 'bg-sunken text-ink-2'}`}
+          >
+            {t(self.role >= 100 ? 'users.role100' : self.role >= 10 ? 'users.role10' : 'users.role1')}
+          </span>
+          <span className="text-ink-3">#{self.id}</span>
+        </>
+      }
+    >
+      <dl className="mb-4 grid grid-cols-2 gap-3 sm:grid-cols-4">
+        {facts.map(([label, value]) => (
+          <div key={label}>
+            <dt className="text-[12px] text-ink-3">{label}</dt>
+            <dd className="text-[16px] leading-6 font-semibold">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <form onSubmit={save} className="flex items-end gap-2">
+        <div className="min-w-0 flex-1">
+          <Field label={t('personal.displayName')}>
+            {(ids) => (
+              <input
+                {...ids}
+                className="field"
+                maxLength={20}
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
+          </Field>
+        </div>
+        <button type="submit" className="button mb-4 h-8">
+          {t('app.save')}
+        </button>
+      </form>
+    </Card>
+  );
+}
+
+function Invite({ self }: { readonly self: User }) {
+  const { t } = useTranslation();
+  const code = useQuery({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data ?? '';
+  const link = `${location.origin}/register?aff=${code}`;
+  return (
+    <Card title={t('personal.invite')}>
+      <p className="mb-2 text-ink-2">
+        {t('personal.invited', {
+          count: self.aff_count,
+          earned: money(self.aff_history_quota),
+          left: money(self.aff_quota),
+        })}
+      </p>
+      <div className="flex gap-2">
+        <input className="field font-mono text-[12px]" readOnly aria-label={t('personal.invite')} value={link} />
+        <button
+          type="button"
+          className="button h-8"
+          onClick={async () =>
+            (await copyText(link)) ? toast.success(t('app.copied')) : toast.error(t('app.copyFailed.title'))
+          }
+        >
+          {t('app.copy')}
+        </button>
+        <Link href="/topup" className="button h-8">
+          {t('personal.transfer')}
+        </Link>
+      </div>
+    </Card>
+  );
+}
+
+export function PersonalPage() {
+  const { t } = useTranslation();
+  const self = useQuery({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
+  return (
+    <>
+      <PageHead title={t('nav.account')} />
+      {self === undefined ? (
+        <p className="px-5 text-ink-3">{t('app.loading')}</p>
+      ) : (
+        <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 px-5 pb-6 xl:grid-cols-2">
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+            <Profile self={self} />
+            <Bindings self={self} />
+            <Invite self={self} />
+            <Models />
+          </div>
+          <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+            <Notifications key={self.setting} self={self} />
+            <SecondFactor />
+            <Passkeys />
+            <Security self={self} />
+          </div>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,129 @@
+/** Password, management access token, closing the account. */
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { useLocation } from 'wouter';
+import type { User } from '../../../server/contract/entities.ts';
+import { Card } from '../../components/card.tsx';
+import { Field } from '../../components/form.tsx';
+import { Drawer } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
+import { attempt, messageOf } from '../../lib/attempt.ts';
+import { copyText } from '../../lib/format.ts';
+import { writeUser } from '../../lib/session.ts';
+
+function PasswordForm({ onDone }: { readonly onDone: () => void }) {
+  const { t } = useTranslation();
+  const [error, setError] = useState('');
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string): string => String(form.get(name) ?? '');
+    if (text('password') !== text('password2')) return setError(t('account.passwordsDiffer'));
+    try {
+      await call('user.update_self', { original_password: text('original'), password: text('password') });
+      toast.success(t('personal.passwordChanged'));
+      onDone();
+    } catch (failure) {
+      setError(messageOf(failure));
+    }
+  };
+  const field = (name: string, label: string, complete: string, help?: string) => (
+    <Field label={label} help={help}>
+      {(ids) => <input {...ids} name={name} type="password" className="field" autoComplete={complete} />}
+    </Field>
+  );
+  return (
+    <form onSubmit={submit} noValidate>
+      {field('original', t('personal.oldPassword'), 'current-password')}
+      {field('password', t('account.newPassword'), 'new-password', t('account.passwordHelp'))}
+      {field('password2', t('account.password2'), 'new-password')}
+      <p role="alert" className="mb-3 text-danger">
+        {error}
+      </p>
+      <button type="submit" className="button button-primary">
+        {t('personal.changePassword')}
+      </button>
+    </form>
+  );
+}
+
+export function Security({ self }: { readonly self: User }) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const [open, setOpen] = useState<'password' | 'close' | 'token' | null>(null);
+  const [typed, setTyped] = useState('');
+  const [token, setToken] = useState('');
+  const shut = () => setOpen(null);
+
+  const makeToken = () =>
+    attempt(async () => {
+      const made = await call('user.access_token');
+      setToken(made);
+      if (await copyText(made)) toast.success(t('app.copied'));
+      setOpen('token');
+    });
+  const close = async (event: FormEvent) => {
+    event.preventDefault();
+    if (typed !== self.username) return toast.error(t('personal.typeName'));
+    if (!(await attempt(() => call('user.close_self'), t('personal.closed')))) return;
+    await call('session.logout_post').catch(() => undefined);
+    writeUser(null);
+    navigate('/login');
+  };
+
+  return (
+    <Card title={t('personal.security')}>
+      <div className="flex flex-wrap gap-2">
+        <button type="button" className="button" onClick={() => setOpen('password')}>
+          {t('personal.changePassword')}
+        </button>
+        <button type="button" className="button" onClick={makeToken}>
+          {t('personal.accessToken')}
+        </button>
+        <button type="button" className="button text-danger" onClick={() => setOpen('close')}>
+          {t('personal.close')}
+        </button>
+      </div>
+      {open === 'password' ? (
+        <Drawer title={t('personal.changePassword')} onClose={shut}>
+          <PasswordForm onDone={shut} />
+        </Drawer>
+      ) : null}
+      {open === 'token' ? (
+        <Drawer title={t('personal.accessToken')} onClose={shut}>
+          <p className="mb-3 text-ink-2">{t('personal.accessTokenHelp')}</p>
+          <textarea
+            className="field font-mono"
+            rows={2}
+            readOnly
+            aria-label={t('personal.accessToken')}
+            value={token}
+            onFocus={(event) => event.target.select()}
+          />
+        </Drawer>
+      ) : null}
+      {open === 'close' ? (
+        <Drawer title={t('personal.close')} onClose={shut}>
+          <form onSubmit={close}>
+            <p className="mb-3 text-danger">{t('personal.closeText')}</p>
+            <Field label={t('personal.typeNameLabel', { name: self.username })}>
+              {(ids) => (
+                <input
+                  {...ids}
+                  className="field"
+                  autoComplete="off"
+                  value={typed}
+                  onChange={(event) => setTyped(event.target.value)}
+                />
+              )}
+            </Field>
+            <button type="submit" className="button button-danger">
+              {t('personal.close')}
+            </button>
+          </form>
+        </Drawer>
+      ) : null}
+    </Card>
+  );
+}

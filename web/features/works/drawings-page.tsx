@@ -1,0 +1,127 @@
+import { useTranslation } from 'react-i18next';
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import type { Column } from '../../components/data-table.tsx';
+import { call } from '../../lib/api.ts';
+import { dateTime } from '../../lib/format.ts';
+import { useStatus } from '../../shell/status.ts';
+import { Progress, WorkStatus } from './status.tsx';
+import { pageSize, WorksPage } from './works-page.tsx';
+
+type Drawing = OutputOf<EndpointOf<'drawing.list'>>[number];
+
+const actions = [
+  'IMAGINE',
+  'UPSCALE',
+  'VARIATION',
+  'HIGH_VARIATION',
+  'LOW_VARIATION',
+  'PAN',
+  'DESCRIBE',
+  'BLEND',
+  'UPLOAD',
+  'SHORTEN',
+  'REROLL',
+  'INPAINT',
+  'ZOOM',
+  'CUSTOM_ZOOM',
+  'MODAL',
+  'SWAP_FACE',
+] as const;
+const codes: readonly number[] = [0, 1, 21, 22];
+
+export function DrawingsPage() {
+  const { t } = useTranslation();
+  const status = useStatus().data;
+  const actionOf = (name: string): string => {
+    const known = actions.find((one) => one === name);
+    return known === undefined ? t('works.unknown') : t(`works.a_${known}`);
+  };
+  const taken = ({ submit_time: begun, finish_time: ended }: Drawing): string =>
+    ended > begun ? `${((ended - begun) / 1000).toFixed(1)} s` : '–';
+  const columns = (admin: boolean): readonly Column<Drawing>[] => [
+    {
+      id: 'submitted',
+      header: t('works.submitted'),
+      key: true,
+      cell: (row) => dateTime(Math.floor(row.submit_time / 1000)),
+    },
+    { id: 'taken', header: t('works.taken'), number: true, cell: taken },
+    ...(admin ? [{ id: 'channel', header: t('works.channel'), cell: (row: Drawing) => row.channel_id }] : []),
+    { id: 'action', header: t('works.type'), cell: (row) => actionOf(row.action) },
+    {
+      id: 'id',
+      header: t('works.drawingId'),
+      cell: (row) => <span className="font-mono text-[12px]">{row.mj_id}</span>,
+    },
+    ...(admin
+      ? [
+          {
+            id: 'code',
+            header: t('works.code'),
+            cell: (row: Drawing) => t(`works.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`),
+          },
+        ]
+      : []),
+    { id: 'status', header: t('works.status'), key: true, cell: (row) => <WorkStatus status={row.status} /> },
+    { id: 'progress', header: t('works.progress'), cell: (row) => <Progress text={row.progress} /> },
+    {
+      id: 'image',
+      header: t('works.image'),
+      cell: (row) =>
+        row.image_url === '' ? (
+          <span className="text-ink-3">{t('works.noImage')}</span>
+        ) : (
+          <a href={row.image_url} target="_blank" rel="noreferrer">
+            {t('works.see')}
+          </a>
+        ),
+    },
+    {
+      id: 'prompt',
+      header: t('works.prompt'),
+      cell: (row) => <span className="block max-w-60 truncate">{row.prompt}</span>,
+    },
+    {
+      id: 'reason',
+      header: t('works.reason'),
+      cell: (row) => <span className="block max-w-48 truncate text-danger">{row.fail_reason}</span>,
+    },
+  ];
+  return (
+    <WorksPage<Drawing>
+      title={t('nav.drawings')}
+      idLabel={t('works.drawingId')}
+      columns={columns}
+      banner={
+        status?.mj_notify_enabled ? null : (
+          <p className="mx-5 mb-3 rounded-2 bg-sunken px-3 py-2 text-ink-2">{t('works.noCallback')}</p>
+        )
+      }
+      load={(admin, { work, channel, from, to }, page) => {
+        // Drawings count in milliseconds.
+        const filter = {
+          p: page,
+          page_size: pageSize,
+          mj_id: work,
+          start_timestamp: from * 1000,
+          end_timestamp: to * 1000,
+        };
+        return admin ? call('drawing.list', { ...filter, channel_id: channel }) : call('drawing.self', filter);
+      }}
+      detail={(row) => ({
+        title: row.mj_id,
+        body: (
+          <div className="grid gap-3">
+            {row.image_url === '' ? null : (
+              <img src={row.image_url} alt={row.prompt} className="max-w-full rounded-2" />
+            )}
+            <p className="whitespace-pre-wrap">{row.prompt}</p>
+            {row.prompt_en === '' ? null : <p className="whitespace-pre-wrap text-ink-2">{row.prompt_en}</p>}
+            {row.fail_reason === '' ? null : <p className="text-danger">{row.fail_reason}</p>}
+          </div>
+        ),
+      })}
+    />
+  );
+}

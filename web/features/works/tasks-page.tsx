@@ -1,0 +1,66 @@
+import { useTranslation } from 'react-i18next';
+import type { OutputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import type { Column } from '../../components/data-table.tsx';
+import { call } from '../../lib/api.ts';
+import { dateTime } from '../../lib/format.ts';
+import { Progress, WorkStatus } from './status.tsx';
+import { pageSize, WorksPage } from './works-page.tsx';
+
+type Task = OutputOf<EndpointOf<'task.list'>>[number];
+
+export function TasksPage() {
+  const { t } = useTranslation();
+  const time = (at: number): string => (at > 0 ? dateTime(at) : '–');
+  const columns = (admin: boolean): readonly Column<Task>[] => [
+    { id: 'submitted', header: t('works.submitted'), key: true, cell: (row) => time(row.submit_time) },
+    { id: 'finished', header: t('works.finished'), cell: (row) => time(row.finish_time) },
+    { id: 'progress', header: t('works.progress'), cell: (row) => <Progress text={row.progress} /> },
+    {
+      id: 'taken',
+      header: t('works.taken'),
+      number: true,
+      cell: (row) => (row.finish_time > row.submit_time ? `${row.finish_time - row.submit_time} s` : '–'),
+    },
+    ...(admin ? [{ id: 'channel', header: t('works.channel'), cell: (row: Task) => row.channel_id }] : []),
+    { id: 'platform', header: t('works.platform'), cell: (row) => row.platform },
+    {
+      id: 'action',
+      header: t('works.type'),
+      cell: (row) =>
+        row.action === 'MUSIC'
+          ? t('works.t_MUSIC')
+          : row.action === 'LYRICS'
+            ? t('works.t_LYRICS')
+            : t('works.unknown'),
+    },
+    {
+      id: 'id',
+      header: t('works.taskId'),
+      cell: (row) => <span className="font-mono text-[12px]">{row.task_id}</span>,
+    },
+    { id: 'status', header: t('works.status'), key: true, cell: (row) => <WorkStatus status={row.status} /> },
+    {
+      id: 'reason',
+      header: t('works.reason'),
+      cell: (row) => <span className="block max-w-48 truncate text-danger">{row.fail_reason}</span>,
+    },
+  ];
+  return (
+    <WorksPage<Task>
+      title={t('nav.tasks')}
+      idLabel={t('works.taskId')}
+      columns={columns}
+      load={(admin, { work, channel, from, to }, page) => {
+        const filter = { p: page, page_size: pageSize, task_id: work, start_timestamp: from, end_timestamp: to };
+        return admin ? call('task.list', { ...filter, channel_id: channel }) : call('task.self', filter);
+      }}
+      detail={(row) => ({
+        title: row.task_id,
+        body: (
+          <pre className="overflow-auto font-mono text-[12px] whitespace-pre-wrap">{JSON.stringify(row, null, 2)}</pre>
+        ),
+      })}
+    />
+  );
+}

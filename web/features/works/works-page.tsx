@@ -1,0 +1,115 @@
+/** Drawings and tasks: the same page with other columns. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSearchParams } from 'wouter';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Drawer } from '../../components/overlay.tsx';
+import { PageHead } from '../../components/page.tsx';
+import { isAdmin, useUser } from '../../lib/session.ts';
+
+export interface WorkRow {
+  readonly id: number;
+}
+
+export interface WorksPageProps<Row extends WorkRow> {
+  readonly title: string;
+  readonly idLabel: string;
+  readonly columns: (admin: boolean) => readonly Column<Row>[];
+  /** @param from @param to epoch seconds, 0 = open. @param page 0-based. */
+  readonly load: (
+    admin: boolean,
+    filter: { readonly work: string; readonly channel: number; readonly from: number; readonly to: number },
+    page: number,
+  ) => Promise<readonly Row[]>;
+  readonly detail: (row: Row) => { readonly title: string; readonly body: React.ReactNode };
+  readonly banner?: React.ReactNode;
+}
+
+export const pageSize = 10;
+const seconds = (text: string): number => (text === '' ? 0 : Math.floor(new Date(text).getTime() / 1000));
+
+function startOfToday(): string {
+  const at = new Date();
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T00:00`;
+}
+
+export function WorksPage<Row extends WorkRow>({ title, idLabel, columns, load, detail, banner }: WorksPageProps<Row>) {
+  const { t } = useTranslation();
+  const admin = isAdmin(useUser());
+  const [query, setQuery] = useSearchParams();
+  const [open, setOpen] = useState<Row | null>(null);
+  const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
+  const [work, channel] = [query.get('id') ?? '', query.get('channel') ?? ''];
+  const [from, to] = [query.get('from') ?? startOfToday(), query.get('to') ?? ''];
+  const set = (name: string, value: string) =>
+    setQuery(
+      (old) => {
+        const next = new URLSearchParams(old);
+        if (value === '' && name !== 'from') next.delete(name);
+        else next.set(name, value);
+        if (name !== 'p') next.delete('p');
+        return next;
+      },
+      { replace: true },
+    );
+  const list = useQuery({
+    queryKey: ['works', title, admin, work, channel, from, to, page],
+    queryFn: () => load(admin, { work, channel: Number(channel) || 0, from: seconds(from), to: seconds(to) }, page - 1),
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
+  });
+  const field = (name: string, label: string, value: string, type = 'text') => (
+    <input
+      type={type}
+      className={`field ${type === 'text' ? 'w-40' : 'w-52'}`}
+      placeholder={label}
+      aria-label={label}
+      value={value}
+      onChange={(event) => set(name, event.target.value)}
+    />
+  );
+  const shown = open === null ? null : detail(open);
+  return (
+    <>
+      <PageHead title={title} />
+      {admin ? banner : null}
+      <div className="flex flex-wrap gap-2 px-5 pb-3">
+        {admin ? field('channel', t('works.channel'), channel) : null}
+        {field('id', idLabel, work)}
+        {field('from', t('works.from'), from, 'datetime-local')}
+        {field('to', t('works.to'), to, 'datetime-local')}
+      </div>
+      <DataTable
+        caption={title}
+        rows={list.data ?? []}
+        columns={columns(admin)}
+        loading={list.isPending}
+        onOpen={setOpen}
+        empty={<p>{t('works.empty')}</p>}
+      />
+      {page > 1 || (list.data?.length ?? 0) === pageSize ? (
+        <div className="flex items-center gap-2 px-5 py-3">
+          <button type="button" className="button" disabled={page === 1} onClick={() => set('p', String(page - 1))}>
+            {t('app.previous')}
+          </button>
+          <span className="text-[12px] text-ink-3">{page}</span>
+          <button
+            type="button"
+            className="button"
+            disabled={(list.data?.length ?? 0) < pageSize}
+            onClick={() => set('p', String(page + 1))}
+          >
+            {t('app.next')}
+          </button>
+        </div>
+      ) : null}
+      {shown === null ? null : (
+        <Drawer title={shown.title} onClose={() => setOpen(null)}>
+          {shown.body}
+        </Drawer>
+      )}
+    </>
+  );
+}
