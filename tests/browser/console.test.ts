@@ -92,22 +92,30 @@ test('first run, key, request, explained charge: all in the console', async () =
 
   await page.getByRole('link', { name: 'Channels' }).click();
   await page.getByRole('button', { name: 'Add channel' }).click();
-  await page.getByLabel('Type').selectOption({ label: 'Practice upstream' });
-  await page.getByLabel('Name').fill('practice');
-  await page.getByLabel('Key').fill('sk-canary-in-the-console');
-  await page.getByLabel('API address').fill(upstream);
-  await page.getByRole('button', { name: 'Fill in default models' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Type').selectOption({ label: 'Practice upstream' });
+  await dialog.getByLabel('Name').fill('practice');
+  await dialog.getByLabel('Key').fill('sk-canary-in-the-console');
+  await dialog.getByLabel('API address').fill(upstream);
+  await dialog.getByRole('button', { name: 'Fill in default models' }).click();
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'channel-drawer.png') });
-  await page.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Channel created').waitFor();
-  await page.getByRole('button', { name: 'Test' }).click();
-  await page.getByText(/practice answered in/).waitFor();
+  await page.getByRole('button', { name: 'Test practice', exact: true }).click();
+  await page.getByRole('button', { name: 'Test practice-small' }).click();
+  await page
+    .getByText(/^\d+\.\d\d s$/)
+    .first()
+    .waitFor();
+  expect(await violations()).toEqual([]);
+  await page.screenshot({ path: join(shots, 'channel-test.png') });
+  await page.keyboard.press('Escape');
 
   await page.getByRole('link', { name: 'API tokens' }).click();
   await page.getByRole('button', { name: 'Add token' }).click();
-  await page.getByLabel('Name').fill('laptop');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByLabel('Name').fill('laptop');
+  await dialog.getByRole('button', { name: 'Save' }).click();
   const key = (await page.locator('code', { hasText: /^sk-/ }).textContent()) ?? '';
   expect(key).toMatch(/^sk-[A-Za-z0-9]{48}$/);
   expect(await violations()).toEqual([]);

@@ -33,6 +33,7 @@ test('every key is used', () => {
     /^works\.[sact]_?\w+$/,
     /^dashboard\.(hour|day|week|model|user|channel|m_\w+)$/,
     /^personal\.(email|webhook)$/,
+    /^tokens\.\w+_(budget|limit)$/,
     /^checklist\.(channel|test|prices|token|request)$/,
     /^logs\.t\d$/,
     /^redemption\.s\d$/,

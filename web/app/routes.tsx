@@ -92,10 +92,8 @@ const pages: readonly Page[] = [
   { path: '/token', page: <TokensPage />, needs: 'user' },
   { path: '/log', page: <LogsPage />, needs: 'user' },
   { path: '/topup', page: <WalletPage />, needs: 'user' },
-  { path: '/channel', page: <ChannelsPage />, needs: 'admin' },
   { path: '/redemption', page: <RedemptionPage />, needs: 'admin' },
   { path: '/setting', page: <SettingsPage />, needs: 'admin' },
-  { path: '/user', page: <UsersPage />, needs: 'admin' },
 ];
 
 function Guarded({ page, needs }: Page) {
@@ -137,6 +135,12 @@ export function App() {
             <ChatPage index={0} leave />
           </Route>
           <Route path="/chat/:id?">{({ id }) => <ChatPage key={id} index={Number(id ?? 0)} />}</Route>
+          <Route path={/^\/channel(\/(add|edit\/\d+))?\/?$/}>
+            <Guarded path="/channel" page={<ChannelsPage />} needs="admin" />
+          </Route>
+          <Route path={/^\/user(\/edit(\/\d+)?)?\/?$/}>
+            <Guarded path="/user" page={<UsersPage />} needs="admin" />
+          </Route>
           {pages.map((one) => (
             <Route key={one.path} path={one.path}>
               <Guarded {...one} />

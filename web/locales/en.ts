@@ -18,6 +18,7 @@ import settings from './en/settings.json';
 import setup from './en/setup.json';
 import shortcuts from './en/shortcuts.json';
 import site from './en/site.json';
+import table from './en/table.json';
 import tokens from './en/tokens.json';
 import users from './en/users.json';
 import wallet from './en/wallet.json';
@@ -43,6 +44,7 @@ export const en = {
   setup,
   shortcuts,
   site,
+  table,
   tokens,
   users,
   wallet,

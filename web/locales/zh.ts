@@ -18,6 +18,7 @@ import settings from './zh/settings.json';
 import setup from './zh/setup.json';
 import shortcuts from './zh/shortcuts.json';
 import site from './zh/site.json';
+import table from './zh/table.json';
 import tokens from './zh/tokens.json';
 import users from './zh/users.json';
 import wallet from './zh/wallet.json';
@@ -43,6 +44,7 @@ export const zh = {
   setup,
   shortcuts,
   site,
+  table,
   tokens,
   users,
   wallet,

@@ -5,6 +5,7 @@ import { Field } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { isJsonObject } from './json.ts';
 
 export interface ChannelType {
   readonly type: number;
@@ -22,15 +23,6 @@ export interface ChannelDrawerProps {
   readonly types: readonly ChannelType[];
   readonly onClose: () => void;
   readonly onSaved: (fresh: boolean) => void;
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
 }
 
 export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawerProps) {

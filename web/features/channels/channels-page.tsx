@@ -1,166 +1,235 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+/** Upstream channels: filters, table or tags, drawers. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
+import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
-import { money } from '../../lib/format.ts';
+import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useUrl } from '../../lib/url.ts';
+import { useChannelActions } from './actions.ts';
+import { ChannelBulk } from './channel-bulk.tsx';
+import { channelColumns } from './channel-columns.tsx';
 import { ChannelDrawer } from './channel-drawer.tsx';
+import { PageMenu } from './page-menu.tsx';
+import { TagDrawer } from './tag-drawer.tsx';
+import type { TagRow } from './tag-rows.ts';
+import { TagTable } from './tag-table.tsx';
+import { TestDrawer } from './test-drawer.tsx';
 
-const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
+const idSortKey = 'id-sort';
 
-/** Up to 1 s green, 3 s and 5 s in between, above red; the number is there for those who do not see colours. */
-function responseLook(ms: number): string {
-  if (ms <= 1000) return 'text-success';
-  return ms <= 5000 ? 'text-warning' : 'text-danger';
+/** Why the relay took a channel out of service, as it was kept. */
+function troubleOf({ status, other_info: info }: Channel): { readonly reason: string; readonly at: number } | null {
+  if (status !== 3 || info === '') return null;
+  try {
+    const { status_reason: reason, status_time: at } = JSON.parse(info) as {
+      status_reason?: string;
+      status_time?: number;
+    };
+    return reason === undefined ? null : { reason, at: at ?? 0 };
+  } catch {
+    return null;
+  }
 }
 
 export function ChannelsPage() {
   const { t } = useTranslation();
-  const client = useQueryClient();
-  const [keyword, setKeyword] = useState('');
-  const [edited, setEdited] = useState<Channel | 'new' | null>(null);
+  const url = useUrl();
+  const actions = useChannelActions();
+  const [path, navigate] = useLocation();
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const [removing, setRemoving] = useState<Channel | null>(null);
-  const [testing, setTesting] = useState<number | null>(null);
+  const [testing, setTesting] = useState<Channel | null>(null);
+  const [tag, setTag] = useState<TagRow | null>(null);
+  const [idSort, setIdSort] = useState(() => localStorage.getItem(idSortKey) === 'true');
+  const [keyword, group, model] = [url.get('q'), url.get('group'), url.get('model')];
+  const [status, type, onlyTag] = [Number(url.get('status')), Number(url.get('type')), url.get('tag')];
+  const tagMode = url.get('mode') === 'tag';
   const types =
     useQuery({ queryKey: ['channel-types'], queryFn: () => call('channel.types'), staleTime: Number.POSITIVE_INFINITY })
       .data ?? [];
+  const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const list = useQuery({
-    queryKey: ['channels', keyword],
-    queryFn: () =>
-      keyword === '' ? call('channel.list', { p: 0, page_size: 1000 }) : call('channel.search', { keyword }),
+    queryKey: ['channels', keyword, group, model, idSort],
+    queryFn: () => call('channel.search', { keyword, group, model, id_sort: idSort }),
     placeholderData: keepPreviousData,
+    refetchInterval: 30_000,
   });
-  const refresh = () => client.invalidateQueries({ queryKey: ['channels'] });
-  const attempt = async (work: () => Promise<unknown>) => {
-    try {
-      await work();
-    } catch (error) {
-      toast.error(error instanceof Error ? error.message : String(error));
-    }
-    await refresh();
-  };
-  const test = (row: Channel) =>
-    attempt(async () => {
-      setTesting(row.id);
-      try {
-        const { success, message, time } = await call('channel.test', { id: row.id });
-        if (success) toast.success(t('channels.testOk', { name: row.name, time: time.toFixed(2) }));
-        else toast.error(message);
-      } finally {
-        setTesting(null);
-      }
-    });
-  const typeName = (type: number): string =>
-    types.find((one) => one.type === type)?.[currentLanguage()] ?? String(type);
-
-  const columns: readonly Column<Channel>[] = [
-    { id: 'id', header: 'ID', number: true, cell: (row) => row.id },
-    {
-      id: 'name',
-      header: t('channels.name'),
-      key: true,
-      cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
-    },
-    { id: 'type', header: t('channels.type'), cell: (row) => typeName(row.type) },
-    {
-      id: 'status',
-      header: t('channels.status'),
-      key: true,
-      cell: (row) => (
-        <span className={statusLooks[row.status as 1 | 2 | 3]}>{t(`channels.s${row.status as 1 | 2 | 3}`)}</span>
+  const all = list.data;
+  const channels = useMemo(
+    () =>
+      (all ?? []).filter(
+        (channel) =>
+          (status === 0 || channel.status === status) &&
+          (type === 0 || channel.type === type) &&
+          (onlyTag === '' || channel.tag === onlyTag),
       ),
-    },
-    { id: 'group', header: t('channels.group'), cell: (row) => row.group },
-    {
-      id: 'response',
-      header: t('channels.response'),
-      number: true,
-      key: true,
-      cell: (row) =>
-        row.response_time === 0 ? (
-          <span className="text-ink-3">{t('channels.untested')}</span>
-        ) : (
-          <span className={responseLook(row.response_time)}>{(row.response_time / 1000).toFixed(2)} s</span>
-        ),
-    },
-    { id: 'used', header: t('channels.used'), number: true, cell: (row) => money(row.used_quota) },
-    { id: 'priority', header: t('channels.priority'), number: true, cell: (row) => row.priority },
-    { id: 'weight', header: t('channels.weight'), number: true, cell: (row) => row.weight },
-    {
-      id: 'actions',
-      header: t('app.actions'),
-      cell: (row) => (
-        <span className="flex gap-1">
-          <button type="button" className="button" disabled={testing !== null} onClick={() => test(row)}>
-            {testing === row.id ? t('channels.testing') : t('channels.test')}
-          </button>
-          <button
-            type="button"
-            className="button button-ghost"
-            onClick={() => attempt(() => call('channel.update', { id: row.id, status: row.status === 1 ? 2 : 1 }))}
-          >
-            {row.status === 1 ? t('app.disable') : t('app.enable')}
-          </button>
-          <button type="button" className="button button-ghost" onClick={() => setEdited(row)}>
-            {t('app.edit')}
-          </button>
-          <button type="button" className="button button-ghost text-danger" onClick={() => setRemoving(row)}>
-            {t('app.delete')}
-          </button>
-        </span>
-      ),
-    },
-  ];
+    [all, status, type, onlyTag],
+  );
+  const editing = /^\/channel\/edit\/(\d+)$/.exec(path)?.[1];
+  const edited = editing === undefined ? undefined : all?.find(({ id }) => id === Number(editing));
+  const back = () => navigate(`/channel${location.search}`);
+  const typeName = (wanted: number): string =>
+    types.find((one) => one.type === wanted)?.[currentLanguage()] ?? String(wanted);
+  const columns = channelColumns({
+    t,
+    actions,
+    typeName,
+    onEdit: ({ id }) => navigate(`/channel/edit/${id}${location.search}`),
+    onTest: setTesting,
+    onRemove: setRemoving,
+  });
+  const filtered = [keyword, group, model, url.get('status'), url.get('type'), onlyTag].some((value) => value !== '');
+  const select = (name: string, label: string, options: readonly (readonly [string, string])[]) => (
+    <select
+      className="field h-7 w-auto"
+      aria-label={label}
+      value={url.get(name)}
+      onChange={(event) => url.set(name, event.target.value)}
+    >
+      <option value="">{label}</option>
+      {options.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+  const toggle = (label: string, on: boolean, change: (on: boolean) => void) => (
+    <label className="flex items-center gap-1.5 text-[12px] text-ink-2">
+      <input
+        type="checkbox"
+        className="size-4 accent-(--accent)"
+        checked={on}
+        onChange={(event) => change(event.target.checked)}
+      />
+      {label}
+    </label>
+  );
+  const bar = (
+    <>
+      <input
+        type="search"
+        data-key="/"
+        className="field h-7 w-48"
+        placeholder={t('channels.search')}
+        aria-label={t('channels.search')}
+        value={keyword}
+        onChange={(event) => url.set('q', event.target.value)}
+      />
+      {select(
+        'group',
+        t('channels.group'),
+        groups.map((name) => [name, name]),
+      )}
+      <input
+        className="field h-7 w-32"
+        placeholder={t('channels.model')}
+        aria-label={t('channels.model')}
+        value={model}
+        onChange={(event) => url.set('model', event.target.value)}
+      />
+      {select('status', t('channels.status'), [
+        ['1', t('channels.s1')],
+        ['2', t('channels.s2')],
+        ['3', t('channels.s3')],
+      ])}
+      {select(
+        'type',
+        t('channels.type'),
+        [...new Set((all ?? []).map((channel) => channel.type))].map((one) => [String(one), typeName(one)]),
+      )}
+      {toggle(t('channels.idSort'), idSort, (on) => {
+        localStorage.setItem(idSortKey, String(on));
+        setIdSort(on);
+      })}
+      {toggle(t('channels.tagMode'), tagMode, (on) => url.set('mode', on ? 'tag' : ''))}
+      {filtered ? (
+        <button type="button" className="button button-ghost" onClick={() => navigate('/channel')}>
+          {t('channels.clear')}
+        </button>
+      ) : null}
+    </>
+  );
 
   return (
     <>
-      <PageHead title={t('channels.title')} count={list.data?.length}>
-        <input
-          type="search"
-          className="field w-44"
-          placeholder={t('app.search')}
-          aria-label={t('app.search')}
-          value={keyword}
-          onChange={(event) => setKeyword(event.target.value)}
-        />
-        <button type="button" className="button button-primary" onClick={() => setEdited('new')}>
+      <PageHead title={t('channels.title')} count={list.data === undefined ? undefined : channels.length}>
+        <PageMenu actions={actions} />
+        <button
+          type="button"
+          data-key="n"
+          className="button button-primary"
+          onClick={() => navigate(`/channel/add${location.search}`)}
+        >
           <Icon name="plus" />
           {t('channels.add')}
         </button>
       </PageHead>
-      <DataTable
-        caption={t('channels.title')}
-        rows={list.data ?? []}
-        columns={columns}
-        loading={list.isPending}
-        onOpen={setEdited}
-        empty={
-          <>
-            <p className="mb-2">{t('channels.empty')}</p>
-            <code className="font-mono text-[12px] text-ink-3">
-              gateway channel add --type practice --name try --key-stdin
-            </code>
-          </>
-        }
-      />
-      {edited === null ? null : (
-        <ChannelDrawer
-          channel={edited === 'new' ? null : edited}
-          types={types}
-          onClose={() => setEdited(null)}
-          onSaved={(fresh) => {
-            setEdited(null);
-            toast.success(fresh ? t('channels.createdOk') : t('channels.updatedOk'));
-            void refresh();
+      {tagMode ? (
+        <>
+          <div className="flex flex-wrap items-center gap-2 px-5 pb-3">{bar}</div>
+          <TagTable
+            channels={channels}
+            loading={list.isPending}
+            actions={actions}
+            onEdit={setTag}
+            onOpen={(row) => navigate(`/channel?tag=${encodeURIComponent(row.tag)}`)}
+          />
+        </>
+      ) : (
+        <DataTable
+          caption={t('channels.title')}
+          rows={channels}
+          columns={columns}
+          loading={list.isPending}
+          onOpen={({ id }) => navigate(`/channel/edit/${id}${location.search}`)}
+          selection={{ chosen, onChange: setChosen }}
+          storeKey="channels-table-columns"
+          bar={bar}
+          note={(row) => {
+            const trouble = troubleOf(row);
+            return trouble === null
+              ? null
+              : t('channels.trouble', { time: dateTime(trouble.at), reason: trouble.reason });
           }}
+          empty={
+            filtered ? (
+              <p>{t('channels.noMatch')}</p>
+            ) : (
+              <>
+                <p className="mb-2">{t('channels.empty')}</p>
+                <code className="font-mono text-[12px] text-ink-3">
+                  gateway channel add --type practice --name try --key-stdin
+                </code>
+              </>
+            )
+          }
         />
       )}
+      <ChannelBulk channels={channels} selection={{ chosen, onChange: setChosen }} actions={actions} />
+      {path === '/channel/add' || edited !== undefined ? (
+        <ChannelDrawer
+          key={path}
+          channel={edited ?? null}
+          types={types}
+          onClose={back}
+          onSaved={(fresh) => {
+            back();
+            toast.success(fresh ? t('channels.createdOk') : t('channels.updatedOk'));
+            void actions.refresh();
+          }}
+        />
+      ) : null}
+      {testing === null ? null : <TestDrawer channel={testing} actions={actions} onClose={() => setTesting(null)} />}
+      {tag === null ? null : <TagDrawer row={tag} actions={actions} onClose={() => setTag(null)} />}
       {removing === null ? null : (
         <Confirm
           title={t('channels.deleteTitle', { name: removing.name })}
@@ -168,9 +237,11 @@ export function ChannelsPage() {
           action={t('app.delete')}
           onClose={() => setRemoving(null)}
           onConfirm={() => {
-            const { id } = removing;
             setRemoving(null);
-            void attempt(() => call('channel.delete', { id }));
+            void actions.run(
+              () => call('channel.delete', { id: removing.id }),
+              t('channels.deletedMany', { count: 1 }),
+            );
           }}
         />
       )}

@@ -1,9 +1,10 @@
 /** One request: how it ended, the bill line by line, the facts. */
 import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
 import type { Log } from '../../../server/contract/entities.ts';
 import { type BillLine, recompute } from '../../../server/contract/quota.ts';
 import { Drawer } from '../../components/overlay.tsx';
-import { dateTime, money } from '../../lib/format.ts';
+import { copyText, dateTime, money } from '../../lib/format.ts';
 
 const labels = {
   input: 'logs.input',
@@ -22,6 +23,10 @@ function factsOf(log: Log): Record<string, unknown> {
   }
 }
 
+/** The call anew; the key and the words of the prompt are not kept, so both are left to fill in. */
+const curlOf = (log: Log): string =>
+  `curl ${location.origin}/v1/chat/completions \\\n  -H "Authorization: Bearer $KEY" \\\n  -H "Content-Type: application/json" \\\n  -d '${JSON.stringify({ model: log.model_name, stream: log.is_stream, messages: [{ role: 'user', content: '...' }] })}'`;
+
 export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClose: () => void }) {
   const { t } = useTranslation();
   const facts = factsOf(log);
@@ -32,15 +37,49 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
     [t('logs.time'), dateTime(log.created_at)],
     [t('logs.model'), log.model_name],
     [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
-    [t('logs.route'), route?.join(' → ') ?? ''],
     [t('logs.source'), log.usage_source],
     [t('logs.end'), log.end_reason],
     [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
     [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
   ];
   return (
-    <Drawer title={t('logs.detail')} onClose={onClose}>
+    <Drawer
+      title={t('logs.detail')}
+      onClose={onClose}
+      footer={
+        log.model_name === '' ? undefined : (
+          <button
+            type="button"
+            className="button"
+            onClick={async () =>
+              (await copyText(curlOf(log))) ? toast.success(t('app.copied')) : toast.error(t('app.copyFailed.title'))
+            }
+          >
+            {t('logs.curl')}
+          </button>
+        )
+      }
+    >
       {log.type === 5 ? <p className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">{log.content}</p> : null}
+      {route === undefined || route.length === 0 ? null : (
+        <section className="mb-6">
+          <h2 className="mb-2 font-semibold">{t('logs.attempts')}</h2>
+          <ol>
+            {route.map((channel, index) => (
+              <li
+                // biome-ignore lint/suspicious/noArrayIndexKey: a channel may be tried twice, and the order never changes
+                key={`${index}-${channel}`}
+                className="flex min-h-7 items-center gap-2 border-l-2 border-line-strong pl-3"
+              >
+                <span className="font-mono text-[12px]">{channel}</span>
+                <span className={index < route.length - 1 || log.type === 5 ? 'text-danger' : 'text-success'}>
+                  {index < route.length - 1 || log.type === 5 ? t('logs.failedWith') : t('logs.answered')}
+                </span>
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
       {bill === null ? null : (
         <section className="mb-6">
           <h2 className="mb-2 font-semibold">{t('logs.bill')}</h2>

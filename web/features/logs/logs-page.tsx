@@ -1,158 +1,159 @@
+/** The usage log: sums, filters, rows that explain themselves, new ones as they come. */
+import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSearchParams } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
-import { type Column, DataTable } from '../../components/data-table.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Pager, rememberedSize } from '../../components/pager.tsx';
+import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
-import { dateTime, money } from '../../lib/format.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { money } from '../../lib/format.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
+import { useUrl } from '../../lib/url.ts';
+import { exportLogs } from './export.ts';
+import { logColumns } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';
 
-const pageSize = 50;
 const kinds = [1, 2, 3, 4, 5] as const;
+const liveMs = 3000;
 
-/** Under 101 s green, under 300 s orange, else red. */
-const timeLook = (seconds: number): string =>
-  seconds < 101 ? 'text-success' : seconds < 300 ? 'text-warning' : 'text-danger';
+const secondsOf = (text: string): number => (text === '' ? 0 : Math.floor(new Date(text).getTime() / 1000) || 0);
 
 export function LogsPage() {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
-  const [query, setQuery] = useSearchParams();
+  const url = useUrl();
+  const { page } = url;
   const [open, setOpen] = useState<Log | null>(null);
-  const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
-  const type = Number(query.get('type') ?? 0) || 0;
-  const filters = { type, model_name: query.get('model') ?? '', token_name: query.get('token') ?? '' };
-  const filtered = type !== 0 || filters.model_name !== '' || filters.token_name !== '';
-  const set = (name: string, value: string) =>
-    setQuery(
-      (old) => {
-        const next = new URLSearchParams(old);
-        if (value === '' || value === '0') next.delete(name);
-        else next.set(name, value);
-        if (name !== 'p') next.delete('p');
-        return next;
-      },
-      { replace: true },
-    );
+  const [held, setHeld] = useState(false);
+  const size = Number(url.get('size')) || rememberedSize();
+  const live = url.get('live') !== 'off' && page === 1 && !held && open === null;
+  const filters = {
+    type: Number(url.get('type')) || 0,
+    model_name: url.get('model'),
+    token_name: url.get('token'),
+    group: url.get('group'),
+    request_id: url.get('request'),
+    start_timestamp: secondsOf(url.get('from')),
+    end_timestamp: secondsOf(url.get('to')),
+    ...(admin ? { username: url.get('user'), channel: Number(url.get('channel')) || 0 } : {}),
+  };
+  const filtered = Object.values(filters).some((value) => value !== '' && value !== 0);
   const list = useQuery({
-    queryKey: ['logs', admin, page, filters],
-    queryFn: () => call(admin ? 'log.list' : 'log.self', { p: page, page_size: pageSize, ...filters }),
+    queryKey: ['logs', admin, page, size, filters],
+    queryFn: () => call(admin ? 'log.list' : 'log.self', { p: page, page_size: size, ...filters }),
     placeholderData: keepPreviousData,
-    refetchInterval: page === 1 ? 5000 : false,
+    refetchInterval: live ? liveMs : false,
   });
   const stat = useQuery({
     queryKey: ['log-stat', admin, filters],
     queryFn: () => call(admin ? 'log.stat' : 'log.self_stat', filters),
-    refetchInterval: 5000,
+    refetchInterval: live ? liveMs : false,
   }).data;
-
-  const columns: readonly Column<Log>[] = [
-    { id: 'time', header: t('logs.time'), key: true, cell: (row) => dateTime(row.created_at) },
-    ...(admin
-      ? [
-          {
-            id: 'channel',
-            header: t('logs.channel'),
-            cell: (row: Log) => (row.channel === 0 ? '' : `${row.channel} ${row.channel_name}`),
-          },
-          { id: 'user', header: t('logs.user'), cell: (row: Log) => row.username },
-        ]
-      : []),
-    { id: 'token', header: t('logs.token'), cell: (row) => row.token_name },
-    {
-      id: 'type',
-      header: t('logs.type'),
-      cell: (row) => (
-        <span className={row.type === 5 ? 'text-danger' : 'text-ink-2'}>
-          {t(`logs.t${row.type as 1 | 2 | 3 | 4 | 5}`)}
-        </span>
-      ),
-    },
-    {
-      id: 'model',
-      header: t('logs.model'),
-      key: true,
-      cell: (row) => <span className="font-medium text-ink-1">{row.model_name}</span>,
-    },
-    {
-      id: 'seconds',
-      header: t('logs.seconds'),
-      cell: (row) => (
-        <>
-          <span className={timeLook(row.use_time)}>{row.use_time} s</span>{' '}
-          <span className="text-ink-3">{row.is_stream ? t('logs.stream') : t('logs.whole')}</span>
-        </>
-      ),
-    },
-    { id: 'prompt', header: t('logs.prompt'), number: true, cell: (row) => row.prompt_tokens },
-    { id: 'completion', header: t('logs.completion'), number: true, cell: (row) => row.completion_tokens },
-    { id: 'cost', header: t('logs.cost'), number: true, key: true, cell: (row) => money(row.quota) },
-  ];
+  const field = (name: string, label: string, type = 'search') => (
+    <input
+      type={type}
+      className={`field h-7 ${type === 'search' ? 'w-32' : 'w-44'}`}
+      placeholder={label}
+      aria-label={label}
+      value={url.get(name)}
+      onChange={(event) => url.set(name, event.target.value)}
+    />
+  );
+  const bar = (
+    <>
+      <select
+        className="field h-7 w-auto"
+        aria-label={t('logs.type')}
+        value={filters.type}
+        onChange={(event) => url.set('type', event.target.value === '0' ? '' : event.target.value)}
+      >
+        <option value={0}>{t('logs.all')}</option>
+        {kinds.map((kind) => (
+          <option key={kind} value={kind}>
+            {t(`logs.t${kind}`)}
+          </option>
+        ))}
+      </select>
+      {field('model', t('logs.model'))}
+      {field('token', t('logs.token'))}
+      {admin ? field('user', t('logs.user')) : null}
+      {admin ? field('channel', t('logs.channelId')) : null}
+      {field('group', t('logs.group'))}
+      {field('request', t('logs.requestId'))}
+      {field('from', t('logs.from'), 'datetime-local')}
+      {field('to', t('logs.to'), 'datetime-local')}
+      <label className="flex items-center gap-1.5 text-[12px] text-ink-2">
+        <input
+          type="checkbox"
+          className="size-4 accent-(--accent)"
+          checked={url.get('live') !== 'off'}
+          onChange={(event) => url.set('live', event.target.checked ? '' : 'off')}
+        />
+        {t('logs.live')}
+      </label>
+    </>
+  );
+  const chip = (label: string, value: string) => (
+    <span className="rounded-2 bg-sunken px-2 py-1 text-[12px] text-ink-2">
+      {label} <b className="font-semibold text-ink-1">{value}</b>
+    </span>
+  );
 
   return (
     <>
       <PageHead title={t('logs.title')} count={list.data?.total}>
-        <span className="rounded-2 bg-sunken px-2 py-1 text-[12px]">
-          {t('logs.quota')} <b className="font-semibold">{money(stat?.quota ?? 0)}</b>
-        </span>
-        <span className="rounded-2 bg-sunken px-2 py-1 text-[12px]">RPM {stat?.rpm ?? 0}</span>
-        <span className="rounded-2 bg-sunken px-2 py-1 text-[12px]">TPM {stat?.tpm ?? 0}</span>
+        {chip(t('logs.quota'), money(stat?.quota ?? 0))}
+        {chip('RPM', String(stat?.rpm ?? 0))}
+        {chip('TPM', String(stat?.tpm ?? 0))}
+        <Menu>
+          <MenuButton className="button">{t('logs.export')}</MenuButton>
+          <MenuItems anchor="bottom end" className="menu w-32">
+            {(['csv', 'jsonl'] as const).map((format) => (
+              <MenuItem key={format}>
+                <button
+                  type="button"
+                  className="menu-item"
+                  onClick={() => attempt(() => exportLogs(admin, filters, format))}
+                >
+                  {format.toUpperCase()}
+                </button>
+              </MenuItem>
+            ))}
+          </MenuItems>
+        </Menu>
       </PageHead>
-      <div className="flex flex-wrap gap-2 px-5 pb-3">
-        <select
-          className="field w-32"
-          aria-label={t('logs.type')}
-          value={type}
-          onChange={(event) => set('type', event.target.value)}
-        >
-          <option value={0}>{t('logs.all')}</option>
-          {kinds.map((kind) => (
-            <option key={kind} value={kind}>
-              {t(`logs.t${kind}`)}
-            </option>
-          ))}
-        </select>
-        <input
-          className="field w-44"
-          placeholder={t('logs.model')}
-          aria-label={t('logs.model')}
-          value={filters.model_name}
-          onChange={(event) => set('model', event.target.value)}
-        />
-        <input
-          className="field w-44"
-          placeholder={t('logs.token')}
-          aria-label={t('logs.token')}
-          value={filters.token_name}
-          onChange={(event) => set('token', event.target.value)}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: while the pointer is over the rows they hold still */}
+      <div onMouseEnter={() => setHeld(true)} onMouseLeave={() => setHeld(false)}>
+        <DataTable
+          caption={t('logs.title')}
+          rows={list.data?.items ?? []}
+          columns={logColumns(t, admin)}
+          loading={list.isPending}
+          onOpen={setOpen}
+          storeKey="logs-table-columns"
+          bar={bar}
+          empty={
+            filtered ? (
+              <p>{t('logs.none')}</p>
+            ) : (
+              <>
+                <p className="mb-2">{t('logs.empty')}</p>
+                <code className="font-mono text-[12px] text-ink-3">{'gateway logs tail'}</code>
+              </>
+            )
+          }
         />
       </div>
-      <DataTable
-        caption={t('logs.title')}
-        rows={list.data?.items ?? []}
-        columns={columns}
-        loading={list.isPending}
-        onOpen={setOpen}
-        empty={<p>{filtered ? t('logs.none') : t('logs.empty')}</p>}
+      <Pager
+        page={page}
+        size={size}
+        total={list.data?.total ?? 0}
+        onPage={(next) => url.set('p', String(next))}
+        onSize={(next) => url.set('size', String(next))}
       />
-      {page > 1 || (list.data?.total ?? 0) > pageSize ? (
-        <div className="flex gap-2 px-5 py-3">
-          <button type="button" className="button" disabled={page === 1} onClick={() => set('p', String(page - 1))}>
-            {t('app.previous')}
-          </button>
-          <button
-            type="button"
-            className="button"
-            disabled={(list.data?.items.length ?? 0) < pageSize}
-            onClick={() => set('p', String(page + 1))}
-          >
-            {t('app.next')}
-          </button>
-        </div>
-      ) : null}
       {open === null ? null : <LogDrawer log={open} onClose={() => setOpen(null)} />}
     </>
   );

@@ -2,41 +2,35 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { useSearchParams } from 'wouter';
 import type { Redemption } from '../../../server/contract/entities.ts';
-import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { Pager } from '../../components/pager.tsx';
+import { Pager, rememberedSize } from '../../components/pager.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyText, dateTime, money } from '../../lib/format.ts';
+import { useUrl } from '../../lib/url.ts';
 import { CopyFailed } from '../tokens/key-reveal.tsx';
 import { RedemptionDrawer } from './redemption-drawer.tsx';
 
-const pageSize = 20;
 const looks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
 
 export function RedemptionPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const [query, setQuery] = useSearchParams();
+  const url = useUrl();
   const [edited, setEdited] = useState<Redemption | 'new' | null>(null);
   const [removing, setRemoving] = useState<Redemption | null>(null);
   const [picked, setPicked] = useState<ReadonlySet<number>>(new Set());
   const [uncopied, setUncopied] = useState<string | null>(null);
-  const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
-  const keyword = query.get('q') ?? '';
-  const set = (name: 'p' | 'q', value: string) =>
-    setQuery(
-      name === 'q' ? (value === '' ? {} : { q: value }) : { ...(keyword === '' ? {} : { q: keyword }), p: value },
-      {
-        replace: true,
-      },
-    );
+  const { page } = url;
+  const pageSize = Number(url.get('size')) || rememberedSize();
+  const keyword = url.get('q');
   const list = useQuery({
-    queryKey: ['redemptions', page, keyword],
+    queryKey: ['redemptions', page, pageSize, keyword],
     queryFn: () =>
       keyword === ''
         ? call('redemption.list', { p: page, page_size: pageSize })
@@ -54,27 +48,7 @@ export function RedemptionPage() {
     if (keys.length === 0) return toast.error(t('redemption.pickOne'));
     void copy(keys.join('\n'));
   };
-  const toggle = (id: number) =>
-    setPicked((old) => {
-      const next = new Set(old);
-      if (!next.delete(id)) next.add(id);
-      return next;
-    });
-
   const columns: readonly Column<Redemption>[] = [
-    {
-      id: 'pick',
-      header: t('redemption.pick'),
-      cell: (row) => (
-        <input
-          type="checkbox"
-          className="accent-(--accent)"
-          aria-label={t('redemption.pickName', { name: row.name })}
-          checked={picked.has(row.id)}
-          onChange={() => toggle(row.id)}
-        />
-      ),
-    },
     { id: 'id', header: t('users.id'), number: true, cell: (row) => row.id },
     {
       id: 'name',
@@ -138,26 +112,29 @@ export function RedemptionPage() {
         <button type="button" className="button" onClick={copyPicked}>
           {t('redemption.copyPicked')}
         </button>
-        <button type="button" className="button button-primary" onClick={() => setEdited('new')}>
+        <button type="button" data-key="n" className="button button-primary" onClick={() => setEdited('new')}>
           <Icon name="plus" />
           {t('redemption.add')}
         </button>
       </PageHead>
-      <div className="px-5 pb-3">
-        <input
-          type="search"
-          className="field w-56"
-          placeholder={t('redemption.keyword')}
-          aria-label={t('redemption.keyword')}
-          value={keyword}
-          onChange={(event) => set('q', event.target.value)}
-        />
-      </div>
       <DataTable
         caption={t('redemption.title')}
         rows={rows}
         columns={columns}
         loading={list.isPending}
+        selection={{ chosen: picked, onChange: setPicked }}
+        storeKey="redemptions-table-columns"
+        bar={
+          <input
+            type="search"
+            data-key="/"
+            className="field h-7 w-56"
+            placeholder={t('redemption.keyword')}
+            aria-label={t('redemption.keyword')}
+            value={keyword}
+            onChange={(event) => url.set('q', event.target.value)}
+          />
+        }
         onOpen={(row) => (row.status === 1 ? setEdited(row) : undefined)}
         empty={
           <>
@@ -166,7 +143,13 @@ export function RedemptionPage() {
           </>
         }
       />
-      <Pager page={page} size={pageSize} total={list.data?.total ?? 0} onPage={(next) => set('p', String(next))} />
+      <Pager
+        page={page}
+        size={pageSize}
+        total={list.data?.total ?? 0}
+        onPage={(next) => url.set('p', String(next))}
+        onSize={(size) => url.set('size', String(size))}
+      />
       {edited === null ? null : (
         <RedemptionDrawer
           redemption={edited === 'new' ? null : edited}

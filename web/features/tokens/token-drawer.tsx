@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
@@ -13,6 +14,15 @@ const spans = [
   ['oneDay', 86_400],
   ['oneMonth', 30 * 86_400],
 ] as const;
+
+/** Source: specification 002 section 9. */
+const batches = [1, 10, 20, 30, 100];
+const suffixAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const suffix = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join(
+    '',
+  );
+const limitNames = ['day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
 
 export interface TokenDrawerProps {
   /** null = a new one. */
@@ -31,6 +41,15 @@ export function TokenDrawer({ token, onClose, onSaved }: TokenDrawerProps) {
   );
   const [models, setModels] = useState(token?.model_limits ?? '');
   const [ips, setIps] = useState(token?.allow_ips ?? '');
+  const [group, setGroup] = useState(token?.group ?? '');
+  const [count, setCount] = useState(1);
+  const [limits, setLimits] = useState(
+    Object.fromEntries(limitNames.map((limit) => [limit, String(token?.[limit] ?? 0)])) as Record<
+      (typeof limitNames)[number],
+      string
+    >,
+  );
+  const groups = useQuery({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const at = parseDateTime(expires);
@@ -47,12 +66,14 @@ export function TokenDrawer({ token, onClose, onSaved }: TokenDrawerProps) {
       model_limits_enabled: models.trim() !== '',
       model_limits: models,
       allow_ips: ips,
+      group,
+      ...Object.fromEntries(limitNames.map((limit) => [limit, Math.max(0, Number.parseInt(limits[limit], 10) || 0)])),
     };
     try {
-      onSaved(
-        token === null ? await call('token.create', fields) : await call('token.update', { id: token.id, ...fields }),
-        token === null,
-      );
+      if (token !== null) return onSaved(await call('token.update', { id: token.id, ...fields }), false);
+      const first = await call('token.create', fields);
+      for (let made = 1; made < count; made++) await call('token.create', { ...fields, name: `${name}-${suffix()}` });
+      onSaved(first, true);
     } catch (failure) {
       setError(failure instanceof Error ? failure.message : String(failure));
       setBusy(false);
@@ -160,6 +181,54 @@ export function TokenDrawer({ token, onClose, onSaved }: TokenDrawerProps) {
             />
           )}
         </Field>
+        <Field label={t('tokens.group')}>
+          {(ids) => (
+            <select {...ids} className="field" value={group} onChange={(event) => setGroup(event.target.value)}>
+              <option value="">{t('tokens.ownGroup')}</option>
+              {Object.entries(groups as Record<string, { desc?: string; ratio?: number }>).map(
+                ([key, { desc, ratio }]) => (
+                  <option key={key} value={key}>
+                    {`${desc || key} (${ratio ?? 1}×)`}
+                  </option>
+                ),
+              )}
+            </select>
+          )}
+        </Field>
+        {token === null ? (
+          <Field label={t('tokens.count')} help={t('tokens.countHelp')}>
+            {(ids) => (
+              <select
+                {...ids}
+                className="field"
+                value={count}
+                onChange={(event) => setCount(Number(event.target.value))}
+              >
+                {batches.map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            )}
+          </Field>
+        ) : null}
+        <details className="mb-4">
+          <summary className="cursor-pointer text-ink-2">{t('tokens.limits')}</summary>
+          <div className="mt-3 grid gap-x-3 sm:grid-cols-2">
+            {limitNames.map((limit) => (
+              <Field key={limit} label={t(`tokens.${limit}`)} help={t('tokens.zeroNone')}>
+                {(ids) => (
+                  <input
+                    {...ids}
+                    className="field"
+                    inputMode="numeric"
+                    value={limits[limit]}
+                    onChange={(event) => setLimits({ ...limits, [limit]: event.target.value })}
+                  />
+                )}
+              </Field>
+            ))}
+          </div>
+        </details>
         <p role="alert" className="text-danger">
           {error}
         </p>

@@ -3,33 +3,53 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Token } from '../../../server/contract/entities.ts';
-import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Pager, rememberedSize } from '../../components/pager.tsx';
+import { BulkBar } from '../../components/table/bulk-bar.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { copyText, dateTime, money } from '../../lib/format.ts';
+import { useUrl } from '../../lib/url.ts';
 import { CopyFailed, KeyReveal } from './key-reveal.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
 
-const pageSize = 20;
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
 
 export function TokensPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const [page, setPage] = useState(0);
-  const [keyword, setKeyword] = useState('');
-  const [edited, setEdited] = useState<Token | 'new' | null>(null);
+  const url = useUrl();
+  const { page } = url;
+  const [keyword, key] = [url.get('q'), url.get('key')];
+  const pageSize = Number(url.get('size')) || rememberedSize();
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
+  const [removingMany, setRemovingMany] = useState(false);
   const [removing, setRemoving] = useState<Token | null>(null);
-  const [revealed, setRevealed] = useState<string | null>(null);
+  const [revealed, setRevealed] = useState<Token | null>(null);
   const [uncopied, setUncopied] = useState<string | null>(null);
+  const searching = keyword !== '' || key !== '';
   const list = useQuery({
-    queryKey: ['tokens', page, keyword],
+    queryKey: ['tokens', page, pageSize, keyword, key],
     queryFn: () =>
-      keyword === '' ? call('token.list', { p: page, size: pageSize }) : call('token.search', { keyword }),
+      searching ? call('token.search', { keyword, token: key }) : call('token.list', { p: page - 1, size: pageSize }),
     placeholderData: keepPreviousData,
   });
+  const rows = list.data ?? [];
+  const openId = Number(url.get('open')) || 0;
+  const opened = useQuery({
+    queryKey: ['tokens', 'one', openId],
+    queryFn: () => call('token.get', { id: openId }),
+    enabled: openId > 0,
+  }).data;
+  const isNew = url.get('open') === 'new' || url.get('new') !== '';
+  const edit = (row: Token) => url.set('open', String(row.id));
+  const closeDrawer = () => {
+    url.set('new', '');
+    url.set('open', '');
+  };
   const refresh = () => client.invalidateQueries({ queryKey: ['tokens'] });
   const attempt = async (work: () => Promise<unknown>) => {
     try {
@@ -39,9 +59,14 @@ export function TokensPage() {
       toast.error(error instanceof Error ? error.message : String(error));
     }
   };
-  const copy = async (key: string) => {
-    if (await copyText(key)) toast.success(t('app.copied'));
-    else setUncopied(key);
+  const copyChosen = () => {
+    const keys = rows.filter(({ id }) => chosen.has(id)).map((row) => `${row.name}    ${row.key}`);
+    if (keys.length === 0) return toast.error(t('tokens.pickOne'));
+    void copy(keys.join('\n'));
+  };
+  const copy = async (text: string) => {
+    if (await copyText(text)) toast.success(t('app.copied'));
+    else setUncopied(text);
   };
 
   const columns: readonly Column<Token>[] = [
@@ -69,8 +94,19 @@ export function TokensPage() {
       key: true,
       cell: (row) => (row.unlimited_quota ? t('tokens.unlimited') : money(row.remain_quota)),
     },
-    { id: 'used', header: t('tokens.used'), number: true, cell: (row) => money(row.used_quota) },
-    { id: 'created', header: t('tokens.created'), cell: (row) => dateTime(row.created_time) },
+    {
+      id: 'used',
+      header: t('tokens.used'),
+      number: true,
+      sort: (row) => row.used_quota,
+      cell: (row) => money(row.used_quota),
+    },
+    {
+      id: 'created',
+      header: t('tokens.created'),
+      sort: (row) => row.created_time,
+      cell: (row) => dateTime(row.created_time),
+    },
     {
       id: 'expires',
       header: t('tokens.expires'),
@@ -79,6 +115,7 @@ export function TokensPage() {
     {
       id: 'actions',
       header: t('app.actions'),
+      key: true,
       cell: (row) => (
         <span className="flex gap-1">
           <button type="button" className="button" onClick={() => copy(row.key)}>
@@ -94,7 +131,7 @@ export function TokensPage() {
           >
             {row.status === 1 ? t('app.disable') : t('app.enable')}
           </button>
-          <button type="button" className="button button-ghost" onClick={() => setEdited(row)}>
+          <button type="button" className="button button-ghost" onClick={() => edit(row)}>
             {t('app.edit')}
           </button>
           <button type="button" className="button button-ghost text-danger" onClick={() => setRemoving(row)}>
@@ -108,15 +145,10 @@ export function TokensPage() {
   return (
     <>
       <PageHead title={t('tokens.title')}>
-        <input
-          type="search"
-          className="field w-44"
-          placeholder={t('app.search')}
-          aria-label={t('app.search')}
-          value={keyword}
-          onChange={(event) => setKeyword(event.target.value)}
-        />
-        <button type="button" className="button button-primary" onClick={() => setEdited('new')}>
+        <button type="button" className="button" onClick={copyChosen}>
+          {t('tokens.copyChosen')}
+        </button>
+        <button type="button" data-key="n" className="button button-primary" onClick={() => url.set('open', 'new')}>
           <Icon name="plus" />
           {t('tokens.add')}
         </button>
@@ -124,10 +156,34 @@ export function TokensPage() {
       <p className="mx-5 mb-3 rounded-2 bg-warning-soft px-3 py-2 text-warning">{t('tokens.banner')}</p>
       <DataTable
         caption={t('tokens.title')}
-        rows={list.data ?? []}
+        rows={rows}
         columns={columns}
         loading={list.isPending}
-        onOpen={setEdited}
+        onOpen={edit}
+        selection={{ chosen, onChange: setChosen }}
+        storeKey="tokens-table-columns"
+        bar={
+          <>
+            <input
+              type="search"
+              data-key="/"
+              className="field h-7 w-44"
+              placeholder={t('tokens.keyword')}
+              aria-label={t('tokens.keyword')}
+              value={keyword}
+              onChange={(event) => url.set('q', event.target.value)}
+            />
+            <input
+              type="search"
+              className="field h-7 w-52"
+              placeholder={t('tokens.byKey')}
+              aria-label={t('tokens.byKey')}
+              autoComplete="off"
+              value={key}
+              onChange={(event) => url.set('key', event.target.value)}
+            />
+          </>
+        }
         empty={
           <>
             <p className="mb-2">{t('tokens.empty')}</p>
@@ -135,33 +191,49 @@ export function TokensPage() {
           </>
         }
       />
-      {keyword === '' && (page > 0 || (list.data?.length ?? 0) === pageSize) ? (
-        <div className="flex gap-2 px-5 py-3">
-          <button type="button" className="button" disabled={page === 0} onClick={() => setPage(page - 1)}>
-            {t('app.previous')}
-          </button>
-          <button
-            type="button"
-            className="button"
-            disabled={(list.data?.length ?? 0) < pageSize}
-            onClick={() => setPage(page + 1)}
-          >
-            {t('app.next')}
-          </button>
-        </div>
+      {searching ? null : (
+        <Pager
+          page={page}
+          size={pageSize}
+          total={null}
+          count={rows.length}
+          onPage={(next) => url.set('p', String(next))}
+          onSize={(size) => url.set('size', String(size))}
+        />
+      )}
+      <BulkBar selection={{ chosen, onChange: setChosen }} matching={new Set(rows.map(({ id }) => id))}>
+        <button type="button" className="button button-ghost" onClick={copyChosen}>
+          {t('tokens.copyChosen')}
+        </button>
+        <button type="button" className="button button-ghost text-danger" onClick={() => setRemovingMany(true)}>
+          {t('app.delete')}
+        </button>
+      </BulkBar>
+      {removingMany ? (
+        <Confirm
+          title={t('tokens.deleteManyTitle', { count: chosen.size })}
+          text={t('tokens.deleteText')}
+          action={t('app.delete')}
+          onClose={() => setRemovingMany(false)}
+          onConfirm={() => {
+            setRemovingMany(false);
+            void attempt(() => call('token.delete_many', { ids: [...chosen] })).then(() => setChosen(new Set()));
+          }}
+        />
       ) : null}
-      {edited === null ? null : (
+      {isNew || opened !== undefined ? (
         <TokenDrawer
-          token={edited === 'new' ? null : edited}
-          onClose={() => setEdited(null)}
+          key={opened?.id ?? 0}
+          token={isNew ? null : (opened ?? null)}
+          onClose={closeDrawer}
           onSaved={(token, fresh) => {
-            setEdited(null);
+            closeDrawer();
             toast.success(fresh ? t('tokens.createdOk') : t('tokens.updatedOk'));
-            if (fresh) setRevealed(token.key);
+            if (fresh) setRevealed(token);
             void refresh();
           }}
         />
-      )}
+      ) : null}
       {removing === null ? null : (
         <Confirm
           title={t('tokens.deleteTitle', { name: removing.name })}
@@ -175,9 +247,7 @@ export function TokensPage() {
           }}
         />
       )}
-      {revealed === null ? null : (
-        <KeyReveal token={revealed} onClose={() => setRevealed(null)} onCopy={() => copy(revealed)} />
-      )}
+      {revealed === null ? null : <KeyReveal token={revealed} onClose={() => setRevealed(null)} onCopy={copy} />}
       {uncopied === null ? null : <CopyFailed text={uncopied} onClose={() => setUncopied(null)} />}
     </>
   );

@@ -1,45 +1,43 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSearchParams } from 'wouter';
+import { useLocation } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
-import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { Pager } from '../../components/pager.tsx';
+import { Pager, rememberedSize } from '../../components/pager.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { money } from '../../lib/format.ts';
+import { useUrl } from '../../lib/url.ts';
 import { UserDrawer } from './user-drawer.tsx';
 
-const pageSize = 20;
 const roleNames = { 1: 'role1', 10: 'role10', 100: 'role100' } as const;
 type Action = 'promote' | 'demote' | 'disable' | 'enable' | 'delete';
 
 export function UsersPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const [query, setQuery] = useSearchParams();
-  const [edited, setEdited] = useState<User | 'new' | null>(null);
+  const url = useUrl();
+  const [path, navigate] = useLocation();
   const [closing, setClosing] = useState<User | null>(null);
-  const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
-  const keyword = query.get('q') ?? '';
-  const group = query.get('group') ?? '';
-  const set = (name: string, value: string) =>
-    setQuery(
-      (old) => {
-        const next = new URLSearchParams(old);
-        if (value === '' || (name === 'p' && value === '1')) next.delete(name);
-        else next.set(name, value);
-        if (name !== 'p') next.delete('p');
-        return next;
-      },
-      { replace: true },
-    );
+  const { page } = url;
+  const pageSize = Number(url.get('size')) || rememberedSize();
+  const [keyword, group] = [url.get('q'), url.get('group')];
+  const editing = Number(/^\/user\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
+  const edited = useQuery({
+    queryKey: ['users', 'one', editing],
+    queryFn: () => call('user.get', { id: editing }),
+    enabled: editing > 0,
+  }).data;
+  const back = () => navigate(`/user${location.search}`);
+  const edit = ({ id }: User) => navigate(`/user/edit/${id}${location.search}`);
   const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const list = useQuery({
-    queryKey: ['users', page, keyword, group],
+    queryKey: ['users', page, pageSize, keyword, group],
     queryFn: () =>
       keyword === '' && group === ''
         ? call('user.list', { p: page, page_size: pageSize })
@@ -52,7 +50,7 @@ export function UsersPage() {
   };
 
   const columns: readonly Column<User>[] = [
-    { id: 'id', header: t('users.id'), number: true, cell: (row) => row.id },
+    { id: 'id', header: t('users.id'), number: true, sort: (row) => row.id, cell: (row) => row.id },
     {
       id: 'name',
       header: t('users.username'),
@@ -87,17 +85,43 @@ export function UsersPage() {
           </span>
         ),
     },
-    { id: 'quota', header: t('users.quota'), number: true, key: true, cell: (row) => money(row.quota) },
-    { id: 'used', header: t('users.used'), number: true, cell: (row) => money(row.used_quota) },
-    { id: 'requests', header: t('users.requests'), number: true, cell: (row) => row.request_count },
-    { id: 'invited', header: t('users.invited'), number: true, cell: (row) => row.aff_count },
+    {
+      id: 'quota',
+      header: t('users.quota'),
+      number: true,
+      sort: (row) => row.quota,
+      key: true,
+      cell: (row) => money(row.quota),
+    },
+    {
+      id: 'used',
+      header: t('users.used'),
+      number: true,
+      sort: (row) => row.used_quota,
+      cell: (row) => money(row.used_quota),
+    },
+    {
+      id: 'requests',
+      header: t('users.requests'),
+      number: true,
+      sort: (row) => row.request_count,
+      cell: (row) => row.request_count,
+    },
+    {
+      id: 'invited',
+      header: t('users.invited'),
+      number: true,
+      sort: (row) => row.aff_count,
+      cell: (row) => row.aff_count,
+    },
     {
       id: 'actions',
       header: t('app.actions'),
+      key: true,
       cell: (row) =>
         row.DeletedAt !== null ? null : (
           <span className="flex gap-1">
-            <button type="button" className="button button-ghost" onClick={() => setEdited(row)}>
+            <button type="button" className="button button-ghost" onClick={() => edit(row)}>
               {t('app.edit')}
             </button>
             <button
@@ -125,40 +149,49 @@ export function UsersPage() {
   return (
     <>
       <PageHead title={t('users.title')} count={list.data?.total}>
-        <button type="button" className="button button-primary" onClick={() => setEdited('new')}>
+        <button
+          type="button"
+          data-key="n"
+          className="button button-primary"
+          onClick={() => navigate(`/user/edit${location.search}`)}
+        >
           <Icon name="plus" />
           {t('users.add')}
         </button>
       </PageHead>
-      <div className="flex flex-wrap gap-2 px-5 pb-3">
-        <input
-          type="search"
-          className="field w-56"
-          placeholder={t('users.keyword')}
-          aria-label={t('users.keyword')}
-          value={keyword}
-          onChange={(event) => set('q', event.target.value)}
-        />
-        <select
-          className="field w-36"
-          aria-label={t('users.group')}
-          value={group}
-          onChange={(event) => set('group', event.target.value)}
-        >
-          <option value="">{t('users.anyGroup')}</option>
-          {groups.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </div>
       <DataTable
         caption={t('users.title')}
         rows={list.data?.items ?? []}
         columns={columns}
         loading={list.isPending}
-        onOpen={(row) => (row.DeletedAt === null ? setEdited(row) : undefined)}
+        storeKey="users-table-columns"
+        bar={
+          <>
+            <input
+              type="search"
+              data-key="/"
+              className="field h-7 w-56"
+              placeholder={t('users.keyword')}
+              aria-label={t('users.keyword')}
+              value={keyword}
+              onChange={(event) => url.set('q', event.target.value)}
+            />
+            <select
+              className="field h-7 w-auto"
+              aria-label={t('users.group')}
+              value={group}
+              onChange={(event) => url.set('group', event.target.value)}
+            >
+              <option value="">{t('users.anyGroup')}</option>
+              {groups.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </>
+        }
+        onOpen={(row) => (row.DeletedAt === null ? edit(row) : undefined)}
         empty={
           <>
             <p className="mb-2">{t('users.none')}</p>
@@ -166,18 +199,25 @@ export function UsersPage() {
           </>
         }
       />
-      <Pager page={page} size={pageSize} total={list.data?.total ?? 0} onPage={(next) => set('p', String(next))} />
-      {edited === null ? null : (
+      <Pager
+        page={page}
+        size={pageSize}
+        total={list.data?.total ?? 0}
+        onPage={(next) => url.set('p', String(next))}
+        onSize={(size) => url.set('size', String(size))}
+      />
+      {path === '/user/edit' || edited !== undefined ? (
         <UserDrawer
-          user={edited === 'new' ? null : edited}
+          key={path}
+          user={edited ?? null}
           groups={groups}
-          onClose={() => setEdited(null)}
+          onClose={back}
           onSaved={() => {
-            setEdited(null);
+            back();
             void client.invalidateQueries({ queryKey: ['users'] });
           }}
         />
-      )}
+      ) : null}
       {closing === null ? null : (
         <Confirm
           title={t('users.closeTitle', { name: closing.username })}

@@ -1,12 +1,12 @@
 import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
-import type { Column } from '../../components/data-table.tsx';
+import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Progress, WorkStatus } from './status.tsx';
-import { pageSize, WorksPage } from './works-page.tsx';
+import { pageSize, spelled, WorksPage } from './works-page.tsx';
 
 type Drawing = OutputOf<EndpointOf<'drawing.list'>>[number];
 
@@ -28,6 +28,9 @@ const actions = [
   'MODAL',
   'SWAP_FACE',
 ] as const;
+/** Source: specification 002, "Drawing log": 30 days ago to an hour ahead. */
+const monthMs = 30 * 86_400_000;
+const hourMs = 3_600_000;
 const codes: readonly number[] = [0, 1, 21, 22];
 
 export function DrawingsPage() {
@@ -93,6 +96,7 @@ export function DrawingsPage() {
       title={t('nav.drawings')}
       idLabel={t('works.drawingId')}
       columns={columns}
+      window={{ from: spelled(new Date(Date.now() - monthMs)), to: spelled(new Date(Date.now() + hourMs)) }}
       banner={
         status?.mj_notify_enabled ? null : (
           <p className="mx-5 mb-3 rounded-2 bg-sunken px-3 py-2 text-ink-2">{t('works.noCallback')}</p>

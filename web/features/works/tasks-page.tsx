@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
-import type { Column } from '../../components/data-table.tsx';
+import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { Progress, WorkStatus } from './status.tsx';
-import { pageSize, WorksPage } from './works-page.tsx';
+import { pageSize, spelled, WorksPage } from './works-page.tsx';
 
 type Task = OutputOf<EndpointOf<'task.list'>>[number];
 
@@ -51,6 +51,7 @@ export function TasksPage() {
       title={t('nav.tasks')}
       idLabel={t('works.taskId')}
       columns={columns}
+      window={{ from: spelled(new Date(new Date().setHours(0, 0, 0, 0))), to: '' }}
       load={(admin, { work, channel, from, to }, page) => {
         const filter = { p: page, page_size: pageSize, task_id: work, start_timestamp: from, end_timestamp: to };
         return admin ? call('task.list', { ...filter, channel_id: channel }) : call('task.self', filter);

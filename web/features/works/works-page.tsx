@@ -3,9 +3,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
-import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { DataTable } from '../../components/table/data-table.tsx';
 import { isAdmin, useUser } from '../../lib/session.ts';
 
 export interface WorkRow {
@@ -24,30 +25,39 @@ export interface WorksPageProps<Row extends WorkRow> {
   ) => Promise<readonly Row[]>;
   readonly detail: (row: Row) => { readonly title: string; readonly body: React.ReactNode };
   readonly banner?: React.ReactNode;
+  /** Window shown at first, as the inputs spell it; '' = open. */
+  readonly window: { readonly from: string; readonly to: string };
 }
 
 export const pageSize = 10;
 const seconds = (text: string): number => (text === '' ? 0 : Math.floor(new Date(text).getTime() / 1000));
 
-function startOfToday(): string {
-  const at = new Date();
-  const two = (value: number) => String(value).padStart(2, '0');
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T00:00`;
-}
+const two = (value: number): string => String(value).padStart(2, '0');
+/** As a datetime-local input spells it. */
+export const spelled = (at: Date): string =>
+  `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`;
 
-export function WorksPage<Row extends WorkRow>({ title, idLabel, columns, load, detail, banner }: WorksPageProps<Row>) {
+export function WorksPage<Row extends WorkRow>({
+  title,
+  idLabel,
+  columns,
+  load,
+  detail,
+  banner,
+  window,
+}: WorksPageProps<Row>) {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
   const [query, setQuery] = useSearchParams();
   const [open, setOpen] = useState<Row | null>(null);
   const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
   const [work, channel] = [query.get('id') ?? '', query.get('channel') ?? ''];
-  const [from, to] = [query.get('from') ?? startOfToday(), query.get('to') ?? ''];
+  const [from, to] = [query.get('from') ?? window.from, query.get('to') ?? window.to];
   const set = (name: string, value: string) =>
     setQuery(
       (old) => {
         const next = new URLSearchParams(old);
-        if (value === '' && name !== 'from') next.delete(name);
+        if (value === '' && name !== 'from' && name !== 'to') next.delete(name);
         else next.set(name, value);
         if (name !== 'p') next.delete('p');
         return next;

@@ -1,0 +1,246 @@
+/** The one table of the console: sorting, columns, density, selection, keys, many rows, cards on a phone. */
+import {
+  type ColumnDef,
+  columnVisibilityFeature,
+  createSortedRowModel,
+  type RowSelectionState,
+  rowSelectionFeature,
+  rowSortingFeature,
+  type SortingState,
+  tableFeatures,
+  useTable,
+} from '@tanstack/react-table';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, type ReactNode, useMemo, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useUrl } from '../../lib/url.ts';
+import type { Column, Selection } from './column.ts';
+import { usePreferences } from './preferences.ts';
+import { ViewOptions } from './view-options.tsx';
+
+const features = tableFeatures({
+  columnVisibilityFeature,
+  rowSelectionFeature,
+  rowSortingFeature,
+  sortedRowModel: createSortedRowModel(),
+});
+/** Beyond this, rows out of sight are not built. */
+const virtualFrom = 100;
+const heights = { compact: 36, roomy: 44 } as const;
+
+export interface DataTableProps<Row extends { readonly id: number }> {
+  readonly caption: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly empty: ReactNode;
+  readonly loading: boolean;
+  readonly onOpen?: (row: Row) => void;
+  readonly selection?: Selection;
+  /** Where the choice of columns is remembered; without it there is none. */
+  readonly storeKey?: string;
+  /** Filters, at the left of the bar above. */
+  readonly bar?: ReactNode;
+  /** A line under a row that has a problem. */
+  readonly note?: (row: Row) => ReactNode;
+}
+
+const compare = (one: number | string, other: number | string): number =>
+  typeof one === 'number' && typeof other === 'number' ? one - other : String(one).localeCompare(String(other));
+const isControl = (target: EventTarget): boolean =>
+  (target as HTMLElement).closest('button, a, input, select, label, textarea') !== null;
+
+export function DataTable<Row extends { readonly id: number }>(props: DataTableProps<Row>) {
+  const { caption, rows, columns, empty, loading, onOpen, selection, storeKey = '', bar, note } = props;
+  const { t } = useTranslation();
+  const url = useUrl();
+  const preferences = usePreferences(storeKey);
+  const box = useRef<HTMLElement>(null);
+  const asked = url.get('sort');
+  const sorting: SortingState = asked === '' ? [] : [{ id: asked.replace(/^-/, ''), desc: asked.startsWith('-') }];
+  const defs = useMemo(
+    () =>
+      columns.map(
+        (column): ColumnDef<typeof features, Row> => ({
+          id: column.id,
+          header: column.header,
+          accessorFn: (row) => column.sort?.(row) ?? row.id,
+          enableSorting: column.sort !== undefined,
+          sortFn: (one, other) =>
+            column.sort === undefined ? 0 : compare(column.sort(one.original), column.sort(other.original)),
+        }),
+      ),
+    [columns],
+  );
+  const selected: RowSelectionState = {};
+  for (const id of selection?.chosen ?? []) selected[String(id)] = true;
+  const table = useTable({
+    features,
+    data: rows as Row[],
+    columns: defs,
+    getRowId: (row) => String(row.id),
+    state: {
+      sorting: sorting.filter(({ id }) => columns.some((column) => column.id === id && column.sort !== undefined)),
+      columnVisibility: Object.fromEntries(
+        columns.map(({ id, hidden }) => [id, preferences.shown[id] ?? hidden !== true]),
+      ),
+      rowSelection: selected,
+    },
+    onRowSelectionChange: (change) => {
+      const after = typeof change === 'function' ? change(selected) : change;
+      selection?.onChange(
+        new Set(
+          Object.keys(after)
+            .filter((id) => after[id])
+            .map(Number),
+        ),
+      );
+    },
+  });
+  const shown = columns.filter(({ id }) => table.getColumn(id)?.getIsVisible() ?? true);
+  const lines = table.getRowModel().rows;
+  const many = lines.length > virtualFrom;
+  const virtual = useVirtualizer({
+    count: many ? lines.length : 0,
+    getScrollElement: () => box.current,
+    estimateSize: () => heights[preferences.density],
+    overscan: 12,
+  });
+  const windowed = virtual.getVirtualItems();
+  const [first, last] = [windowed.at(0), windowed.at(-1)];
+  const visible = many ? windowed.flatMap(({ index }) => lines[index] ?? []) : lines;
+  const sortOn = (id: string) => {
+    const current = sorting[0];
+    url.set('sort', current?.id !== id ? id : current.desc ? '' : `-${id}`);
+  };
+  const onKey = (event: KeyboardEvent<HTMLElement>) => {
+    if (isControl(event.target) || event.metaKey || event.ctrlKey || event.altKey) return;
+    const all = [...(box.current?.querySelectorAll<HTMLElement>('tbody tr[data-row]') ?? [])];
+    const here = all.indexOf((event.target as HTMLElement).closest('tr') ?? document.body);
+    const row = lines.find(({ id }) => id === all[here]?.dataset.row);
+    if (event.key === 'j' || event.key === 'ArrowDown') all[Math.min(all.length - 1, here + 1)]?.focus();
+    else if (event.key === 'k' || event.key === 'ArrowUp') all[Math.max(0, here - 1)]?.focus();
+    else if (event.key === 'x' && selection !== undefined && row !== undefined) row.toggleSelected();
+    else if (event.key === 'Enter' && row !== undefined) onOpen?.(row.original);
+    else return;
+    event.preventDefault();
+  };
+  const shape = (column: Column<Row>): string =>
+    `${column.number ? 'number' : ''} ${column.key ? '' : 'max-sm:hidden'}`;
+  const direction = (id: string): 'ascending' | 'descending' | 'none' =>
+    sorting[0]?.id !== id ? 'none' : sorting[0].desc ? 'descending' : 'ascending';
+  const span = shown.length + (selection === undefined ? 0 : 1);
+
+  return (
+    <>
+      {bar === undefined && storeKey === '' ? null : (
+        <div className="flex flex-wrap items-center gap-2 px-5 pb-3">
+          {bar}
+          {storeKey === '' ? null : (
+            <span className="ml-auto">
+              <ViewOptions columns={columns} preferences={preferences} />
+            </span>
+          )}
+        </div>
+      )}
+      {!loading && rows.length === 0 ? (
+        <div className="border-t border-line px-5 py-8 text-ink-2">{empty}</div>
+      ) : (
+        <section
+          ref={box}
+          className={many ? 'max-h-[calc(100dvh-220px)] overflow-auto' : 'overflow-auto'}
+          aria-busy={loading}
+          aria-label={caption}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+          tabIndex={0}
+          onKeyDown={onKey}
+        >
+          <table className={`sheet-table cards ${preferences.density}`}>
+            <caption className="sr-only">{caption}</caption>
+            <thead>
+              <tr>
+                {selection === undefined ? null : (
+                  <th scope="col" className="w-8 max-sm:hidden">
+                    <input
+                      type="checkbox"
+                      className="size-4 accent-(--accent)"
+                      aria-label={t('table.page')}
+                      checked={lines.length > 0 && table.getIsAllRowsSelected()}
+                      onChange={(event) => table.toggleAllRowsSelected(event.target.checked)}
+                    />
+                  </th>
+                )}
+                {shown.map((column) => (
+                  <th
+                    key={column.id}
+                    scope="col"
+                    className={shape(column)}
+                    aria-sort={column.sort === undefined ? undefined : direction(column.id)}
+                  >
+                    {column.sort === undefined ? (
+                      column.header
+                    ) : (
+                      <button type="button" className="hover:text-ink-1" onClick={() => sortOn(column.id)}>
+                        {column.header}
+                        {direction(column.id) === 'none' ? '' : direction(column.id) === 'ascending' ? ' ↑' : ' ↓'}
+                      </button>
+                    )}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {first !== undefined && first.start > 0 ? (
+                <tr>
+                  <td colSpan={span} style={{ height: first.start }} />
+                </tr>
+              ) : null}
+              {visible.map((row) => {
+                const line = note?.(row.original);
+                return [
+                  <tr
+                    key={row.id}
+                    data-row={row.id}
+                    tabIndex={-1}
+                    aria-selected={selection === undefined ? undefined : row.getIsSelected()}
+                    className={line ? 'has-note' : undefined}
+                    onClick={(event) => {
+                      // Buttons and links inside a row do their own work.
+                      if (!isControl(event.target)) onOpen?.(row.original);
+                    }}
+                  >
+                    {selection === undefined ? null : (
+                      <td className="max-sm:hidden">
+                        <input
+                          type="checkbox"
+                          className="size-4 accent-(--accent)"
+                          aria-label={t('table.row', { id: row.id })}
+                          checked={row.getIsSelected()}
+                          onChange={(event) => row.toggleSelected(event.target.checked)}
+                        />
+                      </td>
+                    )}
+                    {shown.map((column) => (
+                      <td key={column.id} className={shape(column)} data-label={column.header}>
+                        {column.cell(row.original)}
+                      </td>
+                    ))}
+                  </tr>,
+                  line ? (
+                    <tr key={`${row.id}-note`} className="note">
+                      <td colSpan={span}>{line}</td>
+                    </tr>
+                  ) : null,
+                ];
+              })}
+              {many && last !== undefined && last.end < virtual.getTotalSize() ? (
+                <tr>
+                  <td colSpan={span} style={{ height: virtual.getTotalSize() - last.end }} />
+                </tr>
+              ) : null}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </>
+  );
+}

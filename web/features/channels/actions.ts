@@ -1,0 +1,82 @@
+/** What is done to channels, each change with its way back. */
+import { useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import type { Channel } from '../../../server/contract/entities.ts';
+import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+
+const undoMs = 10_000;
+
+export function useChannelActions() {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['channels'] });
+  const run = async (work: () => Promise<unknown>, done?: string) => {
+    const ok = await attempt(work, done);
+    await refresh();
+    return ok;
+  };
+  /** Says what was done and offers the way back for ten seconds. */
+  const undoable = async (work: () => Promise<unknown>, back: () => Promise<unknown>, done: string) => {
+    if (!(await run(work))) return;
+    toast.success(done, {
+      duration: undoMs,
+      action: { label: t('channels.undo'), onClick: () => void run(back, t('channels.undone')) },
+    });
+  };
+  const ids = (channels: readonly Channel[]) => channels.map(({ id }) => id);
+  /** One call per value the channels had before. */
+  const eachBefore = async <Value>(
+    channels: readonly Channel[],
+    before: (channel: Channel) => Value,
+    restore: (some: number[], value: Value) => Promise<unknown>,
+  ) => {
+    const groups = Map.groupBy(channels, before);
+    for (const [value, some] of groups) await restore(ids(some), value);
+  };
+
+  return {
+    refresh,
+    run,
+    setStatus: (channels: readonly Channel[], status: number) =>
+      undoable(
+        () => call('channel.status_many', { ids: ids(channels), status }),
+        () =>
+          eachBefore(
+            channels,
+            (channel) => channel.status,
+            // What disabled itself comes back as disabled by hand.
+            (some, before) => call('channel.status_many', { ids: some, status: before === 1 ? 1 : 2 }),
+          ),
+        t(status === 1 ? 'channels.enabledMany' : 'channels.disabledMany', { count: channels.length }),
+      ),
+    setTag: (channels: readonly Channel[], tag: string) =>
+      undoable(
+        () => call('channel.tag_many', { ids: ids(channels), tag }),
+        () =>
+          eachBefore(
+            channels,
+            (channel) => channel.tag,
+            (some, before) => call('channel.tag_many', { ids: some, tag: before }),
+          ),
+        t('channels.taggedMany', { count: channels.length, tag }),
+      ),
+    setNumber: (channel: Channel, field: 'priority' | 'weight', value: number) =>
+      undoable(
+        () => call('channel.update', { id: channel.id, [field]: value }),
+        () => call('channel.update', { id: channel.id, [field]: channel[field] }),
+        t('channels.changedOne', { name: channel.name }),
+      ),
+    copy: (channel: Channel) => run(() => call('channel.copy', { id: channel.id }), t('channels.copied')),
+    remove: (channels: readonly Channel[]) =>
+      run(
+        () => call('channel.delete_many', { ids: ids(channels) }),
+        t('channels.deletedMany', { count: channels.length }),
+      ),
+    balance: (channel: Channel) =>
+      run(() => call('channel.balance', { id: channel.id }), t('channels.balanceOk', { name: channel.name })),
+  };
+}
+
+export type ChannelActions = ReturnType<typeof useChannelActions>;

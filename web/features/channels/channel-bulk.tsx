@@ -1,0 +1,81 @@
+/** Actions on the chosen channels. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import type { Channel } from '../../../server/contract/entities.ts';
+import { Confirm, Drawer } from '../../components/overlay.tsx';
+import { BulkBar } from '../../components/table/bulk-bar.tsx';
+import type { Selection } from '../../components/table/column.ts';
+import { call } from '../../lib/api.ts';
+import type { ChannelActions } from './actions.ts';
+
+export interface ChannelBulkProps {
+  readonly channels: readonly Channel[];
+  readonly selection: Selection;
+  readonly actions: ChannelActions;
+}
+
+export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState<'tag' | 'delete' | null>(null);
+  const [tag, setTag] = useState('');
+  const chosen = channels.filter(({ id }) => selection.chosen.has(id));
+  const button = (label: string, run: () => unknown, danger = false) => (
+    <button type="button" className={`button button-ghost ${danger ? 'text-danger' : ''}`} onClick={() => run()}>
+      {label}
+    </button>
+  );
+  return (
+    <>
+      <BulkBar selection={selection} matching={new Set(channels.map(({ id }) => id))}>
+        {button(t('app.enable'), () => actions.setStatus(chosen, 1))}
+        {button(t('app.disable'), () => actions.setStatus(chosen, 2))}
+        {button(t('channels.test'), () =>
+          actions.run(async () => {
+            const results = await call('channel.test_many', { ids: chosen.map(({ id }) => id) });
+            const good = results.filter(({ success }) => success).length;
+            toast.info(t('channels.testedMany', { good, count: results.length }));
+          }),
+        )}
+        {button(t('channels.setTag'), () => setOpen('tag'))}
+        {button(t('app.delete'), () => setOpen('delete'), true)}
+      </BulkBar>
+      {open === 'tag' ? (
+        <Drawer title={t('channels.setTag')} onClose={() => setOpen(null)}>
+          <form
+            className="flex gap-2"
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (tag.trim() === '') return toast.error(t('channels.tagEmpty'));
+              setOpen(null);
+              void actions.setTag(chosen, tag.trim());
+            }}
+          >
+            <input
+              className="field"
+              aria-label={t('channels.tag')}
+              placeholder={t('channels.tag')}
+              value={tag}
+              onChange={(event) => setTag(event.target.value)}
+            />
+            <button type="submit" className="button button-primary h-8">
+              {t('channels.setTag')}
+            </button>
+          </form>
+        </Drawer>
+      ) : null}
+      {open === 'delete' ? (
+        <Confirm
+          title={t('channels.deleteManyTitle', { count: chosen.length })}
+          text={t('channels.deleteText')}
+          action={t('app.delete')}
+          onClose={() => setOpen(null)}
+          onConfirm={() => {
+            setOpen(null);
+            void actions.remove(chosen).then(() => selection.onChange(new Set()));
+          }}
+        />
+      ) : null}
+    </>
+  );
+}

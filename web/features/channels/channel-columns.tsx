@@ -1,0 +1,219 @@
+/** Columns of the channel table. */
+import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
+import type { TFunction } from 'i18next';
+import type { Channel } from '../../../server/contract/entities.ts';
+import { Icon } from '../../components/icon.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { money } from '../../lib/format.ts';
+import type { ChannelActions } from './actions.ts';
+import { InlineNumber } from './inline-number.tsx';
+import { ResponseTime } from './response-time.tsx';
+
+const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
+/** Source: specification 002 section 5. */
+const leastPriority = -999;
+
+export interface ChannelColumnsProps {
+  readonly t: TFunction;
+  readonly actions: ChannelActions;
+  readonly typeName: (type: number) => string;
+  readonly onEdit: (channel: Channel) => void;
+  readonly onTest: (channel: Channel) => void;
+  readonly onRemove: (channel: Channel) => void;
+}
+
+export function channelColumns({
+  t,
+  actions,
+  typeName,
+  onEdit,
+  onTest,
+  onRemove,
+}: ChannelColumnsProps): readonly Column<Channel>[] {
+  return [
+    {
+      id: 'id',
+      header: 'ID',
+      number: true,
+      sort: (row) => row.id,
+      cell: (row) => <span className="text-ink-3">{row.id}</span>,
+    },
+    {
+      id: 'name',
+      header: t('channels.name'),
+      key: true,
+      sort: (row) => row.name,
+      cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
+    },
+    {
+      id: 'status',
+      header: t('channels.status'),
+      key: true,
+      sort: (row) => row.status,
+      cell: (row) => (
+        <span className={statusLooks[row.status as 1 | 2 | 3]}>{t(`channels.s${row.status as 1 | 2 | 3}`)}</span>
+      ),
+    },
+    {
+      id: 'type',
+      header: t('channels.type'),
+      key: true,
+      sort: (row) => typeName(row.type),
+      cell: (row) => (
+        <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2">
+          <span className="grid size-3 place-items-center rounded-[2px] bg-ink-3 text-[8px] leading-none font-bold text-surface">
+            {typeName(row.type).slice(0, 1)}
+          </span>
+          {typeName(row.type)}
+        </span>
+      ),
+    },
+    {
+      id: 'group',
+      header: t('channels.group'),
+      cell: (row) => (
+        <span className="flex gap-1">
+          {row.group.split(',').map((group) => (
+            <span key={group} className="rounded-1 bg-sunken px-1.5 text-[11px] text-ink-2">
+              {group}
+            </span>
+          ))}
+        </span>
+      ),
+    },
+    {
+      id: 'models',
+      header: t('channels.models'),
+      number: true,
+      sort: (row) => row.models.split(',').length,
+      cell: (row) => <span title={row.models.replaceAll(',', '\n')}>{row.models.split(',').length}</span>,
+    },
+    {
+      id: 'response',
+      header: t('channels.response'),
+      number: true,
+      key: true,
+      sort: (row) => row.response_time,
+      cell: (row) => <ResponseTime ms={row.response_time} />,
+    },
+    {
+      id: 'used',
+      header: t('channels.used'),
+      number: true,
+      sort: (row) => row.used_quota,
+      cell: (row) => money(row.used_quota),
+    },
+    {
+      id: 'balance',
+      header: t('channels.balance'),
+      number: true,
+      sort: (row) => row.balance,
+      cell: (row) => (
+        <button
+          type="button"
+          className="text-ink-2 underline decoration-dotted underline-offset-2"
+          title={t('channels.balanceAsk')}
+          aria-label={t('channels.balanceOf', { name: row.name, balance: `$${row.balance.toFixed(2)}` })}
+          onClick={() => actions.balance(row)}
+        >
+          {row.balance_updated_time === 0 ? '–' : `$${row.balance.toFixed(2)}`}
+        </button>
+      ),
+    },
+    {
+      id: 'priority',
+      header: t('channels.priority'),
+      number: true,
+      sort: (row) => row.priority,
+      cell: (row) => (
+        <InlineNumber
+          label={t('channels.priorityOf', { name: row.name })}
+          value={row.priority}
+          min={leastPriority}
+          onSave={(value) => actions.setNumber(row, 'priority', value)}
+        />
+      ),
+    },
+    {
+      id: 'weight',
+      header: t('channels.weight'),
+      number: true,
+      sort: (row) => row.weight,
+      cell: (row) => (
+        <InlineNumber
+          label={t('channels.weightOf', { name: row.name })}
+          value={row.weight}
+          min={0}
+          onSave={(value) => actions.setNumber(row, 'weight', value)}
+        />
+      ),
+    },
+    {
+      id: 'tag',
+      header: t('channels.tag'),
+      sort: (row) => row.tag,
+      cell: (row) =>
+        row.tag === '' ? (
+          <span className="text-ink-3">–</span>
+        ) : (
+          <span className="rounded-1 bg-accent-soft px-1.5 text-[11px] text-accent-text">{row.tag}</span>
+        ),
+    },
+    {
+      id: 'actions',
+      header: t('app.actions'),
+      key: true,
+      cell: (row) => (
+        <span className="flex gap-0.5">
+          <button
+            type="button"
+            className="button button-ghost button-icon"
+            aria-label={t('channels.testOne', { name: row.name })}
+            title={t('channels.test')}
+            onClick={() => onTest(row)}
+          >
+            <Icon name="bolt" />
+          </button>
+          <button
+            type="button"
+            className="button button-ghost button-icon"
+            aria-label={t('channels.editOne', { name: row.name })}
+            title={t('app.edit')}
+            onClick={() => onEdit(row)}
+          >
+            <Icon name="edit" />
+          </button>
+          <Menu>
+            <MenuButton
+              className="button button-ghost button-icon"
+              aria-label={t('channels.moreOf', { name: row.name })}
+            >
+              <Icon name="more" />
+            </MenuButton>
+            <MenuItems anchor="bottom end" className="menu w-40">
+              <MenuItem>
+                <button
+                  type="button"
+                  className="menu-item"
+                  onClick={() => actions.setStatus([row], row.status === 1 ? 2 : 1)}
+                >
+                  {row.status === 1 ? t('app.disable') : t('app.enable')}
+                </button>
+              </MenuItem>
+              <MenuItem>
+                <button type="button" className="menu-item" onClick={() => actions.copy(row)}>
+                  {t('channels.copy')}
+                </button>
+              </MenuItem>
+              <MenuItem>
+                <button type="button" className="menu-item text-danger" onClick={() => onRemove(row)}>
+                  {t('app.delete')}
+                </button>
+              </MenuItem>
+            </MenuItems>
+          </Menu>
+        </span>
+      ),
+    },
+  ];
+}

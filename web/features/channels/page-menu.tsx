@@ -1,0 +1,49 @@
+/** What is done to all channels at once. */
+import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Icon } from '../../components/icon.tsx';
+import { Confirm } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
+import type { ChannelActions } from './actions.ts';
+
+export function PageMenu({ actions }: { readonly actions: ChannelActions }) {
+  const { t } = useTranslation();
+  const [asking, setAsking] = useState(false);
+  const items: readonly (readonly [string, () => unknown])[] = [
+    [t('channels.testAll'), () => actions.run(() => call('channel.test_all'), t('channels.testAllOk'))],
+    [t('channels.balanceAll'), () => actions.run(() => call('channel.balance_all'), t('channels.balanceAllOk'))],
+    [t('channels.fix'), () => actions.run(() => call('channel.fix'), t('channels.fixOk'))],
+    [t('channels.deleteDisabled'), () => setAsking(true)],
+  ];
+  return (
+    <>
+      <Menu>
+        <MenuButton className="button" aria-label={t('channels.more')}>
+          <Icon name="more" />
+        </MenuButton>
+        <MenuItems anchor="bottom end" className="menu w-60">
+          {items.map(([label, run]) => (
+            <MenuItem key={label}>
+              <button type="button" className="menu-item" onClick={() => run()}>
+                {label}
+              </button>
+            </MenuItem>
+          ))}
+        </MenuItems>
+      </Menu>
+      {asking ? (
+        <Confirm
+          title={t('channels.deleteDisabled')}
+          text={t('channels.deleteDisabledText')}
+          action={t('app.delete')}
+          onClose={() => setAsking(false)}
+          onConfirm={() => {
+            setAsking(false);
+            void actions.run(() => call('channel.delete_disabled'), t('channels.updatedOk'));
+          }}
+        />
+      ) : null}
+    </>
+  );
+}

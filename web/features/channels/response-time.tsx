@@ -1,0 +1,32 @@
+/** Three bars carry the grade, the number the value. Source: specification 002 section 4. */
+import { useTranslation } from 'react-i18next';
+
+const grade = (ms: number): { readonly bars: number; readonly colour: string } =>
+  ms <= 1000
+    ? { bars: 3, colour: 'bg-success-solid' }
+    : ms <= 3000
+      ? { bars: 2, colour: 'bg-success-solid' }
+      : ms <= 5000
+        ? { bars: 2, colour: 'bg-warning' }
+        : { bars: 1, colour: 'bg-danger-solid' };
+
+export function ResponseTime({ ms }: { readonly ms: number }) {
+  const { t } = useTranslation();
+  if (ms === 0) return <span className="text-ink-3">{t('channels.untested')}</span>;
+  const { bars, colour } = grade(ms);
+  return (
+    <span className="inline-flex items-center gap-1.5">
+      <span className="flex h-3 items-end gap-px" aria-hidden="true">
+        {[1, 2, 3].map((bar) => (
+          <span
+            key={bar}
+            className={`w-[3px] rounded-[1px] ${bar <= bars ? colour : 'bg-line-strong'}`}
+            style={{ height: 2 + bar * 3 }}
+          />
+        ))}
+      </span>
+      {(ms / 1000).toFixed(2)}
+      <span className="text-[11px] text-ink-3">s</span>
+    </span>
+  );
+}

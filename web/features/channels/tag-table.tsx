@@ -1,0 +1,92 @@
+/** Channels by tag: one row per tag, with what is done to all of them. */
+import { useTranslation } from 'react-i18next';
+import type { Channel } from '../../../server/contract/entities.ts';
+import type { Column } from '../../components/table/column.ts';
+import { DataTable } from '../../components/table/data-table.tsx';
+import { call } from '../../lib/api.ts';
+import { money } from '../../lib/format.ts';
+import type { ChannelActions } from './actions.ts';
+import { ResponseTime } from './response-time.tsx';
+import { type TagRow, tagRows } from './tag-rows.ts';
+
+export interface TagTableProps {
+  readonly channels: readonly Channel[];
+  readonly loading: boolean;
+  readonly actions: ChannelActions;
+  readonly onEdit: (row: TagRow) => void;
+  readonly onOpen: (row: TagRow) => void;
+}
+
+export function TagTable({ channels, loading, actions, onEdit, onOpen }: TagTableProps) {
+  const { t } = useTranslation();
+  const columns: readonly Column<TagRow>[] = [
+    {
+      id: 'tag',
+      header: t('channels.tag'),
+      key: true,
+      sort: (row) => row.tag,
+      cell: (row) => <span className="font-medium text-ink-1">{row.tag || t('channels.noTag')}</span>,
+    },
+    {
+      id: 'status',
+      header: t('channels.status'),
+      key: true,
+      cell: (row) => t('channels.enabledOf', { enabled: row.enabled, count: row.channels.length }),
+    },
+    { id: 'group', header: t('channels.group'), cell: (row) => row.groups.join(', ') },
+    {
+      id: 'response',
+      header: t('channels.response'),
+      number: true,
+      sort: (row) => row.response,
+      cell: (row) => <ResponseTime ms={row.response} />,
+    },
+    {
+      id: 'used',
+      header: t('channels.used'),
+      number: true,
+      key: true,
+      sort: (row) => row.used,
+      cell: (row) => money(row.used),
+    },
+    { id: 'priority', header: t('channels.priority'), number: true, cell: (row) => row.priority ?? '≠' },
+    { id: 'weight', header: t('channels.weight'), number: true, cell: (row) => row.weight ?? '≠' },
+    {
+      id: 'actions',
+      header: t('app.actions'),
+      key: true,
+      cell: (row) =>
+        row.tag === '' ? null : (
+          <span className="flex gap-1">
+            <button
+              type="button"
+              className="button button-ghost"
+              onClick={() => actions.run(() => call('channel.tag_enable', { tag: row.tag }), t('channels.updatedOk'))}
+            >
+              {t('channels.enableAll')}
+            </button>
+            <button
+              type="button"
+              className="button button-ghost"
+              onClick={() => actions.run(() => call('channel.tag_disable', { tag: row.tag }), t('channels.updatedOk'))}
+            >
+              {t('channels.disableAll')}
+            </button>
+            <button type="button" className="button button-ghost" onClick={() => onEdit(row)}>
+              {t('app.edit')}
+            </button>
+          </span>
+        ),
+    },
+  ];
+  return (
+    <DataTable
+      caption={t('channels.tagMode')}
+      rows={tagRows(channels)}
+      columns={columns}
+      loading={loading}
+      onOpen={onOpen}
+      empty={<p>{t('channels.empty')}</p>}
+    />
+  );
+}

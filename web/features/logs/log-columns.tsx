@@ -1,0 +1,99 @@
+/** Columns of the usage log. */
+import type { TFunction } from 'i18next';
+import type { Log } from '../../../server/contract/entities.ts';
+import type { Column } from '../../components/table/column.ts';
+import { dateTime, money } from '../../lib/format.ts';
+
+/** Under 101 s green, under 300 s orange, else red. Source: specification 002 section 4. */
+const timeLook = (seconds: number): string =>
+  seconds < 101 ? 'text-success' : seconds < 300 ? 'text-warning' : 'text-danger';
+/** Under 3 s green, under 10 s orange, else red. */
+const firstLook = (ms: number): string => (ms < 3000 ? 'text-success' : ms < 10_000 ? 'text-warning' : 'text-danger');
+
+const firstToken = (log: Log): number | null => {
+  const found = /"frt":\s*(\d+(?:\.\d+)?)/.exec(log.other)?.[1];
+  return found === undefined ? null : Number(found);
+};
+/** Rows that name a model and a charge. */
+const charged = (log: Log): boolean => log.type === 0 || log.type === 2 || log.type === 5;
+
+export function logColumns(t: TFunction, admin: boolean): readonly Column<Log>[] {
+  return [
+    { id: 'time', header: t('logs.time'), key: true, cell: (row) => dateTime(row.created_at) },
+    ...(admin
+      ? [
+          {
+            id: 'channel',
+            header: t('logs.channel'),
+            cell: (row: Log) => (row.channel === 0 ? '' : `${row.channel} ${row.channel_name}`),
+          },
+          { id: 'user', header: t('logs.user'), cell: (row: Log) => row.username },
+        ]
+      : []),
+    { id: 'token', header: t('logs.token'), cell: (row) => row.token_name },
+    { id: 'group', header: t('logs.group'), hidden: true, cell: (row) => row.group },
+    {
+      id: 'type',
+      header: t('logs.type'),
+      cell: (row) => (
+        <span className={row.type === 5 ? 'text-danger' : 'text-ink-2'}>
+          {t(`logs.t${row.type as 0 | 1 | 2 | 3 | 4 | 5}`)}
+        </span>
+      ),
+    },
+    {
+      id: 'model',
+      header: t('logs.model'),
+      key: true,
+      cell: (row) => <span className="font-medium text-ink-1">{row.model_name}</span>,
+    },
+    {
+      id: 'seconds',
+      header: t('logs.seconds'),
+      cell: (row) => {
+        const first = firstToken(row);
+        return charged(row) ? (
+          <>
+            <span className={timeLook(row.use_time)}>{row.use_time} s</span>
+            {row.is_stream && first !== null ? (
+              <span className={`ml-1.5 ${firstLook(first)}`}>{(first / 1000).toFixed(1)} s</span>
+            ) : null}
+            <span className="ml-1.5 text-ink-3">{row.is_stream ? t('logs.stream') : t('logs.whole')}</span>
+          </>
+        ) : null;
+      },
+    },
+    { id: 'prompt', header: t('logs.prompt'), number: true, cell: (row) => (charged(row) ? row.prompt_tokens : '') },
+    {
+      id: 'completion',
+      header: t('logs.completion'),
+      number: true,
+      cell: (row) => (charged(row) ? row.completion_tokens : ''),
+    },
+    {
+      id: 'cost',
+      header: t('logs.cost'),
+      number: true,
+      key: true,
+      cell: (row) => (charged(row) ? money(row.quota) : ''),
+    },
+    {
+      id: 'content',
+      header: t('logs.content'),
+      cell: (row) => (
+        <span
+          className={`block max-w-64 truncate ${row.type === 5 ? 'text-danger' : 'text-ink-2'}`}
+          title={row.content}
+        >
+          {row.type === 2 ? '' : row.content}
+        </span>
+      ),
+    },
+    {
+      id: 'request',
+      header: t('logs.requestId'),
+      hidden: true,
+      cell: (row) => <span className="font-mono text-[12px]">{row.request_id}</span>,
+    },
+  ];
+}
