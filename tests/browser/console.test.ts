@@ -1,76 +1,21 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSandbox, freePort, type Sandbox } from '../binary/support.ts';
+import { openStage, type Stage, shots, violationsOn } from './support.ts';
 
-const shots = resolve(import.meta.dirname, '../../screenshots');
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const quiet = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-let sandbox: Sandbox;
-let browser: Browser;
+let stage: Stage;
 let page: Page;
 let url: string;
 let upstream: string;
-const complaints: string[] = [];
+let complaints: string[];
+const violations = () => violationsOn(page);
 
 beforeAll(async () => {
-  mkdirSync(shots, { recursive: true });
-  sandbox = createSandbox();
-  upstream = (await sandbox.start(['mock-upstream', '--port', String(freePort())])).line;
-  url = (await sandbox.start(['serve', '--port', String(freePort())])).line.replace('URL: ', '');
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: quiet });
-  const context = await browser.newContext({
-    locale: 'en-US',
-    viewport: { width: 1280, height: 800 },
-    bypassCSP: false,
-  });
-  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  page = await context.newPage();
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning')
-      complaints.push(`${message.type()}: ${message.text()}`);
-  });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('response', (response) => {
-    if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
-  });
+  stage = await openStage();
+  ({ url, upstream, complaints } = stage);
+  page = await stage.newPage(await stage.newContext());
 }, 60_000);
-afterAll(async () => {
-  await browser?.close();
-  await sandbox?.close();
-});
-
-interface AxeResult {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
-  }[];
-}
-
-/** The page's policy forbids injected scripts, so axe is evaluated by the debugger instead. */
-async function violations(): Promise<string[]> {
-  // Colours fade while menus and drawers open; they are judged when they have arrived.
-  await page.waitForTimeout(350);
-  await page.evaluate(axe);
-  const result = (await page.evaluate(
-    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })",
-  )) as AxeResult;
-  return result.violations.flatMap((one) =>
-    one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ''}`),
-  );
-}
+afterAll(() => stage?.close());
 
 test('first run, key, request, explained charge: all in the console', async () => {
   await page.goto(url);

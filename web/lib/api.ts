@@ -50,7 +50,8 @@ export async function call<Id extends EndpointId>(
     code?: string;
     data?: unknown;
   } | null;
-  if (response.status === 401 && user !== null) {
+  // A ban ends what is open, like a login that ran out.
+  if ((response.status === 401 || body?.code === 'user_disabled') && user !== null) {
     writeUser(null);
     location.assign('/login?expired=true');
   }

@@ -1,0 +1,185 @@
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { allProviders } from '../../server/providers/catalogue.ts';
+import { logIn, openStage, type Stage, shots, violationsOn } from './support.ts';
+
+const practiceType = allProviders.find(({ slug }) => slug === 'practice')?.type;
+
+let stage: Stage;
+let admin: Page;
+let url: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  url = stage.url;
+  admin = await stage.newPage(await stage.newContext());
+  await admin.goto(`${url}/setup`);
+  await admin.getByLabel('Username').fill('root');
+  await admin.getByLabel('Password', { exact: true }).fill('password1');
+  await admin.getByLabel('Confirm password').fill('password1');
+  await admin.getByRole('button', { name: 'Set up' }).click();
+  await admin.waitForURL('**/login');
+  await logIn(admin, url, 'root', 'password1');
+  const made = await api(admin, 'POST', '/api/channel/', {
+    type: practiceType,
+    name: 'practice',
+    key: 'none',
+    base_url: stage.upstream,
+    models: 'practice-small,practice-large',
+    group: 'default',
+  });
+  expect(made.message).toBe('');
+}, 90_000);
+afterAll(() => stage?.close());
+
+interface Answer {
+  readonly success: boolean;
+  readonly message: string;
+  readonly data: unknown;
+}
+
+/** A call as the console makes it, from inside the page. */
+const api = (page: Page, method: string, path: string, body?: unknown): Promise<Answer> =>
+  page.evaluate(
+    async ([verb, address, content]) => {
+      const user = JSON.parse(localStorage.getItem('user') ?? '{}') as { id?: number };
+      const response = await fetch(address, {
+        method: verb,
+        headers: { 'content-type': 'application/json', 'new-api-user': String(user.id) },
+        ...(content === undefined ? {} : { body: JSON.stringify(content) }),
+      });
+      return (await response.json()) as Answer;
+    },
+    [method, path, body] as const,
+  );
+const chat = (key: string, model = 'practice-small') =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+  });
+
+test('somebody registers, redeems a code, makes a key and talks', async () => {
+  const codes = await api(admin, 'POST', '/api/redemption/', { name: 'gift', quota: 5_000_000, count: 1 });
+  const [code = ''] = codes.data as string[];
+  const page = await stage.newPage(await stage.newContext());
+  await page.goto(`${url}/register`);
+  await page.getByLabel('Username').fill('newcomer');
+  await page.getByLabel('Password', { exact: true }).fill('password1');
+  await page.getByLabel('Password again').fill('password2');
+  await page.getByRole('button', { name: 'Create an account' }).click();
+  await page.getByText('The two passwords do not match').waitFor();
+  await page.getByLabel('Password again').fill('password1');
+  await page.getByRole('button', { name: 'Create an account' }).click();
+  await page.waitForURL('**/login');
+  await logIn(page, url, 'newcomer', 'password1');
+
+  await page.getByRole('link', { name: 'Wallet' }).click();
+  await page.getByRole('textbox', { name: /code/i }).fill(code);
+  await page.getByRole('button', { name: /redeem/i }).click();
+  await page.getByText('$10.00').first().waitFor();
+
+  await page.goto(`${url}/token?new=1`);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('laptop');
+  await dialog.getByText('Budgets and rates').click();
+  await dialog.getByLabel('Requests per minute').fill('2');
+  expect(await violationsOn(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  const key = (await page.locator('code', { hasText: /^sk-/ }).textContent()) ?? '';
+  await page.getByText('Waiting for the first request').waitFor();
+  expect((await chat(key)).status).toBe(200);
+  await page.getByText(/First request: practice-small/).waitFor();
+  expect(await violationsOn(page)).toEqual([]);
+  await page.screenshot({ path: join(shots, 'first-request.png') });
+  expect((await chat(key)).status).toBe(200);
+  expect((await chat(key)).status).toBe(429);
+  await page.context().close();
+}, 90_000);
+
+test('a price that is edited is the price of the next request', async () => {
+  const token = (await api(admin, 'POST', '/api/token/', { name: 'prices', unlimited_quota: true })).data as {
+    key: string;
+  };
+  const lastCharge = async (): Promise<number> => {
+    const rows = (await api(admin, 'GET', '/api/log/?p=1&page_size=1&type=2')).data as { items: { quota: number }[] };
+    return rows.items[0]?.quota ?? 0;
+  };
+  expect((await chat(token.key)).status).toBe(200);
+  const before = await lastCharge();
+  await admin.goto(`${url}/setting?tab=operation&block=visual`);
+  await admin.getByLabel('Search models').fill('practice-small');
+  await admin.getByRole('button', { name: 'Edit practice-small' }).click();
+  const ratio = await admin.getByLabel('Input price ($/1M tokens)').inputValue();
+  await admin.getByLabel('Input price ($/1M tokens)').fill(String(Number(ratio) * 10));
+  const output = await admin.getByLabel('Output price ($/1M tokens)').inputValue();
+  await admin.getByLabel('Output price ($/1M tokens)').fill(String(Number(output) * 10));
+  await admin.getByRole('button', { name: 'OK' }).click();
+  await admin.getByRole('button', { name: 'Save (' }).click();
+  await admin.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await admin.getByText('Saved').first().waitFor();
+  await expect
+    .poll(async () => {
+      await chat(token.key);
+      return lastCharge();
+    })
+    .toBe(before * 10);
+}, 60_000);
+
+test('a banned user is outside at once', async () => {
+  await api(admin, 'POST', '/api/user/', { username: 'banned', password: 'password1' });
+  const page = await stage.newPage(await stage.newContext());
+  await logIn(page, url, 'banned', 'password1');
+  await admin.goto(`${url}/user?q=banned`);
+  await admin
+    .getByRole('row', { name: /banned/ })
+    .getByRole('button', { name: 'Ban' })
+    .click();
+  await admin
+    .getByRole('row', { name: /banned/ })
+    .getByRole('button', { name: 'Enable' })
+    .waitFor();
+  stage.complaints.length = 0;
+  await page.goto(`${url}/log`);
+  await page.waitForURL('**/login?expired=true');
+  await page.context().close();
+  stage.complaints.length = 0;
+}, 60_000);
+
+test('a thousand channels: filter, choose all, tag, undo', async () => {
+  const keys = Array.from({ length: 990 }, (_key, index) => `key-${index}`).join('\n');
+  await api(admin, 'POST', '/api/channel/', {
+    type: 1,
+    name: 'many',
+    key: keys,
+    models: 'gpt-4o',
+    group: 'default',
+    priority: -5,
+  });
+  await admin.goto(`${url}/channel?q=many`);
+  await admin.getByText('990', { exact: true }).first().waitFor();
+  // Rows out of sight are not built.
+  expect(await admin.locator('tbody tr[data-row]').count()).toBeLessThan(80);
+  await admin.getByLabel('Choose every row shown').check();
+  await admin.getByText('990 of 990 chosen').waitFor();
+  expect(await violationsOn(admin)).toEqual([]);
+  await admin.screenshot({ path: join(shots, 'thousand-channels.png') });
+  await admin.getByRole('button', { name: 'Set tag' }).click();
+  await admin.getByRole('dialog').getByLabel('Tag').fill('bulk');
+  await admin.getByRole('dialog').getByRole('button', { name: 'Set tag' }).click();
+  await admin.getByText('990 channels tagged bulk').waitFor();
+  const tagged = async () =>
+    ((await api(admin, 'GET', '/api/channel/search?keyword=many')).data as { tag: string }[]).filter(
+      ({ tag }) => tag === 'bulk',
+    ).length;
+  expect(await tagged()).toBe(990);
+  await admin.getByRole('button', { name: 'Undo' }).click();
+  await admin.getByText('Taken back').waitFor();
+  expect(await tagged()).toBe(0);
+  await admin
+    .getByRole('row', { name: /practice/ })
+    .first()
+    .waitFor({ state: 'detached' });
+  expect(stage.complaints).toEqual([]);
+}, 90_000);

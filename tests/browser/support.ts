@@ -1,0 +1,97 @@
+/** A compiled gateway with a practice upstream, and Chromium before it. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { createSandbox, freePort, type Sandbox } from '../binary/support.ts';
+
+/** People look here. */
+export const shots = resolve(import.meta.dirname, '../../screenshots');
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const quiet = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export interface Stage {
+  readonly sandbox: Sandbox;
+  readonly browser: Browser;
+  readonly url: string;
+  readonly upstream: string;
+  /** What browsers of this stage complained about. */
+  readonly complaints: string[];
+  readonly newContext: () => Promise<BrowserContext>;
+  readonly newPage: (context: BrowserContext) => Promise<Page>;
+  readonly close: () => Promise<void>;
+}
+
+export async function openStage(): Promise<Stage> {
+  mkdirSync(shots, { recursive: true });
+  const sandbox = createSandbox();
+  const upstream = (await sandbox.start(['mock-upstream', '--port', String(freePort())])).line;
+  const url = (await sandbox.start(['serve', '--port', String(freePort())])).line.replace('URL: ', '');
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: quiet });
+  const complaints: string[] = [];
+  return {
+    sandbox,
+    browser,
+    url,
+    upstream,
+    complaints,
+    async newContext() {
+      const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } });
+      await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+      return context;
+    },
+    async newPage(context) {
+      const page = await context.newPage();
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning')
+          complaints.push(`${message.type()}: ${message.text()}`);
+      });
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('response', (response) => {
+        if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
+      });
+      return page;
+    },
+    async close() {
+      await browser.close();
+      await sandbox.close();
+    },
+  };
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  }[];
+}
+
+/** WCAG A and AA of 2.0, 2.1 and 2.2. The page's policy forbids injected scripts, so axe is evaluated by the debugger instead. */
+export async function violationsOn(page: Page): Promise<string[]> {
+  // Colours fade while menus and drawers open; they are judged when they have arrived.
+  await page.waitForTimeout(350);
+  await page.evaluate(axe);
+  const result = (await page.evaluate(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })",
+  )) as AxeResult;
+  return result.violations.flatMap((one) =>
+    one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ''}`),
+  );
+}
+
+export async function logIn(page: Page, url: string, username: string, password: string): Promise<void> {
+  await page.goto(`${url}/login`);
+  await page.getByLabel('Username or e-mail').fill(username);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.waitForURL('**/token');
+}
