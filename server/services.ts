@@ -45,6 +45,7 @@ import { createGuard, type Fetch } from './outbound/guard.ts';
 import { providerByType } from './providers/catalogue.ts';
 
 export interface Services {
+  readonly version: string;
   readonly options: OptionsService;
   readonly audit: AuditService;
   readonly users: UsersService;
@@ -129,6 +130,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const sendMail = deps.sendMail ?? createMailer(options);
   const guardedFetch = deps.guardedFetch ?? createGuard({ schemes: ['https:'] });
   return {
+    version: deps.version,
     options,
     audit: createAudit(deps),
     users,

@@ -187,6 +187,7 @@ test('every route in both languages, both themes and three widths', async () => 
       'user',
       'setting',
       'about',
+      'api-docs',
       'nowhere',
     ]) {
       await page.goto(`${url}/${route}`);

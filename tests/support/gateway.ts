@@ -106,6 +106,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   };
 
   return {
+    dir,
     database,
     services,
     ledger,

@@ -34,6 +34,7 @@ test('every key is used', () => {
     /^dashboard\.(hour|day|week|model|user|channel|m_\w+)$/,
     /^personal\.(email|webhook)$/,
     /^tokens\.\w+_(budget|limit)$/,
+    /^apiDocs\.(public|user|admin|root)$/,
     /^checklist\.(channel|test|prices|token|request)$/,
     /^logs\.t\d$/,
     /^redemption\.s\d$/,

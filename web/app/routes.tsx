@@ -39,6 +39,9 @@ const TasksPage = lazy(() =>
 const PersonalPage = lazy(() =>
   import('../features/personal/personal-page.tsx').then((module) => ({ default: module.PersonalPage })),
 );
+const ApiDocsPage = lazy(() =>
+  import('../features/api-docs/api-docs-page.tsx').then((module) => ({ default: module.ApiDocsPage })),
+);
 const ChatPage = lazy(() => import('../features/chat/chat-page.tsx').then((module) => ({ default: module.ChatPage })));
 const PlaygroundPage = lazy(() =>
   import('../features/playground/playground-page.tsx').then((module) => ({ default: module.PlaygroundPage })),
@@ -83,6 +86,7 @@ const pages: readonly Page[] = [
   { path: '/register', page: <RegisterPage />, needs: 'nobody' },
   { path: '/reset', page: <ResetPage />, needs: 'nobody' },
   { path: '/user/reset', page: <NewPasswordPage />, needs: 'nobody' },
+  { path: '/api-docs', page: <ApiDocsPage />, needs: 'nobody' },
   { path: '/pricing', page: <PricingPage />, needs: 'nobody' },
   { path: '/detail', page: <DashboardPage />, needs: 'user' },
   { path: '/personal', page: <PersonalPage />, needs: 'user' },

@@ -1,5 +1,6 @@
 /** One file per screen group; both languages have the same. */
 import account from './en/account.json';
+import apiDocs from './en/apiDocs.json';
 import app from './en/app.json';
 import channels from './en/channels.json';
 import chat from './en/chat.json';
@@ -26,6 +27,7 @@ import works from './en/works.json';
 
 export const en = {
   account,
+  apiDocs,
   app,
   channels,
   chat,

@@ -1,5 +1,6 @@
 /** One file per screen group; both languages have the same. */
 import account from './zh/account.json';
+import apiDocs from './zh/apiDocs.json';
 import app from './zh/app.json';
 import channels from './zh/channels.json';
 import chat from './zh/chat.json';
@@ -26,6 +27,7 @@ import works from './zh/works.json';
 
 export const zh = {
   account,
+  apiDocs,
   app,
   channels,
   chat,

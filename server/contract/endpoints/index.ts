@@ -81,6 +81,16 @@ export const endpoints = [
     summary: { zh: '站点状态', en: 'Site status' },
   }),
   endpoint({
+    id: 'status.openapi',
+    method: 'GET',
+    path: '/api/openapi.json',
+    access: 'public',
+    input: none,
+    output: z.record(z.string(), z.unknown()),
+    envelope: 'raw',
+    summary: { zh: '接口文档（OpenAPI）', en: 'This API as an OpenAPI document' },
+  }),
+  endpoint({
     id: 'status.notice',
     method: 'GET',
     path: '/api/notice',

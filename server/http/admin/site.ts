@@ -1,10 +1,12 @@
 /** Set-up, status, options, groups, and what only the owner of the data directory may ask. */
+import { openApi } from '../../contract/openapi.ts';
 import type { HandlersOf } from './handlers.ts';
 
 export const siteHandlers: HandlersOf<
   | 'setup.get'
   | 'setup.run'
   | 'status.get'
+  | 'status.openapi'
   | 'status.notice'
   | 'status.about'
   | 'status.home'
@@ -35,6 +37,7 @@ export const siteHandlers: HandlersOf<
     });
   },
   'status.get': ({ services }) => services.status.payload(),
+  'status.openapi': async ({ services, meta }) => openApi(services.version, meta.language),
   'status.notice': async ({ services }) => services.status.notice(),
   'status.about': async ({ services }) => services.status.about(),
   'status.home': async ({ services }) => services.status.home(),

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
 import { Framed } from '../../components/framed.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
@@ -16,6 +17,9 @@ export function AboutPage() {
         ) : (
           <p className="text-ink-2">{about === undefined ? t('app.loading') : t('site.noAbout')}</p>
         )}
+        <p className="mt-4">
+          <Link href="/api-docs">{t('apiDocs.title')}</Link>
+        </p>
       </div>
     </>
   );

@@ -1,0 +1,100 @@
+/** The HTTP API, browsable, from the same document that machines read. */
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { PageHead } from '../../components/page.tsx';
+import { call } from '../../lib/api.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { useUrl } from '../../lib/url.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly 'x-access': 'public' | 'user' | 'admin' | 'root';
+  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: unknown }>> };
+  readonly responses: Readonly<
+    Record<string, { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }>
+  >;
+}
+
+interface Row extends Operation {
+  readonly method: string;
+  readonly path: string;
+}
+
+function rowsOf(document: unknown): readonly Row[] {
+  const { paths } = document as { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+  );
+}
+
+const schemaText = (content: Readonly<Record<string, { readonly schema: unknown }>> | undefined): string =>
+  JSON.stringify(content?.['application/json']?.schema ?? {}, null, 2);
+
+function Call({ row }: { readonly row: Row }) {
+  const { t } = useTranslation();
+  return (
+    <details className="border-b border-line last:border-0">
+      <summary className="flex min-h-9 cursor-pointer items-center gap-3 px-4 hover:bg-hover max-sm:flex-wrap">
+        <span className="w-14 flex-none font-mono text-[12px] font-semibold text-accent-text">{row.method}</span>
+        <code className="font-mono text-[12px] break-all">{row.path}</code>
+        <span className="ml-auto text-ink-2">{row.summary}</span>
+        <span className="w-16 flex-none text-right text-[11px] text-ink-3">{t(`apiDocs.${row['x-access']}`)}</span>
+      </summary>
+      <div className="grid gap-3 bg-sunken px-4 py-3 text-[12px]">
+        {row.parameters.length === 0 ? null : (
+          <p>
+            <span className="text-ink-3">{t('apiDocs.parameters')}</span>{' '}
+            {row.parameters.map(({ name, required }) => `${name}${required ? '*' : ''}`).join(', ')}
+          </p>
+        )}
+        {row.requestBody === undefined ? null : (
+          <pre className="max-h-72 overflow-auto font-mono">{schemaText(row.requestBody.content)}</pre>
+        )}
+        <p className="text-ink-3">{t('apiDocs.answer')}</p>
+        <pre className="max-h-72 overflow-auto font-mono">{schemaText(row.responses['200']?.content)}</pre>
+      </div>
+    </details>
+  );
+}
+
+export function ApiDocsPage() {
+  const { t } = useTranslation();
+  const url = useUrl();
+  const document = useQuery({ queryKey: ['openapi', currentLanguage()], queryFn: () => call('status.openapi') }).data;
+  const needle = url.get('q').trim().toLowerCase();
+  const rows = document === undefined ? [] : rowsOf(document);
+  const found = rows.filter((row) => `${row.path} ${row.operationId} ${row.summary}`.toLowerCase().includes(needle));
+  const groups = Map.groupBy(found, (row) => row.tags[0] ?? '');
+  return (
+    <>
+      <PageHead title={t('apiDocs.title')} count={document === undefined ? undefined : found.length}>
+        <input
+          type="search"
+          data-key="/"
+          className="field w-52"
+          placeholder={t('apiDocs.search')}
+          aria-label={t('apiDocs.search')}
+          value={url.get('q')}
+          onChange={(event) => url.set('q', event.target.value)}
+        />
+        <a href="/api/openapi.json" className="button">
+          {t('apiDocs.download')}
+        </a>
+      </PageHead>
+      <p className="px-5 pb-3 text-ink-2">{t('apiDocs.help')}</p>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4 px-5 pb-6">
+        {[...groups].map(([name, inside]) => (
+          <section key={name} aria-label={name} className="rounded-3 border border-line">
+            <h2 className="border-b border-line px-4 py-2 font-semibold">{name}</h2>
+            {inside.map((row) => (
+              <Call key={row.operationId} row={row} />
+            ))}
+          </section>
+        ))}
+      </div>
+    </>
+  );
+}
