@@ -11,10 +11,11 @@ import {
   useTable,
 } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useMemo, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useUrl } from '../../lib/url.ts';
 import type { Column, Selection } from './column.ts';
+import { isControl, Line, shapeOf } from './line.tsx';
 import { usePreferences } from './preferences.ts';
 import { ViewOptions } from './view-options.tsx';
 
@@ -46,9 +47,6 @@ export interface DataTableProps<Row extends { readonly id: number }> {
 
 const compare = (one: number | string, other: number | string): number =>
   typeof one === 'number' && typeof other === 'number' ? one - other : String(one).localeCompare(String(other));
-const isControl = (target: EventTarget): boolean =>
-  (target as HTMLElement).closest('button, a, input, select, label, textarea') !== null;
-
 export function DataTable<Row extends { readonly id: number }>(props: DataTableProps<Row>) {
   const { caption, rows, columns, empty, loading, onOpen, selection, storeKey = '', bar, note } = props;
   const { t } = useTranslation();
@@ -96,7 +94,20 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
       );
     },
   });
-  const shown = columns.filter(({ id }) => table.getColumn(id)?.getIsVisible() ?? true);
+  const visibleIds = columns.filter(({ id }) => table.getColumn(id)?.getIsVisible() ?? true).map(({ id }) => id);
+  const visibleKey = visibleIds.join();
+  const shown = useMemo(() => columns.filter(({ id }) => visibleKey.split(',').includes(id)), [columns, visibleKey]);
+  // Rows are built anew when their handlers change, so the handlers look up the newest props.
+  const latest = useRef(props);
+  latest.current = props;
+  const select = useCallback((id: number, on: boolean) => {
+    const { selection: now } = latest.current;
+    const chosen = new Set(now?.chosen);
+    if (on) chosen.add(id);
+    else chosen.delete(id);
+    now?.onChange(chosen);
+  }, []);
+  const open = useCallback((row: Row) => latest.current.onOpen?.(row), []);
   const lines = table.getRowModel().rows;
   const many = lines.length > virtualFrom;
   const virtual = useVirtualizer({
@@ -124,8 +135,6 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     else return;
     event.preventDefault();
   };
-  const shape = (column: Column<Row>): string =>
-    `${column.number ? 'number' : ''} ${column.key ? '' : 'max-sm:hidden'}`;
   const direction = (id: string): 'ascending' | 'descending' | 'none' =>
     sorting[0]?.id !== id ? 'none' : sorting[0].desc ? 'descending' : 'ascending';
   const span = shown.length + (selection === undefined ? 0 : 1);
@@ -173,7 +182,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
                   <th
                     key={column.id}
                     scope="col"
-                    className={shape(column)}
+                    className={shapeOf(column)}
                     aria-sort={column.sort === undefined ? undefined : direction(column.id)}
                   >
                     {column.sort === undefined ? (
@@ -194,44 +203,17 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
                   <td colSpan={span} style={{ height: first.start }} />
                 </tr>
               ) : null}
-              {visible.map((row) => {
-                const line = note?.(row.original);
-                return [
-                  <tr
-                    key={row.id}
-                    data-row={row.id}
-                    tabIndex={-1}
-                    aria-selected={selection === undefined ? undefined : row.getIsSelected()}
-                    className={line ? 'has-note' : undefined}
-                    onClick={(event) => {
-                      // Buttons and links inside a row do their own work.
-                      if (!isControl(event.target)) onOpen?.(row.original);
-                    }}
-                  >
-                    {selection === undefined ? null : (
-                      <td className="max-sm:hidden">
-                        <input
-                          type="checkbox"
-                          className="size-4 accent-(--accent)"
-                          aria-label={t('table.row', { id: row.id })}
-                          checked={row.getIsSelected()}
-                          onChange={(event) => row.toggleSelected(event.target.checked)}
-                        />
-                      </td>
-                    )}
-                    {shown.map((column) => (
-                      <td key={column.id} className={shape(column)} data-label={column.header}>
-                        {column.cell(row.original)}
-                      </td>
-                    ))}
-                  </tr>,
-                  line ? (
-                    <tr key={`${row.id}-note`} className="note">
-                      <td colSpan={span}>{line}</td>
-                    </tr>
-                  ) : null,
-                ];
-              })}
+              {visible.map((row) => (
+                <Line
+                  key={row.id}
+                  row={row.original}
+                  columns={shown}
+                  selected={selection === undefined ? null : selection.chosen.has(row.original.id)}
+                  onSelect={select}
+                  onOpen={open}
+                  note={note}
+                />
+              ))}
               {many && last !== undefined && last.end < virtual.getTotalSize() ? (
                 <tr>
                   <td colSpan={span} style={{ height: virtual.getTotalSize() - last.end }} />

@@ -1,6 +1,6 @@
 /** Upstream channels: filters, table or tags, drawers. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation } from 'wouter';
@@ -16,7 +16,7 @@ import { useUrl } from '../../lib/url.ts';
 import { useChannelActions } from './actions.ts';
 import { ChannelBulk } from './channel-bulk.tsx';
 import { channelColumns } from './channel-columns.tsx';
-import { ChannelDrawer } from './channel-drawer.tsx';
+import { ChannelDrawer, type ChannelType } from './channel-drawer.tsx';
 import { PageMenu } from './page-menu.tsx';
 import { TagDrawer } from './tag-drawer.tsx';
 import type { TagRow } from './tag-rows.ts';
@@ -24,6 +24,7 @@ import { TagTable } from './tag-table.tsx';
 import { TestDrawer } from './test-drawer.tsx';
 
 const idSortKey = 'id-sort';
+const noTypes: readonly ChannelType[] = [];
 
 /** Why the relay took a channel out of service, as it was kept. */
 function troubleOf({ status, other_info: info }: Channel): { readonly reason: string; readonly at: number } | null {
@@ -54,7 +55,7 @@ export function ChannelsPage() {
   const tagMode = url.get('mode') === 'tag';
   const types =
     useQuery({ queryKey: ['channel-types'], queryFn: () => call('channel.types'), staleTime: Number.POSITIVE_INFINITY })
-      .data ?? [];
+      .data ?? noTypes;
   const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const list = useQuery({
     queryKey: ['channels', keyword, group, model, idSort],
@@ -78,14 +79,28 @@ export function ChannelsPage() {
   const back = () => navigate(`/channel${location.search}`);
   const typeName = (wanted: number): string =>
     types.find((one) => one.type === wanted)?.[currentLanguage()] ?? String(wanted);
-  const columns = channelColumns({
-    t,
-    actions,
-    typeName,
-    onEdit: ({ id }) => navigate(`/channel/edit/${id}${location.search}`),
-    onTest: setTesting,
-    onRemove: setRemoving,
-  });
+  const actionsNow = useRef(actions);
+  actionsNow.current = actions;
+  // Rows are built anew only when their columns are other ones.
+  const columns = useMemo(
+    () =>
+      channelColumns({
+        t,
+        actions: actionsNow.current,
+        typeName: (wanted) => types.find((one) => one.type === wanted)?.[currentLanguage()] ?? String(wanted),
+        onEdit: ({ id }) => navigate(`/channel/edit/${id}${location.search}`),
+        onTest: setTesting,
+        onRemove: setRemoving,
+      }),
+    [t, types, navigate],
+  );
+  const note = useCallback(
+    (row: Channel) => {
+      const trouble = troubleOf(row);
+      return trouble === null ? null : t('channels.trouble', { time: dateTime(trouble.at), reason: trouble.reason });
+    },
+    [t],
+  );
   const filtered = [keyword, group, model, url.get('status'), url.get('type'), onlyTag].some((value) => value !== '');
   const select = (name: string, label: string, options: readonly (readonly [string, string])[]) => (
     <select
@@ -194,12 +209,7 @@ export function ChannelsPage() {
           selection={{ chosen, onChange: setChosen }}
           storeKey="channels-table-columns"
           bar={bar}
-          note={(row) => {
-            const trouble = troubleOf(row);
-            return trouble === null
-              ? null
-              : t('channels.trouble', { time: dateTime(trouble.at), reason: trouble.reason });
-          }}
+          note={note}
           empty={
             filtered ? (
               <p>{t('channels.noMatch')}</p>

@@ -1,0 +1,63 @@
+/** One row; built anew only when what it shows has changed, so that scrolling costs the rows that come into view. */
+import { memo, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Column } from './column.ts';
+
+export interface LineProps<Row extends { readonly id: number }> {
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+  /** null = rows cannot be chosen. */
+  readonly selected: boolean | null;
+  readonly onSelect: (id: number, on: boolean) => void;
+  readonly onOpen: ((row: Row) => void) | undefined;
+  readonly note: ((row: Row) => ReactNode) | undefined;
+}
+
+/** Buttons and links inside a row do their own work. */
+export const isControl = (target: EventTarget): boolean =>
+  (target as HTMLElement).closest('button, a, input, select, label, textarea') !== null;
+export const shapeOf = <Row,>(column: Column<Row>): string =>
+  `${column.number ? 'number' : ''} ${column.key ? '' : 'max-sm:hidden'}`;
+
+function PlainLine<Row extends { readonly id: number }>(props: LineProps<Row>) {
+  const { row, columns, selected, onSelect, onOpen, note } = props;
+  const { t } = useTranslation();
+  const problem = note?.(row);
+  return (
+    <>
+      <tr
+        data-row={row.id}
+        tabIndex={-1}
+        aria-selected={selected ?? undefined}
+        className={problem ? 'has-note' : undefined}
+        onClick={(event) => {
+          if (!isControl(event.target)) onOpen?.(row);
+        }}
+      >
+        {selected === null ? null : (
+          <td className="max-sm:hidden">
+            <input
+              type="checkbox"
+              className="size-4 accent-(--accent)"
+              aria-label={t('table.row', { id: row.id })}
+              checked={selected}
+              onChange={(event) => onSelect(row.id, event.target.checked)}
+            />
+          </td>
+        )}
+        {columns.map((column) => (
+          <td key={column.id} className={shapeOf(column)}>
+            {column.cell(row)}
+          </td>
+        ))}
+      </tr>
+      {problem ? (
+        <tr className="note">
+          <td colSpan={columns.length + (selected === null ? 0 : 1)}>{problem}</td>
+        </tr>
+      ) : null}
+    </>
+  );
+}
+
+export const Line = memo(PlainLine) as typeof PlainLine;
