@@ -206,6 +206,27 @@ test('every route in both languages, both themes and three widths', async () => 
   expect(complaints).toEqual([]);
 }, 240_000);
 
+test('a session that ends over a half-filled form is opened again above it', async () => {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.evaluate(() => localStorage.setItem('i18nextLng', 'en'));
+  await page.goto(`${url}/token?open=new`);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('half-way');
+  await page.context().clearCookies();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('What you typed stays').waitFor();
+  expect(await violations()).toEqual([]);
+  await page.getByLabel('Username or e-mail').fill('root');
+  await page.getByLabel('Password', { exact: true }).fill('password1');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByText('What you typed stays').waitFor({ state: 'detached' });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.locator('code', { hasText: /^sk-/ }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('cell', { name: 'half-way' }).waitFor();
+  complaints.length = 0;
+}, 60_000);
+
 test('a session that ended leads to the login, and says so', async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.evaluate(() => localStorage.setItem('i18nextLng', 'zh'));

@@ -4,7 +4,8 @@ import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
 import { endpointById } from '../../server/contract/endpoints/index.ts';
 import { currentLanguage } from './i18n.ts';
-import { readUser, writeUser } from './session.ts';
+import { endSession, readUser, writeUser } from './session.ts';
+import { hasUnsaved } from './unsaved.ts';
 
 /** The server's own words about what went wrong. */
 export class ApiError extends Error {
@@ -52,8 +53,11 @@ export async function call<Id extends EndpointId>(
   } | null;
   // A ban ends what is open, like a login that ran out.
   if ((response.status === 401 || body?.code === 'user_disabled') && user !== null) {
-    writeUser(null);
-    location.assign('/login?expired=true');
+    if (hasUnsaved()) endSession(true);
+    else {
+      writeUser(null);
+      location.assign('/login?expired=true');
+    }
   }
   if (body === null) throw new ApiError(`HTTP ${response.status}`, 'http', response.status);
   if (row.envelope === 'raw' && body.code === undefined) return body as OutputOf<EndpointOf<Id>>;

@@ -30,4 +30,21 @@ export const useUser = (): User | null =>
     return () => listeners.delete(listener);
   }, readUser);
 
+let ended = false;
+
+/** The server no longer knows this session, and the page holds something that would be lost by leaving it. */
+export function endSession(over: boolean): void {
+  ended = over;
+  for (const listener of listeners) listener();
+}
+
+export const useEnded = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => ended,
+  );
+
 export const isAdmin = (user: User | null): boolean => (user?.role ?? 0) >= 10;

@@ -4,6 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { call } from '../lib/api.ts';
 import { useUser, writeUser } from '../lib/session.ts';
+import { forgetUnsaved } from '../lib/unsaved.ts';
+import { LoginAgain } from './login-again.tsx';
 import { placesFor } from './nav.ts';
 import { Shortcuts } from './shortcuts.tsx';
 import { Sidebar } from './sidebar.tsx';
@@ -31,6 +33,9 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   useEffect(() => {
     if (status?.system_name) document.title = document.title.replace(/^(\(\d+\) )?.*$/, `$1${status.system_name}`);
   }, [status?.system_name]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed belongs to the page that was left
+  useEffect(forgetUnsaved, [path]);
 
   const logout = async () => {
     await call('session.logout_post').catch(() => undefined);
@@ -83,6 +88,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           {children}
         </main>
       </div>
+      {user === null ? null : <LoginAgain />}
       {user === null ? null : <Shortcuts places={places} onPalette={openPalette} />}
       {user !== null && palette ? (
         <Suspense>
