@@ -107,6 +107,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
 
   return {
     dir,
+    vault,
     database,
     services,
     ledger,

@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Endpoint } from '../../server/contract/endpoint.ts';
+import { endpoints } from '../../server/contract/endpoints/index.ts';
+import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+
+let api: ApiFixture;
+let mine: Headers;
+let theirs: Headers;
+let tokenId: number;
+let key: string;
+
+const tables = ['tokens', 'passkeys', 'second_factors', 'recovery_codes', 'drawing_tasks', 'tasks', 'top_ups'] as const;
+const rowsOfAll = async () => {
+  const dump: Record<string, unknown[]> = {};
+  for (const table of tables) dump[table] = await api.gateway.database.query.selectFrom(table).selectAll().execute();
+  return dump;
+};
+
+beforeEach(async () => {
+  api = await createApiFixture();
+  await api.addUser('root', 100);
+  const me = await api.addUser('me', 1);
+  mine = me.headers;
+  theirs = (await api.addUser('other', 1)).headers;
+  const made = await api.send('POST', '/api/token/', { name: 'my-laptop' }, mine);
+  ({ id: tokenId, key } = made.body.data as { id: number; key: string });
+  const { query } = api.gateway.database;
+  await query
+    .insertInto('passkeys')
+    .values({
+      id: tokenId,
+      credential_id: 'c',
+      user_id: me.id,
+      name: 'my-phone',
+      public_key: 'k',
+      transports: '',
+      counter: 0,
+      created_at: 1,
+      last_used_at: 0,
+    })
+    .execute();
+  await query
+    .insertInto('drawing_tasks')
+    .values({ id: tokenId, user_id: me.id, mj_id: 'my-drawing', action: 'IMAGINE' } as never)
+    .execute();
+  await query
+    .insertInto('tasks')
+    .values({
+      id: tokenId,
+      user_id: me.id,
+      task_id: 'my-song',
+      platform: 'suno',
+      created_at: 1,
+      updated_at: 1,
+    } as never)
+    .execute();
+  await api.gateway.ledger.execute({
+    type: 'settle',
+    ref: 'my-request',
+    userId: me.id,
+    tokenId,
+    channelId: 0,
+    amount: 5,
+    at: Math.floor(Date.now() / 1000),
+    log: null,
+    tokens: 1,
+    model: 'my-model',
+    username: 'me',
+  });
+});
+afterEach(() => api.close());
+
+/** What only I may ever see. */
+const traces = () => [key, 'my-laptop', 'my-phone', 'my-drawing', 'my-song', 'my-model'];
+/** Closing the other account would end the attack. */
+const ofUsers = (endpoints as readonly Endpoint[]).filter(
+  ({ access, id }) => access === 'user' && id !== 'user.close_self',
+);
+
+test('no call of a user reads, changes, deletes, finds or exports what another has', async () => {
+  const before = await rowsOfAll();
+  const crossed: string[] = [];
+  for (const row of ofUsers) {
+    const path = row.path.replace(/:(\w+)/g, String(tokenId));
+    const bodies = [
+      {},
+      { id: tokenId, ids: [tokenId], name: 'taken over', status: 2, status_only: true, keyword: 'my', token: key, key },
+      {
+        id: tokenId,
+        token_name: 'my-laptop',
+        mj_id: 'my-drawing',
+        task_id: 'my-song',
+        username: 'me',
+        p: 0,
+        page_size: 100,
+        size: 100,
+      },
+    ];
+    for (const body of bodies) {
+      const query =
+        row.method === 'GET' || row.method === 'DELETE'
+          ? `?${new URLSearchParams(Object.entries(body).map(([name, value]) => [name, String(value)]))}`
+          : '';
+      const answer = await fetch(`${api.base}${path}${query}`, {
+        method: row.method,
+        headers: { 'content-type': 'application/json', ...theirs },
+        ...(query === '' ? { body: row.method === 'GET' ? null : JSON.stringify(body) } : {}),
+      });
+      const text = await answer.text();
+      for (const trace of traces()) {
+        // What the caller sent may be said back.
+        if (text.includes(trace) && !JSON.stringify(body).includes(trace)) crossed.push(`${row.id}: ${trace}`);
+      }
+    }
+  }
+  expect((await api.send('GET', '/api/user/self', undefined, theirs)).body.success).toBe(true);
+  expect(crossed).toEqual([]);
+  const after = await rowsOfAll();
+  for (const table of tables) {
+    const kept = after[table]?.filter((row) =>
+      before[table]?.some((one) => (one as { id?: number }).id === (row as { id?: number }).id),
+    );
+    expect([table, kept]).toEqual([table, before[table]]);
+  }
+});
+
+test('the same calls show their owner everything: the test above can fail', async () => {
+  const seen = new Set<string>();
+  for (const path of [
+    '/api/token/?p=0&size=10',
+    '/api/passkey/',
+    '/api/mj/self?p=0',
+    '/api/task/self?p=0',
+    '/api/data/self',
+  ]) {
+    const text = JSON.stringify((await api.send('GET', path, undefined, mine)).body);
+    for (const trace of traces()) if (text.includes(trace)) seen.add(trace);
+  }
+  expect([...seen].sort()).toEqual(traces().sort());
+});
