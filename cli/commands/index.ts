@@ -12,10 +12,12 @@ import { paymentRows } from './payment/rows.ts';
 import { provisioningRows } from './provisioning/rows.ts';
 import { ratioRows } from './ratios/rows.ts';
 import { redemptionRows } from './redemption/rows.ts';
+import { routeRows } from './route/rows.ts';
 import { siteRows } from './site/rows.ts';
 import { tagRows } from './tag/rows.ts';
 import { tokenRows } from './token/rows.ts';
 import { userRows } from './user/rows.ts';
+import { workRows } from './work/rows.ts';
 
 export const commands: readonly CommandRow[] = [
   ...siteRows,
@@ -28,7 +30,9 @@ export const commands: readonly CommandRow[] = [
   ...optionRows,
   ...ratioRows,
   ...modelRows,
+  ...routeRows,
   ...logRows,
+  ...workRows,
   ...dataRows,
   ...provisioningRows,
   ...importRows,

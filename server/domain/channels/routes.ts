@@ -54,7 +54,7 @@ export function createRoutes(deps: RoutesDeps) {
     }) {
       const model = asked.model ?? '';
       if (model === '') throw new AppError('params_invalid', { detail: 'model' });
-      const group = asked.token === undefined ? (asked.group ?? 'default') : await deps.groupOfToken(asked.token);
+      const group = asked.token ? await deps.groupOfToken(asked.token) : asked.group || 'default';
       const rows = await deps.repository.all();
       const serving = rows.filter((row) => reasonAgainst(row, model, group) === null);
       serving.sort((a, b) => b.priority - a.priority || b.weight - a.weight || a.id - b.id);

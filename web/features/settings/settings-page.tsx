@@ -7,6 +7,7 @@ import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { ClearLogs } from './extras/clear-logs.tsx';
+import { OidcDiscovery } from './extras/oidc-discovery.tsx';
 import { SystemInfo } from './extras/system-info.tsx';
 import { Panel } from './panel.tsx';
 import { PriceBlock } from './prices/price-block.tsx';
@@ -96,7 +97,16 @@ export function SettingsPage() {
                   stored={stored}
                   language={currentLanguage()}
                   onSaved={() => client.invalidateQueries({ queryKey: ['options'] })}
-                  extra={panel === 'logs' ? <ClearLogs /> : undefined}
+                  extra={
+                    panel === 'logs' ? (
+                      <ClearLogs />
+                    ) : panel === 'login' ? (
+                      <OidcDiscovery
+                        stored={stored.get('oidc.well_known')?.value ?? ''}
+                        onSaved={() => client.invalidateQueries({ queryKey: ['options'] })}
+                      />
+                    ) : undefined
+                  }
                 />
               ),
             )}

@@ -1,0 +1,61 @@
+/** Drawings and songs that take minutes. */
+import { type CommandRun, type FlagValues, integer, text } from '../../command.ts';
+import { isoTime } from '../../output.ts';
+import { pastMoment } from '../../parts/when.ts';
+
+const most = 100;
+const shared = (flags: FlagValues) => ({
+  p: 0,
+  page_size: Math.min(most, integer(text(flags.limit), '--limit') ?? 20),
+  channel_id: integer(text(flags.channel), '--channel'),
+  since: pastMoment(text(flags.since), '--since', Date.now()),
+});
+
+export const drawings: CommandRun = async (context, flags) => {
+  const { since, ...paging } = shared(flags);
+  const rows = await (await context.client()).call('drawing.list', {
+    ...paging,
+    mj_id: text(flags.id) ?? '',
+    // Drawings count in milliseconds.
+    start_timestamp: since === undefined ? undefined : since * 1000,
+  });
+  context.output.list(
+    rows,
+    [
+      { name: 'id', value: (row) => row.mj_id },
+      { name: 'submitted', value: (row) => isoTime(Math.floor(row.submit_time / 1000)) },
+      { name: 'user', value: (row) => String(row.user_id), right: true },
+      { name: 'channel', value: (row) => String(row.channel_id), right: true },
+      { name: 'action', value: (row) => row.action },
+      { name: 'status', value: (row) => row.status },
+      { name: 'progress', value: (row) => row.progress, right: true },
+      { name: 'reason', value: (row) => row.fail_reason },
+    ],
+    (row) => row.mj_id,
+  );
+};
+
+export const tasks: CommandRun = async (context, flags) => {
+  const { since, ...paging } = shared(flags);
+  const rows = await (await context.client()).call('task.list', {
+    ...paging,
+    task_id: text(flags.id) ?? '',
+    status: text(flags.status) ?? '',
+    start_timestamp: since,
+  });
+  context.output.list(
+    rows,
+    [
+      { name: 'id', value: (row) => row.task_id },
+      { name: 'submitted', value: (row) => isoTime(row.submit_time) },
+      { name: 'user', value: (row) => String(row.user_id), right: true },
+      { name: 'channel', value: (row) => String(row.channel_id), right: true },
+      { name: 'platform', value: (row) => row.platform },
+      { name: 'action', value: (row) => row.action },
+      { name: 'status', value: (row) => row.status },
+      { name: 'progress', value: (row) => row.progress, right: true },
+      { name: 'reason', value: (row) => row.fail_reason },
+    ],
+    (row) => row.task_id,
+  );
+};
