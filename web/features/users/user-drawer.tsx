@@ -6,7 +6,7 @@ import type { User } from '../../../server/contract/entities.ts';
 import { Field } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
-import { messageOf } from '../../lib/attempt.ts';
+import { attempt, messageOf } from '../../lib/attempt.ts';
 import { money } from '../../lib/format.ts';
 
 export interface UserDrawerProps {
@@ -147,6 +147,15 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
           {error}
         </p>
       </form>
+      {user === null ? null : (
+        <button
+          type="button"
+          className="button mt-4"
+          onClick={() => attempt(() => call('second_factor.reset', { id: user.id }), t('users.secondReset'))}
+        >
+          {t('users.resetSecond')}
+        </button>
+      )}
     </Drawer>
   );
 }
