@@ -53,8 +53,9 @@ export async function call<Id extends EndpointId>(
   } | null;
   // A ban ends what is open, like a login that ran out.
   if ((response.status === 401 || body?.code === 'user_disabled') && user !== null) {
+    // Several calls fail together; the page is left once.
     if (hasUnsaved()) endSession(true);
-    else {
+    else if (readUser() !== null) {
       writeUser(null);
       location.assign('/login?expired=true');
     }
