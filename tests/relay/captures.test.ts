@@ -8,7 +8,7 @@ import { relayRouteFor } from '../../server/relay/operations.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
-/** Requests recorded from real agents and SDKs, where they are at hand: they are not part of the project. */
+/** Requests recorded from real agents and SDKs, where they are at hand: they are not part of the project; one of our own is always there. */
 const folder = resolve(import.meta.dirname, '../../../shared/client-captures');
 
 interface Capture {
@@ -18,7 +18,14 @@ interface Capture {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-const captures: Capture[] = (existsSync(folder) ? readdirSync(folder) : [])
+const own: Capture = {
+  file: 'own',
+  url: '/v1/chat/completions',
+  headers: { 'content-type': 'application/json' },
+  body: { model: 'gpt-4o', stream: true, messages: [{ role: 'user', content: 'Good morning' }] },
+};
+
+const recorded: Capture[] = (existsSync(folder) ? readdirSync(folder) : [])
   .filter((file) => file.endsWith('.json'))
   .map((file) => ({ file, ...(JSON.parse(readFileSync(join(folder, file), 'utf8')) as object) }) as Capture)
   .filter(({ url, body }) => {
@@ -26,6 +33,7 @@ const captures: Capture[] = (existsSync(folder) ? readdirSync(folder) : [])
     return route?.operation === 'chat' && typeof body === 'object' && body !== null;
   });
 
+const captures: readonly Capture[] = [own, ...recorded];
 const dialects = Object.keys(codecs) as ProtocolId[];
 const pathOf = (capture: Capture): string => capture.url.split('?')[0] ?? '';
 const modelOf = (capture: Capture): string => relayRouteFor(pathOf(capture))?.model ?? String(capture.body.model);
@@ -81,36 +89,34 @@ function headersOf({ headers }: Capture): Record<string, string> {
   return Object.fromEntries(named.filter(([name, value]) => !hops.test(name) && /^[\x20-\x7e]*$/.test(value)));
 }
 
-if (captures.length > 0) {
-  test.each(captures.map((capture) => [capture.file, capture] as const))(
-    '%s reaches an upstream of its dialect byte for byte',
-    async (_file, capture) => {
-      const before = same.requests.length;
-      await send(capture, key, headersOf(capture));
-      const received = same.requests[before];
-      const sent = JSON.parse(received?.body.toString() ?? 'null') as Record<string, unknown>;
-      // A usage frame is asked for where the client did not.
-      const { stream_options: ours, ...rest } = sent;
-      const { stream_options: theirs, ...body } = capture.body;
-      expect(rest).toEqual(body);
-      if (ours !== undefined) expect(ours).toMatchObject({ ...(theirs as object | undefined), include_usage: true });
-      else expect(received?.body.toString()).toBe(JSON.stringify(capture.body));
-      expect(JSON.stringify(received?.headers)).not.toContain(key);
-      expect(received?.headers.authorization).toBe('Bearer sk-upstream-secret-key');
-      for (const name of ['anthropic-version', 'anthropic-beta'] as const) {
-        const given = headersOf(capture)[name];
-        if (given !== undefined) expect(received?.headers[name]).toBe(given);
-      }
-    },
-  );
+test.each(captures.map((capture) => [capture.file, capture] as const))(
+  '%s reaches an upstream of its dialect byte for byte',
+  async (_file, capture) => {
+    const before = same.requests.length;
+    await send(capture, key, headersOf(capture));
+    const received = same.requests[before];
+    const sent = JSON.parse(received?.body.toString() ?? 'null') as Record<string, unknown>;
+    // A usage frame is asked for where the client did not.
+    const { stream_options: ours, ...rest } = sent;
+    const { stream_options: theirs, ...body } = capture.body;
+    expect(rest).toEqual(body);
+    if (ours !== undefined) expect(ours).toMatchObject({ ...(theirs as object | undefined), include_usage: true });
+    else expect(received?.body.toString()).toBe(JSON.stringify(capture.body));
+    expect(JSON.stringify(received?.headers)).not.toContain(key);
+    expect(received?.headers.authorization).toBe('Bearer sk-upstream-secret-key');
+    for (const name of ['anthropic-version', 'anthropic-beta'] as const) {
+      const given = headersOf(capture)[name];
+      if (given !== undefined) expect(received?.headers[name]).toBe(given);
+    }
+  },
+);
 
-  test.each(captures.flatMap((capture) => dialects.map((dialect) => [capture.file, dialect, capture] as const)))(
-    '%s is answered by an upstream of %s',
-    async (_file, dialect, capture) => {
-      const token = await gateway.token({ group: dialect });
-      const response = await send(capture, token.key, headersOf(capture));
-      expect(await response.text()).toContain('practice');
-      expect(response.status).toBe(200);
-    },
-  );
-}
+test.each(captures.flatMap((capture) => dialects.map((dialect) => [capture.file, dialect, capture] as const)))(
+  '%s is answered by an upstream of %s',
+  async (_file, dialect, capture) => {
+    const token = await gateway.token({ group: dialect });
+    const response = await send(capture, token.key, headersOf(capture));
+    expect(await response.text()).toContain('practice');
+    expect(response.status).toBe(200);
+  },
+);
