@@ -3,6 +3,7 @@ import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import { AppError } from './contract/errors.ts';
 import { acquireLock, ensureDataDir } from './data-dir.ts';
+import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
 import { createVault, loadMasterKey } from './domain/secrets/vault.ts';
 import { createSnapshotSource } from './domain/snapshot/load.ts';
 import { addonPath } from './embedded/addon-path.ts';
@@ -33,7 +34,9 @@ export async function openDirect(
   const files = ensureDataDir(dataDir);
   const unlock = acquireLock(files);
   try {
-    const database = openDatabase(files.database, { nativeBinding: nativeBindingFor(files.dir, addonPath) });
+    const nativeBinding = nativeBindingFor(files.dir, addonPath);
+    await endRotation(files, nativeBinding, rotationStamp(Date.now()));
+    const database = openDatabase(files.database, { nativeBinding });
     await migrate(database);
     const vault = createVault(loadMasterKey(files.secretKey, env));
     const ledger = createDirectLedger(database);

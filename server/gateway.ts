@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { AppError } from './contract/errors.ts';
 import type { FromControl, ToControl } from './control/messages.ts';
 import { acquireLock, ensureDataDir } from './data-dir.ts';
+import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
 import { createVault, loadMasterKey } from './domain/secrets/vault.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
@@ -44,6 +45,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const threads: Worker[] = [];
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
+    await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(4).toString('hex');
     const ledgerThread = startThread('ledger');
     const controlThread = startThread('control');

@@ -15,7 +15,8 @@ import { importFamily } from './domain/import/family.ts';
 import { importLitellm } from './domain/import/litellm.ts';
 import type { ImportReport } from './domain/import/report.ts';
 import type { Family, Source } from './domain/import/source.ts';
-import { createVault, loadMasterKey } from './domain/secrets/vault.ts';
+import { endRotation, type Rotated, rotate, rotationStamp } from './domain/secrets/rotation.ts';
+import { createVault, givenKey, loadMasterKey } from './domain/secrets/vault.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { version } from './embedded/version.ts';
@@ -49,6 +50,35 @@ export function existingNames(dataDir: string, noun: string): string[] {
   }
 }
 
+/** True when the master key comes from the environment and not from the data directory. */
+export const keyIsGiven = (env: Environment): boolean => givenKey(env) !== '';
+
+/** @param to the new key, '' = made up. @throws AppError data_dir_locked when a server runs, secret_unreadable. */
+export async function rotateMasterKey(order: {
+  readonly dataDir: string;
+  readonly env: Environment;
+  readonly to: string;
+  readonly keepOld: boolean;
+}): Promise<Rotated> {
+  const files = ensureDataDir(order.dataDir);
+  const unlock = acquireLock(files);
+  try {
+    const nativeBinding = nativeBindingFor(files.dir, addonPath);
+    const stamp = rotationStamp(Date.now());
+    await endRotation(files, nativeBinding, stamp);
+    const database = openDatabase(files.database, { nativeBinding });
+    try {
+      await migrate(database);
+      const from = loadMasterKey(files.secretKey, order.env);
+      return rotate(files, database, { ...order, from, inFile: !keyIsGiven(order.env), stamp });
+    } finally {
+      await database.close();
+    }
+  } finally {
+    unlock();
+  }
+}
+
 export interface ImportOrder {
   readonly from: Family | 'litellm';
   readonly file: string;
@@ -64,6 +94,7 @@ export async function importSite({ from, file, dataDir, dryRun, env }: ImportOrd
   const unlock = acquireLock(files);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   try {
+    await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     await migrated(files.database, nativeBinding);
     const database = openSandbox(files.database, nativeBinding);
     try {

@@ -13,6 +13,7 @@ import { provisioningRows } from './provisioning/rows.ts';
 import { ratioRows } from './ratios/rows.ts';
 import { redemptionRows } from './redemption/rows.ts';
 import { routeRows } from './route/rows.ts';
+import { secretRows } from './secrets/rows.ts';
 import { siteRows } from './site/rows.ts';
 import { tagRows } from './tag/rows.ts';
 import { tokenRows } from './token/rows.ts';
@@ -34,6 +35,7 @@ export const commands: readonly CommandRow[] = [
   ...logRows,
   ...workRows,
   ...dataRows,
+  ...secretRows,
   ...provisioningRows,
   ...importRows,
   ...connectionRows,

@@ -43,18 +43,23 @@ export function createVault(masterKey: Buffer): Vault {
 
 /** Master key from GATEWAY_SECRET_KEY, GATEWAY_SECRET_KEY_FILE or the key file, which is made at first use. @throws AppError secret_unreadable when it is too short to be one. */
 export function loadMasterKey(file: string, env: Readonly<Record<string, string | undefined>>): Buffer {
-  const given =
-    env.GATEWAY_SECRET_KEY ??
-    (env.GATEWAY_SECRET_KEY_FILE ? readFileSync(env.GATEWAY_SECRET_KEY_FILE, 'utf8') : undefined);
-  if (given !== undefined && given.trim() !== '') return keyOf(given);
+  const given = givenKey(env);
+  if (given !== '') return masterKeyOf(given);
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
-  return keyOf(readFileSync(file, 'utf8'));
+  return masterKeyOf(readFileSync(file, 'utf8'));
 }
+
+/** The master key of the environment, '' = none. */
+export const givenKey = (env: Readonly<Record<string, string | undefined>>): string =>
+  (
+    env.GATEWAY_SECRET_KEY ?? (env.GATEWAY_SECRET_KEY_FILE ? readFileSync(env.GATEWAY_SECRET_KEY_FILE, 'utf8') : '')
+  ).trim();
 
 /** Characters below which a key is taken for an accident: a file cut off while it was written, an unset variable. */
 const shortestKey = 16;
 
-function keyOf(text: string): Buffer {
+/** @throws AppError secret_unreadable */
+export function masterKeyOf(text: string): Buffer {
   const key = Buffer.from(text.trim(), 'utf8');
   if (key.length < shortestKey)
     throw new AppError('secret_unreadable', { purpose: `secret key, at least ${shortestKey} characters` });

@@ -1,0 +1,27 @@
+/** The master key under which everything secret is stored. */
+import { AppError } from '../../../server/contract/errors.ts';
+import type { CommandRun } from '../../command.ts';
+
+export const rotate: CommandRun = async (context, flags) => {
+  if (context.url !== '')
+    throw new AppError('usage', { detail: '--url: the master key is changed on the machine itself' });
+  const { keyIsGiven, rotateMasterKey } = await import('../../../server/offline.ts');
+  const given = keyIsGiven(context.env);
+  const to = (await context.secret(flags, 'key', 'GATEWAY_NEW_SECRET_KEY')) ?? '';
+  // A key that only this process knew would be lost with it.
+  if (given && to === '') throw new AppError('input_needed', { flags: '--key-stdin' });
+  const keepOld = flags.keepOld === true;
+  await context.confirm(
+    keepOld || given
+      ? context.say('更换主密钥？', 'Change the master key?')
+      : context.say(
+          '更换主密钥并删除旧密钥？之前的备份将无法解密（--keep-old 保留旧密钥）',
+          'Change the master key and delete the old one? Older backups need it: --keep-old keeps it',
+        ),
+  );
+  const { values, kept } = await rotateMasterKey({ dataDir: context.dataDir, env: context.env, to, keepOld });
+  const lines = [context.say(`已重新加密 ${values} 项机密`, `${values} secrets are sealed under the new key`)];
+  if (kept !== '') lines.push(context.say(`旧密钥：${kept}`, `old key: ${kept}`));
+  if (given) lines.push(context.say('请更新 GATEWAY_SECRET_KEY', 'now set GATEWAY_SECRET_KEY to the new key'));
+  context.output.object({ result: 'updated', values, kept }, lines, String(values));
+};

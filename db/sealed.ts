@@ -1,0 +1,64 @@
+/** Everything that is sealed under the master key, renewed in one transaction. */
+import { isOptionKey, optionRow } from '../server/contract/options.ts';
+import type { Database } from './open.ts';
+
+export interface Renewed {
+  readonly sealed: string;
+  /** What the value is looked up by, where it is. */
+  readonly hmac: string;
+}
+
+interface Place {
+  readonly table: string;
+  readonly id: string;
+  readonly column: string;
+  readonly purpose: string;
+  /** The column `key_hmac` of the same row belongs to the value. */
+  readonly lookedUp: boolean;
+}
+
+const places: readonly Place[] = [
+  { table: 'channels', id: 'id', column: 'key_sealed', purpose: 'channel-key', lookedUp: false },
+  { table: 'tokens', id: 'id', column: 'key_sealed', purpose: 'token-key', lookedUp: true },
+  { table: 'redemptions', id: 'id', column: 'key_sealed', purpose: 'redemption-key', lookedUp: true },
+  { table: 'second_factors', id: 'user_id', column: 'secret_sealed', purpose: 'second-factor', lookedUp: false },
+];
+
+const markName = 'master_key';
+
+/** Which master key the values are sealed under, as its fingerprint; '' = the one there has always been. */
+export const keyMark = ({ raw }: Database): string =>
+  raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(markName) ?? '';
+
+/** All or nothing. @param renew throws when a value cannot be read. @returns how many values there were. */
+export function renewSealed(
+  { raw }: Database,
+  mark: string,
+  renew: (purpose: string, sealed: string) => Renewed,
+): number {
+  // What was sealed under the former key does not stay in freed pages.
+  raw.pragma('secure_delete = ON');
+  return raw
+    .transaction(() => {
+      let count = 0;
+      for (const { table, id, column, purpose, lookedUp } of places) {
+        const rows = raw.prepare<[number, string]>(`SELECT ${id}, ${column} FROM ${table}`).raw().all();
+        const set = lookedUp ? `${column} = ?, key_hmac = ?` : `${column} = ?`;
+        const write = raw.prepare(`UPDATE ${table} SET ${set} WHERE ${id} = ?`);
+        for (const [key, text] of rows) {
+          const { sealed, hmac } = renew(purpose, text);
+          write.run(...(lookedUp ? [sealed, hmac, key] : [sealed, key]));
+        }
+        count += rows.length;
+      }
+      const write = raw.prepare('UPDATE options SET value = ? WHERE key = ?');
+      for (const [key, text] of raw.prepare<[string, string]>('SELECT key, value FROM options').raw().all()) {
+        if (!isOptionKey(key) || !optionRow(key).secret || text === '') continue;
+        write.run(renew(`option:${key}`, text).sealed, key);
+        count += 1;
+      }
+      raw.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(markName, mark);
+      return count;
+    })
+    .immediate();
+}

@@ -1,0 +1,168 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openDatabase } from '../../db/open.ts';
+import { openDirect } from '../../server/direct.ts';
+import { rotate } from '../../server/domain/secrets/rotation.ts';
+import { createVault, loadMasterKey } from '../../server/domain/secrets/vault.ts';
+import { createRunner, type Runner } from './runner.ts';
+
+let dir: string;
+let data: string;
+let keyFile: string;
+let runner: Runner;
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'gateway-secrets-'));
+  data = join(dir, 'data');
+  keyFile = join(data, 'secret.key');
+  runner = createRunner(dir);
+  await fill(runner);
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const file = (name: string, text: string): string => {
+  writeFileSync(join(dir, name), text);
+  return join(dir, name);
+};
+
+/** One secret of every kind. */
+async function fill(on: Runner): Promise<void> {
+  await on.run(['setup', '--username', 'root', '--password-file', file('pw', 'password1')]);
+  await on.run(['channel', 'add', '--type', 'practice', '--name', 'main', '--key-file', file('k', 'sk-canary-up')]);
+  await on.run(['token', 'create', '--name', 'ci']);
+  await on.run(['token', 'create', '--name', 'gone']);
+  await on.run(['token', 'rm', 'gone', '--yes']);
+  await on.run(['redemption', 'create', '--quota', '1usd', '--name', 'gift', '--count', '3']);
+  await on.run(['option', 'set', `SMTPToken=@${file('mail', 'canary-mail')}`]);
+  const database = openDatabase(join(data, 'gateway.db'));
+  const sealed = createVault(loadMasterKey(keyFile, on.env)).seal('second-factor', 'canary-totp');
+  const row = { user_id: 1, secret_sealed: sealed, enabled_at: 1, last_step: 0 };
+  await database.query.insertInto('second_factors').values(row).execute();
+  await database.close();
+}
+
+/** Every text in the database that is a seal, wherever it stands, with the purposes it could have been sealed for. */
+function seals(): string[] {
+  const { raw } = openDatabase(join(data, 'gateway.db'), { readonly: true });
+  const tables = raw.prepare<string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+  const found = tables.flatMap((table) =>
+    raw
+      .prepare<unknown[]>(`SELECT * FROM "${table}"`)
+      .raw()
+      .all()
+      .flat()
+      .filter((value): value is string => typeof value === 'string' && /^v1\.[\w-]{38,}$/.test(value)),
+  );
+  raw.close();
+  return found;
+}
+
+const purposes = ['channel-key', 'token-key', 'redemption-key', 'second-factor', 'option:SMTPToken'];
+
+function opened(key: Buffer): string[] {
+  const vault = createVault(key);
+  return seals().flatMap((seal) =>
+    purposes.flatMap((purpose) => {
+      try {
+        return [vault.open(purpose, seal)];
+      } catch {
+        return [];
+      }
+    }),
+  );
+}
+
+const keyOf = (): Buffer => loadMasterKey(keyFile, {});
+
+/** What users have in their hands still works. */
+async function usable(key: string): Promise<void> {
+  expect(await runner.run(['token', 'show-key', 'ci', '-q'])).toBe(key);
+  const direct = await openDirect(data, {});
+  // Found by its lookup hash, not by its name.
+  expect(await direct.call('token.search', { token: key })).toMatchObject([{ name: 'ci' }]);
+  await direct.close();
+  expect(await runner.run(['option', 'get', 'SMTPToken'])).toBe('set');
+}
+
+test('every sealed value is sealed under the new key, none can be read with the old one', async () => {
+  const key = await runner.run(['token', 'show-key', 'ci', '-q']);
+  const before = keyOf();
+  const plain = opened(before).sort();
+  expect(plain).toHaveLength(1 + 2 + 3 + 1 + 1);
+  expect(await runner.json(['secrets', 'rotate', '--yes'])).toEqual({ result: 'updated', values: 8, kept: '' });
+  expect(keyOf().equals(before)).toBe(false);
+  expect(opened(keyOf()).sort()).toEqual(plain);
+  expect(opened(before)).toEqual([]);
+  expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+  expect(readdirSync(data).filter((name) => name.startsWith('secret.key'))).toEqual(['secret.key']);
+  await usable(key);
+});
+
+test('the old key is kept when asked for, and reads an older backup', async () => {
+  const backup = join(dir, 'before.backup');
+  await runner.run(['backup', 'create', backup]);
+  const old = readFileSync(keyFile, 'utf8');
+  const { kept } = (await runner.json(['secrets', 'rotate', '--yes', '--keep-old'])) as { kept: string };
+  expect([readFileSync(kept, 'utf8'), statSync(kept).mode & 0o777]).toEqual([old, 0o600]);
+  await runner.run(['backup', 'restore', backup, '--yes']);
+  await expect(runner.run(['token', 'show-key', 'ci'])).rejects.toMatchObject({ code: 'secret_unreadable' });
+  writeFileSync(keyFile, old);
+  expect(await runner.run(['token', 'show-key', 'ci', '-q'])).toMatch(/^sk-/);
+});
+
+test.each(['written', 'renewed', 'copied', 'replaced'] as const)(
+  'dead after %s: the next start ends or undoes it, and everything can be read',
+  async (at) => {
+    const key = await runner.run(['token', 'show-key', 'ci', '-q']);
+    const database = openDatabase(join(data, 'gateway.db'));
+    const order = { from: keyOf(), to: '', inFile: true, keepOld: false, stamp: 'x' };
+    const places = { database: join(data, 'gateway.db'), secretKey: keyFile };
+    const before = keyOf();
+    expect(() =>
+      rotate(places, database, order, (step) => {
+        if (step === at) throw new Error('killed');
+      }),
+    ).toThrow('killed');
+    await database.close();
+    await usable(key);
+    expect(keyOf().equals(before)).toBe(at === 'written');
+    expect(existsSync(`${keyFile}.next`)).toBe(false);
+    expect(opened(keyOf())).toHaveLength(8);
+  },
+);
+
+test('a value that cannot be read stops everything, nothing has changed', async () => {
+  const database = openDatabase(join(data, 'gateway.db'));
+  await database.query.updateTable('tokens').set({ key_sealed: 'v1.AAAA' }).where('name', '=', 'ci').execute();
+  await database.close();
+  const before = keyOf();
+  await expect(runner.run(['secrets', 'rotate', '--yes'])).rejects.toMatchObject({ code: 'secret_unreadable' });
+  expect(await runner.run(['option', 'get', 'SMTPToken'])).toBe('set');
+  expect(keyOf().equals(before)).toBe(true);
+  expect(existsSync(`${keyFile}.next`)).toBe(false);
+});
+
+test('a key from the environment is changed to one that is given, never to one that would be lost', async () => {
+  rmSync(data, { recursive: true });
+  runner = createRunner(dir, { GATEWAY_SECRET_KEY: 'first-key-0123456789' });
+  await fill(runner);
+  const key = await runner.run(['token', 'show-key', 'ci', '-q']);
+  await expect(runner.run(['secrets', 'rotate', '--yes'])).rejects.toMatchObject({ code: 'input_needed' });
+  await expect(
+    runner.run(['secrets', 'rotate', '--yes', '--key-file', file('short', 'tooshort')]),
+  ).rejects.toMatchObject({ code: 'secret_unreadable' });
+  const said = await runner.run(['secrets', 'rotate', '--yes', '--key-file', file('next', 'second-key-0123456789\n')]);
+  expect(said).toContain('GATEWAY_SECRET_KEY');
+  expect(existsSync(keyFile)).toBe(false);
+  await expect(runner.run(['token', 'show-key', 'ci'])).rejects.toMatchObject({ code: 'secret_unreadable' });
+  const next = createRunner(dir, { GATEWAY_SECRET_KEY: 'second-key-0123456789' });
+  expect(await next.run(['token', 'show-key', 'ci', '-q'])).toBe(key);
+});
+
+test('it asks first, and refuses while somebody else uses the folder', async () => {
+  await expect(runner.run(['secrets', 'rotate'])).rejects.toMatchObject({ code: 'input_needed' });
+  // A process that lives: the parent of this one.
+  writeFileSync(join(data, 'gateway.lock'), JSON.stringify({ pid: process.ppid, started: '' }));
+  await expect(runner.run(['secrets', 'rotate', '--yes'])).rejects.toMatchObject({ code: 'data_dir_locked' });
+});
