@@ -43,6 +43,9 @@ export function createTokensRepository({ query }: Database) {
         .where('id', '=', id)
         .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
         .executeTakeFirst(),
+    /** Also by a token that was deleted: its key must not come back to life as another's. */
+    keyTaken: async (keyHmac: string): Promise<boolean> =>
+      (await query.selectFrom('tokens').select('id').where('key_hmac', '=', keyHmac).executeTakeFirst()) !== undefined,
     create: async (row: Insertable<TokensTable>): Promise<number> =>
       (await query.insertInto('tokens').values(row).returning('id').executeTakeFirstOrThrow()).id,
     /** @param remain when given, the limit becomes what has been used plus this much. */

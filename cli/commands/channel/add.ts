@@ -3,9 +3,8 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { modeOf } from '../../parts/existing.ts';
 import { allChannels, detail, fieldsOf, findChannel, typeOf } from './fields.ts';
-
-const whenExists = ['error', 'skip', 'update'] as const;
 
 export const keyOf = (context: Context, flags: FlagValues): Promise<string | undefined> =>
   context.secret(flags, 'key', 'GATEWAY_CHANNEL_KEY');
@@ -16,9 +15,7 @@ function print(context: Context, channels: readonly Channel[], result: string): 
 }
 
 export const add: CommandRun = async (context, flags) => {
-  const mode = text(flags.ifExists) ?? 'error';
-  if (!whenExists.some((one) => one === mode))
-    throw new AppError('usage', { detail: `--if-exists ${mode}: ${whenExists.join(', ')}` });
+  const mode = modeOf(flags, 'error');
   const given = text(flags.name);
   const secret = await keyOf(context, flags);
   if (given === undefined && secret === undefined && context.interactive) {

@@ -1,8 +1,10 @@
 /** Runs the gateway until it is told to stop. */
 import { AppError } from '../../../server/contract/errors.ts';
+import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import { startGateway } from '../../../server/gateway.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce } from '../../parts/access.ts';
+import { fromEnvironment } from './from-environment.ts';
 
 const graceMs = 30_000;
 
@@ -11,6 +13,9 @@ export const serve: CommandRun = async (context, flags) => {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
+  // Somebody else's server keeps what it has; starting says that it is there.
+  if (lockOwner(dataDirFiles(context.dataDir)) === null)
+    for (const line of await fromEnvironment(context)) context.output.note(line);
   const gateway = await startGateway({ dataDir: context.dataDir, host, port, env: context.env });
   const { output } = context;
   const forget = announce(context.dataDir, gateway.url);

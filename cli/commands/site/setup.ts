@@ -4,6 +4,7 @@ import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { typeOf } from '../channel/fields.ts';
+import { credentials } from './from-environment.ts';
 
 const modes = { external: 'external', self: 'self', 'self-use': 'self', demo: 'demo' } as const;
 
@@ -69,6 +70,7 @@ export const setup: CommandRun = async (context, flags) => {
     return setupWizard(context);
   }
   const created = await administrator(context, client, flags, mode);
+  if (context.url === '') for (const line of await credentials(context, client)) context.output.note(line);
   const channelId = await channel(context, client, flags);
   const key = await token(client, text(flags.tokenName));
   const result = created ? 'created' : 'unchanged';

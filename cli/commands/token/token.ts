@@ -2,10 +2,11 @@
 import type { Token } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
-import { type CommandRun, type FlagValues, integer, needed, text } from '../../command.ts';
+import { type CommandRun, type FlagValues, integer, needed, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Column, detailLines, dollars, isoTime } from '../../output.ts';
 import { eachOf } from '../../parts/bulk.ts';
+import { modeOf } from '../../parts/existing.ts';
 import { everyPage, isId, only } from '../../parts/find.ts';
 import { quotaAmount } from '../../parts/numbers.ts';
 import { expiryOf, quotaOf, unlimited } from '../../parts/values.ts';
@@ -55,7 +56,7 @@ function fieldsOf(flags: FlagValues) {
         : { unlimited_quota: false, remain_quota: quotaOf(quota, '--quota') }),
     expired_time: expiryOf(text(flags.expires), Date.now()),
     ...(models === undefined ? {} : { model_limits_enabled: models !== '', model_limits: models }),
-    allow_ips: text(flags.allowIp)?.replaceAll(',', '\n'),
+    allow_ips: flags.allowIp === undefined ? undefined : texts(flags.allowIp).join('\n').replaceAll(',', '\n'),
     group: text(flags.group),
     day_budget: quotaAmount(text(flags.dayBudget), '--day-budget'),
     month_budget: quotaAmount(text(flags.monthBudget), '--month-budget'),
@@ -73,24 +74,31 @@ function print(context: Context, tokens: readonly Token[], result: string): void
     });
 }
 
-const whenExists = ['error', 'skip'] as const;
+/** Times of use aside. */
+const differs = ({ accessed_time: _before, ...before }: Token, { accessed_time: _after, ...after }: Token): boolean =>
+  JSON.stringify(before) !== JSON.stringify(after);
 
 export const create: CommandRun = async (context, flags) => {
   const { '--name': name } = needed({ '--name': text(flags.name) });
   const count = integer(text(flags.count), '--count') ?? 1;
-  const mode = text(flags.ifExists);
-  if (mode !== undefined && !whenExists.some((one) => one === mode))
-    throw new AppError('usage', { detail: `--if-exists ${mode}: ${whenExists.join(', ')}` });
   const client = await context.client();
-  if (mode !== undefined) {
+  // Names of tokens may repeat: only who asks for it is told that one exists.
+  if (flags.ifExists !== undefined) {
+    const mode = modeOf(flags, 'error');
     const existing = (await allTokens(client)).find((token) => token.name === name);
     if (existing !== undefined && mode === 'error') throw new AppError('conflict', { what: `token ${name}` });
-    if (existing !== undefined) return print(context, [masked(existing)], 'unchanged');
+    if (existing !== undefined && mode === 'skip') return print(context, [masked(existing)], 'unchanged');
+    if (existing !== undefined) {
+      const changed = await client.call('token.update', { id: existing.id, ...fieldsOf(flags) });
+      return print(context, [masked(changed)], differs(existing, changed) ? 'updated' : 'unchanged');
+    }
   }
+  const key = await context.secret(flags, 'key', 'GATEWAY_TOKEN_KEY');
+  if (key !== undefined && count > 1) throw new AppError('usage', { detail: '--count, --key-stdin' });
   const made: Token[] = [];
   for (let number = 1; number <= count; number++)
     made.push(
-      await client.call('token.create', { name: count === 1 ? name : `${name}-${number}`, ...fieldsOf(flags) }),
+      await client.call('token.create', { name: count === 1 ? name : `${name}-${number}`, ...fieldsOf(flags), key }),
     );
   context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
   print(context, made, 'created');
@@ -115,6 +123,19 @@ export const edit: CommandRun = async (context, flags, ref) => {
   const { id } = await findToken(client, ref);
   const token = masked(await client.call('token.update', { id, name: text(flags.name), ...fieldsOf(flags) }));
   context.output.object(token, detailLines({ ...token, status: statusWord(token.status) }), String(id));
+};
+
+export const rotate: CommandRun = async (context, _flags, _ref, refs) => {
+  const client = await context.client();
+  const tokens = await findAll(client, refs);
+  const names = tokens.map((token) => token.name).join(', ');
+  await context.confirm(
+    context.say(`更换 ${names} 的密钥？旧密钥立即失效`, `New key for ${names}? The old one stops working at once`),
+  );
+  const renewed: Token[] = [];
+  for (const { id } of tokens) renewed.push(await client.call('token.rotate', { id }));
+  context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
+  print(context, renewed, 'updated');
 };
 
 const setStatus =

@@ -13,7 +13,13 @@ export const userRows: readonly CommandRow[] = [
     name: 'user create',
     zh: '创建用户',
     en: 'create a user',
-    flags: [username, displayName, ...password],
+    flags: [
+      username,
+      displayName,
+      group,
+      ...password,
+      { flag: '--if-exists <mode>', zh: '同名时：error、skip、update', en: 'same name: error, skip, update' },
+    ],
     examples: [
       'user create --username ann --password-stdin < password.txt',
       'user create --username ann --password-file pw --json',

@@ -2,10 +2,11 @@
 import type { User } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
-import { type CommandRun, needed, text } from '../../command.ts';
+import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Column, detailLines, dollars } from '../../output.ts';
 import { eachOf } from '../../parts/bulk.ts';
+import { modeOf } from '../../parts/existing.ts';
 import { everyPage, isId, only } from '../../parts/find.ts';
 import { quotaOf } from '../../parts/values.ts';
 
@@ -57,30 +58,53 @@ export const get: CommandRun = async (context, _flags, ref) => {
 const passwordOf = (context: Context, flags: Readonly<Record<string, unknown>>) =>
   context.secret(flags, 'password', 'GATEWAY_USER_PASSWORD');
 
-export const create: CommandRun = async (context, flags) => {
-  const values = needed({
-    '--username': text(flags.username),
-    '--password-stdin': await passwordOf(context, flags),
-  });
-  const made = await (await context.client()).call('user.create', {
+async function make(context: Context, flags: FlagValues, password: string | undefined): Promise<void> {
+  const values = needed({ '--username': text(flags.username), '--password-stdin': password });
+  const client = await context.client();
+  const made = await client.call('user.create', {
     username: values['--username'],
     password: values['--password-stdin'],
     display_name: text(flags.displayName),
   });
-  show(context, made, 'created');
+  const group = text(flags.group);
+  show(context, group === undefined ? made : await client.call('user.update', { id: made.id, group }), 'created');
+}
+
+const existingUser = async (context: Context, username: string | undefined): Promise<User | undefined> =>
+  username === undefined
+    ? undefined
+    : (await allUsers(await context.client())).find((user) => user.username === username);
+
+/** Without `--if-exists` the server itself says that the name is taken. */
+export const create: CommandRun = async (context, flags) => {
+  const mode = modeOf(flags, 'error');
+  const password = await passwordOf(context, flags);
+  const existing = mode === 'error' ? undefined : await existingUser(context, text(flags.username));
+  if (existing === undefined) return make(context, flags, password);
+  if (mode === 'skip') return show(context, existing, 'unchanged');
+  await change(context, flags, existing, password);
 };
 
 /** Creates, or changes what is given; an existing password is changed only when one is given. */
 export const upsert: CommandRun = async (context, flags) => {
-  const { '--username': username } = needed({ '--username': text(flags.username) });
-  const client = await context.client();
-  const existing = (await allUsers(client)).find((user) => user.username === username);
-  if (existing === undefined) return create(context, flags, '', []);
+  needed({ '--username': text(flags.username) });
+  const existing = await existingUser(context, text(flags.username));
   const password = await passwordOf(context, flags);
+  if (existing === undefined) return make(context, flags, password);
+  await change(context, flags, existing, password);
+};
+
+async function change(
+  context: Context,
+  flags: FlagValues,
+  existing: User,
+  password: string | undefined,
+): Promise<void> {
+  const client = await context.client();
   const fields = { display_name: text(flags.displayName), group: text(flags.group), password };
   if (Object.values(fields).every((value) => value === undefined)) return show(context, existing, 'unchanged');
   show(context, await client.call('user.update', { id: existing.id, ...fields }), 'updated');
-};
+}
 
 export const edit: CommandRun = async (context, flags, ref) => {
   const client = await context.client();
@@ -115,7 +139,7 @@ export const promote = manage('promote');
 export const demote = manage('demote');
 export const remove = manage('delete');
 
-async function change(context: Context, user: User, by: number): Promise<void> {
+async function move(context: Context, user: User, by: number): Promise<void> {
   const client = await context.client();
   if (by < 0)
     await context.confirm(
@@ -133,12 +157,12 @@ const amountOf = (all: readonly string[]): string => {
 
 export const addQuota: CommandRun = async (context, _flags, ref, all) => {
   const user = await findUser(await context.client(), ref);
-  await change(context, user, quotaOf(amountOf(all), 'AMOUNT'));
+  await move(context, user, quotaOf(amountOf(all), 'AMOUNT'));
 };
 
 export const setQuota: CommandRun = async (context, _flags, ref, all) => {
   const user = await findUser(await context.client(), ref);
-  await change(context, user, quotaOf(amountOf(all), 'AMOUNT') - user.quota);
+  await move(context, user, quotaOf(amountOf(all), 'AMOUNT') - user.quota);
 };
 
 /** On the machine itself nobody is asked for the old password: whoever owns the data owns the accounts. */

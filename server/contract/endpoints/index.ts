@@ -275,7 +275,8 @@ export const endpoints = [
     method: 'POST',
     path: '/api/token/',
     access: 'user',
-    input: z.object(tokenFields),
+    /** `key` brings one's own key, for administrators moving in. */
+    input: z.object({ ...tokenFields, key: text }),
     output: tokenShape,
     summary: { zh: '创建令牌', en: 'Create a token' },
   }),
@@ -287,6 +288,15 @@ export const endpoints = [
     input: z.object({ id, status_only: toggle, ...tokenFields }),
     output: tokenShape,
     summary: { zh: '修改令牌', en: 'Change a token' },
+  }),
+  endpoint({
+    id: 'token.rotate',
+    method: 'POST',
+    path: '/api/token/:id/rotate',
+    access: 'user',
+    input: z.object({ id }),
+    output: tokenShape,
+    summary: { zh: '更换令牌密钥', en: 'Give a token a new key' },
   }),
   endpoint({
     id: 'token.delete',

@@ -48,4 +48,13 @@ export const localEndpoints = [
     output: z.unknown(),
     summary: { zh: '重设密码', en: 'Set any password' },
   }),
+  endpoint({
+    id: 'local.access_token',
+    method: 'POST',
+    path: '/api/local/access_token',
+    access: 'local',
+    input: z.object({ token: z.string() }),
+    output: z.object({ result: z.enum(['updated', 'unchanged']), username: z.string() }),
+    summary: { zh: '设置管理员的访问令牌', en: "Set the first administrator's access token" },
+  }),
 ] as const;

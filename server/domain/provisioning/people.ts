@@ -5,8 +5,8 @@ import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { Role, TokenStatus, UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedToken, ProvisionedUser } from '../../contract/provision.ts';
-import { keyHint, type Vault } from '../secrets/vault.ts';
-import type { TokensService } from '../tokens/service.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { keyColumns, type TokensService } from '../tokens/service.ts';
 import type { AccountService } from '../users/account.ts';
 import type { Passwords } from '../users/passwords.ts';
 import { checkPassword, checkUsername } from '../users/rules.ts';
@@ -80,12 +80,6 @@ const columnsOf = (token: ProvisionedToken, vault: Vault) => {
     concurrency_limit: token.concurrency_limit,
     key_hmac: key === undefined ? undefined : vault.keyHmac(key),
   };
-};
-
-const keyColumns = (given: string, vault: Vault) => {
-  const key = given.trim().replace(/^sk-/, '');
-  if (!/^[\w-]{8,128}$/.test(key)) throw new AppError('params_invalid', { detail: 'token key' });
-  return { key_hmac: vault.keyHmac(key), key_sealed: vault.seal('token-key', key), key_hint: keyHint(key) };
 };
 
 export async function applyTokens(

@@ -94,19 +94,19 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       return view(row);
     },
     get: async (id: number, owner: number | null): Promise<Token> => view(await find(id, owner)),
-    /** @throws AppError token_name_*, token_expiry_invalid. */
-    async create(owner: number, fields: TokenFields): Promise<Token> {
+    /** @param ownKey absent = one is made up. @throws AppError token_name_*, token_expiry_invalid, params_invalid, conflict. */
+    async create(owner: number, fields: TokenFields, ownKey?: string): Promise<Token> {
       checkName(fields.name ?? '');
       checkExpiry(fields.expired_time);
       checkLimits(fields);
-      const key = Array.from({ length: keyLength }, () => keyAlphabet[randomInt(keyAlphabet.length)]).join('');
+      const key = ownKey === undefined ? keyColumns(newKey(), deps.vault) : keyColumns(ownKey, deps.vault);
+      if (ownKey !== undefined && (await repository.keyTaken(key.key_hmac)))
+        throw new AppError('conflict', { what: `key ${key.key_hint}` });
       const id = await repository.create({
         ...columnsOf(fields),
         user_id: owner,
         name: fields.name ?? '',
-        key_hmac: deps.vault.keyHmac(key),
-        key_sealed: deps.vault.seal('token-key', key),
-        key_hint: keyHint(key),
+        ...key,
         status: TokenStatus.enabled,
         created_at: seconds(),
         accessed_at: 0,
@@ -135,6 +135,12 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       }
       return view(await find(id, owner));
     },
+    /** The old key stops working, everything else stays. @throws AppError not_found */
+    async rotate(id: number, owner: number | null): Promise<Token> {
+      if (!(await repository.update(id, owner, keyColumns(newKey(), deps.vault), undefined)))
+        throw new AppError('not_found', { what: `token ${id}` });
+      return view(await find(id, owner));
+    },
     /** Ids that are not the owner's are passed over. @returns how many went. */
     async removeMany(ids: readonly number[], owner: number | null): Promise<number> {
       let gone = 0;
@@ -150,6 +156,16 @@ export function createTokens(deps: { readonly database: Database; readonly vault
 }
 
 export type TokensService = ReturnType<typeof createTokens>;
+
+const newKey = (): string =>
+  Array.from({ length: keyLength }, () => keyAlphabet[randomInt(keyAlphabet.length)]).join('');
+
+/** @param given with or without `sk-`. @throws AppError params_invalid */
+export function keyColumns(given: string, vault: Vault) {
+  const key = given.trim().replace(/^sk-/, '');
+  if (!/^[\w-]{8,128}$/.test(key)) throw new AppError('params_invalid', { detail: 'token key' });
+  return { key_hmac: vault.keyHmac(key), key_sealed: vault.seal('token-key', key), key_hint: keyHint(key) };
+}
 
 const definedOf = <T extends object>(value: T): Partial<T> =>
   Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;

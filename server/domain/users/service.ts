@@ -94,6 +94,14 @@ export function createUsers(deps: {
       await repository.setAccessToken(id, hashSecret(token));
       return token;
     },
+    /** A token of the caller's own making. @returns false when it is the present one. @throws AppError params_invalid */
+    async setAccessToken(user: UserRow, token: string): Promise<boolean> {
+      if (!/^[\w.-]{16,256}$/.test(token)) throw new AppError('params_invalid', { detail: 'access token' });
+      const hash = hashSecret(token);
+      if (user.access_token_hash === hash) return false;
+      await repository.setAccessToken(user.id, hash);
+      return true;
+    },
     async setPassword(id: number, password: string): Promise<void> {
       await repository.setPassword(id, await deps.passwords.hash(password));
     },

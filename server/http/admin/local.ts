@@ -1,8 +1,11 @@
 /** What only the owner of the data directory may ask for. */
+import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { HandlersOf } from './handlers.ts';
 
-export const localHandlers: HandlersOf<'local.check' | 'local.vacuum' | 'local.backup' | 'local.password'> = {
+export const localHandlers: HandlersOf<
+  'local.check' | 'local.vacuum' | 'local.backup' | 'local.password' | 'local.access_token'
+> = {
   'local.check': async ({ services }) => services.maintenance.check(),
   'local.vacuum': async ({ services }) => services.maintenance.vacuum(),
   'local.backup': ({ services, input }) => services.maintenance.backup(input.file),
@@ -10,5 +13,11 @@ export const localHandlers: HandlersOf<'local.check' | 'local.vacuum' | 'local.b
     const user = await services.users.findByLogin(input.username);
     if (user === undefined) throw new AppError('user_unknown');
     await services.account.update(user.id, { password: input.password }, '');
+  },
+  'local.access_token': async ({ services, input }) => {
+    const root = await services.users.firstWithRole(Role.root);
+    if (root === undefined) throw new AppError('setup_needed');
+    const changed = await services.users.setAccessToken(root, input.token);
+    return { result: changed ? 'updated' : 'unchanged', username: root.username };
   },
 };

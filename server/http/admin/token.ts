@@ -24,6 +24,7 @@ export const tokenHandlers: HandlersOf<
   | 'token.get'
   | 'token.create'
   | 'token.update'
+  | 'token.rotate'
   | 'token.delete'
   | 'token.delete_many'
   | 'chat.open'
@@ -40,9 +41,15 @@ export const tokenHandlers: HandlersOf<
   'token.search': async ({ services, input, actor }) =>
     (await services.tokens.search(ownerOf(actor), input.keyword ?? '', input.token ?? '')).map(withPrefix),
   'token.get': async ({ services, input, actor }) => withPrefix(await services.tokens.get(input.id, ownerOf(actor))),
-  'token.create': async (call) => withPrefix(await call.services.tokens.create(await creator(call), call.input)),
+  'token.create': async (call) => {
+    const { key } = call.input;
+    if (key !== undefined && call.actor.role < Role.admin) throw new AppError('role_too_low');
+    return withPrefix(await call.services.tokens.create(await creator(call), call.input, key));
+  },
   'token.update': async ({ services, input, actor }) =>
     withPrefix(await services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false)),
+  'token.rotate': async ({ services, input, actor }) =>
+    withPrefix(await services.tokens.rotate(input.id, ownerOf(actor))),
   'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
   'token.delete_many': ({ services, input, actor }) => services.tokens.removeMany(input.ids, ownerOf(actor)),
   'chat.open': ({ services, input, actor }) => services.chatLinks.open(actor.userId, input.index),
