@@ -81,7 +81,9 @@ const compatibleProviders: readonly Provider[] = [
     { serves: everything.replace(' rerank', ''), colour: 'green' },
   ),
   compatible(4, 'ollama', 'Ollama', 'Ollama', 'http://localhost:11434', 'llama3-7b', {
-    serves: 'chat completions embeddings',
+    serves: 'completions',
+    // Its own wire: only there the size of the context can be set, and the default cuts long prompts silently.
+    paths: { chat: '/api/chat', embeddings: '/api/embed' },
     colour: 'grey',
   }),
   compatible(6, 'openaimax', 'OpenAI Max', 'OpenAI Max', 'https://api.openaimax.com', '', {

@@ -55,24 +55,52 @@ export interface EndpointFacts {
   readonly baseUrl: string;
   readonly model: string;
   readonly other: string;
+  /** Instead of the path in the row. */
+  readonly path?: string;
 }
 
-const version = /\/v\d+$/;
+const version = /(?<=[^/])\/v\d+$/;
 
 /** @returns the address of an operation, or null when the provider does not serve it. */
 export function endpointFor(provider: Provider, operation: string, facts: EndpointFacts): string | null {
-  const path = provider.paths[operation];
+  const path = facts.path ?? provider.paths[operation];
   const base = (facts.baseUrl === '' ? provider.baseUrl : facts.baseUrl).replace(/\/+$/, '');
   if (path === undefined || base === '' || !provider.operations.includes(operation)) return null;
   return filled(joined(provider, base, path), provider, facts);
 }
 
+/** People paste whole addresses, or with the version in them; doubling either would break every request. */
 function joined(provider: Provider, base: string, path: string): string {
   if (provider.address === 'full' && !version.test(base) && hasPath(base)) return base;
-  // People paste whole addresses, or with the version in them; doubling either would break every request.
   if (base.endsWith(path)) return base;
+  const root = rootOf(provider, base);
+  if (root !== base) return root + path;
   const own = version.exec(base)?.[0];
-  return own !== undefined && path.startsWith(`${own}/`) ? base.slice(0, -own.length) + path : base + path;
+  const after = own === undefined ? -1 : path.indexOf(`${own}/`);
+  return own === undefined || after < 0 ? base + path : base + path.slice(after + own.length);
+}
+
+const starts = new WeakMap<Provider, readonly string[]>();
+
+/** What an address may repeat of the provider's paths: as far as a version in them, or all. Longest first. */
+function startsOf(provider: Provider): readonly string[] {
+  const known = starts.get(provider);
+  if (known !== undefined) return known;
+  const found = [...Object.values(provider.paths), provider.modelsPath ?? ''].flatMap((path) => {
+    const [whole = ''] = path.split(/[?{]/, 1);
+    const versioned = /^.*?\/v\d+(?:beta)?(?=\/)/.exec(whole)?.[0];
+    return [...(versioned === undefined ? [] : [versioned]), ...(path === whole && whole.length > 1 ? [whole] : [])];
+  });
+  const sorted = [...new Set(found)].sort((a, b) => b.length - a.length);
+  starts.set(provider, sorted);
+  return sorted;
+}
+
+function rootOf(provider: Provider, base: string): string {
+  const repeated = startsOf(provider).find((start) => base.endsWith(start));
+  const root = repeated === undefined ? base : base.slice(0, -repeated.length);
+  // A host may be called like the start of a path.
+  return /^[a-z]+:\/\/[^/]/i.test(root) ? root : base;
 }
 
 const hasPath = (base: string): boolean => /^[a-z]+:\/\/[^/]+\/./i.test(base);

@@ -5,6 +5,7 @@ import { baidu } from './quirks/baidu.ts';
 import { bedrock } from './quirks/bedrock.ts';
 import { coze } from './quirks/coze.ts';
 import { dify } from './quirks/dify.ts';
+import { ollama } from './quirks/ollama.ts';
 import { tencent } from './quirks/tencent.ts';
 import { vertex } from './quirks/vertex.ts';
 import { xunfei } from './quirks/xunfei.ts';
@@ -21,6 +22,7 @@ const quirks: Readonly<Record<string, Quirk>> = {
   tencent,
   dify,
   coze,
+  ollama,
 };
 
 export const quirkOf = (slug: string): Quirk | null => quirks[slug] ?? null;

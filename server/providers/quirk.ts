@@ -1,5 +1,5 @@
 /** What a strange provider does differently, as pure functions: addresses, bodies, signatures, framing, or a wire of its own. */
-import type { ChatRequest, ProtocolId } from '../protocols/canonical.ts';
+import type { ChatRequest, ProtocolId, UpstreamError } from '../protocols/canonical.ts';
 import type { Dropped, UpstreamHalf } from '../protocols/codec.ts';
 import type { RawFrame } from '../protocols/shared/sse.ts';
 
@@ -61,11 +61,44 @@ export interface Wire {
   encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
 }
 
+/** What the client of an operation other than chat asked, in OpenAI's form. */
+export interface Asked {
+  /** The model as the client calls it. */
+  readonly model: string;
+  /** The client's path: it decides between forms of one operation. */
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** An operation other than chat in a form of the provider's own. */
+export interface ForeignForm {
+  /** Instead of the path in the row. */
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @param model as the upstream calls it. @throws AppError body_invalid. */
+  encode(asked: Asked, model: string, dropped: Dropped): Record<string, unknown>;
+  /** @returns OpenAI's form; what went wrong as its `error`. */
+  decode(answer: unknown, asked: Asked): unknown;
+  readonly decodeError?: (status: number, body: string) => UpstreamError;
+  /** Where to ask after work that is not done yet; null = the answer is whole. @param url where the work was ordered. */
+  readonly pending?: (answer: unknown, url: string) => { readonly url: string; readonly waitMs: number } | null;
+}
+
 export interface Quirk {
   /** Where one provider hosts several families of models. */
   readonly dialectFor?: (model: string) => ProtocolId;
-  /** Set for models that speak a wire of their own; null = the row's dialect. */
-  readonly wireFor?: (model: string) => Wire | null;
+  /** Set for models that speak a wire of their own, some only with keys of one kind; null = the row's dialect. */
+  readonly wireFor?: (model: string, key: string) => Wire | null;
+  /** Set for operations other than chat whose form is not OpenAI's; null = it is. */
+  readonly formFor?: (operation: string, model: string) => ForeignForm | null;
+  /** Members of a chat request that the provider wants otherwise. @param body OpenAI's form. */
+  readonly editsFor?: (
+    body: Readonly<Record<string, unknown>>,
+    model: string,
+    stream: boolean,
+  ) => Readonly<Record<string, unknown>>;
+  /** Headers that follow from what is asked and from the channel's `other`. */
+  readonly headersFor?: (operation: string, other: string) => Readonly<Record<string, string>>;
   /** Address alone, where a template in the row is not enough; null = the operation is not served. */
   readonly addressFor?: (operation: string, baseUrl: string, model: string, other: string) => string | null;
   /** Address and body; null = the operation is not served. */

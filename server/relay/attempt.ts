@@ -6,7 +6,7 @@ import { toolRestorer } from '../protocols/shared/restore.ts';
 import { authHeaders } from '../providers/auth.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { endpointFor, type Provider } from '../providers/provider.ts';
-import type { Quirk, Wire } from '../providers/quirk.ts';
+import type { ForeignForm, Quirk, Wire } from '../providers/quirk.ts';
 import { quirkOf } from '../providers/quirk-table.ts';
 import {
   decodedRequest,
@@ -19,6 +19,7 @@ import {
 import { mapModel } from './choose.ts';
 import type { UpstreamCall } from './dispatch.ts';
 import type { Inquiry } from './exchange.ts';
+import { type Foreign, foreignBody } from './foreign.ts';
 import type { KeyChoice } from './health.ts';
 import { type ModelWish, memberEdits, requestChange, wishOf } from './model-wish.ts';
 import type { RelaySettings } from './settings.ts';
@@ -45,6 +46,8 @@ export interface Prepared {
   readonly quirk: Quirk | null;
   /** The upstream speaks none of the dialects. */
   readonly ownWire: boolean;
+  /** Set where another operation than chat has a form of the upstream's own. */
+  readonly foreign: Foreign | null;
 }
 
 /** Request headers that carry features of the dialects and pass through. */
@@ -98,14 +101,16 @@ export function prepareAttempt(
   const wish = inquiry.operation === 'chat' ? wishOf(mapped, first, settings.thinking) : null;
   const upstreamModel = wish?.model ?? mapped;
   const quirk = quirkOf(provider.slug);
-  const wire = quirk?.wireFor?.(upstreamModel) ?? null;
+  const chat = inquiry.operation === 'chat';
+  const wire = chat ? (quirk?.wireFor?.(upstreamModel, key.key) ?? null) : null;
+  const form = chat ? null : (quirk?.formFor?.(inquiry.operation, upstreamModel) ?? null);
   const dialect = first;
   const codec = codecFor(dialect);
-  const translated = dialect !== inquiry.protocol || (wire !== null && inquiry.operation === 'chat');
+  const translated = dialect !== inquiry.protocol || wire !== null;
   const dropped: string[] = [];
   const usageAsked = dialect === 'openai-chat' && wire === null && wantsUsageFrame(inquiry, translated);
   const body = bodyOf(
-    { inquiry, channel, settings, dialect, wire, upstreamModel, wish, usageAsked, translated },
+    { inquiry, channel, settings, dialect, quirk, wire, form, upstreamModel, wish, usageAsked, translated },
     dropped,
   );
   const headers = headersOf(inquiry, channel, provider, key, dialect, translated, settings);
@@ -118,23 +123,26 @@ export function prepareAttempt(
     upstreamModel,
     key.key,
     body.body,
-    dialect === 'gemini-generate' ? settings.geminiVersion(upstreamModel) : '',
+    provider.protocol === 'gemini-generate' ? settings.geminiVersion(upstreamModel) : '',
+    form?.path,
   );
   if (address === null) return null;
+  const more = { ...quirk?.headersFor?.(inquiry.operation, channel.other), ...form?.headers, ...address.headers };
+  const upstream = wire?.upstream ?? readerOf(codec.upstream, form);
   return {
     call: {
       url: address.url,
-      headers: address.headers === undefined ? headers : { ...headers, ...address.headers },
+      headers: { ...headers, ...more },
       body: address.body,
       channel,
-      upstream: wire?.upstream ?? codec.upstream,
+      upstream,
     },
     channel,
     keyIndex: key.index,
     key: key.key,
     upstreamModel,
-    upstream: wire?.upstream ?? codec.upstream,
-    restore: translated && inquiry.operation === 'chat' ? toolRestorer(decodedRequest(inquiry).tools) : null,
+    upstream,
+    restore: translated && chat ? toolRestorer(decodedRequest(inquiry).tools) : null,
     retell: body.retell,
     retold:
       (translated && body.retell === null) ||
@@ -144,15 +152,21 @@ export function prepareAttempt(
     dropped,
     quirk,
     ownWire: wire !== null,
+    foreign: body.foreign,
   };
 }
+
+const readerOf = (upstream: UpstreamHalf, form: ForeignForm | null): UpstreamHalf =>
+  form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };
 
 interface BodyFacts {
   readonly inquiry: Inquiry;
   readonly channel: ChannelSnapshot;
   readonly settings: RelaySettings;
   readonly dialect: ProtocolId;
+  readonly quirk: Quirk | null;
   readonly wire: Wire | null;
+  readonly form: ForeignForm | null;
   readonly upstreamModel: string;
   readonly wish: ModelWish | null;
   readonly usageAsked: boolean;
@@ -162,11 +176,17 @@ interface BodyFacts {
 interface Body {
   readonly body: UpstreamCall['body'];
   readonly retell: Prepared['retell'];
+  readonly foreign: Foreign | null;
 }
 
 function bodyOf(facts: BodyFacts, dropped: string[]): Body {
   const { inquiry, channel, settings, dialect, upstreamModel, wish, usageAsked } = facts;
-  if (facts.translated && inquiry.operation === 'embeddings') return embeddingTold(inquiry, upstreamModel);
+  if (facts.form !== null)
+    return foreignBody(inquiry, facts.form, upstreamModel, channel.paramOverride, facts.translated, dropped);
+  if (facts.translated && inquiry.operation === 'embeddings')
+    return { ...embeddingTold(inquiry, upstreamModel), foreign: null };
+  const edited = (body: Readonly<Record<string, unknown>>) =>
+    inquiry.operation === 'chat' ? (facts.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) ?? {}) : {};
   if (facts.translated) {
     const encode = facts.wire?.encodeRequest ?? codecFor(dialect).translation.encodeRequest;
     const change = requestChange(upstreamModel, wish, dialect, settings);
@@ -174,7 +194,8 @@ function bodyOf(facts: BodyFacts, dropped: string[]): Body {
     // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
     if (dialect === 'openai-chat' && facts.wire === null && inquiry.stream)
       body.stream_options = { include_usage: true };
-    return { body: JSON.stringify({ ...body, ...channel.paramOverride }), retell: null };
+    const told = { ...body, ...edited(body), ...channel.paramOverride };
+    return { body: JSON.stringify(told), retell: null, foreign: null };
   }
   const passThrough = settings.passThrough || channel.setting.pass_through === true;
   const edits: MemberEdits = passThrough
@@ -184,9 +205,11 @@ function bodyOf(facts: BodyFacts, dropped: string[]): Body {
           ? [['stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true })] as const]
           : []),
         ...(wish === null ? [] : memberEdits(inquiry.body, wish, dialect, settings.claudeMaxTokens(upstreamModel))),
-        ...Object.entries(channel.paramOverride).map(([name, value]) => [name, JSON.stringify(value)] as const),
+        ...Object.entries({ ...edited(inquiry.body), ...channel.paramOverride }).map(
+          ([name, value]) => [name, JSON.stringify(value)] as const,
+        ),
       ]);
-  return { body: editedBody(inquiry, upstreamModel, edits), retell: null };
+  return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null };
 }
 
 function headersOf(
@@ -227,6 +250,7 @@ function addressed(
   key: string,
   body: UpstreamCall['body'],
   version: string,
+  path: string | undefined,
 ): Address | null {
   const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
   const operation = inquiry.operation === 'chat' ? chatOperation[dialect] : inquiry.operation;
@@ -248,7 +272,7 @@ function addressed(
     });
     return shaped === null ? null : { ...shaped, body: JSON.stringify(shaped.body) };
   }
-  const url = plainAddress(provider, inquiry, channel, dialect, model, version);
+  const url = plainAddress(provider, inquiry, channel, dialect, model, version, path);
   return url === null ? null : { url, body };
 }
 
@@ -262,8 +286,10 @@ function plainAddress(
   dialect: ProtocolId,
   model: string,
   version: string,
+  path: string | undefined,
 ): string | null {
-  const facts = { baseUrl: channel.baseUrl, model, other: channel.other || version };
+  const own = path === undefined ? {} : { path };
+  const facts = { baseUrl: channel.baseUrl, model, other: channel.other || version, ...own };
   if (inquiry.operation === 'embeddings' && dialect === 'gemini-generate')
     return endpointFor(provider, 'embed_contents', facts);
   if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);

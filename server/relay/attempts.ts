@@ -8,6 +8,7 @@ import { type Prepared, prepareAttempt } from './attempt.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
 import type { Exchange, Inquiry } from './exchange.ts';
 import { classify, mayRetry, redact, type UpstreamFailure } from './failure.ts';
+import { finished } from './foreign.ts';
 import type { Health } from './health.ts';
 import { type Passage, translatedPassage, verbatimPassage } from './passage.ts';
 import type { RelaySettings } from './settings.ts';
@@ -145,16 +146,27 @@ async function open(
   const bytes = await readWhole(response);
   if (bytes === null) return hostFailure(response.status, 'broken');
   const firstByteMs = deps.now();
-  const body = parseBody(bytes);
-  if (body === undefined) return hostFailure(response.status, 'invalid');
-  const { upstream } = prepared;
-  const error = errorIn(upstream, body, () => new TextDecoder().decode(bytes), prepared.ownWire);
+  const parsed = parseBody(bytes);
+  if (parsed === undefined) return hostFailure(response.status, 'invalid');
+  const { upstream, foreign } = prepared;
+  let body: unknown = parsed;
+  if (foreign !== null) {
+    const waiting = { dispatch: deps.dispatch, now: deps.now, limitMs: deps.idleMs };
+    const last = await finished(waiting, foreign, prepared.call, parsed, abort);
+    if ('class' in last) return last;
+    body = foreign.form.decode(last.answer, foreign.asked);
+  }
+  const told = () => (foreign === null ? new TextDecoder().decode(bytes) : JSON.stringify(body));
+  const error = errorIn(foreign === null ? upstream : openAi, body, told, prepared.ownWire);
   if (error !== null) return inBodyFailure(error, prepared);
   const usage = upstream.readUsage(body);
   const silent = operation === 'chat' && (usage === null || usage.output + usage.reasoning === 0);
   if (silent && saysNothing(upstream.decodeResponse(body), usage)) return hostFailure(response.status, 'empty');
   return { kind: 'whole', ...reached, bytes, body, firstByteMs };
 }
+
+/** What answers of foreign forms are made into. */
+const openAi = codecFor('openai-chat').upstream;
 
 const isRecording = (operation: string): boolean => operation === 'transcriptions' || operation === 'translations';
 
@@ -169,7 +181,8 @@ const hostFailure = (status: number, reason: UpstreamFailure['reason']): Upstrea
 /** An error that came inside of a 200: its words decide the class. */
 function inBodyFailure(error: UpstreamError, prepared: Prepared): UpstreamFailure {
   const { channel } = prepared;
-  const status = error.status ?? statusOfType(error);
+  // The 200 it came with says nothing.
+  const status = error.status !== null && error.status >= 400 ? error.status : statusOfType(error);
   return {
     class: classify(status, error),
     status,

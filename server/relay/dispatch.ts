@@ -7,7 +7,8 @@ import type { ChannelSnapshot } from './snapshot.ts';
 export interface UpstreamCall {
   readonly url: string;
   readonly headers: Record<string, string>;
-  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string;
+  /** null = a question without one (GET). */
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string | null;
   readonly channel: ChannelSnapshot;
   readonly upstream: UpstreamHalf;
 }
@@ -37,7 +38,7 @@ export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: 
     let response: Response;
     try {
       response = await deps.fetch(call.url, {
-        method: 'POST',
+        method: call.body === null ? 'GET' : 'POST',
         headers: call.headers,
         body: call.body,
         signal: abort.signal,

@@ -65,6 +65,28 @@ test.each([
   ['volcengine', '', 'chat', 'https://ark.cn-beijing.volces.com/api/v3/chat/completions'],
   ['github-models', '', 'chat', 'https://models.github.ai/inference/chat/completions'],
   ['deepseek', '', 'completions', 'https://api.deepseek.com/beta/completions'],
+  // Bases as people paste them: with what the path repeats, with another way to the same version, hosts called like a path.
+  [
+    'ali',
+    'https://proxy.example/compatible-mode/v1',
+    'chat',
+    'https://proxy.example/compatible-mode/v1/chat/completions',
+  ],
+  [
+    'volcengine',
+    'https://ark.cn-beijing.volces.com/api/v3/',
+    'chat',
+    'https://ark.cn-beijing.volces.com/api/v3/chat/completions',
+  ],
+  [
+    'zhipu-v4',
+    'https://open.bigmodel.cn/api/coding/paas/v4',
+    'chat',
+    'https://open.bigmodel.cn/api/coding/paas/v4/chat/completions',
+  ],
+  ['openai', 'https://proxy.example/v1/chat/completions', 'embeddings', 'https://proxy.example/v1/embeddings'],
+  ['ollama', 'http://localhost:11434/v1', 'chat', 'http://localhost:11434/api/chat'],
+  ['deepseek', 'http://v1', 'chat', 'http://v1/v1/chat/completions'],
   ['xinference', '', 'chat', null],
   ['custom', 'https://own.example', 'chat', 'https://own.example/v1/chat/completions'],
   ['custom', 'https://own.example/v1', 'chat', 'https://own.example/v1/chat/completions'],

@@ -236,6 +236,16 @@ test('Tencent: capital letters, TC3, errors inside of 200', async () => {
   expect((await gateway.chat(key, ask('hunyuan-pro'))).status).toBe(502);
 });
 
+test.each([
+  ['rate_limit_error', 429],
+  ['invalid_request_error', 400],
+  ['server_error', 502],
+])('an error of type %s inside of a 200 is answered with %d', async (type, status) => {
+  const key = await channel('openai', 'gpt-4o');
+  upstream.script((response) => sendJson(response, { error: { message: 'no', type } }));
+  expect((await gateway.chat(key, ask('gpt-4o'))).status).toBe(status);
+});
+
 test('Baidu: a token for the query, the model in the path, turns that alternate', async () => {
   const key = await channel('baidu', 'ERNIE-3.5-8K', { key: 'AK|SK' });
   upstream.script((response, { path }) =>

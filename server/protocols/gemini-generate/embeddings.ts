@@ -45,10 +45,14 @@ export function embedAnswerToOpenAi(body: unknown, model: string, format: unknow
   const data = records(record(body)?.embeddings).map(({ values }, index) => ({
     object: 'embedding',
     index,
-    embedding: format === 'base64' ? base64Of(values) : values,
+    embedding: embeddingIn(format, values),
   }));
   return { object: 'list', model, data };
 }
+
+/** @param format the client's `encoding_format`. */
+export const embeddingIn = (format: unknown, values: unknown): unknown =>
+  format === 'base64' ? base64Of(values) : values;
 
 const base64Of = (values: unknown): string =>
   Buffer.from(new Float32Array(Array.isArray(values) ? values.map(Number) : []).buffer).toString('base64');

@@ -1,5 +1,12 @@
-/** A wire that knows words alone: built from how it asks, what a frame says, and how it ends. */
-import type { ChatEvent, ChatRequest, UpstreamError, Usage } from '../../protocols/canonical.ts';
+/** A wire without blocks: built from how it asks, what a frame says (words, whole calls, sources), and how it ends. */
+import type {
+  ChatEvent,
+  ChatRequest,
+  Citation,
+  UnifiedFinish,
+  UpstreamError,
+  Usage,
+} from '../../protocols/canonical.ts';
 import type { Dropped, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
 import { parseJson, record } from '../../protocols/shared/json.ts';
 import type { Wire } from '../quirk.ts';
@@ -7,9 +14,15 @@ import type { Wire } from '../quirk.ts';
 export interface Said {
   readonly text?: string | null;
   readonly thought?: string | null;
+  /** Calls of tools, each told in one piece. `id` null = the upstream gives none. */
+  readonly calls?: readonly { readonly id: string | null; readonly name: string; readonly arguments: string }[];
+  /** What the text so far rests on. */
+  readonly citations?: readonly Citation[];
   readonly usage?: Usage | null;
   readonly error?: UpstreamError | null;
-  readonly end?: 'stop' | 'length' | 'content_filter';
+  readonly end?: UnifiedFinish;
+  /** The upstream's own word for the end. */
+  readonly raw?: string | null;
 }
 
 export interface SimpleWire {
@@ -24,10 +37,15 @@ export interface SimpleWire {
 function createReader(read: (body: Record<string, unknown>, event: string) => Said): StreamReader {
   let open: { readonly kind: 'text' | 'reasoning'; readonly index: number } | null = null;
   let next = 0;
+  let called = 0;
+  let citations: readonly Citation[] = [];
   let started = false;
   let ended = false;
   const close = (events: ChatEvent[]) => {
-    if (open?.kind === 'text') events.push({ type: 'text-end', index: open.index });
+    if (open?.kind === 'text') {
+      events.push({ type: 'text-end', index: open.index, ...(citations.length === 0 ? {} : { citations }) });
+      citations = [];
+    }
     if (open?.kind === 'reasoning')
       events.push({ type: 'reasoning-end', index: open.index, signature: null, redacted: null });
     open = null;
@@ -40,6 +58,16 @@ function createReader(read: (body: Record<string, unknown>, event: string) => Sa
       events.push({ type: `${kind}-start`, index: open.index });
     }
     events.push({ type: `${kind}-delta`, index: open.index, text: words });
+  };
+  const call = ({ id, name, arguments: told }: NonNullable<Said['calls']>[number], events: ChatEvent[]) => {
+    close(events);
+    const index = next++;
+    events.push(
+      { type: 'tool-call-start', index, id: id ?? `call_${called}_${name}`, name },
+      { type: 'tool-call-delta', index, arguments: told },
+      { type: 'tool-call-end', index },
+    );
+    called++;
   };
   return {
     feed(frame) {
@@ -57,11 +85,14 @@ function createReader(read: (body: Record<string, unknown>, event: string) => Sa
       }
       say('reasoning', said.thought, events);
       say('text', said.text, events);
+      if (said.citations !== undefined) citations = [...citations, ...said.citations];
+      for (const one of said.calls ?? []) call(one, events);
       if (said.usage != null) events.push({ type: 'usage', usage: said.usage });
       if (said.end !== undefined) {
         ended = true;
         close(events);
-        events.push({ type: 'finish', reason: { unified: said.end, raw: null } });
+        const unified = called > 0 && said.end === 'stop' ? 'tool_calls' : said.end;
+        events.push({ type: 'finish', reason: { unified, raw: said.raw ?? null } });
       }
       return events;
     },

@@ -1,0 +1,40 @@
+/** Streams of JSON values, one a line, as frames of server-sent events. */
+import type { RawFrame } from '../../protocols/shared/sse.ts';
+import type { Framing } from '../quirk.ts';
+
+const lineLimit = 16 * 1024 * 1024;
+const lf = 10;
+const encoder = new TextEncoder();
+
+const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+
+function frameOf(line: Uint8Array): RawFrame {
+  let decoded: string | null = null;
+  const read = (): string => {
+    decoded ??= textOf(line);
+    return decoded;
+  };
+  return { bytes: line, text: read, event: () => '', data: read };
+}
+
+/** @throws RangeError when one line outgrows the limit. */
+export function ndjsonFraming(): Framing {
+  let held: Uint8Array = new Uint8Array(0);
+  return {
+    push(chunk) {
+      const bytes = held.length === 0 ? chunk : new Uint8Array(Buffer.concat([held, chunk]));
+      const frames: RawFrame[] = [];
+      let start = 0;
+      for (let at = bytes.indexOf(lf); at >= 0; at = bytes.indexOf(lf, start)) {
+        if (at > start) frames.push(frameOf(bytes.subarray(start, at)));
+        start = at + 1;
+      }
+      held = bytes.slice(start);
+      if (held.length > lineLimit) throw new RangeError('line too long');
+      return frames;
+    },
+    // What is left is read as an event, so it is told as one.
+    end: () => (held.length === 0 ? held : encoder.encode(`data: ${textOf(held)}`)),
+  };
+}

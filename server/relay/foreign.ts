@@ -1,0 +1,104 @@
+/** Operations other than chat whose upstream has a form of its own: told there and back, and waited for where the work takes its time. */
+import { parseJson } from '../protocols/shared/json.ts';
+import type { Asked, ForeignForm } from '../providers/quirk.ts';
+import { embeddingTold } from './bodies.ts';
+import type { Answer, UpstreamCall } from './dispatch.ts';
+import type { Inquiry } from './exchange.ts';
+import { mayRetry, type UpstreamFailure } from './failure.ts';
+import { parseBody, readWhole } from './whole.ts';
+
+export interface Foreign {
+  readonly form: ForeignForm;
+  readonly asked: Asked;
+}
+
+export interface ForeignBody {
+  readonly foreign: Foreign;
+  readonly body: string;
+  /** From OpenAI's form to the client's. */
+  readonly retell: (answer: unknown) => unknown;
+}
+
+/** @param translated the client's dialect is not OpenAI's. @throws AppError body_invalid. */
+export function foreignBody(
+  inquiry: Inquiry,
+  form: ForeignForm,
+  model: string,
+  override: Readonly<Record<string, unknown>>,
+  translated: boolean,
+  dropped: string[],
+): ForeignBody {
+  const told = translated ? embeddingTold(inquiry, model) : null;
+  const body = told === null ? inquiry.body : (parseJson(told.body) as Record<string, unknown>);
+  const asked: Asked = { model: inquiry.model, path: inquiry.route.path, body };
+  return {
+    foreign: { form, asked },
+    body: JSON.stringify({ ...form.encode(asked, model, dropped), ...override }),
+    retell: told?.retell ?? ((answer) => answer),
+  };
+}
+
+export interface WaitDeps {
+  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<Answer>;
+  readonly now: () => number;
+  /** Milliseconds the work may take. */
+  readonly limitMs: number;
+}
+
+/** @param first what the order was answered with. @returns the last answer, as the upstream told it. */
+export async function finished(
+  deps: WaitDeps,
+  { form }: Foreign,
+  call: UpstreamCall,
+  first: unknown,
+  abort: AbortController,
+): Promise<{ readonly answer: unknown } | UpstreamFailure> {
+  const deadline = deps.now() + deps.limitMs;
+  let answer = first;
+  for (;;) {
+    const next = form.pending?.(answer, call.url) ?? null;
+    if (next === null) return { answer };
+    if (abort.signal.aborted || deps.now() >= deadline) return broken(null, 'timeout');
+    await pause(next.waitMs, abort.signal);
+    const told = await askAfter(deps, call, next.url, abort);
+    // The work goes on although one question went astray.
+    if ('answer' in told) answer = told.answer;
+    else if (!mayRetry(told) || told.class === 'key') return told;
+  }
+}
+
+async function askAfter(
+  deps: WaitDeps,
+  call: UpstreamCall,
+  url: string,
+  abort: AbortController,
+): Promise<{ readonly answer: unknown } | UpstreamFailure> {
+  // A question that takes too long ends itself, not the request.
+  const own = new AbortController();
+  const gone = () => own.abort();
+  abort.signal.addEventListener('abort', gone, { once: true });
+  const { 'content-type': _, ...headers } = call.headers;
+  const result = await deps.dispatch({ ...call, url, headers, body: null }, own);
+  const bytes = result.kind === 'answer' ? await readWhole(result.response) : null;
+  abort.signal.removeEventListener('abort', gone);
+  if (result.kind === 'failure') return result.failure;
+  const answer = bytes === null ? undefined : parseBody(bytes);
+  return answer === undefined ? broken(result.response.status, 'invalid') : { answer };
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+const broken = (status: number | null, reason: UpstreamFailure['reason']): UpstreamFailure => ({
+  class: 'host',
+  status,
+  error: null,
+  retryAfter: null,
+  reason,
+});
