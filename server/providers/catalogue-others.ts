@@ -188,11 +188,7 @@ export const otherProviders: readonly Provider[] = [
     baseUrl: 'https://api.cohere.ai',
     auth: bearer,
     colour: 'purple',
-    paths: {
-      chat: '/compatibility/v1/chat/completions',
-      embeddings: '/compatibility/v1/embeddings',
-      rerank: '/v2/rerank',
-    },
+    paths: { chat: '/v2/chat', embeddings: '/v2/embed', rerank: '/v2/rerank' },
     serves: 'chat embeddings rerank',
     list: '/v1/models',
     models:

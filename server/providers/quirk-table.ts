@@ -3,6 +3,7 @@ import type { Quirk } from './quirk.ts';
 import { azure } from './quirks/azure.ts';
 import { baidu } from './quirks/baidu.ts';
 import { bedrock } from './quirks/bedrock.ts';
+import { cohere } from './quirks/cohere.ts';
 import { coze } from './quirks/coze.ts';
 import { dify } from './quirks/dify.ts';
 import { ollama } from './quirks/ollama.ts';
@@ -23,6 +24,7 @@ const quirks: Readonly<Record<string, Quirk>> = {
   dify,
   coze,
   ollama,
+  cohere,
 };
 
 export const quirkOf = (slug: string): Quirk | null => quirks[slug] ?? null;

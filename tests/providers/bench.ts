@@ -1,4 +1,5 @@
 /** A gateway with one channel of a provider whose upstream is scripted: what was sent, what came back. */
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach } from 'vitest';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
@@ -89,3 +90,9 @@ export async function chunksOf(response: Response): Promise<Chunk[]> {
 /** One member of all deltas, joined. */
 export const saidIn = (chunks: readonly Chunk[], member: string): string =>
   chunks.map(({ choices }) => choices[0]?.delta[member] ?? '').join('');
+
+/** Server-sent events, one for each value. */
+export function sendEvents(response: ServerResponse, events: readonly unknown[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+}

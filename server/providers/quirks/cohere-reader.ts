@@ -1,0 +1,184 @@
+/** Reads Cohere's answers, whole and streamed: blocks of thoughts and words, a plan before calls, sources behind the words. */
+import type { ChatEvent, Citation, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
+import type { StreamReader } from '../../protocols/codec.ts';
+import { number, parseJson, record, records, text } from '../../protocols/shared/json.ts';
+import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
+
+type Item = Record<string, unknown>;
+
+const finishes: Readonly<Record<string, UnifiedFinish>> = {
+  COMPLETE: 'stop',
+  STOP_SEQUENCE: 'stop',
+  MAX_TOKENS: 'length',
+  TOOL_CALL: 'tool_calls',
+};
+
+/** What is paid for: the frame around the prompt, which `tokens` counts too, is not. */
+export function readUsage(value: unknown): Usage | null {
+  const usage = record(value);
+  const billed = record(usage?.billed_units) ?? record(usage?.tokens);
+  const counts = tokenCounts([billed?.input_tokens, billed?.output_tokens]);
+  if (counts === null || counts[0] + counts[1] === 0) return null;
+  return { ...emptyUsage, input: counts[0], output: counts[1], raw: value };
+}
+
+/** One mark for each source of the cited words. */
+function citationsIn(raw: Item): Citation[] {
+  return records(raw.sources).map((source) => {
+    const document = record(source.document) ?? record(source.tool_output) ?? {};
+    return {
+      url: text(document.url),
+      title: text(document.title),
+      quote: text(document.text) ?? text(document.snippet),
+      start: number(raw.start),
+      end: number(raw.end),
+      dialect: 'openai-chat',
+      raw,
+    };
+  });
+}
+
+type Kind = 'text' | 'reasoning' | 'tool-call';
+
+export function createReader(): StreamReader {
+  let next = 0;
+  let open: { readonly kind: Kind; readonly index: number; silent: boolean } | null = null;
+  /** Sources are told behind the words they stand under. */
+  let closing: number | null = null;
+  let citations: Citation[] = [];
+  let ended = false;
+
+  const settle = (events: ChatEvent[]) => {
+    if (closing === null) return;
+    events.push({ type: 'text-end', index: closing, ...(citations.length === 0 ? {} : { citations }) });
+    closing = null;
+    citations = [];
+  };
+  const close = (events: ChatEvent[]) => {
+    if (open === null) return;
+    const { kind, index, silent } = open;
+    open = null;
+    if (kind === 'text') closing = index;
+    else if (kind === 'reasoning') events.push({ type: 'reasoning-end', index, signature: null, redacted: null });
+    else {
+      if (silent) events.push({ type: 'tool-call-delta', index, arguments: '{}' });
+      events.push({ type: 'tool-call-end', index });
+    }
+  };
+  const start = (kind: Kind, events: ChatEvent[]): number => {
+    close(events);
+    settle(events);
+    open = { kind, index: next++, silent: true };
+    return open.index;
+  };
+  const say = (kind: 'text' | 'reasoning', words: string | null, events: ChatEvent[]) => {
+    if (words === null) return;
+    if (open?.kind !== kind) events.push({ type: `${kind}-start`, index: start(kind, events) });
+    events.push({ type: `${kind}-delta`, index: open?.index ?? 0, text: words });
+  };
+  const content = (block: Item | null, events: ChatEvent[]) => {
+    say('reasoning', text(block?.thinking), events);
+    say('text', text(block?.text), events);
+  };
+  const call = (told: Item | null, events: ChatEvent[]) => {
+    const name = text(record(told?.function)?.name) ?? '';
+    const index = start('tool-call', events);
+    events.push({ type: 'tool-call-start', index, id: text(told?.id) ?? `call_${index}_${name}`, name });
+    argue(told, events);
+  };
+  const argue = (told: Item | null, events: ChatEvent[]) => {
+    const piece = text(record(told?.function)?.arguments);
+    if (piece === null || open?.kind !== 'tool-call') return;
+    // A tool without arguments is called with `null`.
+    if (open.silent && piece.trim() === 'null') return;
+    open.silent = false;
+    events.push({ type: 'tool-call-delta', index: open.index, arguments: piece });
+  };
+  const finish = (delta: Item, events: ChatEvent[]) => {
+    ended = true;
+    close(events);
+    settle(events);
+    const usage = readUsage(delta.usage);
+    if (usage !== null) events.push({ type: 'usage', usage });
+    const raw = text(delta.finish_reason) ?? 'COMPLETE';
+    const failed = text(delta.error) ?? (raw === 'ERROR' || raw === 'TIMEOUT' ? 'the model failed' : null);
+    events.push(
+      failed === null
+        ? { type: 'finish', reason: { unified: finishes[raw] ?? 'other', raw } }
+        : { type: 'error', error: { status: null, type: null, code: raw, message: failed } },
+    );
+  };
+
+  return {
+    feed(frame) {
+      const body = ended ? null : record(parseJson(frame.data));
+      if (body === null) return [];
+      const delta = record(body.delta) ?? {};
+      const message = record(delta.message);
+      const events: ChatEvent[] = [];
+      switch (text(body.type) ?? frame.event) {
+        case 'message-start':
+          events.push({ type: 'response-start', id: text(body.id), model: null, created: null });
+          break;
+        case 'content-start':
+        case 'content-delta':
+          content(record(message?.content), events);
+          break;
+        case 'tool-plan-delta':
+          say('text', text(message?.tool_plan), events);
+          break;
+        case 'tool-call-start':
+          call(record(message?.tool_calls), events);
+          break;
+        case 'tool-call-delta':
+          argue(record(message?.tool_calls), events);
+          break;
+        case 'content-end':
+        case 'tool-call-end':
+          close(events);
+          break;
+        case 'citation-start': {
+          const told = record(message?.citations);
+          if (told !== null) citations.push(...citationsIn(told));
+          break;
+        }
+        case 'message-end':
+          finish(delta, events);
+          break;
+      }
+      return events;
+    },
+    end() {
+      if (ended) return [];
+      ended = true;
+      const error = { status: null, type: null, code: null, message: 'the stream ended early' };
+      return [{ type: 'error', error }];
+    },
+  };
+}
+
+/** A whole answer, as if it had been streamed. */
+export function decodeResponse(body: unknown): ChatEvent[] {
+  const answer = record(body) ?? {};
+  const message = record(answer.message);
+  const reader = createReader();
+  const feed = (type: string, members: Item) =>
+    reader.feed({ event: '', data: JSON.stringify({ type, id: answer.id, delta: members }) });
+  const told = (members: Item) => ({ message: members });
+  // What has neither words nor an end is no answer.
+  if (message === null) return [];
+  return [
+    ...feed('message-start', {}),
+    ...feed('tool-plan-delta', told({ tool_plan: message.tool_plan })),
+    ...records(message.content).flatMap((content) => [
+      ...feed('content-start', told({ content })),
+      ...feed('content-end', {}),
+    ]),
+    ...records(message.citations).flatMap((citations) => feed('citation-start', told({ citations }))),
+    ...records(message.tool_calls).flatMap((tool_calls) => [
+      ...feed('tool-call-start', told({ tool_calls })),
+      ...feed('tool-call-end', {}),
+    ]),
+    ...feed('message-end', answer),
+  ];
+}
