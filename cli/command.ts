@@ -17,6 +17,8 @@ export interface CommandRow {
   readonly zh: string;
   readonly en: string;
   readonly flags?: readonly Flag[];
+  /** Another name of the last word. */
+  readonly alias?: string;
   /** At least two, without the leading `gateway`. */
   readonly examples: readonly string[];
   /** What follows the positional belongs to another program: its flags are left alone. */
@@ -47,6 +49,9 @@ export function integer(value: string | undefined, flag: string): number | undef
   if (!/^-?\d+$/.test(value)) throw new AppError('usage', { detail: `${flag} ${value}` });
   return Number(value);
 }
+
+/** For every verb that changes several things. */
+export const dryRun: Flag = { flag: '--dry-run', zh: '只显示会改变什么', en: 'only say what would change' };
 
 /** Values that must be there, all missing ones named at once. @throws AppError input_needed */
 export function needed<const Names extends string>(

@@ -28,6 +28,7 @@ export interface GlobalFlags {
   readonly nonInteractive?: boolean;
   readonly timeout?: string;
   readonly debug?: boolean;
+  readonly verbose?: boolean;
 }
 
 export interface Context {
@@ -99,7 +100,7 @@ export function createContext(
         env,
         language,
         timeoutMs: secondsOf(flags.timeout) * 1000,
-        ...(flags.debug === true ? { trace: output.note } : {}),
+        ...(flags.debug === true || flags.verbose === true ? { trace: output.note } : {}),
       });
       client ??= options().then(openClient);
       return client;

@@ -1,6 +1,7 @@
 /** Failures as people and programs read them. */
 import type { Language } from '../server/contract/enums.ts';
 import { AppError, type ErrorCode, formatError } from '../server/contract/errors.ts';
+import { failure } from './colour.ts';
 
 interface Fix {
   readonly zh: string;
@@ -39,7 +40,7 @@ const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
 export function printError(
   error: unknown,
   language: Language,
-  { json, debug }: { readonly json: boolean; readonly debug: boolean },
+  { json, debug, colour }: { readonly json: boolean; readonly debug: boolean; readonly colour: boolean },
   write: (text: string) => void,
 ): number {
   const known = error instanceof AppError ? error : null;
@@ -56,7 +57,7 @@ export function printError(
   if (json) {
     write(`${JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }), details } })}\n`);
   } else {
-    write(`error: ${message}\n`);
+    write(`${colour ? failure('error:') : 'error:'} ${message}\n`);
     if (hint !== undefined) write(`  fix: ${hint}\n`);
     if (fix?.see !== undefined) write(`  see: gateway help ${fix.see}\n`);
   }

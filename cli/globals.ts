@@ -29,6 +29,12 @@ export const globals: readonly Flag[] = [
   { flag: '-y, --yes', zh: '不再询问', en: 'do not ask' },
   { flag: '--non-interactive', zh: '从不询问', en: 'never ask' },
   { flag: '--timeout <seconds>', zh: '超时（默认 60s）', en: 'time limit (default 60s)' },
+  {
+    flag: '--color <when>',
+    zh: '颜色：auto、always、never（也可用 --no-color）',
+    en: 'auto, always, never; --no-color is never',
+  },
+  { flag: '-v, --verbose', zh: '显示每个调用', en: 'show every call' },
   { flag: '--debug', zh: '显示每个调用与堆栈', en: 'show every call, and stacks' },
 ];
 

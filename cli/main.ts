@@ -2,8 +2,18 @@
 import { commit, version } from '../server/embedded/version.ts';
 
 /** A bare `--json` takes no value from the word behind it; fields are written `--json=a,b`. */
-const args = process.argv.slice(2).map((arg) => (arg === '--json' ? '--json=' : arg));
+const given = process.argv.slice(2);
+const args =
+  given[0] === 'exec'
+    ? given
+    : given.map((arg) => (arg === '--json' ? '--json=' : arg === '--no-color' ? '--color=never' : arg));
 const asked = (name: string): boolean => args.some((arg) => arg === name || arg.startsWith(`${name}=`));
+
+/** What was said of colours, wherever it stands. */
+function colourFlag(): string | undefined {
+  const at = args.findIndex((arg) => arg === '--color' || arg.startsWith('--color='));
+  return at < 0 ? undefined : (args[at]?.split('=')[1] ?? args[at + 1]);
+}
 
 /** The reader of a pipe may leave early; that is no error of ours. */
 const quiet = (stream: NodeJS.WriteStream) => ({
@@ -38,10 +48,11 @@ async function main(): Promise<number> {
       BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
     });
   }
-  const [{ createProgram, usageExit }, { languageOf }, { printError }] = await Promise.all([
+  const [{ createProgram, usageExit }, { languageOf }, { printError }, { wantsColour }] = await Promise.all([
     import('./program.ts'),
     import('./context.ts'),
     import('./errors.ts'),
+    import('./colour.ts'),
   ]);
   const flag = args.indexOf('--lang');
   const language = languageOf(flag < 0 ? undefined : args[flag + 1], process.env);
@@ -51,7 +62,13 @@ async function main(): Promise<number> {
     outIsTty: process.stdout.isTTY === true && process.env.TERM !== 'dumb',
     columns: process.stdout.columns ?? 80,
   };
-  const program = createProgram({ env: process.env, streams, stdin: process.stdin, language });
+  const painted = (isTty: boolean) => wantsColour(colourFlag(), process.env, isTty);
+  const program = createProgram({
+    env: process.env,
+    streams: { ...streams, colour: painted(streams.outIsTty) },
+    stdin: process.stdin,
+    language,
+  });
   try {
     if (args.length === 0) {
       if (!streams.outIsTty) {
@@ -69,7 +86,11 @@ async function main(): Promise<number> {
       printError(
         error,
         language,
-        { json: asked('--json') || asked('--jq'), debug: asked('--debug') },
+        {
+          json: asked('--json') || asked('--jq'),
+          debug: asked('--debug'),
+          colour: painted(process.stderr.isTTY === true),
+        },
         streams.err.write,
       )
     );

@@ -34,6 +34,8 @@ export interface Streams {
   readonly err: { write(text: string): unknown };
   readonly outIsTty: boolean;
   readonly columns: number;
+  /** Colours may be used where none are asked for. */
+  readonly colour?: boolean;
 }
 
 export interface Shape {
@@ -108,7 +110,7 @@ export function createOutput(streams: Streams, shape: Shape): Output {
           const cells = rows.map((row) => columns.map((column) => clean(column.value(row))));
           const room = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
           const texts = streams.outIsTty
-            ? table(columns, cells, room, shape.header)
+            ? table(columns, cells, room, shape.header, streams.colour === true)
             : cells.map((values) => values.join('\t'));
           for (const text of texts) line(text);
         }

@@ -64,7 +64,7 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
     .description(row[deps.language])
     .helpOption('-h, --help', zh ? '显示帮助' : 'show help')
     .exitOverride();
-  const alias = aliases[name];
+  const alias = row.alias ?? aliases[name];
   if (alias !== undefined) leaf.alias(alias);
   if (row.argument !== undefined) leaf.argument(row.argument);
   if (row.passThrough === true) leaf.passThroughOptions();

@@ -1,4 +1,5 @@
 /** Aligned columns, measured in terminal cells. */
+import { heading, tinted } from './colour.ts';
 
 /** Control characters of names and messages must not reach a terminal. */
 export const clean = (text: string): string =>
@@ -29,6 +30,7 @@ export function table(
   cells: readonly (readonly string[])[],
   room: number,
   header = true,
+  colour = false,
 ): string[] {
   const widths = columns.map((column, index) =>
     Math.max(width(column.name), ...cells.map((row) => width(row[index] ?? ''))),
@@ -43,7 +45,11 @@ export function table(
   const paint = (values: readonly string[]) =>
     widths
       .map((cells, index) => cell(values[index] ?? '', cells, columns[index]?.right === true))
+      .map((text, index) => (index === widths.length - 1 ? text.trimEnd() : text))
+      .map((text) => (colour && values !== names ? tinted(text) : text))
       .join('  ')
       .trimEnd();
-  return [...(header ? [paint(columns.map((column) => column.name.toUpperCase()))] : []), ...cells.map(paint)];
+  const names = columns.map((column) => column.name.toUpperCase());
+  const top = header ? [paint(names)] : [];
+  return [...(colour ? top.map(heading) : top), ...cells.map(paint)];
 }

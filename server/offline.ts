@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { readDump } from '../db/dump.ts';
 import { openForeign } from '../db/foreign.ts';
-import { migrate } from '../db/migrate.ts';
+import { schemaOf } from '../db/maintenance.ts';
+import { migrate, migrations } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
 import { type Database, openDatabase } from '../db/open.ts';
 import { openSandbox } from '../db/sandbox.ts';
@@ -36,6 +37,19 @@ export async function restore(file: string, dataDir: string, stamp: string): Pro
     return await restoreBackup(file, files.database, stamp, nativeBindingFor(files.dir, addonPath));
   } finally {
     unlock();
+  }
+}
+
+/** What schema the database has and what this program would make of it. '' where there is none. */
+export async function databaseSchema(dataDir: string): Promise<{ readonly schema: string; readonly newest: string }> {
+  const { dir, database: file } = dataDirFiles(dataDir);
+  const newest = Object.keys(migrations).sort().at(-1) ?? '';
+  if (!existsSync(file)) return { schema: '', newest };
+  const database = openDatabase(file, { nativeBinding: nativeBindingFor(dir, addonPath), readonly: true });
+  try {
+    return { schema: schemaOf(database), newest };
+  } finally {
+    await database.close();
   }
 }
 
@@ -84,11 +98,13 @@ export interface ImportOrder {
   readonly file: string;
   readonly dataDir: string;
   readonly dryRun: boolean;
+  /** Tables to take; empty = all. */
+  readonly only: readonly string[];
   readonly env: Environment;
 }
 
 /** Everything or nothing; a dry run is the same work, rolled back. @throws AppError import_*, not_found, data_dir_locked. */
-export async function importSite({ from, file, dataDir, dryRun, env }: ImportOrder): Promise<ImportReport> {
+export async function importSite({ from, file, dataDir, dryRun, env, only }: ImportOrder): Promise<ImportReport> {
   if (!existsSync(file)) throw new AppError('not_found', { what: file });
   const files = ensureDataDir(dataDir);
   const unlock = acquireLock(files);
@@ -99,7 +115,7 @@ export async function importSite({ from, file, dataDir, dryRun, env }: ImportOrd
     const database = openSandbox(files.database, nativeBinding);
     try {
       const vault = createVault(loadMasterKey(files.secretKey, env));
-      const report = await importInto(database, vault, { from, file, env }, nativeBinding);
+      const report = await importInto(database, vault, { from, file, env, only }, nativeBinding);
       if (!dryRun) database.commit();
       return report;
     } finally {
@@ -119,7 +135,7 @@ async function migrated(file: string, nativeBinding: string | undefined): Promis
 async function importInto(
   database: Database,
   vault: ReturnType<typeof createVault>,
-  { from, file, env }: Pick<ImportOrder, 'from' | 'file' | 'env'>,
+  { from, file, env, only }: Pick<ImportOrder, 'from' | 'file' | 'env' | 'only'>,
   nativeBinding: string | undefined,
 ): Promise<ImportReport> {
   const ledger = createDirectLedger(database);
@@ -134,7 +150,7 @@ async function importInto(
     now: Date.now,
   });
   if (from === 'litellm') return importLitellm({ ...services, env }, parse(readFileSync(file, 'utf8')));
-  const source = openSource(file, nativeBinding);
+  const source = narrowed(openSource(file, nativeBinding), only);
   try {
     const now = Math.floor(Date.now() / 1000);
     return await importFamily({ database, ledger, options: services.options, vault, now }, source, from);
@@ -142,6 +158,12 @@ async function importInto(
     source.close();
   }
 }
+
+/** Tables that were not asked for are empty. */
+const narrowed = (source: ReturnType<typeof openSource>, only: readonly string[]): ReturnType<typeof openSource> =>
+  only.length === 0
+    ? source
+    : { rows: (table) => (only.includes(table) ? source.rows(table) : []), close: source.close };
 
 const sqliteMark = 'SQLite format 3\0';
 

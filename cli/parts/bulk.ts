@@ -8,17 +8,19 @@ export interface Outcome {
   readonly result: string;
 }
 
-/** @throws the failure itself when there was but one thing, AppError check_failed when some of several failed. */
+/** @param dryRun nothing is done, only said. @throws the failure itself when there was but one thing, AppError check_failed when some of several failed. */
 export async function eachOf<Thing extends { readonly id: number; readonly name: string }>(
   context: Context,
   things: readonly Thing[],
   work: (thing: Thing) => Promise<string>,
+  dryRun = false,
 ): Promise<void> {
   const outcomes: Outcome[] = [];
   let failed = 0;
   for (const thing of things) {
     try {
-      outcomes.push({ id: thing.id, name: thing.name, result: await work(thing) });
+      const result = dryRun ? context.say('未改动（预演）', 'unchanged (dry run)') : await work(thing);
+      outcomes.push({ id: thing.id, name: thing.name, result });
     } catch (error) {
       if (things.length === 1 || !(error instanceof AppError)) throw error;
       failed++;

@@ -205,6 +205,18 @@ test.each([
   await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'import_not_empty' });
 });
 
+test('only what was asked for is taken', async () => {
+  const file = sqliteFile(newApi());
+  expect(await runner.json(['import', 'new-api', file, '--only', 'users,channels'])).toMatchObject({
+    counts: { users: { taken: 3 }, channels: { taken: 1 } },
+    quota: report.quota,
+  });
+  expect(await runner.json(['token', 'list'])).toEqual([]);
+  expect(await runner.json(['logs', 'list'])).toEqual([]);
+  expect(await runner.run(['option', 'get', 'SystemName'])).toBe('New API');
+  await expect(runner.run(['import', 'new-api', file, '--only', 'cats'])).rejects.toMatchObject({ code: 'usage' });
+});
+
 test('an old password logs in and its hash is of the new kind afterwards', async () => {
   await runner.run(['import', 'new-api', sqliteFile(newApi())]);
   const hash = () => {

@@ -3,8 +3,9 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { eachOf } from '../../parts/bulk.ts';
 import { modeOf } from '../../parts/existing.ts';
-import { allChannels, detail, fieldsOf, findChannel, typeOf } from './fields.ts';
+import { allChannels, chosenChannels, detail, fieldsOf, findChannel, typeOf } from './fields.ts';
 
 export const keyOf = (context: Context, flags: FlagValues): Promise<string | undefined> =>
   context.secret(flags, 'key', 'GATEWAY_CHANNEL_KEY');
@@ -45,11 +46,26 @@ export const copy: CommandRun = async (context, flags, ref) => {
   print(context, made, 'created');
 };
 
-export const edit: CommandRun = async (context, flags, ref) => {
+/** One by name, or with `--all` and `--filter` many; then `--tag` and `--name` are what they become. */
+export const edit: CommandRun = async (context, flags, ref, refs) => {
   const client = await context.client();
-  const { id } = await findChannel(client, ref);
+  const { tag: _tag, ...choice } = flags;
+  const channels = await chosenChannels(client, choice, refs);
   const type = text(flags.type) === undefined ? undefined : (await typeOf(client, text(flags.type))).type;
   const key = await keyOf(context, flags);
-  const channel = await client.call('channel.update', { id, ...fieldsOf(flags), type, key });
-  context.output.object(channel, detail(channel), String(id));
+  const change = { ...fieldsOf(flags), type, key };
+  const [only] = channels;
+  if (ref !== '' && refs.length === 1 && only !== undefined && flags.dryRun !== true) {
+    const channel = await client.call('channel.update', { id: only.id, ...change });
+    return context.output.object(channel, detail(channel), String(channel.id));
+  }
+  await eachOf(
+    context,
+    channels,
+    async ({ id }) => {
+      await client.call('channel.update', { id, ...change });
+      return 'updated';
+    },
+    flags.dryRun === true,
+  );
 };

@@ -1,4 +1,5 @@
 /** Channels as the flags describe them and as tables show them. */
+import { readFileSync } from 'node:fs';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
@@ -81,6 +82,16 @@ export async function typeOf(
   return found;
 }
 
+/** The text itself, or with `@` the file it names. @throws AppError usage */
+function jsonOf(given: string | undefined, flag: string): string | undefined {
+  if (given === undefined || !given.startsWith('@')) return given;
+  try {
+    return readFileSync(given.slice(1), 'utf8').trim();
+  } catch (error) {
+    throw new AppError('usage', { detail: `${flag} ${given}: ${error instanceof Error ? error.message : ''}` }, error);
+  }
+}
+
 /** What an edit may change; only flags that were given. @throws AppError usage */
 export const fieldsOf = (flags: FlagValues) => ({
   name: text(flags.name),
@@ -90,9 +101,9 @@ export const fieldsOf = (flags: FlagValues) => ({
   priority: integer(text(flags.priority), '--priority'),
   weight: integer(text(flags.weight), '--weight'),
   tag: text(flags.tag),
-  model_mapping: text(flags.mapping),
+  model_mapping: jsonOf(text(flags.mapping), '--mapping'),
   test_model: text(flags.testModel),
-  param_override: text(flags.override),
+  param_override: jsonOf(text(flags.override), '--override'),
 });
 
 export const detail = (channel: Channel): string[] => {

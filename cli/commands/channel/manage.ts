@@ -22,8 +22,11 @@ const setStatus =
   (status: number): CommandRun =>
   async (context, flags, _ref, refs) => {
     const client = await context.client();
-    await eachOf(context, await chosenChannels(client, flags, refs), async ({ id }) =>
-      statusWord((await client.call('channel.update', { id, status })).status),
+    await eachOf(
+      context,
+      await chosenChannels(client, flags, refs),
+      async ({ id }) => statusWord((await client.call('channel.update', { id, status })).status),
+      flags.dryRun === true,
     );
   };
 
@@ -34,16 +37,39 @@ export const remove: CommandRun = async (context, flags, _ref, refs) => {
   const client = await context.client();
   const channels = await chosenChannels(client, flags, refs);
   const names = channels.map((channel) => channel.name).join(', ');
-  await context.confirm(context.say(`删除渠道 ${names}？`, `Delete channel ${names}?`));
-  await eachOf(context, channels, async ({ id }) => {
-    await client.call('channel.delete', { id });
-    return 'deleted';
-  });
+  const dry = flags.dryRun === true;
+  if (!dry) await context.confirm(context.say(`删除渠道 ${names}？`, `Delete channel ${names}?`));
+  await eachOf(
+    context,
+    channels,
+    async ({ id }) => {
+      await client.call('channel.delete', { id });
+      return 'deleted';
+    },
+    dry,
+  );
 };
 
-export const models: CommandRun = async (context, _flags, ref) => {
-  const channel = await findChannel(await context.client(), ref);
-  context.output.list(channel.models.split(','), [{ name: 'model', value: (row) => row }], (row) => row);
+/** What the channel serves; with `--fetch` what its upstream offers, which `--set` makes what it serves. */
+export const models: CommandRun = async (context, flags, ref) => {
+  const client = await context.client();
+  const channel = await findChannel(client, ref);
+  const offered = flags.fetch === true || flags.set === true;
+  const found = offered ? await client.call('channel.fetch_models', { id: channel.id }) : channel.models.split(',');
+  if (flags.set === true) {
+    if (found.length === 0) throw new AppError('not_found', { what: context.say('模型', 'models of the upstream') });
+    await client.call('channel.update', { id: channel.id, models: found.join(',') });
+  }
+  context.output.list(found, [{ name: 'model', value: (row) => row }], (row) => row);
+};
+
+/** Asks the upstreams what is left. */
+export const balance: CommandRun = async (context, flags, _ref, refs) => {
+  const client = await context.client();
+  await eachOf(context, await chosenChannels(client, flags, refs), async ({ id }) => {
+    const answer = await client.call('channel.balance', { id });
+    return `$${answer.balance.toFixed(2)}`;
+  });
 };
 
 /** Keys stay where they are: they are write-only. */
@@ -54,7 +80,7 @@ export const exportAll: CommandRun = async (context) => {
 };
 
 /** JSON array of channels, as `export` writes it, each with its `key`. */
-export const importAll: CommandRun = async (context, _flags, file) => {
+export const importAll: CommandRun = async (context, flags, file) => {
   const text = file === '-' ? await context.readSecret('FILE') : readFileSync(file, 'utf8');
   const rows: unknown = JSON.parse(text);
   if (!Array.isArray(rows)) throw new AppError('usage', { detail: `${file}: a JSON array of channels` });
@@ -64,8 +90,13 @@ export const importAll: CommandRun = async (context, _flags, file) => {
     id: index + 1,
     name: String(row.name ?? ''),
   }));
-  await eachOf(context, things, async ({ row }) => {
-    const made = await client.call('channel.create', row);
-    return `created ${made.map((channel) => channel.id).join(', ')}`;
-  });
+  await eachOf(
+    context,
+    things,
+    async ({ row }) => {
+      const made = await client.call('channel.create', row);
+      return `created ${made.map((channel) => channel.id).join(', ')}`;
+    },
+    flags.dryRun === true,
+  );
 };

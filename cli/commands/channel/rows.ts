@@ -1,4 +1,4 @@
-import type { CommandRow, Flag } from '../../command.ts';
+import { type CommandRow, dryRun, type Flag } from '../../command.ts';
 
 const keyFlags: readonly Flag[] = [
   { flag: '--key-stdin', zh: '从标准输入读取密钥', en: 'read the key from standard input' },
@@ -15,8 +15,8 @@ const fields: readonly Flag[] = [
   { flag: '--priority <n>', zh: '优先级', en: 'priority' },
   { flag: '--weight <n>', zh: '权重', en: 'weight' },
   { flag: '--tag <text>', zh: '标签', en: 'tag' },
-  { flag: '--mapping <json>', zh: '模型映射（JSON）', en: 'model mapping (JSON)' },
-  { flag: '--override <json>', zh: '参数覆盖（JSON）', en: 'parameter overrides (JSON)' },
+  { flag: '--mapping <json>', zh: '模型映射（JSON 或 @文件）', en: 'model mapping (JSON or @FILE)' },
+  { flag: '--override <json>', zh: '参数覆盖（JSON 或 @文件）', en: 'parameter overrides (JSON or @FILE)' },
   { flag: '--test-model <name>', zh: '测试模型', en: 'model for tests' },
 ];
 
@@ -59,11 +59,11 @@ export const channelRows: readonly CommandRow[] = [
   },
   {
     name: 'channel edit',
-    argument: '<id>',
-    zh: '修改渠道',
-    en: 'change a channel',
-    flags: fields,
-    examples: ['channel edit 1 --priority 10', 'channel edit main --models gpt-4o,gpt-4o-mini'],
+    argument: '[id...]',
+    zh: '修改渠道，可一次多个',
+    en: 'change channels, several at once',
+    flags: [...fields, ...choice.filter(({ flag }) => !flag.startsWith('--tag')), dryRun],
+    examples: ['channel edit main --models gpt-4o,gpt-4o-mini', 'channel edit --filter tag=cheap --priority 10'],
     load: async () => (await import('./add.ts')).edit,
   },
   {
@@ -94,15 +94,28 @@ export const channelRows: readonly CommandRow[] = [
     argument: '<id>',
     zh: '渠道的模型',
     en: 'models of a channel',
-    examples: ['channel models 1', 'channel models main --json'],
+    flags: [
+      { flag: '--fetch', zh: '向上游查询', en: 'ask its upstream' },
+      { flag: '--set', zh: '查询并设为渠道的模型', en: 'ask, and serve these from now on' },
+    ],
+    examples: ['channel models 1', 'channel models main --fetch --json'],
     load: async () => (await import('./manage.ts')).models,
+  },
+  {
+    name: 'channel balance',
+    argument: '[id...]',
+    zh: '查询上游余额',
+    en: 'ask upstreams for their balance',
+    flags: choice,
+    examples: ['channel balance 1', 'channel balance --all'],
+    load: async () => (await import('./manage.ts')).balance,
   },
   {
     name: 'channel enable',
     argument: '[id...]',
     zh: '启用渠道',
     en: 'enable channels',
-    flags: choice,
+    flags: [...choice, dryRun],
     examples: ['channel enable 1', 'channel enable --tag cheap'],
     load: async () => (await import('./manage.ts')).enable,
   },
@@ -111,7 +124,7 @@ export const channelRows: readonly CommandRow[] = [
     argument: '[id...]',
     zh: '禁用渠道',
     en: 'disable channels',
-    flags: choice,
+    flags: [...choice, dryRun],
     examples: ['channel disable 1 2', 'channel disable main'],
     load: async () => (await import('./manage.ts')).disable,
   },
@@ -120,7 +133,7 @@ export const channelRows: readonly CommandRow[] = [
     argument: '[id...]',
     zh: '删除渠道',
     en: 'delete channels',
-    flags: choice,
+    flags: [...choice, dryRun],
     examples: ['channel rm 1', 'channel rm --filter status=disabled --yes'],
     load: async () => (await import('./manage.ts')).remove,
   },
@@ -136,6 +149,7 @@ export const channelRows: readonly CommandRow[] = [
     argument: '<file>',
     zh: '导入渠道（JSON 数组，含 key）',
     en: 'create channels from a JSON array with keys',
+    flags: [dryRun],
     examples: ['channel import channels.json', 'channel import - < channels.json'],
     load: async () => (await import('./manage.ts')).importAll,
   },

@@ -1,12 +1,29 @@
 /** The database file. */
+import { existsSync, statSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
-import { dataDirFiles } from '../../../server/data-dir.ts';
+import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import type { CommandRun } from '../../command.ts';
 import { detailLines } from '../../output.ts';
 
 export const path: CommandRun = async (context) => {
   const { database } = dataDirFiles(context.dataDir);
   context.output.object({ path: database }, [database], database);
+};
+
+const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
+
+/** The schema there is, not brought up to date by looking. */
+export const status: CommandRun = async (context) => {
+  const { databaseSchema } = await import('../../../server/offline.ts');
+  const files = dataDirFiles(context.dataDir);
+  const found = {
+    path: files.database,
+    bytes: sizeOf(files.database),
+    wal_bytes: sizeOf(`${files.database}-wal`),
+    ...(await databaseSchema(context.dataDir)),
+    server: lockOwner(files),
+  };
+  context.output.object(found, detailLines({ ...found, server: found.server ?? '-' }), found.schema);
 };
 
 export const check: CommandRun = async (context) => {

@@ -32,6 +32,13 @@ export const dataRows: readonly CommandRow[] = [
     load: async () => (await import('./db.ts')).path,
   },
   {
+    name: 'db status',
+    zh: '数据库文件、大小与版本（不打开）',
+    en: 'file, size and schema, without changing anything',
+    examples: ['db status', 'db status --json'],
+    load: async () => (await import('./db.ts')).status,
+  },
+  {
     name: 'db check',
     zh: '检查数据库完整性与版本',
     en: 'check the integrity and schema of the database',

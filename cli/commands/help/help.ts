@@ -1,16 +1,37 @@
 /** Completions, topics, and the manifest for programs. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { AppError, errors } from '../../../server/contract/errors.ts';
 import { commit, version as release } from '../../../server/embedded/version.ts';
 import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
 import { globals } from '../../globals.ts';
 import { completionScripts } from './scripts.ts';
 import { environment, exitCodes, topics } from './topics.ts';
 
-export const completion: CommandRun = async (context, _flags, shell) => {
+/** Where each shell looks for the user's own completions. */
+const folders: Readonly<Record<string, (env: Context['env'], home: string) => string>> = {
+  bash: (env, home) => join(env.XDG_DATA_HOME ?? join(home, '.local/share'), 'bash-completion/completions/gateway'),
+  zsh: (_env, home) => join(home, '.zfunc/_gateway'),
+  fish: (env, home) => join(env.XDG_CONFIG_HOME ?? join(home, '.config'), 'fish/completions/gateway.fish'),
+};
+
+const hints: Readonly<Record<string, string>> = { zsh: 'fpath=(~/.zfunc $fpath); autoload -Uz compinit; compinit' };
+
+export const completion: CommandRun = async (context, flags, shell) => {
   const script = completionScripts[shell];
   if (script === undefined)
     throw new AppError('usage', { detail: `${shell}: ${Object.keys(completionScripts).join(', ')}` });
-  context.output.line(script.trimEnd());
+  if (flags.install !== true) return context.output.line(script.trimEnd());
+  const place = folders[shell];
+  if (place === undefined) throw new AppError('usage', { detail: `--install ${shell}: bash, zsh, fish` });
+  const file = place(context.env, context.env.HOME ?? homedir());
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, script);
+  context.output.object({ result: 'updated', file }, [file], file);
+  const hint = hints[shell];
+  if (hint !== undefined) context.output.note(`~/.zshrc: ${hint}`);
 };
 
 export const help: CommandRun = async (context, _flags, given) => {

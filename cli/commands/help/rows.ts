@@ -6,7 +6,8 @@ export const helpRows: readonly CommandRow[] = [
     argument: '<shell>',
     zh: '补全脚本：bash、zsh、fish、powershell',
     en: 'completion script: bash, zsh, fish, powershell',
-    examples: ['completion bash > /etc/bash_completion.d/gateway', 'completion fish | source'],
+    flags: [{ flag: '--install', zh: '写到当前用户的补全目录', en: "write it to the user's completion folder" }],
+    examples: ['completion bash --install', 'completion fish | source'],
     load: async () => (await import('./help.ts')).completion,
   },
   {

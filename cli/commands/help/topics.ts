@@ -36,6 +36,7 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_CONFIG', zh: '启动时应用的文件', en: 'file applied at start' },
   { name: 'GATEWAY_SECRET_KEY', zh: '主密钥（或 _FILE）', en: 'master key (or _FILE)' },
   { name: 'GATEWAY_NEW_SECRET_KEY', zh: '更换后的主密钥', en: 'the key that secrets rotate changes to' },
+  { name: 'GATEWAY_LOG_FORMAT', zh: 'json：启动信息用 JSON 行', en: 'json: what serving says as JSON lines' },
   { name: 'GATEWAY_LANG', zh: '语言', en: 'language' },
   { name: 'GATEWAY_NO_INPUT', zh: '从不询问', en: 'never ask' },
   { name: 'GATEWAY_ACCESSIBLE', zh: '只用纯文本问答', en: 'plain questions instead of screens' },

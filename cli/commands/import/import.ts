@@ -1,9 +1,29 @@
 /** Moving in from another gateway. */
 import { AppError } from '../../../server/contract/errors.ts';
-import type { CommandRun } from '../../command.ts';
+import { type CommandRun, text } from '../../command.ts';
 import { dollars } from '../../output.ts';
 
 const families = ['new-api', 'one-api', 'litellm'] as const;
+
+/** What people call the tables. */
+const parts: Readonly<Record<string, string>> = {
+  users: 'users',
+  tokens: 'tokens',
+  channels: 'channels',
+  codes: 'redemptions',
+  ratios: 'options',
+  options: 'options',
+  logs: 'logs',
+};
+
+/** @returns names of tables. @throws AppError usage */
+const onlyOf = (given: string | undefined): string[] =>
+  (given === undefined ? [] : given.split(',')).map((name) => {
+    const table = parts[name.trim()];
+    if (table === undefined)
+      throw new AppError('usage', { detail: `--only ${name}: ${Object.keys(parts).join(', ')}` });
+    return table;
+  });
 
 export const importFrom =
   (from: (typeof families)[number]): CommandRun =>
@@ -12,7 +32,8 @@ export const importFrom =
     const { importSite } = await import('../../../server/offline.ts');
     const { env, dataDir } = context;
     const dryRun = flags.dryRun === true;
-    const report = await importSite({ from, file, dataDir, dryRun, env });
+    const only = onlyOf(text(flags.only));
+    const report = await importSite({ from, file, dataDir, dryRun, env, only });
     context.output.object(
       { dry_run: dryRun, ...report },
       [

@@ -29,7 +29,18 @@ export const importRows: readonly CommandRow[] = sources.map(([from, one, other,
   argument: '<file>',
   zh,
   en,
-  flags: [{ flag: '--dry-run', zh: '只预演', en: 'write nothing' }],
+  flags: [
+    { flag: '--dry-run', zh: '只预演', en: 'write nothing' },
+    ...(from === 'litellm'
+      ? []
+      : [
+          {
+            flag: '--only <list>',
+            zh: '只迁入：users,tokens,channels,codes,ratios,logs',
+            en: 'only these: users,tokens,channels,codes,ratios,logs',
+          },
+        ]),
+  ],
   examples: [`import ${from} ${one} --dry-run`, `import ${from} ${other} --data-dir ./fresh`],
   load: async () => (await import('./import.ts')).importFrom(from),
 }));

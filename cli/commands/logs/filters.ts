@@ -45,6 +45,20 @@ export interface LogQuery {
   readonly end_timestamp: number | undefined;
 }
 
+/** Conditions of the tail alone. */
+export interface TailQuery extends LogQuery {
+  /** Seconds. */
+  readonly slow: number;
+  readonly ended: string | undefined;
+}
+
+/** @throws AppError usage */
+export function tailQueryOf(flags: FlagValues, now: number): TailQuery {
+  const slow = Number((text(flags.slow) ?? '0').replace(/s$/, ''));
+  if (!Number.isFinite(slow)) throw new AppError('usage', { detail: `--slow ${text(flags.slow)}: 5s` });
+  return { ...queryOf(flags, now), slow, ended: text(flags.ended) };
+}
+
 /** @throws AppError usage */
 export function queryOf(flags: FlagValues, now: number): LogQuery {
   const type = text(flags.type);
@@ -62,7 +76,9 @@ export function queryOf(flags: FlagValues, now: number): LogQuery {
 }
 
 /** The same conditions, for rows that are here already. */
-export const matches = (row: Log, query: LogQuery): boolean =>
+export const matches = (row: Log, query: TailQuery): boolean =>
+  row.use_time >= query.slow &&
+  (query.ended === undefined || row.end_reason === query.ended) &&
   (query.type === undefined || row.type === query.type) &&
   (query.model_name === undefined || row.model_name === query.model_name) &&
   (query.username === undefined || row.username === query.username) &&

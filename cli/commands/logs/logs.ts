@@ -3,7 +3,7 @@ import type { Log } from '../../../server/contract/entities.ts';
 import { type CommandRun, integer, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
-import { columns, type LogQuery, matches, queryOf } from './filters.ts';
+import { columns, matches, queryOf, type TailQuery, tailQueryOf } from './filters.ts';
 
 const largestPage = 100;
 
@@ -32,7 +32,7 @@ const largestStep = 1000;
 /** Rows that match, older ones first, then new ones as they come. Ends when nobody follows. */
 export async function* tailOf(
   context: Context,
-  query: LogQuery,
+  query: TailQuery,
   lines: number,
   follow: boolean,
 ): AsyncGenerator<Log[]> {
@@ -50,7 +50,7 @@ export async function* tailOf(
 }
 
 export const tail: CommandRun = async (context, flags) => {
-  const query = queryOf(flags, Date.now());
+  const query = tailQueryOf(flags, Date.now());
   const follow = flags.follow === true;
   const rows = tailOf(context, query, integer(text(flags.lines), '--lines') ?? 10, follow);
   const { output } = context;

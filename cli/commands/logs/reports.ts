@@ -76,6 +76,14 @@ export const prune: CommandRun = async (context, flags) => {
   const given = text(flags.before);
   const before = pastMoment(given, '--before', Date.now());
   if (before === undefined) throw new AppError('input_needed', { flags: '--before' });
+  if (flags.dryRun === true) {
+    const { total } = await (await context.client()).call('log.list', {
+      p: 1,
+      page_size: 1,
+      end_timestamp: before - 1,
+    });
+    return context.output.object({ removed: 0, would_remove: total }, [String(total)], String(total));
+  }
   await context.confirm(context.language === 'zh' ? `删除 ${given} 之前的日志？` : `Delete the logs before ${given}?`);
   const removed = await (await context.client()).call('log.prune', { target_timestamp: before });
   context.output.object({ removed }, [`deleted ${removed}`], String(removed));

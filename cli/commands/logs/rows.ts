@@ -1,4 +1,4 @@
-import type { CommandRow } from '../../command.ts';
+import { type CommandRow, dryRun } from '../../command.ts';
 import { filterFlags } from './filters.ts';
 
 export const logRows: readonly CommandRow[] = [
@@ -17,6 +17,8 @@ export const logRows: readonly CommandRow[] = [
     flags: [
       { flag: '-n, --lines <n>', zh: '先显示的条数（默认 10）', en: 'rows to begin with (default 10)' },
       { flag: '-f, --follow', zh: '持续跟随', en: 'keep following' },
+      { flag: '--slow <seconds>', zh: '用时不少于，如 5s', en: 'took at least so long, such as 5s' },
+      { flag: '--ended <reason>', zh: '结束原因', en: 'how it ended: the end_reason of the row' },
       ...filterFlags,
     ],
     examples: ['logs tail -f', 'logs tail -n 50 --type error'],
@@ -72,9 +74,10 @@ export const logRows: readonly CommandRow[] = [
   },
   {
     name: 'logs prune',
+    alias: 'clear',
     zh: '删除旧日志',
     en: 'delete old log rows',
-    flags: [{ flag: '--before <time>', zh: '早于：30d、日期', en: 'older than: 30d, a date' }],
+    flags: [{ flag: '--before <time>', zh: '早于：30d、日期', en: 'older than: 30d, a date' }, dryRun],
     examples: ['logs prune --before 90d', 'logs prune --before 2026-01-01 --yes'],
     load: async () => (await import('./reports.ts')).prune,
   },

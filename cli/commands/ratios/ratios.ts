@@ -112,9 +112,12 @@ async function agree(context: Context, changes: readonly PriceChange[], asked: s
   await context.confirm(asked);
 }
 
-export const reset: CommandRun = async (context) => {
+export const reset: CommandRun = async (context, flags) => {
   const client = await context.client();
-  await agree(context, await resetChanges(client), question(context));
+  const changes = await resetChanges(client);
+  if (flags.dryRun === true)
+    return context.output.object({ result: 'unchanged', changes }, changes.map(changeLine), String(changes.length));
+  await agree(context, changes, question(context));
   const { version } = await client.call('option.reset_ratios');
   context.output.object(
     { result: 'updated', backup: version },

@@ -1,4 +1,4 @@
-import type { CommandRow } from '../../command.ts';
+import { type CommandRow, dryRun } from '../../command.ts';
 
 export const ratioRows: readonly CommandRow[] = [
   {
@@ -27,6 +27,7 @@ export const ratioRows: readonly CommandRow[] = [
   },
   {
     name: 'ratios unset',
+    alias: 'unset-models',
     zh: '已启用渠道中未设置倍率的模型',
     en: 'models of enabled channels without a ratio or price',
     examples: ['ratios unset', 'ratios unset -q | wc -l'],
@@ -34,6 +35,7 @@ export const ratioRows: readonly CommandRow[] = [
   },
   {
     name: 'ratios reset',
+    flags: [dryRun],
     zh: '恢复默认倍率（先备份）',
     en: 'put the price maps back to the shipped ones',
     examples: ['ratios reset', 'ratios reset --yes'],
@@ -88,6 +90,15 @@ export const ratioRows: readonly CommandRow[] = [
     ],
     examples: ['ratios simulate --set ModelRatio.gpt-4o=1.5', 'ratios simulate --since 30d --set GroupRatio.vip=0.8'],
     load: async () => (await import('./versions.ts')).simulate,
+  },
+  {
+    name: 'ratios import',
+    argument: '<file>',
+    zh: '导入价格表：ratios export 的 JSON、CSV 或其他网关的价格',
+    en: 'take prices in: our JSON or CSV, or those of another gateway',
+    flags: [dryRun],
+    examples: ['ratios import prices.json --dry-run', 'ratios import - --yes < prices.csv'],
+    load: async () => (await import('./versions.ts')).importFile,
   },
   {
     name: 'ratios export',

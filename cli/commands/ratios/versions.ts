@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { pricesDiffer } from '../../../server/contract/pricing-diff.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -66,7 +67,7 @@ async function readSource(from: string): Promise<string> {
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     return await response.text();
   } catch (error) {
-    throw new AppError('usage', { detail: `--from ${from}: ${error instanceof Error ? error.message : error}` }, error);
+    throw new AppError('usage', { detail: `${from}: ${error instanceof Error ? error.message : error}` }, error);
   }
 }
 
@@ -88,6 +89,48 @@ export const sync: CommandRun = async (context, flags) => {
   );
   const { version } = await client.call('ratio.apply', { values });
   context.output.note(context.language === 'zh' ? `已应用，备份版本 ${version}` : `stored; backup version ${version}`);
+};
+
+/** `map,name,ratio` as `ratios list -o csv` writes it. @throws AppError usage */
+function mapsOfCsv(text: string, file: string): Record<string, Record<string, unknown>> {
+  const maps: Record<string, Record<string, unknown>> = {};
+  for (const line of text.trim().split(/\r?\n/).slice(1)) {
+    const cells = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+      ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '',
+    );
+    const [map = '', name = '', ratio = ''] = cells;
+    try {
+      maps[map] = { ...maps[map], [name]: JSON.parse(ratio) };
+    } catch {
+      throw new AppError('usage', { detail: `${file}: ${line}` });
+    }
+  }
+  return maps;
+}
+
+const groupMaps = ['GroupRatio', 'GroupGroupRatio', 'ChannelCostRatio'] as const;
+
+/** Names that the file does not mention stay as they are. */
+export const importFile: CommandRun = async (context, flags, file) => {
+  const given = file === '-' ? await context.readSecret('FILE') : await readSource(file);
+  const text = /^map,name,ratio\r?$/m.test(given) ? JSON.stringify(mapsOfCsv(given, file)) : given;
+  const client = await context.client();
+  const { changes, values } = await client.call('ratio.propose', { text });
+  const own = JSON.parse(text) as Record<string, unknown>;
+  const options = await client.call('option.list');
+  for (const key of groupMaps) {
+    if (typeof own[key] !== 'object') continue;
+    const now = options.find((option) => option.key === key)?.value || '{}';
+    const wanted = JSON.stringify({ ...(JSON.parse(now) as object), ...own[key] });
+    const differing = pricesDiffer(key, now, wanted);
+    if (differing.length > 0) values[key] = wanted;
+    changes.push(...differing);
+  }
+  showChanges(context, changes);
+  if (changes.length === 0 || flags.dryRun === true) return;
+  await context.confirm(context.say(`应用这 ${changes.length} 处修改？`, `Store these ${changes.length} changes?`));
+  const { version } = await client.call('ratio.apply', { values });
+  context.output.note(context.say(`已应用，备份版本 ${version}`, `stored; backup version ${version}`));
 };
 
 /** `Option=text`, or `Option.name=number` on top of what is in force. */

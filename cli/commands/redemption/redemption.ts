@@ -1,8 +1,10 @@
 /** Redemption codes. */
 import type { Redemption } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { type Column, dollars, isoTime } from '../../output.ts';
+import { eachOf } from '../../parts/bulk.ts';
 import { idOf, quotaAmount, wholeNumber } from '../../parts/numbers.ts';
 
 const statusWords = { 1: 'unused', 2: 'disabled', 3: 'used' } as const;
@@ -31,19 +33,23 @@ export const create: CommandRun = async (context, flags) => {
   context.output.list(codes, [{ name: 'code', value: (code) => code }], (code) => code);
 };
 
-export const list: CommandRun = async (context, flags) => {
-  const client = await context.client();
-  const limit = wholeNumber(text(flags.limit), '--limit') ?? pageRows;
+async function rowsOf(client: Client, keyword: string | undefined, limit: number): Promise<Redemption[]> {
   const rows: Redemption[] = [];
   for (let page = 1; rows.length < limit; page++) {
-    const { items } = await client.call('redemption.search', {
-      keyword: text(flags.search),
-      p: page,
-      page_size: pageRows,
-    });
+    const { items } = await client.call('redemption.search', { keyword, p: page, page_size: pageRows });
     rows.push(...items.slice(0, limit - rows.length));
     if (items.length < pageRows) break;
   }
+  return rows;
+}
+
+/** @throws AppError not_found, usage. */
+const named = (client: Client, refs: readonly string[]): Promise<Redemption[]> =>
+  Promise.all(refs.map((ref) => client.call('redemption.get', { id: idOf(ref, 'redemption id') })));
+
+export const list: CommandRun = async (context, flags) => {
+  const limit = wholeNumber(text(flags.limit), '--limit') ?? pageRows;
+  const rows = await rowsOf(await context.client(), text(flags.search), limit);
   context.output.list(rows, columns, (row) => (flags.codes === true ? row.key : String(row.id)));
 };
 
@@ -67,22 +73,44 @@ export const edit: CommandRun = async (context, flags, ref) => {
 
 const setStatus =
   (status: number): CommandRun =>
-  async (context, _flags, ref) => {
-    const id = idOf(ref, 'redemption id');
-    const row = await (await context.client()).call('redemption.update', { id, status, status_only: true });
-    context.output.object(row, [`${row.id} ${statusWords[row.status as 1 | 2 | 3]}`], String(row.id));
+  async (context, flags, _ref, refs) => {
+    const client = await context.client();
+    await eachOf(
+      context,
+      await named(client, refs),
+      async ({ id }) => {
+        const row = await client.call('redemption.update', { id, status, status_only: true });
+        return statusWords[row.status as 1 | 2 | 3];
+      },
+      flags.dryRun === true,
+    );
   };
 export const enable = setStatus(1);
 export const disable = setStatus(2);
 
-export const remove: CommandRun = async (context, _flags, ref) => {
-  const id = idOf(ref, 'redemption id');
-  await context.confirm(context.language === 'zh' ? `删除兑换码 ${id}？` : `Delete redemption code ${id}?`);
-  await (await context.client()).call('redemption.delete', { id });
-  context.output.object({ result: 'deleted', id }, [`deleted ${id}`], String(id));
+export const remove: CommandRun = async (context, flags, _ref, refs) => {
+  const client = await context.client();
+  const codes = await named(client, refs);
+  const dry = flags.dryRun === true;
+  const ids = codes.map(({ id }) => id).join(', ');
+  if (!dry) await context.confirm(context.say(`删除兑换码 ${ids}？`, `Delete redemption code ${ids}?`));
+  await eachOf(
+    context,
+    codes,
+    async ({ id }) => {
+      await client.call('redemption.delete', { id });
+      return 'deleted';
+    },
+    dry,
+  );
 };
 
-export const prune: CommandRun = async (context) => {
+export const prune: CommandRun = async (context, flags) => {
+  if (flags.dryRun === true) {
+    const rows = await rowsOf(await context.client(), undefined, Number.MAX_SAFE_INTEGER);
+    const removed = rows.filter((row) => row.status !== 1).length;
+    return context.output.object({ removed: 0, would_remove: removed }, [`${removed}`], String(removed));
+  }
   await context.confirm(
     context.language === 'zh' ? '删除所有已使用和已禁用的兑换码？' : 'Delete all used and disabled redemption codes?',
   );

@@ -1,4 +1,4 @@
-import type { CommandRow } from '../../command.ts';
+import { type CommandRow, dryRun } from '../../command.ts';
 
 export const redemptionRows: readonly CommandRow[] = [
   {
@@ -46,7 +46,8 @@ export const redemptionRows: readonly CommandRow[] = [
   },
   {
     name: 'redemption enable',
-    argument: '<id>',
+    argument: '<id...>',
+    flags: [dryRun],
     zh: '启用兑换码',
     en: 'enable a redemption code',
     examples: ['redemption enable 1', 'redemption enable 1 --json'],
@@ -54,7 +55,8 @@ export const redemptionRows: readonly CommandRow[] = [
   },
   {
     name: 'redemption disable',
-    argument: '<id>',
+    argument: '<id...>',
+    flags: [dryRun],
     zh: '禁用兑换码',
     en: 'disable a redemption code',
     examples: ['redemption disable 1', 'redemption disable 1 --json'],
@@ -62,7 +64,8 @@ export const redemptionRows: readonly CommandRow[] = [
   },
   {
     name: 'redemption rm',
-    argument: '<id>',
+    argument: '<id...>',
+    flags: [dryRun],
     zh: '删除兑换码',
     en: 'delete a redemption code',
     examples: ['redemption rm 1', 'redemption rm 1 --yes'],
@@ -70,6 +73,7 @@ export const redemptionRows: readonly CommandRow[] = [
   },
   {
     name: 'redemption prune',
+    flags: [dryRun],
     zh: '删除失效的兑换码',
     en: 'delete used and disabled redemption codes',
     examples: ['redemption prune', 'redemption prune --yes'],

@@ -1,5 +1,5 @@
 /** Everything that commonly goes wrong, one line each with its remedy. */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
 import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import type { CommandRun } from '../../command.ts';
@@ -23,6 +23,16 @@ const wrong = (check: string, result: 'warn' | 'fail', detail: string, fix: stri
 
 const leastFreeBytes = 1 << 30;
 const othersMayRead = 0o077;
+
+/** Everything secret in the folder is for its owner alone. @returns what was changed. */
+function repair({ dataDir }: Context): string[] {
+  const { dir, secretKey, database } = dataDirFiles(dataDir);
+  return [dir, secretKey, database, `${database}-wal`, `${database}-shm`].filter((path) => {
+    if (!existsSync(path) || (statSync(path).mode & othersMayRead) === 0) return false;
+    chmodSync(path, statSync(path).mode & ~othersMayRead);
+    return true;
+  });
+}
 
 function folder({ dataDir }: Context): Finding {
   if (!existsSync(dataDir)) return wrong('data directory', 'warn', `${dataDir} is not there yet`, 'gateway setup');
@@ -94,7 +104,9 @@ async function prices(context: Context): Promise<Finding> {
 
 const parts = [folder, disk, server, database, ledger, channels, prices] as const;
 
-export const doctor: CommandRun = async (context) => {
+export const doctor: CommandRun = async (context, flags) => {
+  if (flags.fix === true && context.url === '')
+    for (const path of repair(context)) context.output.note(`chmod go= ${path}`);
   const findings: Finding[] = [];
   for (const part of parts) {
     try {

@@ -7,6 +7,8 @@ export const siteRows: readonly CommandRow[] = [
     en: 'run the gateway',
     flags: [
       { flag: '--port <n>', zh: '端口（默认 3000）', en: 'port (default 3000)' },
+      { flag: '--open', zh: '在浏览器中打开控制台', en: 'open the console in a browser' },
+      { flag: '--json-logs', zh: '启动信息也用 JSON 行', en: 'what serving says as JSON lines' },
       { flag: '--host <address>', zh: '监听地址（默认 127.0.0.1）', en: 'address to listen on (default 127.0.0.1)' },
     ],
     examples: ['serve', 'serve --port 4000 --data-dir /var/lib/gateway'],
@@ -49,7 +51,8 @@ export const siteRows: readonly CommandRow[] = [
     name: 'doctor',
     zh: '检查常见问题并给出处理方法',
     en: 'look for common troubles and say what helps',
-    examples: ['doctor', 'doctor --json'],
+    flags: [{ flag: '--fix', zh: '修复权限', en: 'repair rights of files that others may read' }],
+    examples: ['doctor --fix', 'doctor --json'],
     load: async () => (await import('./doctor.ts')).doctor,
   },
   {

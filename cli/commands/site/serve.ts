@@ -1,4 +1,5 @@
 /** Runs the gateway until it is told to stop. */
+import { spawn } from 'node:child_process';
 import { AppError } from '../../../server/contract/errors.ts';
 import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import { startGateway } from '../../../server/gateway.ts';
@@ -7,6 +8,15 @@ import { announce } from '../../parts/access.ts';
 import { fromEnvironment } from './from-environment.ts';
 
 const graceMs = 30_000;
+
+const openers: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer' };
+
+/** A machine without a browser is none the worse for it. */
+function openBrowser(url: string): void {
+  spawn(openers[process.platform] ?? 'xdg-open', [url], { stdio: 'ignore', detached: true })
+    .on('error', () => undefined)
+    .unref();
+}
 
 export const serve: CommandRun = async (context, flags) => {
   const port = Number(text(flags.port) ?? context.env.GATEWAY_PORT ?? 3000);
@@ -23,13 +33,29 @@ export const serve: CommandRun = async (context, flags) => {
     context.language === 'zh'
       ? { url: '地址', code: '初始化验证码', data: '数据目录', stop: 'Ctrl-C 停止' }
       : { url: 'URL', code: 'Set-up code', data: 'Data folder', stop: 'Ctrl-C to stop' };
-  output.line(`${words.url}: ${gateway.url}`);
-  if (gateway.setupCode !== null) output.line(`${words.code}: ${gateway.setupCode}`);
-  output.line(`${words.data}: ${context.dataDir}`);
-  if (gateway.recovered.settled + gateway.recovered.voided > 0) {
+  const json = flags.jsonLogs === true || context.env.GATEWAY_LOG_FORMAT === 'json';
+  if (json)
+    output.line(
+      JSON.stringify({
+        level: 'info',
+        at: new Date().toISOString(),
+        event: 'ready',
+        url: gateway.url,
+        data_dir: context.dataDir,
+        setup_code: gateway.setupCode,
+        recovered: gateway.recovered,
+      }),
+    );
+  else {
+    output.line(`${words.url}: ${gateway.url}`);
+    if (gateway.setupCode !== null) output.line(`${words.code}: ${gateway.setupCode}`);
+    output.line(`${words.data}: ${context.dataDir}`);
+  }
+  if (flags.open === true) openBrowser(gateway.url);
+  if (!json && gateway.recovered.settled + gateway.recovered.voided > 0) {
     output.note(`recovered: ${gateway.recovered.settled} settled, ${gateway.recovered.voided} voided`);
   }
-  output.note(words.stop);
+  if (!json) output.note(words.stop);
 
   await new Promise<void>((resolve) => {
     let stopping = false;

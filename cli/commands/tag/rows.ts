@@ -1,4 +1,4 @@
-import type { CommandRow } from '../../command.ts';
+import { type CommandRow, dryRun } from '../../command.ts';
 
 export const tagRows: readonly CommandRow[] = [
   {
@@ -19,12 +19,14 @@ export const tagRows: readonly CommandRow[] = [
       { flag: '--group <list>', zh: '分组', en: 'groups' },
       { flag: '--priority <n>', zh: '优先级', en: 'priority' },
       { flag: '--weight <n>', zh: '权重', en: 'weight' },
+      dryRun,
     ],
     examples: ['tag edit cheap --priority 10', 'tag edit cheap --rename backup'],
     load: async () => (await import('./tag.ts')).edit,
   },
   {
     name: 'tag enable',
+    flags: [dryRun],
     argument: '<tag>',
     zh: '启用标签下的渠道',
     en: 'enable the channels of a tag',
@@ -33,6 +35,7 @@ export const tagRows: readonly CommandRow[] = [
   },
   {
     name: 'tag disable',
+    flags: [dryRun],
     argument: '<tag>',
     zh: '禁用标签下的渠道',
     en: 'disable the channels of a tag',
@@ -41,6 +44,7 @@ export const tagRows: readonly CommandRow[] = [
   },
   {
     name: 'tag rm',
+    flags: [dryRun],
     argument: '<tag>',
     zh: '移除标签，保留渠道',
     en: 'take a tag off its channels',

@@ -40,17 +40,22 @@ const onEach =
     const channels = (await allChannels(client)).filter((channel) => channel.tag === tag);
     if (channels.length === 0) throw new AppError('not_found', { what: `tag ${tag}` });
     const fields = change(flags);
-    if (fields.tag === '')
+    if (fields.tag === '' && flags.dryRun !== true)
       await context.confirm(
         context.say(
           `移除 ${channels.length} 个渠道的标签 ${tag}？`,
           `Take tag ${tag} off ${channels.length} channels?`,
         ),
       );
-    await eachOf(context, channels, async ({ id }) => {
-      const { status } = await client.call('channel.update', { id, ...fields });
-      return statusWord(status);
-    });
+    await eachOf(
+      context,
+      channels,
+      async ({ id }) => {
+        const { status } = await client.call('channel.update', { id, ...fields });
+        return statusWord(status);
+      },
+      flags.dryRun === true,
+    );
   };
 
 export const enable = onEach(() => ({ status: 1 }));

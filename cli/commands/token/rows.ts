@@ -1,4 +1,4 @@
-import type { CommandRow, Flag } from '../../command.ts';
+import { type CommandRow, dryRun, type Flag } from '../../command.ts';
 
 const fields: readonly Flag[] = [
   { flag: '--name <text>', zh: '名称', en: 'name' },
@@ -74,6 +74,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id...>',
     zh: '启用令牌',
     en: 'enable tokens',
+    flags: [dryRun],
     examples: ['token enable ci', 'token enable 1 2 3'],
     load: async () => (await import('./token.ts')).enable,
   },
@@ -82,6 +83,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id...>',
     zh: '禁用令牌',
     en: 'disable tokens',
+    flags: [dryRun],
     examples: ['token disable ci', 'token disable 1 2 3'],
     load: async () => (await import('./token.ts')).disable,
   },
@@ -90,6 +92,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id...>',
     zh: '删除令牌',
     en: 'delete tokens',
+    flags: [dryRun],
     examples: ['token rm 1', 'token rm ci --yes'],
     load: async () => (await import('./token.ts')).remove,
   },

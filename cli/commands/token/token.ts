@@ -140,23 +140,32 @@ export const rotate: CommandRun = async (context, _flags, _ref, refs) => {
 
 const setStatus =
   (status: number): CommandRun =>
-  async (context, _flags, _ref, refs) => {
+  async (context, flags, _ref, refs) => {
     const client = await context.client();
-    await eachOf(context, await findAll(client, refs), async ({ id }) =>
-      statusWord((await client.call('token.update', { id, status, status_only: true })).status),
+    await eachOf(
+      context,
+      await findAll(client, refs),
+      async ({ id }) => statusWord((await client.call('token.update', { id, status, status_only: true })).status),
+      flags.dryRun === true,
     );
   };
 
 export const enable = setStatus(1);
 export const disable = setStatus(2);
 
-export const remove: CommandRun = async (context, _flags, _ref, refs) => {
+export const remove: CommandRun = async (context, flags, _ref, refs) => {
   const client = await context.client();
   const tokens = await findAll(client, refs);
   const names = tokens.map((token) => token.name).join(', ');
-  await context.confirm(context.say(`删除令牌 ${names}？`, `Delete token ${names}?`));
-  await eachOf(context, tokens, async ({ id }) => {
-    await client.call('token.delete', { id });
-    return 'deleted';
-  });
+  const dry = flags.dryRun === true;
+  if (!dry) await context.confirm(context.say(`删除令牌 ${names}？`, `Delete token ${names}?`));
+  await eachOf(
+    context,
+    tokens,
+    async ({ id }) => {
+      await client.call('token.delete', { id });
+      return 'deleted';
+    },
+    dry,
+  );
 };

@@ -1,4 +1,4 @@
-import type { CommandRow, Flag } from '../../command.ts';
+import { type CommandRow, dryRun, type Flag } from '../../command.ts';
 
 const password: readonly Flag[] = [
   { flag: '--password-stdin', zh: '从标准输入读取密码', en: 'read the password from standard input' },
@@ -96,6 +96,7 @@ export const userRows: readonly CommandRow[] = [
       argument: '<user...>',
       zh,
       en,
+      flags: [dryRun],
       examples: [`user ${verb} ann`, `user ${verb} 2 3 --json`],
       load: async () => (await import('./user.ts'))[verb],
     }),
@@ -105,6 +106,7 @@ export const userRows: readonly CommandRow[] = [
     argument: '<user...>',
     zh: '注销用户',
     en: 'close accounts',
+    flags: [dryRun],
     examples: ['user rm ann', 'user rm ann --yes'],
     load: async () => (await import('./user.ts')).remove,
   },

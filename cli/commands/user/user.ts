@@ -117,11 +117,11 @@ type Action = 'enable' | 'disable' | 'promote' | 'demote' | 'delete';
 
 const manage =
   (action: Action): CommandRun =>
-  async (context, _flags, _ref, refs) => {
+  async (context, flags, _ref, refs) => {
     const client = await context.client();
     const users = await Promise.all(refs.map((ref) => findUser(client, ref)));
     const names = users.map((user) => user.username).join(', ');
-    if (action === 'delete')
+    if (action === 'delete' && flags.dryRun !== true)
       await context.confirm(context.say(`注销用户 ${names}？`, `Close the account of ${names}?`));
     await eachOf(
       context,
@@ -130,6 +130,7 @@ const manage =
         const { role, status } = await client.call('user.manage', { id, action });
         return action === 'delete' ? 'deleted' : `${roleWord(role)}, ${statusWord(status)}`;
       },
+      flags.dryRun === true,
     );
   };
 

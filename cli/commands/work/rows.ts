@@ -16,6 +16,14 @@ export const workRows: readonly CommandRow[] = [
     load: async () => (await import('./work.ts')).drawings,
   },
   {
+    name: 'drawing get',
+    argument: '<mj-id>',
+    zh: '一条绘图记录',
+    en: 'show one drawing',
+    examples: ['drawing get 1234', 'drawing get 1234 --json'],
+    load: async () => (await import('./work.ts')).drawing,
+  },
+  {
     name: 'task list',
     zh: '任务记录，最新在前',
     en: 'tasks, newest first',
@@ -26,5 +34,13 @@ export const workRows: readonly CommandRow[] = [
     ],
     examples: ['task list --status FAILURE', 'task list --since 1h --json'],
     load: async () => (await import('./work.ts')).tasks,
+  },
+  {
+    name: 'task get',
+    argument: '<task-id>',
+    zh: '一条任务记录',
+    en: 'show one task',
+    examples: ['task get 1234', 'task get 1234 --json'],
+    load: async () => (await import('./work.ts')).task,
   },
 ];

@@ -1,6 +1,8 @@
 /** Drawings and songs that take minutes. */
+import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, type FlagValues, integer, text } from '../../command.ts';
-import { isoTime } from '../../output.ts';
+import type { Context } from '../../context.ts';
+import { detailLines, isoTime } from '../../output.ts';
 import { pastMoment } from '../../parts/when.ts';
 
 const most = 100;
@@ -33,6 +35,23 @@ export const drawings: CommandRun = async (context, flags) => {
     ],
     (row) => row.mj_id,
   );
+};
+
+/** @throws AppError not_found */
+function shown<Row extends object>(context: Context, rows: readonly Row[], what: string, id: string): void {
+  const [row] = rows;
+  if (row === undefined) throw new AppError('not_found', { what: `${what} ${id}` });
+  context.output.object(row, detailLines(row), id);
+}
+
+export const drawing: CommandRun = async (context, _flags, id) => {
+  const rows = await (await context.client()).call('drawing.list', { p: 0, page_size: 1, mj_id: id });
+  shown(context, rows, 'drawing', id);
+};
+
+export const task: CommandRun = async (context, _flags, id) => {
+  const rows = await (await context.client()).call('task.list', { p: 0, page_size: 1, task_id: id });
+  shown(context, rows, 'task', id);
 };
 
 export const tasks: CommandRun = async (context, flags) => {
