@@ -73,7 +73,8 @@ export function createLedgerClient(
       const { promise, resolve, reject } = Promise.withResolvers<LedgerResult>();
       waiting.set(id, { resolve, reject });
       outgoing.push(command);
-      if (outgoing.length === 1) queueMicrotask(send);
+      // A microtask would run after each single answer of the same turn and send every command alone.
+      if (outgoing.length === 1) setImmediate(send);
       return promise;
     },
     healthy: () => health,

@@ -106,6 +106,8 @@ function rootOf(provider: Provider, base: string): string {
 const hasPath = (base: string): boolean => /^[a-z]+:\/\/[^/]+\/./i.test(base);
 
 const filled = (address: string, provider: Provider, facts: EndpointFacts): string =>
-  address
-    .replace('{model}', encodeURIComponent(facts.model))
-    .replace('{other}', encodeURIComponent(facts.other || (provider.other?.fallback ?? '')));
+  !address.includes('{')
+    ? address
+    : address
+        .replace('{model}', encodeURIComponent(facts.model))
+        .replace('{other}', encodeURIComponent(facts.other || (provider.other?.fallback ?? '')));

@@ -167,7 +167,7 @@ function createChunkReader() {
         if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
           finish ??= finishReason(choice.finish_reason);
       }
-      if (blocks.text !== null && blocks.citations.length === 0) blocks.citations.push(...pageCitations(chunk));
+      if (blocks.text !== null && blocks.citations.length === 0) blocks.citations = pageCitations(chunk);
       if (usage !== null) events.push({ type: 'usage', usage });
       return events;
     },
@@ -190,6 +190,7 @@ export function createReader(): StreamReader {
 
 /** Searching models list their sources beside the choices, on every chunk alike. */
 function pageCitations(chunk: Record<string, unknown>): Citation[] {
+  if (chunk.search_results === undefined && chunk.citations === undefined) return [];
   const pages = records(chunk.search_results);
   const listed = pages.length > 0 ? pages : list(chunk.citations).map((url) => ({ url, title: null }));
   return listed.flatMap((raw) => {
@@ -238,7 +239,7 @@ function readDelta(delta: Record<string, unknown>, blocks: Blocks, events: ChatE
     blocks.refused = true;
     events.push({ type: 'refusal-delta', text: refusal });
   }
-  blocks.citations.push(...readAnnotations(delta.annotations, 'openai-chat'));
+  if (delta.annotations !== undefined) blocks.citations.push(...readAnnotations(delta.annotations, 'openai-chat'));
   const audio = record(delta.audio);
   if (audio !== null) readAudio(audio, blocks, events);
   for (const image of records(delta.images)) {

@@ -3,7 +3,7 @@ import type { Citation, ProtocolId } from '../canonical.ts';
 import { number, record, records, text } from './json.ts';
 
 /** @param annotations as in a chat message (`url_citation` nested) or in a response's text (flat). */
-export const readAnnotations = (annotations: unknown, dialect: ProtocolId): Citation[] =>
+export const readAnnotations = (annotations: unknown, dialect: ProtocolId): readonly Citation[] =>
   records(annotations).map((raw) => {
     const source = record(raw.url_citation) ?? raw;
     return {

@@ -5,14 +5,16 @@ export type Json = Readonly<Record<string, unknown>>;
 export const record = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 
-export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+/** Most members a reader asks for are absent: one empty list serves them all, or each frame would make a dozen. */
+const none: readonly never[] = Object.freeze([]);
+
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : none);
 
 /** The objects of a list; everything else in it is passed over. */
-export const records = (value: unknown): Record<string, unknown>[] =>
-  list(value).flatMap((item) => {
-    const found = record(item);
-    return found === null ? [] : [found];
-  });
+export const records = (value: unknown): readonly Record<string, unknown>[] => {
+  if (!Array.isArray(value)) return none;
+  return value.every((item) => record(item) !== null) ? value : value.filter((item) => record(item) !== null);
+};
 
 /** A string that says something, else null. */
 export const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
