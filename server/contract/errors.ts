@@ -576,6 +576,8 @@ export const errors = {
   upstream_lookup: business('上游查询失败：{detail}', 'The upstream could not be asked: {detail}', 7),
   balance_unsupported: business('尚未实现', 'This provider tells no balance', 2),
   fetch_models_key: business('请填写密钥', 'Please enter the key', 2),
+  channel_pick_tag: business('请先选择要设置标签的渠道！', 'Please choose the channels to tag first!', 2),
+  channel_pick_delete: business('请先选择要删除的通道！', 'Please choose the channels to delete first!', 2),
   tag_required: business('tag不能为空', 'The tag must not be empty', 2),
   nothing_changed: business('没有任何修改！', 'Nothing was changed!', 2),
   channel_test_failed: row(502, 'api_error', 8, 'host', '测试失败：{detail}', 'Test failed: {detail}', 200),

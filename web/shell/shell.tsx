@@ -5,6 +5,7 @@ import { useLocation } from 'wouter';
 import { call } from '../lib/api.ts';
 import { useUser, writeUser } from '../lib/session.ts';
 import { forgetUnsaved } from '../lib/unsaved.ts';
+import { CopyByHand } from './copy-by-hand.tsx';
 import { LoginAgain } from './login-again.tsx';
 import { placesFor } from './nav.ts';
 import { Shortcuts } from './shortcuts.tsx';
@@ -88,6 +89,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           {children}
         </main>
       </div>
+      <CopyByHand />
       {user === null ? null : <LoginAgain />}
       {user === null ? null : <Shortcuts places={places} onPalette={openPalette} />}
       {user !== null && palette ? (

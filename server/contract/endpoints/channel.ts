@@ -100,6 +100,7 @@ export const channelEndpoints = [
         base_url: z.string(),
         key_hint: z.string(),
         models: z.array(z.string()),
+        other: z.nullable(z.object({ zh: z.string(), en: z.string(), fallback: z.string() })),
       }),
     ),
     summary: { zh: '渠道类型', en: 'Channel types' },

@@ -26,12 +26,18 @@ export function createBulk(repository: Repository, checkMapping: (text: string) 
   const blank = (value: string | undefined): boolean => value === undefined || value.trim() === '';
 
   return {
-    /** @returns how many there were. */
-    removeMany: (ids: readonly number[]): Promise<number> => repository.removeMany(ids),
+    /** @returns how many there were. @throws AppError channel_pick_delete */
+    async removeMany(ids: readonly number[]): Promise<number> {
+      if (ids.length === 0) throw new AppError('channel_pick_delete');
+      return repository.removeMany(ids);
+    },
     removeDisabled: (): Promise<number> =>
       repository.removeByStatus([ChannelStatus.disabled, ChannelStatus.autoDisabled]),
-    /** @param tag '' dissolves it. @returns how many channels carry it now. */
-    tagMany: (ids: readonly number[], tag: string): Promise<number> => repository.updateMany(ids, { tag: tag.trim() }),
+    /** @param tag '' dissolves it. @returns how many channels carry it now. @throws AppError channel_pick_tag */
+    async tagMany(ids: readonly number[], tag: string): Promise<number> {
+      if (ids.length === 0) throw new AppError('channel_pick_tag');
+      return repository.updateMany(ids, { tag: tag.trim() });
+    },
     statusMany: (ids: readonly number[], status: number): Promise<number> =>
       repository.updateMany(ids, { status, other_info: '' }),
     tagStatus: (tag: string | undefined, enabled: boolean): Promise<number> =>

@@ -58,13 +58,14 @@ export const channelHandlers: HandlersOf<
       .map((id) => ({ id, object: 'model', created: createdAt, owned_by: 'gateway' })),
   'channel.models_enabled': ({ services }) => services.channels.enabledModels(),
   'channel.types': async ({ services }) =>
-    services.channels.types().map(({ type, slug, label, baseUrl, keyHint, models }) => ({
+    services.channels.types().map(({ type, slug, label, baseUrl, keyHint, models, other }) => ({
       type,
       slug,
       ...label,
       base_url: baseUrl,
       key_hint: keyHint,
       models,
+      other: other === null ? null : { ...other.label, fallback: other.fallback },
     })),
   'channel.get': ({ services, input }) => services.channels.get(input.id),
   'channel.create': ({ services, input }) => services.channels.create(input),

@@ -1,13 +1,12 @@
 /** Where the mailed link leads: choose a new password, or have one made and copy it. */
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { toast } from 'sonner';
 import { Link, useSearchParams } from 'wouter';
 import { Field } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { copyText } from '../../lib/format.ts';
+import { copyOrShow } from '../../lib/copy.ts';
 import { AccountCard, FormError } from './card.tsx';
 
 export function NewPasswordPage() {
@@ -47,15 +46,7 @@ export function NewPasswordPage() {
           {done.made === null ? null : (
             <p className="mb-3 flex items-center gap-2">
               <code className="rounded-2 bg-sunken px-2 py-1 font-mono">{done.made}</code>
-              <button
-                type="button"
-                className="button"
-                onClick={async () =>
-                  (await copyText(done.made ?? ''))
-                    ? toast.success(t('app.copied'))
-                    : toast.error(t('app.copyFailed.title'))
-                }
-              >
+              <button type="button" className="button" onClick={() => copyOrShow(done.made ?? '')}>
                 <Icon name="copy" />
                 {t('app.copy')}
               </button>

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
-import { attempt } from '../../lib/attempt.ts';
+import { attempt, messageOf } from '../../lib/attempt.ts';
 
 const undoMs = 10_000;
 
@@ -68,7 +68,12 @@ export function useChannelActions() {
         () => call('channel.update', { id: channel.id, [field]: channel[field] }),
         t('channels.changedOne', { name: channel.name }),
       ),
-    copy: (channel: Channel) => run(() => call('channel.copy', { id: channel.id }), t('channels.copied')),
+    copy: (channel: Channel) =>
+      run(async () => {
+        await call('channel.copy', { id: channel.id }).catch((error: unknown) => {
+          throw new Error(t('channels.copyFailed', { reason: messageOf(error) }));
+        });
+      }, t('channels.copied')),
     remove: (channels: readonly Channel[]) =>
       run(
         () => call('channel.delete_many', { ids: ids(channels) }),

@@ -46,6 +46,7 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
             className="flex gap-2"
             onSubmit={(event) => {
               event.preventDefault();
+              if (chosen.length === 0) return toast.error(t('channels.pickToTag'));
               if (tag.trim() === '') return toast.error(t('channels.tagEmpty'));
               setOpen(null);
               void actions.setTag(chosen, tag.trim());
@@ -72,6 +73,7 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
           onClose={() => setOpen(null)}
           onConfirm={() => {
             setOpen(null);
+            if (chosen.length === 0) return toast.error(t('channels.pickToDelete'));
             void actions.remove(chosen).then(() => selection.onChange(new Set()));
           }}
         />

@@ -2,10 +2,12 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { Field } from '../../components/form.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { Confirm, Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { ChannelModels } from './channel-models.tsx';
 import { isJsonObject } from './json.ts';
+import { namesIn } from './model-list.ts';
 
 export interface ChannelType {
   readonly type: number;
@@ -15,7 +17,12 @@ export interface ChannelType {
   readonly base_url: string;
   readonly key_hint: string;
   readonly models: readonly string[];
+  /** What the channel's own field means here, and what empty stands for. */
+  readonly other: { readonly zh: string; readonly en: string; readonly fallback: string } | null;
 }
+
+/** An address that names the version itself. */
+const endsInVersion = (address: string): boolean => /\/v1\/?$/.test(address.trim());
 
 export interface ChannelDrawerProps {
   /** null = a new one. */
@@ -32,6 +39,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
     name: channel?.name ?? '',
     key: '',
     base_url: channel?.base_url ?? '',
+    other: channel?.other ?? '',
     models: channel?.models ?? '',
     group: channel?.group ?? 'default',
     model_mapping: channel?.model_mapping ?? '',
@@ -41,20 +49,30 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
   });
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
+  const [asking, setAsking] = useState(false);
   const provider = types.find((one) => one.type === form.type);
   const set = (name: keyof typeof form) => (event: { readonly target: { readonly value: string } }) =>
     setForm({ ...form, [name]: event.target.value });
 
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault();
+    if (busy) return setError(t('channels.sentAlready'));
     if (channel === null && (form.name.trim() === '' || form.key.trim() === ''))
       return setError(t('channels.required'));
-    if (form.models.trim() === '') return setError(t('channels.modelsRequired'));
+    if (namesIn(form.models).length === 0) return setError(t('channels.modelsRequired'));
     if (form.model_mapping.trim() !== '' && !isJsonObject(form.model_mapping))
       return setError(t('channels.badMapping'));
+    if (endsInVersion(form.base_url) && form.base_url !== channel?.base_url) return setAsking(true);
+    void store();
+  };
+  const store = async () => {
+    setAsking(false);
     setBusy(true);
     const fields = {
       ...form,
+      base_url: form.base_url.trim().replace(/\/$/, ''),
+      models: namesIn(form.models).join(','),
+      other: form.other.trim() === '' ? (provider?.other?.fallback ?? '') : form.other.trim(),
       key: form.key === '' ? undefined : form.key,
       priority: Number.parseInt(form.priority, 10) || 0,
       weight: Math.max(0, Number.parseInt(form.weight, 10) || 0),
@@ -78,7 +96,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
           <button type="button" className="button" onClick={onClose}>
             {t('app.cancel')}
           </button>
-          <button type="submit" form="channel-form" className="button button-primary" disabled={busy}>
+          <button type="submit" form="channel-form" className="button button-primary" aria-disabled={busy}>
             {t('app.save')}
           </button>
         </>
@@ -121,7 +139,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
         <Field
           label={t('channels.baseUrl')}
           help={
-            form.base_url.replace(/\/$/, '').endsWith('/v1')
+            endsInVersion(form.base_url)
               ? t('channels.v1')
               : t('channels.baseUrlHelp', { url: provider?.base_url ?? '' })
           }
@@ -137,16 +155,36 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
             />
           )}
         </Field>
-        <Field label={t('channels.models')}>
-          {(ids) => <textarea {...ids} className="field" rows={4} value={form.models} onChange={set('models')} />}
-        </Field>
-        <button
-          type="button"
-          className="button -mt-2 mb-4"
-          onClick={() => setForm({ ...form, models: provider?.models.join(',') ?? '' })}
-        >
-          {t('channels.fill')}
-        </button>
+        {provider?.other ? (
+          <Field label={provider.other[currentLanguage()]}>
+            {(ids) => (
+              <input
+                {...ids}
+                className="field"
+                placeholder={provider.other?.fallback}
+                value={form.other}
+                onChange={set('other')}
+              />
+            )}
+          </Field>
+        ) : null}
+        <ChannelModels
+          value={form.models}
+          usual={provider?.models ?? []}
+          ask={
+            form.key.trim() !== ''
+              ? () =>
+                  call('channel.fetch_models_for', {
+                    type: form.type,
+                    base_url: form.base_url,
+                    key: form.key,
+                  })
+              : channel === null
+                ? null
+                : () => call('channel.fetch_models', { id: channel.id })
+          }
+          onChange={(models) => setForm({ ...form, models })}
+        />
         <Field label={t('channels.group')}>
           {(ids) => <input {...ids} className="field" value={form.group} onChange={set('group')} />}
         </Field>
@@ -181,6 +219,15 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
           {error}
         </p>
       </form>
+      {asking ? (
+        <Confirm
+          title={t('channels.v1')}
+          text={t('channels.v1Text')}
+          action={t('app.save')}
+          onClose={() => setAsking(false)}
+          onConfirm={() => void store()}
+        />
+      ) : null}
     </Drawer>
   );
 }

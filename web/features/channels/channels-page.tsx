@@ -1,6 +1,6 @@
 /** Upstream channels: filters, table or tags, drawers. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation } from 'wouter';
@@ -77,6 +77,12 @@ export function ChannelsPage() {
   const editing = /^\/channel\/edit\/(\d+)$/.exec(path)?.[1];
   const edited = editing === undefined ? undefined : all?.find(({ id }) => id === Number(editing));
   const back = () => navigate(`/channel${location.search}`);
+  const lost = editing !== undefined && all !== undefined && edited === undefined;
+  useEffect(() => {
+    if (!lost) return;
+    toast.error(t('channels.lost'));
+    navigate('/channel');
+  }, [lost, t, navigate]);
   const typeName = (wanted: number): string =>
     types.find((one) => one.type === wanted)?.[currentLanguage()] ?? String(wanted);
   const actionsNow = useRef(actions);

@@ -1,10 +1,10 @@
 /** One request: how it ended, the bill line by line, the facts. */
 import { useTranslation } from 'react-i18next';
-import { toast } from 'sonner';
 import type { Log } from '../../../server/contract/entities.ts';
 import { type BillLine, recompute } from '../../../server/contract/quota.ts';
 import { Drawer } from '../../components/overlay.tsx';
-import { copyText, dateTime, money } from '../../lib/format.ts';
+import { copyOrShow } from '../../lib/copy.ts';
+import { dateTime, money } from '../../lib/format.ts';
 
 const labels = {
   input: 'logs.input',
@@ -48,13 +48,7 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
       onClose={onClose}
       footer={
         log.model_name === '' ? undefined : (
-          <button
-            type="button"
-            className="button"
-            onClick={async () =>
-              (await copyText(curlOf(log))) ? toast.success(t('app.copied')) : toast.error(t('app.copyFailed.title'))
-            }
-          >
+          <button type="button" className="button" onClick={() => copyOrShow(curlOf(log))}>
             {t('logs.curl')}
           </button>
         )

@@ -2,10 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { toast } from 'sonner';
 import { Card } from '../../components/card.tsx';
 import { call } from '../../lib/api.ts';
-import { copyText } from '../../lib/format.ts';
+import { copyOrShow } from '../../lib/copy.ts';
 
 /** Source: specification 000 section 9. */
 const shownAtFirst = 10;
@@ -24,9 +23,7 @@ export function Models() {
             <button
               type="button"
               className="min-h-6 rounded-1 bg-sunken px-1.5 text-[12px] text-ink-2 hover:bg-hover"
-              onClick={async () =>
-                (await copyText(name)) ? toast.success(t('app.copied')) : toast.error(t('app.copyFailed.title'))
-              }
+              onClick={() => copyOrShow(name)}
             >
               {name}
             </button>

@@ -2,7 +2,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { toast } from 'sonner';
 import { Link } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
 import { Card } from '../../components/card.tsx';
@@ -10,7 +9,8 @@ import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { copyText, money } from '../../lib/format.ts';
+import { copyOrShow } from '../../lib/copy.ts';
+import { money } from '../../lib/format.ts';
 import { Bindings } from './bindings.tsx';
 import { Models } from './models.tsx';
 import { Notifications } from './notifications.tsx';
@@ -90,13 +90,7 @@ function Invite({ self }: { readonly self: User }) {
       </p>
       <div className="flex gap-2">
         <input className="field font-mono text-[12px]" readOnly aria-label={t('personal.invite')} value={link} />
-        <button
-          type="button"
-          className="button h-8"
-          onClick={async () =>
-            (await copyText(link)) ? toast.success(t('app.copied')) : toast.error(t('app.copyFailed.title'))
-          }
-        >
+        <button type="button" className="button h-8" onClick={() => copyOrShow(link)}>
           {t('app.copy')}
         </button>
         <Link href="/topup" className="button h-8">

@@ -2,14 +2,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { toast } from 'sonner';
 import { renderSVG } from 'uqr';
 import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { copyText } from '../../lib/format.ts';
+import { copyOrShow } from '../../lib/copy.ts';
 
 type Step =
   | { readonly kind: 'scan'; readonly secret: string; readonly uri: string }
@@ -104,15 +103,7 @@ export function SecondFactor() {
                   <li key={code}>{code}</li>
                 ))}
               </ul>
-              <button
-                type="button"
-                className="button"
-                onClick={async () =>
-                  (await copyText(step.codes.join('\n')))
-                    ? toast.success(t('app.copied'))
-                    : toast.error(t('app.copyFailed.title'))
-                }
-              >
+              <button type="button" className="button" onClick={() => copyOrShow(step.codes.join('\n'))}>
                 {t('app.copy')}
               </button>
             </>

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
 import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
@@ -31,6 +32,9 @@ export function PlaygroundPage() {
   const end = useRef<HTMLDivElement>(null);
   const next = useRef(1);
   const model = chosen || (models.includes(fallbackModel) ? fallbackModel : (models[0] ?? ''));
+  useEffect(() => {
+    if (new URLSearchParams(location.search).get('expired') === 'true') toast.error(t('login.expired'));
+  }, [t]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: new words are what moves the view
   useEffect(() => {
     end.current?.scrollIntoView({ block: 'nearest' });

@@ -9,7 +9,7 @@ import { PageHead } from '../../components/page.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
-import { copyText } from '../../lib/format.ts';
+import { copyOrShow } from '../../lib/copy.ts';
 import { useUser } from '../../lib/session.ts';
 import { type PriceRow, rowsFor } from './price-rows.ts';
 
@@ -37,8 +37,7 @@ export function PricingPage() {
     [list.data, group, search],
   );
   const ratioOf = (name: string): number => list.data?.group_ratio[name] ?? 1;
-  const copy = async (text: string) =>
-    (await copyText(text)) ? toast.success(t('app.copied')) : toast.error(t('app.copyFailed.title'));
+  const copy = copyOrShow;
   const view = (name: string) => {
     set('group', name === own ? '' : name);
     toast.info(t('pricing.viewing', { group: name, ratio: ratioOf(name) }));

@@ -11,9 +11,9 @@ import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { copyText, dateTime, money } from '../../lib/format.ts';
+import { copyOrShow } from '../../lib/copy.ts';
+import { dateTime, money } from '../../lib/format.ts';
 import { useUrl } from '../../lib/url.ts';
-import { CopyFailed } from '../tokens/key-reveal.tsx';
 import { RedemptionDrawer } from './redemption-drawer.tsx';
 
 const looks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
@@ -25,7 +25,6 @@ export function RedemptionPage() {
   const [edited, setEdited] = useState<Redemption | 'new' | null>(null);
   const [removing, setRemoving] = useState<Redemption | null>(null);
   const [picked, setPicked] = useState<ReadonlySet<number>>(new Set());
-  const [uncopied, setUncopied] = useState<string | null>(null);
   const { page } = url;
   const pageSize = Number(url.get('size')) || rememberedSize();
   const keyword = url.get('q');
@@ -39,14 +38,10 @@ export function RedemptionPage() {
   });
   const rows = list.data?.items ?? [];
   const refresh = () => client.invalidateQueries({ queryKey: ['redemptions'] });
-  const copy = async (text: string) => {
-    if (await copyText(text)) toast.success(t('redemption.copied'));
-    else setUncopied(text);
-  };
   const copyPicked = () => {
     const keys = rows.filter((row) => picked.has(row.id)).map((row) => `${row.name}    ${row.key}`);
     if (keys.length === 0) return toast.error(t('redemption.pickOne'));
-    void copy(keys.join('\n'));
+    void copyOrShow(keys.join('\n'));
   };
   const columns: readonly Column<Redemption>[] = [
     { id: 'id', header: t('users.id'), number: true, cell: (row) => row.id },
@@ -76,7 +71,7 @@ export function RedemptionPage() {
       header: t('app.actions'),
       cell: (row) => (
         <span className="flex gap-1">
-          <button type="button" className="button" onClick={() => copy(row.key)}>
+          <button type="button" className="button" onClick={() => copyOrShow(row.key)}>
             <Icon name="copy" />
             {t('app.copy')}
           </button>
@@ -157,7 +152,7 @@ export function RedemptionPage() {
           onSaved={(codes) => {
             setEdited(null);
             toast.success(codes === null ? t('redemption.updatedOk') : t('redemption.createdOk'));
-            if (codes !== null) void copy(codes.join('\n'));
+            if (codes !== null) void copyOrShow(codes.join('\n'));
             void refresh();
           }}
         />
@@ -176,7 +171,6 @@ export function RedemptionPage() {
           }}
         />
       )}
-      {uncopied === null ? null : <CopyFailed text={uncopied} onClose={() => setUncopied(null)} />}
     </>
   );
 }

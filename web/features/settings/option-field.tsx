@@ -34,11 +34,13 @@ export function OptionField(props: OptionFieldProps) {
       ? props.isSet
         ? t('settings.secretSet')
         : t('settings.secretEmpty')
-      : kind.name === 'lines'
-        ? t('settings.onePerLine')
-        : kind.name === 'list'
-          ? t('settings.commas')
-          : undefined;
+      : option === 'QuotaPerUnit'
+        ? t('settings.unitWarning')
+        : kind.name === 'lines'
+          ? t('settings.onePerLine')
+          : kind.name === 'list'
+            ? t('settings.commas')
+            : undefined;
 
   const field =
     kind.name === 'switch' ? (

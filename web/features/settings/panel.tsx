@@ -5,7 +5,7 @@ import { toast } from 'sonner';
 import type { Language } from '../../../server/contract/enums.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { Confirm } from '../../components/overlay.tsx';
-import { call } from '../../lib/api.ts';
+import { ApiError, call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useUser } from '../../lib/session.ts';
 import { OptionField } from './option-field.tsx';
@@ -56,15 +56,20 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, e
       }),
     );
     setErrors(complaints);
+    // Orders tell the payment service where to call back.
+    if (changed.some((key) => optionRow(key).panel === 'payment') && (stored.get('ServerAddress')?.value ?? '') === '')
+      return toast.error(t('settings.addressFirst'));
     if (Object.keys(complaints).length > 0) return toast.error(t('settings.check'));
     const first = changed.filter((key) => optionRow(key).kind.name === 'switch');
     const order = [...first, ...changed.filter((key) => !first.includes(key))];
     const failures: Record<string, string> = {};
     const left: Record<string, string> = {};
+    let thrown = false;
     for (const key of order) {
       const value = drafts[key] ?? '';
       await call('option.set', { key, value }).catch((error: unknown) => {
         failures[key] = messageOf(error);
+        thrown ||= !(error instanceof ApiError);
         left[key] = value;
       });
     }
@@ -72,7 +77,9 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, e
     setDrafts(left);
     const failed = Object.keys(failures).length;
     if (failed === 0) toast.success(t('settings.saved'));
-    else toast.error(failed < order.length ? t('settings.partly') : (Object.values(failures)[0] ?? ''));
+    else if (failed < order.length) toast.error(t('settings.partly'));
+    else
+      toast.error(t(thrown ? 'settings.failedRetry' : 'settings.failed'), { description: Object.values(failures)[0] });
     onSaved();
   };
 

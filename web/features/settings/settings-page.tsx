@@ -75,6 +75,11 @@ export function SettingsPage() {
         ))}
       </div>
       <div className="grid max-w-4xl gap-4 px-5 py-4">
+        {details.isError ? (
+          <p role="alert" className="text-danger">
+            {t('settings.refreshFailed')}
+          </p>
+        ) : null}
         {details.isPending ? <p className="text-ink-3">{t('app.loading')}</p> : null}
         {details.data !== undefined && panels.size === 0 ? <p className="text-ink-2">{t('settings.none')}</p> : null}
         {tab === 'other' && needle === '' ? <SystemInfo /> : null}

@@ -3,17 +3,23 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
-import { call } from '../../lib/api.ts';
+import { ApiError, call } from '../../lib/api.ts';
 
 const modes = ['external', 'self', 'demo'] as const;
 const reloadMs = 1500;
 
 export function SetupPage() {
   const { t } = useTranslation();
-  const state = useQuery({ queryKey: ['setup'], queryFn: () => call('setup.get') }).data;
+  const { data: state, isError } = useQuery({ queryKey: ['setup'], queryFn: () => call('setup.get') });
   const [mode, setMode] = useState<(typeof modes)[number]>('external');
   const [error, setError] = useState('');
   const [phase, setPhase] = useState<'open' | 'busy' | 'done'>('open');
+  if (isError)
+    return (
+      <p role="alert" className="p-5 text-danger">
+        {t('setup.loadFailed')}
+      </p>
+    );
   if (state === undefined) return null;
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -39,7 +45,7 @@ export function SetupPage() {
       setTimeout(() => location.assign('/login'), reloadMs);
     } catch (failure) {
       setPhase('open');
-      setError(failure instanceof Error ? failure.message : String(failure));
+      setError(failure instanceof ApiError ? failure.message : t('setup.failed'));
     }
   };
 

@@ -1,13 +1,12 @@
 /** The front door: the administrator's own page, or what this place is and how to call it. */
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { toast } from 'sonner';
 import { Link } from 'wouter';
 import { Framed } from '../../components/framed.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
-import { copyText } from '../../lib/format.ts';
+import { copyOrShow } from '../../lib/copy.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
@@ -53,11 +52,7 @@ export function HomePage() {
                   type="button"
                   className="button button-ghost"
                   aria-label={t('site.copyAddress', { protocol })}
-                  onClick={async () =>
-                    (await copyText(`${address}${path}`))
-                      ? toast.success(t('app.copied'))
-                      : toast.error(t('app.copyFailed.title'))
-                  }
+                  onClick={() => copyOrShow(`${address}${path}`)}
                 >
                   <Icon name="copy" />
                 </button>

@@ -99,19 +99,3 @@ export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
     </Drawer>
   );
 }
-
-export function CopyFailed({ text, onClose }: { readonly text: string; readonly onClose: () => void }) {
-  const { t } = useTranslation();
-  return (
-    <Drawer title={t('app.copyFailed.title')} onClose={onClose}>
-      <textarea
-        className="field font-mono"
-        rows={4}
-        readOnly
-        value={text}
-        aria-label={t('app.copyFailed.title')}
-        onFocus={(event) => event.target.select()}
-      />
-    </Drawer>
-  );
-}

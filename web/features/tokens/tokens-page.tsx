@@ -11,9 +11,10 @@ import { BulkBar } from '../../components/table/bulk-bar.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
-import { copyText, dateTime, money } from '../../lib/format.ts';
+import { copyOrShow } from '../../lib/copy.ts';
+import { dateTime, money } from '../../lib/format.ts';
 import { useUrl } from '../../lib/url.ts';
-import { CopyFailed, KeyReveal } from './key-reveal.tsx';
+import { KeyReveal } from './key-reveal.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
@@ -29,7 +30,6 @@ export function TokensPage() {
   const [removingMany, setRemovingMany] = useState(false);
   const [removing, setRemoving] = useState<Token | null>(null);
   const [revealed, setRevealed] = useState<Token | null>(null);
-  const [uncopied, setUncopied] = useState<string | null>(null);
   const searching = keyword !== '' || key !== '';
   const list = useQuery({
     queryKey: ['tokens', page, pageSize, keyword, key],
@@ -62,11 +62,7 @@ export function TokensPage() {
   const copyChosen = () => {
     const keys = rows.filter(({ id }) => chosen.has(id)).map((row) => `${row.name}    ${row.key}`);
     if (keys.length === 0) return toast.error(t('tokens.pickOne'));
-    void copy(keys.join('\n'));
-  };
-  const copy = async (text: string) => {
-    if (await copyText(text)) toast.success(t('app.copied'));
-    else setUncopied(text);
+    void copyOrShow(keys.join('\n'));
   };
 
   const columns: readonly Column<Token>[] = [
@@ -118,7 +114,7 @@ export function TokensPage() {
       key: true,
       cell: (row) => (
         <span className="flex gap-1">
-          <button type="button" className="button" onClick={() => copy(row.key)}>
+          <button type="button" className="button" onClick={() => copyOrShow(row.key)}>
             <Icon name="copy" />
             {t('app.copy')}
           </button>
@@ -247,8 +243,7 @@ export function TokensPage() {
           }}
         />
       )}
-      {revealed === null ? null : <KeyReveal token={revealed} onClose={() => setRevealed(null)} onCopy={copy} />}
-      {uncopied === null ? null : <CopyFailed text={uncopied} onClose={() => setUncopied(null)} />}
+      {revealed === null ? null : <KeyReveal token={revealed} onClose={() => setRevealed(null)} onCopy={copyOrShow} />}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Field } from '../../components/form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
-import { call } from '../../lib/api.ts';
+import { ApiError, call } from '../../lib/api.ts';
 import { useStatus } from '../../shell/status.ts';
 
 type Method = 'zfb' | 'wx' | 'stripe';
@@ -52,7 +52,9 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
     const answer = (await (chosen === 'stripe'
       ? call('wallet.stripe_pay', { amount: wanted })
       : call('wallet.pay', { amount: wanted, payment_method: chosen })
-    ).catch((failure: unknown) => ({ message: String(failure) }))) as {
+    ).catch((failure: unknown) => ({
+      message: failure instanceof ApiError ? failure.message : t('wallet.failed'),
+    }))) as {
       message?: string;
       data?: unknown;
       url?: string;

@@ -8,9 +8,10 @@ import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
-import { call } from '../../lib/api.ts';
-import { attempt, messageOf } from '../../lib/attempt.ts';
-import { copyText, dateTime, money } from '../../lib/format.ts';
+import { ApiError, call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { copyOrShow } from '../../lib/copy.ts';
+import { dateTime, money } from '../../lib/format.ts';
 import { useStatus } from '../../shell/status.ts';
 import { TopUp } from './top-up.tsx';
 
@@ -37,12 +38,12 @@ export function WalletPage() {
     if (code.trim() === '') return setError(t('wallet.needCode'));
     try {
       const quota = await call('redemption.redeem', { key: code.trim() });
-      toast.success(t('wallet.redeemed', { usd: money(quota) }));
+      toast.success(t('wallet.redeemed'), { description: t('wallet.added', { usd: money(quota) }) });
       setCode('');
       setError('');
       await refresh();
     } catch (failure) {
-      setError(messageOf(failure));
+      setError(failure instanceof ApiError ? failure.message : t('wallet.failed'));
     }
   };
   const link = status?.top_up_link ?? '';
@@ -112,13 +113,7 @@ export function WalletPage() {
           </p>
           <code className="mb-3 block rounded-2 bg-sunken p-2 font-mono text-[12px] break-all">{invite}</code>
           <div className="flex gap-2">
-            <button
-              type="button"
-              className="button"
-              onClick={async () =>
-                (await copyText(invite)) ? toast.success(t('app.copied')) : toast.error(t('app.copyFailed.title'))
-              }
-            >
+            <button type="button" className="button" onClick={() => copyOrShow(invite)}>
               {t('app.copy')}
             </button>
             <button

@@ -48,6 +48,12 @@ export function UnsetModels({
     setChosen(new Set());
   };
 
+  if (unset.isError)
+    return (
+      <p role="alert" className="px-4 py-5 text-danger">
+        {t('prices.enabledFailed')}
+      </p>
+    );
   if (unset.data !== undefined && models.length === 0)
     return <p className="px-4 py-5 text-ink-2">{t('prices.noneUnset')}</p>;
   return (

@@ -1,0 +1,86 @@
+/** Which models a channel serves: typed, the provider's usual ones, or what its upstream lists. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { Field } from '../../components/form.tsx';
+import { messageOf } from '../../lib/attempt.ts';
+import { withModels } from './model-list.ts';
+
+export interface ChannelModelsProps {
+  readonly value: string;
+  readonly usual: readonly string[];
+  /** Asks the upstream. null = there is no key to ask with yet. */
+  readonly ask: (() => Promise<readonly string[]>) | null;
+  readonly onChange: (models: string) => void;
+}
+
+export function ChannelModels({ value, usual, ask, onChange }: ChannelModelsProps) {
+  const { t } = useTranslation();
+  const [own, setOwn] = useState('');
+  const [busy, setBusy] = useState(false);
+  const add = () => {
+    const { models, hadSome } = withModels(value, own);
+    if (hadSome) toast.error(t('channels.modelTaken'));
+    onChange(models);
+    setOwn('');
+  };
+  const fetchList = async () => {
+    if (ask === null) return toast.error(t('channels.keyNeeded'));
+    setBusy(true);
+    try {
+      onChange(withModels(value, (await ask()).join(',')).models);
+    } catch (failure) {
+      toast.error(t('channels.listFailed'), { description: messageOf(failure) });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Field label={t('channels.models')}>
+        {(ids) => (
+          <textarea
+            {...ids}
+            className="field"
+            rows={4}
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+          />
+        )}
+      </Field>
+      <div className="-mt-2 mb-4 flex flex-wrap gap-2">
+        <button type="button" className="button" onClick={() => onChange(usual.join(','))}>
+          {t('channels.fill')}
+        </button>
+        <button type="button" className="button" disabled={busy} onClick={fetchList}>
+          {t('channels.fetchList')}
+        </button>
+        <button type="button" className="button" onClick={() => onChange('')}>
+          {t('channels.clearModels')}
+        </button>
+      </div>
+      <Field label={t('channels.ownModels')}>
+        {(ids) => (
+          <div className="flex gap-2">
+            <input
+              {...ids}
+              className="field"
+              autoComplete="off"
+              placeholder={t('settings.commas')}
+              value={own}
+              onChange={(event) => setOwn(event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter') return;
+                event.preventDefault();
+                add();
+              }}
+            />
+            <button type="button" className="button h-8" onClick={add}>
+              {t('channels.addModels')}
+            </button>
+          </div>
+        )}
+      </Field>
+    </>
+  );
+}

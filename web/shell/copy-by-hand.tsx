@@ -1,0 +1,22 @@
+/** What could not be copied, ready to be selected. */
+import { useTranslation } from 'react-i18next';
+import { Drawer } from '../components/overlay.tsx';
+import { showByHand, useUncopied } from '../lib/copy.ts';
+
+export function CopyByHand() {
+  const { t } = useTranslation();
+  const text = useUncopied();
+  if (text === null) return null;
+  return (
+    <Drawer title={t('app.copyFailed.title')} onClose={() => showByHand(null)}>
+      <textarea
+        className="field font-mono"
+        rows={4}
+        readOnly
+        value={text}
+        aria-label={t('app.copyFailed.title')}
+        onFocus={(event) => event.target.select()}
+      />
+    </Drawer>
+  );
+}
