@@ -20,7 +20,12 @@ export function createRunner(dir: string, env: Readonly<Record<string, string>> 
     await program.parseAsync([...args, ...place, '--lang', 'en'], { from: 'user' });
     return out.trimEnd();
   };
-  return { env, run, json: async (args: readonly string[]) => JSON.parse(await run([...args, '--json'])) as never };
+  return {
+    env,
+    where,
+    run,
+    json: async (args: readonly string[]) => JSON.parse(await run([...args, '--json'])) as never,
+  };
 }
 
 export type Runner = ReturnType<typeof createRunner>;

@@ -1,0 +1,279 @@
+/** One list of commands, three ways to the same data: the folder itself, the server's 0600 socket, HTTP with an access token. */
+import { cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openDatabase } from '../../db/open.ts';
+import { AppError } from '../../server/contract/errors.ts';
+import { startPracticeUpstream } from '../../server/practice/upstream.ts';
+import { createRunner, type Runner } from './runner.ts';
+
+const main = resolve(import.meta.dirname, '../../cli/main.ts');
+const access = 'canary-access-token-0123456789';
+const names = ['folder', 'socket', 'http'] as const;
+type Transport = (typeof names)[number];
+
+let dir: string;
+let upstream: ReturnType<typeof startPracticeUpstream>;
+const runners = {} as Record<Transport, Runner>;
+const servers: Bun.Subprocess[] = [];
+
+const file = (name: string, text: string): string => {
+  writeFileSync(join(dir, name), text);
+  return join(dir, name);
+};
+
+/** What all three begin with: the same rows, the same keys. */
+async function template(at: string): Promise<void> {
+  const runner = createRunner(at);
+  const env = { GATEWAY_ADMIN_TOKEN: access };
+  await runner.run(['setup', '--username', 'root', '--password-file', file('pw', 'password1'), '--mode', 'self'], env);
+  const place = ['--base-url', upstream.url, '--key-file', file('key', 'sk-canary-upstream')];
+  await runner.run(['channel', 'add', '--type', 'practice', '--name', 'main', '--tag', 't', ...place]);
+  await runner.run(['token', 'create', '--name', 'ci', '--quota', '5usd']);
+  const database = openDatabase(join(at, 'data', 'gateway.db'));
+  const log = { created_at: 1_700_000_000, type: 5, user_id: 1, username: 'root', content: 'upstream said no' };
+  const rest = { token_id: 0, token_name: '', channel_id: 1, group_name: '', model_name: 'm', is_stream: 0 };
+  const end = { use_time: 7, prompt_tokens: 0, completion_tokens: 0, quota: 0, other: '', usage_source: '' };
+  for (const model_name of ['m', 'n'])
+    await database.query
+      .insertInto('logs')
+      .values({ ...log, ...rest, ...end, model_name, request_id: null, end_reason: 'failed' })
+      .execute();
+  await database.close();
+}
+
+async function serve(at: string): Promise<string> {
+  const child = Bun.spawn([process.execPath, main, 'serve', '--port', '0', '--data-dir', join(at, 'data')], {
+    env: { PATH: process.env.PATH, HOME: at, LANG: 'C' },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  servers.push(child);
+  const reader = child.stdout.getReader();
+  let text = '';
+  while (!/URL: \S+\n/.test(text)) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error('serve ended early');
+    text += new TextDecoder().decode(value);
+  }
+  return /URL: (\S+)/.exec(text)?.[1] ?? '';
+}
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'gateway-transports-'));
+  upstream = startPracticeUpstream({ port: 0, latencyMs: 0, chunks: 2, chunkMs: 0, errorRate: 0, noUsage: false });
+  const first = join(dir, 'template');
+  mkdirSync(first);
+  await template(first);
+  for (const name of names) cpSync(first, join(dir, name), { recursive: true });
+  await serve(join(dir, 'socket'));
+  const url = await serve(join(dir, 'http'));
+  runners.folder = createRunner(join(dir, 'folder'));
+  runners.socket = createRunner(join(dir, 'socket'));
+  runners.http = createRunner(join(dir, 'http'), { GATEWAY_TOKEN: access, GATEWAY_USER: '1' }, ['--url', url]);
+}, 60_000);
+afterAll(async () => {
+  for (const server of servers) server.kill('SIGTERM');
+  await Promise.all(servers.map((server) => server.exited));
+  await upstream?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** `condition`: how a channel does is known to a running relay alone. */
+const elsewhere =
+  /^(condition|time|response_time|test_time|url|data_dir|uptime|started_at|start_time|ms|by|actor|actor_id|ip)$/;
+
+/** Times, made-up keys and places differ; everything else must not. */
+function alike(value: unknown, name = ''): unknown {
+  if (elsewhere.test(name)) return '-';
+  if (Array.isArray(value)) return value.map((item) => alike(item));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [
+        key,
+        // Who made a code: the owner of the folder is no user.
+        key === 'user_id' && 'redeemed_time' in value ? '-' : alike(item, key),
+      ]),
+    );
+  if (typeof value === 'number') return value > 1_700_000_001 ? 'TIME' : value;
+  if (typeof value !== 'string') return value;
+  return value
+    .replace(/sk-[A-Za-z0-9]{48}/g, 'KEY')
+    .replace(/sk-[\w]{4}…\w{4}/g, 'KEY')
+    .replace(/\b[0-9a-f]{32,64}\b/g, 'HEX')
+    .replace(/\b20\d\d-\d\d-\d\dT[\d:.]+Z/g, 'TIME');
+}
+
+/** The JSON answer, or how it failed. */
+async function answer(runner: Runner, args: readonly string[]): Promise<unknown> {
+  try {
+    const text = await runner.run([...args, '--json=']);
+    return text === '' ? '' : alike(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof AppError) return { error: error.code, exit: error.row.exit };
+    throw error;
+  }
+}
+
+/** In this order: later ones see what earlier ones did. */
+const commands = (): readonly (readonly string[])[] => {
+  const pw = file('pw', 'password1');
+  const site = file('site.yaml', 'version: 1\nlabel: s\noptions: {SystemName: Ours}\ntokens:\n  - {name: made}\n');
+  const prices = file('prices.json', '{"ModelRatio":{"practice-small":3}}');
+  return [
+    ['status'],
+    ['channel', 'list'],
+    ['channel', 'get', 'main'],
+    ['channel', 'get', '99'],
+    ['channel', 'add', '--type', 'practice', '--name', 'second', '--key-file', pw, '--base-url', upstream.url],
+    ['channel', 'add', '--type', 'practice', '--name', 'second', '--key-file', pw],
+    ['channel', 'add', '--type', 'nothing', '--name', 'x', '--key-file', pw],
+    ['channel', 'edit', 'second', '--priority', '5', '--models', 'practice-small'],
+    ['channel', 'copy', 'second', '--name', 'third', '--key-file', pw],
+    ['channel', 'test', 'main', 'second'],
+    ['channel', 'models', 'main', '--fetch'],
+    ['channel', 'balance', 'main'],
+    ['channel', 'disable', '--filter', 'name=third'],
+    ['channel', 'enable', 'third'],
+    ['channel', 'export'],
+    ['channel', 'rm', 'third', '--yes'],
+    ['channel', 'list', '--filter', 'status=enabled'],
+    ['tag', 'list'],
+    ['tag', 'edit', 't', '--priority', '2'],
+    ['tag', 'disable', 't'],
+    ['tag', 'enable', 't'],
+    ['tag', 'rm', 'nothing', '--yes'],
+    ['token', 'create', '--name', 'laptop', '--quota', 'unlimited', '--models', 'practice-small'],
+    ['token', 'create', '--name', 'laptop', '--if-exists', 'skip'],
+    ['token', 'create', '--name', 'own', '--key-file', file('own', 'sk-canaryOwnKey0123456789')],
+    ['token', 'create', '--name', 'own2', '--key-file', file('own', 'sk-canaryOwnKey0123456789')],
+    ['token', 'list'],
+    ['token', 'get', 'ci'],
+    ['token', 'edit', 'ci', '--rpm', '60', '--allow-ip', '10.0.0.1'],
+    ['token', 'show-key', 'ci'],
+    ['token', 'rotate', 'laptop', '--yes'],
+    ['token', 'disable', 'laptop', 'ci'],
+    ['token', 'enable', 'laptop'],
+    ['token', 'rm', 'laptop', 'nothing', '--yes'],
+    ['token', 'rm', 'laptop', '--yes'],
+    ['user', 'create', '--username', 'ann', '--password-file', pw],
+    ['user', 'create', '--username', 'ann', '--password-file', pw],
+    ['user', 'upsert', '--username', 'ann', '--display-name', 'Ann'],
+    ['user', 'list'],
+    ['user', 'get', 'ann'],
+    ['user', 'get', 'nobody'],
+    ['user', 'edit', 'ann', '--group', 'vip'],
+    ['user', 'quota', 'add', 'ann', '5usd'],
+    ['user', 'quota', 'set', 'ann', '1usd', '--yes'],
+    ['user', 'passwd', 'ann', '--password-file', pw],
+    ['user', 'promote', 'ann'],
+    ['user', 'demote', 'ann'],
+    ['user', 'disable', 'ann'],
+    ['user', 'enable', 'ann'],
+    ['user', 'rm', 'ann', '--yes'],
+    ['redemption', 'create', '--quota', '1usd', '--name', 'gift', '--count', '2'],
+    ['redemption', 'create', '--quota', 'much'],
+    ['redemption', 'list'],
+    ['redemption', 'get', '1'],
+    ['redemption', 'edit', '1', '--quota', '2usd'],
+    ['redemption', 'disable', '1'],
+    ['redemption', 'enable', '1'],
+    ['redemption', 'rm', '2', '--yes'],
+    ['redemption', 'export'],
+    ['redemption', 'prune', '--yes'],
+    ['option', 'set', 'RetryTimes=5'],
+    ['option', 'set', 'RetryTimes=many'],
+    ['option', 'set', 'Nothing=1'],
+    ['option', 'set', `SMTPToken=@${file('mail', 'canary-mail')}`],
+    ['option', 'get', 'SMTPToken'],
+    ['option', 'get', 'RetryTimes'],
+    ['option', 'list'],
+    ['option', 'describe', 'RetryTimes'],
+    ['option', 'export'],
+    ['option', 'import', file('options.json', '{"Footer":"x"}')],
+    ['option', 'unset', 'RetryTimes'],
+    ['ratios', 'list', '--map', 'GroupRatio'],
+    ['ratios', 'set', 'ModelRatio', 'practice-small=2'],
+    ['ratios', 'get', 'practice-small'],
+    ['ratios', 'get', 'nothing'],
+    ['ratios', 'unset'],
+    ['ratios', 'sync', '--from', prices],
+    ['ratios', 'import', prices, '--yes'],
+    ['ratios', 'history'],
+    ['ratios', 'diff', '1'],
+    ['ratios', 'rollback', '1', '--yes'],
+    ['ratios', 'simulate', '--set', 'ModelRatio.practice-small=9'],
+    ['ratios', 'export'],
+    ['ratios', 'reset', '--yes'],
+    ['model', 'list'],
+    ['model', 'explain', 'practice-small'],
+    ['model', 'explain', 'nothing'],
+    ['route', 'explain', 'practice-small'],
+    ['logs', 'list', '--type', 'error'],
+    ['logs', 'tail', '-n', '1', '--slow', '5s', '--type', 'error'],
+    ['logs', 'get', '1'],
+    ['logs', 'get', '9999'],
+    ['logs', 'stat'],
+    ['logs', 'stat', '--by', 'model'],
+    ['logs', 'verify'],
+    ['logs', 'prune', '--before', '2001-01-01', '--yes'],
+    ['drawing', 'list'],
+    ['task', 'list'],
+    ['task', 'get', 'x'],
+    ['payment', 'list'],
+    ['payment', 'callbacks'],
+    ['apply', '-f', site, '--dry-run'],
+    ['apply', '-f', site],
+    ['apply', '-f', site],
+    ['diff', '-f', file('other.yaml', 'version: 1\noptions: {SystemName: Theirs}\n')],
+    ['apply', '-f', file('bad.yaml', 'version: 1\nchanels: []\n')],
+    ['export'],
+    ['audit', 'verify'],
+    ['api', '/api/status/test'],
+    ['api', '/api/nothing'],
+  ];
+};
+
+test('the same commands give the same answers over all three', async () => {
+  let spoken = 0;
+  const different: string[] = [];
+  for (const args of commands()) {
+    const [folder, socket, http] = await Promise.all(names.map((name) => answer(runners[name], args)));
+    for (const [name, found] of Object.entries({ socket, http }))
+      if (JSON.stringify(found) !== JSON.stringify(folder))
+        different.push(`${name} ${args.join(' ')}\n${JSON.stringify(folder)}\n${JSON.stringify(found)}`);
+    if (JSON.stringify(folder).length > 4) spoken++;
+  }
+  expect(different).toEqual([]);
+  expect(spoken).toBeGreaterThan(95);
+}, 120_000);
+
+test('what only the owner of the folder may do works over the socket and is refused over HTTP', async () => {
+  const local = [
+    ['db', 'check'],
+    ['db', 'vacuum'],
+    ['ledger', 'verify'],
+    ['backup', 'create', join(dir, 'b.backup')],
+  ];
+  for (const args of local) {
+    const over = async (name: Transport) =>
+      answer(
+        runners[name],
+        args.map((arg) => arg.replace('b.backup', `${name}.backup`)),
+      );
+    expect(JSON.stringify(await over('socket')), args.join(' ')).not.toContain('"error"');
+    expect(await over('http'), args.join(' ')).toMatchObject({
+      exit: expect.toSatisfy((exit) => exit === 4 || exit === 2),
+    });
+  }
+});
+
+test('the socket is for its owner, a wrong access token is for nobody', async () => {
+  expect(statSync(join(dir, 'socket', 'data', 'local.sock')).mode & 0o777).toBe(0o600);
+  const args = ['token', 'list'];
+  const url = runners.http.where;
+  for (const env of [{ GATEWAY_TOKEN: 'wrong', GATEWAY_USER: '1' }, { GATEWAY_TOKEN: access, GATEWAY_USER: '7' }, {}])
+    expect(await answer(createRunner(dir, env as Record<string, string>, url), args)).toMatchObject({ exit: 4 });
+});
