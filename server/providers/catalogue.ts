@@ -115,6 +115,10 @@ const compatibleProviders: readonly Provider[] = [
     {
       serves: 'chat embeddings',
       prefix: '/compatible-mode/v1',
+      paths: {
+        rerank: '/api/v1/services/rerank/text-rerank/text-rerank',
+        images: '/api/v1/services/aigc/text2image/image-synthesis',
+      },
       colour: 'orange',
       other: { label: { zh: '插件参数', en: 'Plugin parameter' }, fallback: '' },
     },

@@ -1,5 +1,6 @@
 /** The providers whose row alone is not enough, by their slug. */
 import type { Quirk } from './quirk.ts';
+import { ali } from './quirks/ali.ts';
 import { azure } from './quirks/azure.ts';
 import { baidu } from './quirks/baidu.ts';
 import { bedrock } from './quirks/bedrock.ts';
@@ -24,6 +25,7 @@ const quirks: Readonly<Record<string, Quirk>> = {
   dify,
   coze,
   ollama,
+  ali,
   cohere,
 };
 

@@ -68,6 +68,8 @@ export interface Asked {
   /** The client's path: it decides between forms of one operation. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
+  /** When, in epoch seconds. */
+  readonly created: number;
 }
 
 /** An operation other than chat in a form of the provider's own. */

@@ -8,7 +8,7 @@ import { type Prepared, prepareAttempt } from './attempt.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
 import type { Exchange, Inquiry } from './exchange.ts';
 import { classify, mayRetry, redact, type UpstreamFailure } from './failure.ts';
-import { finished } from './foreign.ts';
+import { finished, inlined } from './foreign.ts';
 import type { Health } from './health.ts';
 import { type Passage, translatedPassage, verbatimPassage } from './passage.ts';
 import type { RelaySettings } from './settings.ts';
@@ -154,7 +154,8 @@ async function open(
     const waiting = { dispatch: deps.dispatch, now: deps.now, limitMs: deps.idleMs };
     const last = await finished(waiting, foreign, prepared.call, parsed, abort);
     if ('class' in last) return last;
-    body = foreign.form.decode(last.answer, foreign.asked);
+    const plain = foreign.form.decode(last.answer, foreign.asked);
+    body = await inlined(waiting, foreign, prepared.call, plain, abort);
   }
   const told = () => (foreign === null ? new TextDecoder().decode(bytes) : JSON.stringify(body));
   const error = errorIn(foreign === null ? upstream : openAi, body, told, prepared.ownWire);

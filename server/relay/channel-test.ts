@@ -20,7 +20,7 @@ const probes: readonly (readonly [pattern: RegExp, (model: string) => Probe])[] 
   [/rerank/i, (model) => ({ path: '/v1/rerank', body: { model, query: 'hi', documents: ['hi', 'bye'], top_n: 1 } })],
   [/embed|bge-|^m3e/i, (model) => ({ path: '/v1/embeddings', body: { model, input: 'hi' } })],
   [
-    /dall-e|gpt-image|imagen|flux|stable-diffusion|seedream/i,
+    /dall-e|gpt-image|imagen|flux|stable-diffusion|seedream|wanx|^wan\d.*t2i|qwen-image|z-image/i,
     (model) => ({ path: '/v1/images/generations', body: { model, prompt: 'a dot', n: 1 } }),
   ],
   [/(^|-)tts(-|$)/i, (model) => ({ path: '/v1/audio/speech', body: { model, input: 'hi', voice: 'alloy' } })],

@@ -1,5 +1,5 @@
 /** Operations other than chat whose upstream has a form of its own: told there and back, and waited for where the work takes its time. */
-import { parseJson } from '../protocols/shared/json.ts';
+import { parseJson, record, records } from '../protocols/shared/json.ts';
 import type { Asked, ForeignForm } from '../providers/quirk.ts';
 import { embeddingTold } from './bodies.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
@@ -30,7 +30,8 @@ export function foreignBody(
 ): ForeignBody {
   const told = translated ? embeddingTold(inquiry, model) : null;
   const body = told === null ? inquiry.body : (parseJson(told.body) as Record<string, unknown>);
-  const asked: Asked = { model: inquiry.model, path: inquiry.route.path, body };
+  const { model: name, route, startedMs } = inquiry;
+  const asked: Asked = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };
   return {
     foreign: { form, asked },
     body: JSON.stringify({ ...form.encode(asked, model, dropped), ...override }),
@@ -67,20 +68,43 @@ export async function finished(
   }
 }
 
+/** Puts pictures that the upstream left at an address into the answer, where the client asked for the bytes. */
+export async function inlined(
+  deps: WaitDeps,
+  { asked }: Foreign,
+  call: UpstreamCall,
+  answer: unknown,
+  abort: AbortController,
+): Promise<unknown> {
+  const body = record(answer);
+  if (body === null || asked.body.response_format !== 'b64_json') return answer;
+  const data = records(body.data).map(async (picture) => {
+    const { url, ...rest } = picture;
+    if (typeof url !== 'string') return picture;
+    // The address holds all that is needed; the key is for the upstream alone.
+    const result = await deps.dispatch({ ...call, url, headers: {}, body: null }, ownAbort(abort));
+    const bytes = result.kind === 'answer' ? await readWhole(result.response) : null;
+    return bytes === null ? picture : { ...rest, b64_json: Buffer.from(bytes).toString('base64') };
+  });
+  return { ...body, data: await Promise.all(data) };
+}
+
+/** A question that takes too long ends itself, not the request. */
+function ownAbort(abort: AbortController): AbortController {
+  const own = new AbortController();
+  abort.signal.addEventListener('abort', () => own.abort(), { once: true, signal: own.signal });
+  return own;
+}
+
 async function askAfter(
   deps: WaitDeps,
   call: UpstreamCall,
   url: string,
   abort: AbortController,
 ): Promise<{ readonly answer: unknown } | UpstreamFailure> {
-  // A question that takes too long ends itself, not the request.
-  const own = new AbortController();
-  const gone = () => own.abort();
-  abort.signal.addEventListener('abort', gone, { once: true });
   const { 'content-type': _, ...headers } = call.headers;
-  const result = await deps.dispatch({ ...call, url, headers, body: null }, own);
+  const result = await deps.dispatch({ ...call, url, headers, body: null }, ownAbort(abort));
   const bytes = result.kind === 'answer' ? await readWhole(result.response) : null;
-  abort.signal.removeEventListener('abort', gone);
   if (result.kind === 'failure') return result.failure;
   const answer = bytes === null ? undefined : parseBody(bytes);
   return answer === undefined ? broken(result.response.status, 'invalid') : { answer };

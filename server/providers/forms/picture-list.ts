@@ -1,0 +1,40 @@
+/** Pictures as OpenAI lists them. */
+import type { Asked } from '../quirk.ts';
+
+export interface Picture {
+  readonly url?: string | null;
+  readonly base64?: string | null;
+  readonly mimeType?: string | null;
+  /** The prompt as the model improved it. */
+  readonly prompt?: string | null;
+}
+
+/** @param usage OpenAI's object, where the model counts tokens. */
+export function pictureList(pictures: readonly Picture[], { body, created }: Asked, usage?: unknown): unknown {
+  const data = pictures.flatMap(({ url, base64, mimeType, prompt }): Record<string, unknown>[] => {
+    const revised = prompt == null ? {} : { revised_prompt: prompt };
+    if (url != null) return [{ url, ...revised }];
+    if (base64 == null) return [];
+    // A client that wants an address gets one that holds the picture.
+    const told =
+      body.response_format === 'url'
+        ? { url: `data:${mimeType ?? 'image/png'};base64,${base64}` }
+        : { b64_json: base64 };
+    return [{ ...told, ...revised }];
+  });
+  return { created, data, ...(usage === undefined ? {} : { usage }) };
+}
+
+/** `1024x768` as numbers; null for `auto` and everything else. */
+export function sizeOf({ body }: Asked): { readonly width: number; readonly height: number } | null {
+  const found = /^(\d{2,5})[x*](\d{2,5})$/.exec(typeof body.size === 'string' ? body.size : '');
+  return found === null ? null : { width: Number(found[1]), height: Number(found[2]) };
+}
+
+/** @throws nothing: an absent prompt is the upstream's to refuse. */
+export const promptOf = ({ body }: Asked): string => (typeof body.prompt === 'string' ? body.prompt : '');
+
+/** How an upstream's refusal of a picture is told in OpenAI's form. */
+export const pictureError = (type: string, code: string | null, message: string): unknown => ({
+  error: { message, type, code },
+});

@@ -1,0 +1,142 @@
+/** Alibaba's DashScope: chat and plain embeddings in OpenAI's form; ranking, pictures and mixed embeddings in its own, pictures as work to be asked after. */
+import { number, present, record, records, text } from '../../protocols/shared/json.ts';
+import { embeddingList } from '../forms/embedding-list.ts';
+import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
+import { documentTexts, rankedList } from '../forms/ranked-list.ts';
+import type { Asked, ForeignForm, Quirk } from '../quirk.ts';
+
+type Item = Record<string, unknown>;
+
+const waitMs = 1000;
+
+const rerank: ForeignForm = {
+  encode: (asked, model) => ({
+    model,
+    input: { query: asked.body.query, documents: documentTexts(asked) },
+    parameters: present({ top_n: asked.body.top_n, return_documents: false }),
+  }),
+  decode(answer, asked) {
+    const body = record(answer) ?? {};
+    const tokens = number(record(body.usage)?.total_tokens);
+    return rankedList({ id: body.request_id, results: record(body.output)?.results }, asked, tokens);
+  },
+};
+
+/** Texts as texts, everything else (`{image}`, `{text}`, `{video}`) as it was given. */
+const contentsOf = ({ body }: Asked): unknown[] =>
+  (Array.isArray(body.input) ? body.input : [body.input]).map((one) => (typeof one === 'string' ? { text: one } : one));
+
+const mixedEmbeddings: ForeignForm = {
+  path: '/api/v1/services/embeddings/multimodal-embedding/multimodal-embedding',
+  encode: (asked, model) => {
+    const parameters = present({ dimension: asked.body.dimensions });
+    const more = Object.keys(parameters).length === 0 ? {} : { parameters };
+    return { model, input: { contents: contentsOf(asked) }, ...more };
+  },
+  decode(answer, asked) {
+    const body = record(answer) ?? {};
+    const usage = record(body.usage);
+    const told = records(record(body.output)?.embeddings).sort((a, b) => Number(a.index) - Number(b.index));
+    const tokens = number(usage?.total_tokens) ?? number(usage?.input_tokens);
+    return embeddingList(
+      told.map(({ embedding }) => embedding),
+      asked,
+      tokens,
+    );
+  },
+};
+
+const parametersOf = (asked: Asked): Item => {
+  const size = sizeOf(asked);
+  const { n, seed, prompt_extend, watermark } = asked.body;
+  return present({
+    n,
+    size: size === null ? undefined : `${size.width}*${size.height}`,
+    seed,
+    prompt_extend,
+    watermark,
+  });
+};
+
+/** Kinds of failure by the first word of the code. */
+const failures: readonly (readonly [RegExp, string])[] = [
+  [/^DataInspection/i, 'content_policy_violation'],
+  [/^Throttling/i, 'rate_limit_error'],
+  [/^(?:Arrearage|AccessDenied|InvalidApiKey)/i, 'authentication_error'],
+  [/^Invalid/i, 'invalid_request_error'],
+];
+
+function failureIn(told: Item): unknown {
+  const code = text(told.code) ?? text(told.task_status);
+  const type = failures.find(([pattern]) => pattern.test(code ?? ''))?.[1] ?? 'server_error';
+  return pictureError(type, code, text(told.message) ?? 'no picture was made');
+}
+
+/** Ordered at once, made in the background. */
+const orderedPictures: ForeignForm = {
+  headers: { 'x-dashscope-async': 'enable' },
+  encode: (asked, model) => ({
+    model,
+    input: present({ prompt: promptOf(asked), negative_prompt: asked.body.negative_prompt }),
+    parameters: parametersOf(asked),
+  }),
+  pending(answer, url) {
+    const output = record(record(answer)?.output);
+    const id = text(output?.task_id);
+    const open = output?.task_status === 'PENDING' || output?.task_status === 'RUNNING';
+    if (!open || id === null) return null;
+    return { url: `${url.replace(/\/services\/.*$/, '')}/tasks/${encodeURIComponent(id)}`, waitMs };
+  },
+  decode(answer, asked) {
+    const output = record(record(answer)?.output) ?? {};
+    const results = records(output.results);
+    const made = results.filter(({ url }) => text(url) !== null);
+    if (made.length === 0)
+      return failureIn(results[0] ?? (text(output.task_status) === null ? (record(answer) ?? {}) : output));
+    return pictureList(
+      made.map(({ url, actual_prompt }) => ({ url: text(url), prompt: text(actual_prompt) })),
+      asked,
+    );
+  },
+};
+
+/** Newer models answer at once, in the form of a chat. */
+const chattedPictures: ForeignForm = {
+  path: '/api/v1/services/aigc/multimodal-generation/generation',
+  encode: (asked, model) => ({
+    model,
+    input: { messages: [{ role: 'user', content: [{ text: promptOf(asked) }] }] },
+    parameters: { ...parametersOf(asked), ...present({ negative_prompt: asked.body.negative_prompt }) },
+  }),
+  decode(answer, asked) {
+    const output = record(record(answer)?.output);
+    const made = records(output?.choices).flatMap(({ message }) =>
+      records(record(message)?.content).flatMap(({ image }) => (text(image) === null ? [] : [{ url: text(image) }])),
+    );
+    return made.length === 0 ? failureIn(record(answer) ?? {}) : pictureList(made, asked);
+  },
+};
+
+/** What a request must not say here is moved to the nearest that it may. */
+const within = (value: unknown, least: number, most: number): number | undefined =>
+  typeof value !== 'number' || (value >= least && value <= most) ? undefined : Math.min(most, Math.max(least, value));
+
+/** Models that think aloud or speak answer in streams only. */
+const streamOnly = /^(?:qwq|qvq|qwen3-\d)|omni|-thinking/;
+
+export const ali: Quirk = {
+  formFor(operation, model) {
+    if (operation === 'rerank') return rerank;
+    if (operation === 'images')
+      return /^(?:qwen-image|z-image|wan(?:2\.[6-9]|[3-9]))/.test(model) ? chattedPictures : orderedPictures;
+    return operation === 'embeddings' && /multimodal|vision|-vl-/.test(model) ? mixedEmbeddings : null;
+  },
+  editsFor: (body, model, stream) => ({
+    ...present({ top_p: within(body.top_p, 0.001, 0.999), temperature: within(body.temperature, 0, 1.999) }),
+    ...(!stream && streamOnly.test(model) && body.enable_thinking !== false
+      ? { stream: true, stream_options: { include_usage: true } }
+      : {}),
+  }),
+  headersFor: (operation, other): Record<string, string> =>
+    operation === 'chat' && other.trim() !== '' ? { 'x-dashscope-plugin': other.trim() } : {},
+};
