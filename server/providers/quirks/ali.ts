@@ -36,7 +36,7 @@ const mixedEmbeddings: ForeignForm = {
   decode(answer, asked) {
     const body = record(answer) ?? {};
     const usage = record(body.usage);
-    const told = records(record(body.output)?.embeddings).sort((a, b) => Number(a.index) - Number(b.index));
+    const told = records(record(body.output)?.embeddings).toSorted((a, b) => Number(a.index) - Number(b.index));
     const tokens = number(usage?.total_tokens) ?? number(usage?.input_tokens);
     return embeddingList(
       told.map(({ embedding }) => embedding),
