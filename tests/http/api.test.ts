@@ -16,37 +16,6 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-/** Would sign the caller out before the other rows are tried. */
-const endsSession = /^(session\.logout|user\.close_self)/;
-
-test('every row of the table answers every caller as it declares', async () => {
-  const callers: readonly (readonly [number, Record<string, string>])[] = [
-    [0, {}],
-    [1, (await addUser('plain', 1)).headers],
-    [10, (await addUser('admin', 10)).headers],
-    [100, (await addUser('root', 100)).headers],
-  ];
-  const least = { public: 0, user: 1, admin: 10, root: 100, local: 101 } as const;
-  for (const row of (endpoints as readonly Endpoint[]).filter((one) => !endsSession.test(one.id))) {
-    for (const [role, headers] of callers) {
-      const { status, body } = await send(
-        row.method,
-        row.path.replace(/:\w+/, '999999'),
-        row.method === 'GET' || row.method === 'DELETE' ? undefined : {},
-        headers,
-      );
-      const place = `${row.id} as ${role}`;
-      if (role >= least[row.access]) expect([place, body.code]).not.toEqual([place, 'role_too_low']);
-      else
-        expect([place, status, body.code]).toEqual([
-          place,
-          role === 0 && row.access !== 'local' ? 401 : 403,
-          role === 0 && row.access !== 'local' ? 'login_required' : 'role_too_low',
-        ]);
-    }
-  }
-});
-
 test('changes by cookie need the user id and a same-origin proof', async () => {
   const { headers } = await addUser('plain', 1);
   for (const row of (endpoints as readonly Endpoint[]).filter((one) => mutates(one) && one.access === 'user')) {
