@@ -14,6 +14,8 @@ export interface UserFilter {
   /** Part of username, e-mail or display name, or the id itself. */
   readonly keyword?: string | undefined;
   readonly group?: string | undefined;
+  /** Whose e-mail may be found by: this user's and those of lower roles; absent = everybody's. */
+  readonly knowable?: { readonly id: number; readonly below: number } | undefined;
 }
 
 /** Changes an administrator or the user may make; money is the ledger's. */
@@ -49,7 +51,12 @@ export function createUsersRepository({ query }: Database) {
         q.where((eb) =>
           eb.or([
             contains('users.username', keyword),
-            contains('users.email', keyword),
+            filter.knowable === undefined
+              ? contains('users.email', keyword)
+              : eb.and([
+                  contains('users.email', keyword),
+                  eb.or([eb('users.role', '<', filter.knowable.below), eb('users.id', '=', filter.knowable.id)]),
+                ]),
             contains('users.display_name', keyword),
             ...(/^\d{1,15}$/.test(keyword) ? [eb('users.id', '=', Number(keyword))] : []),
           ]),

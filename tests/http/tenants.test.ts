@@ -138,3 +138,115 @@ test('the same calls show their owner everything: the test above can fail', asyn
   }
   expect([...seen].sort()).toEqual(traces().sort());
 });
+
+/** Personal facts of a peer and of the super administrator that no administrator may learn, and keys of theirs. */
+interface Neighbour {
+  readonly id: number;
+  readonly headers: Headers;
+  readonly traces: readonly string[];
+}
+
+async function neighbour(name: string, role: number): Promise<Neighbour> {
+  const { id, headers } = await api.addUser(name, role);
+  const made = await api.send('POST', '/api/token/', { name: `${name}-laptop` }, headers);
+  const token = (await api.send('POST', '/api/user/token', {}, headers)).body.data as string;
+  await api.gateway.database.query
+    .updateTable('users')
+    .set({
+      email: `${name}@private.example`,
+      github_id: `${name}-github`,
+      oidc_id: `${name}-oidc`,
+      wechat_id: `${name}-wechat`,
+      telegram_id: `${name}-telegram`,
+      linux_do_id: `${name}-linuxdo`,
+      setting: JSON.stringify({ webhook_url: `https://${name}.hooks.example`, webhook_secret: `${name}-hook` }),
+    })
+    .where('id', '=', id)
+    .execute();
+  const { key: own } = made.body.data as { key: string };
+  const words = ['@private.example', '-github', '-oidc', '-wechat', '-telegram', '-linuxdo', '.hooks.example', '-hook'];
+  return { id, headers, traces: [own, own.slice(3), token, ...words.map((word) => `${name}${word}`)] };
+}
+
+const ofAdmins = (endpoints as readonly Endpoint[]).filter(
+  ({ access, id }) => (access === 'user' || access === 'admin') && id !== 'user.close_self',
+);
+
+test('an administrator reads, changes, deletes, finds and exports nothing personal of a peer or of the super administrator', async () => {
+  const attacker = (await api.addUser('attacker', 10)).headers;
+  const targets = [await neighbour('peer', 10), await neighbour('chief', 100)];
+  await api.send('POST', '/api/channel/', { type: 1, name: 'up', key: 'k', models: 'm' }, attacker);
+  const rows = async () =>
+    api.gateway.database.query
+      .selectFrom('users')
+      .selectAll()
+      .where(
+        'id',
+        'in',
+        targets.map(({ id }) => id),
+      )
+      .execute();
+  const tokens = () =>
+    api.gateway.database.query
+      .selectFrom('tokens')
+      .selectAll()
+      .where(
+        'user_id',
+        'in',
+        targets.map(({ id }) => id),
+      )
+      .execute();
+  const before = [await rows(), await tokens()];
+  const crossed: string[] = [];
+  let calls = 0;
+  for (const row of ofAdmins) {
+    for (const { id, traces } of targets) {
+      const name = id === targets[0]?.id ? 'peer' : 'chief';
+      const bodies: object[] = [
+        { id, ids: [id], action: 'disable', password: 'password9', add_quota: 5, role: 1, status: 2, name: 'x' },
+        ...['enable', 'delete', 'promote', 'demote'].map((action) => ({ id, action })),
+        { keyword: name, username: name, p: 1, page_size: 100, size: 100, after: '', format: 'csv' },
+        // Found by what is private, it would be known.
+        { keyword: `${name}@private`, p: 1, page_size: 100 },
+        { keyword: `${name}-github`, p: 1, page_size: 100, format: 'jsonl' },
+      ];
+      for (const body of bodies) {
+        const reads = row.method === 'GET' || row.method === 'DELETE';
+        const query = reads
+          ? `?${new URLSearchParams(Object.entries(body).map(([key, value]) => [key, String(value)]))}`
+          : '';
+        const path = row.path.replace(/:type/, 'github').replace(/:\w+/g, String(id));
+        const answer = await fetch(`${api.base}${path}${query}`, {
+          method: row.method,
+          headers: { 'content-type': 'application/json', ...attacker },
+          ...(reads ? {} : { body: JSON.stringify(body) }),
+        });
+        const text = await answer.text();
+        calls += 1;
+        const sent = JSON.stringify(body);
+        for (const trace of traces)
+          if (text.includes(trace) && !sent.includes(trace)) crossed.push(`${row.id}: ${trace}`);
+        if (row.id === 'user.search' && sent.includes('private') && text.includes(`"id":${id},`))
+          crossed.push(`${row.id}: found by ${sent}`);
+      }
+    }
+  }
+  expect(crossed).toEqual([]);
+  // What they had is untouched; reading one's own account again shows that the attack itself was possible.
+  expect([await rows(), await tokens()]).toEqual(before);
+  expect((await api.send('GET', '/api/user/self', undefined, attacker)).body.success).toBe(true);
+  for (const { id, headers } of targets)
+    expect((await api.send('GET', '/api/user/self', undefined, headers)).body).toMatchObject({
+      data: { id, status: 1 },
+    });
+  console.log(`${ofAdmins.length} rows, ${calls} calls of an administrator against a peer and the super administrator`);
+}, 60_000);
+
+test('whoever is above finds and reads the same facts: the test above can fail', async () => {
+  const { id, traces } = await neighbour('peer', 10);
+  const chief = (await api.addUser('chief', 100)).headers;
+  for (const path of ['/api/user/search?keyword=peer@private', `/api/user/${id}`, '/api/user/?p=1&page_size=100']) {
+    const text = JSON.stringify((await api.send('GET', path.replace('@', '%40'), undefined, chief)).body);
+    expect(traces.filter((trace) => text.includes(trace)).length).toBeGreaterThanOrEqual(7);
+  }
+});

@@ -15,7 +15,7 @@ export function Segment<Value extends string>({ label, value, options, onChange 
           key={option}
           type="button"
           aria-pressed={option === value}
-          className={`h-6 rounded-1 px-2 text-[12px] whitespace-nowrap max-sm:h-9 ${option === value ? 'bg-surface font-medium text-ink-1' : 'text-ink-2'}`}
+          className={`h-6 min-w-6 rounded-1 px-2 text-[12px] whitespace-nowrap max-sm:h-9 ${option === value ? 'bg-surface font-medium text-ink-1' : 'text-ink-2'}`}
           onClick={() => onChange(option)}
         >
           {text}

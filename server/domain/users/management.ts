@@ -101,10 +101,14 @@ export function createUserManagement(deps: {
   };
 
   return {
-    /** @param page 1-based. */
-    async page(filter: UserFilter, page: number, size: number) {
-      const { rows, total } = await repository.page(filter, (page - 1) * size, size);
-      return { items: rows.map((row) => userView(row, 'manager')), page, page_size: size, total };
+    /** Everybody, without what is personal about those the actor may not act on. @param page 1-based. */
+    async page(actor: Manager, filter: UserFilter, page: number, size: number) {
+      const knowable = actor.role >= Role.root ? undefined : { id: actor.userId, below: actor.role };
+      const { rows, total } = await repository.page({ ...filter, knowable }, (page - 1) * size, size);
+      const items = rows.map((row) =>
+        userView(row, row.id === actor.userId || canActOn(actor, row) ? 'manager' : 'peer'),
+      );
+      return { items, page, page_size: size, total };
     },
     /** @throws AppError user_unknown, user_rank_read. */
     async get(actor: Manager, id: number): Promise<User> {

@@ -2,8 +2,20 @@
 import type { UserRow } from '../../../db/repositories/users.ts';
 import type { User } from '../../contract/entities.ts';
 
-/** @param reader a `manager` sees no secrets the user keeps in the settings. */
-export function userView(row: UserRow, reader: 'self' | 'manager' = 'self'): User {
+/** What only the user and those above may know. */
+const personal = {
+  email: '',
+  github_id: '',
+  oidc_id: '',
+  wechat_id: '',
+  telegram_id: '',
+  linux_do_id: '',
+  aff_code: '',
+  setting: '',
+};
+
+/** @param reader a `manager` sees no secrets the user keeps in the settings, a `peer` nothing personal. */
+export function userView(row: UserRow, reader: 'self' | 'manager' | 'peer' = 'self'): User {
   return {
     id: row.id,
     username: row.username,
@@ -27,6 +39,7 @@ export function userView(row: UserRow, reader: 'self' | 'manager' = 'self'): Use
     inviter_id: row.inviter_id,
     setting: reader === 'self' ? row.setting : withoutSecret(row.setting),
     DeletedAt: row.deleted_at === null ? null : new Date(row.deleted_at * 1000).toISOString(),
+    ...(reader === 'peer' ? personal : {}),
   };
 }
 

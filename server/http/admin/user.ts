@@ -21,9 +21,11 @@ export const userHandlers: HandlersOf<
     reply.clearSession();
   },
   'user.access_token_get': ({ services, actor }) => services.users.newAccessToken(actor.userId),
-  'user.list': ({ services, input }) => services.userManagement.page({}, firstPage(input.p), pageSize(input.page_size)),
-  'user.search': ({ services, input }) =>
+  'user.list': ({ services, actor, input }) =>
+    services.userManagement.page(actor, {}, firstPage(input.p), pageSize(input.page_size)),
+  'user.search': ({ services, actor, input }) =>
     services.userManagement.page(
+      actor,
       { keyword: input.keyword, group: input.group === 'null' ? '' : input.group },
       firstPage(input.p),
       pageSize(input.page_size),
