@@ -127,6 +127,16 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.reload();
   await page.getByLabel('Search models').fill('practice-small');
   await page.getByRole('cell', { name: '$8 /' }).waitFor();
+  await page.getByRole('tab', { name: 'History' }).click();
+  await page.getByRole('button', { name: /^Show/ }).first().click();
+  await page.getByRole('dialog').getByText('practice-small').waitFor();
+  expect(await violations()).toEqual([]);
+  await page.screenshot({ path: join(shots, 'price-history.png') });
+  await page.getByRole('dialog').getByRole('button', { name: 'Put prices back as they were before' }).click();
+  await page.getByText('Put back as before change').waitFor();
+  await page.getByRole('tab', { name: 'Models' }).click();
+  await page.getByLabel('Search models').fill('practice-small');
+  await page.getByRole('cell', { name: '$8 /' }).waitFor({ state: 'detached' });
   await page.goto(`${url}/setting?tab=other`);
   await page.getByRole('button', { name: 'Check for updates' }).click();
   await page.getByText('No release address is set, so there is nothing to ask').waitFor();
@@ -184,6 +194,9 @@ test('every route in both languages, both themes and three widths', async () => 
       'topup',
       'channel',
       'redemption',
+      'orders',
+      'orders?view=callbacks',
+      'setting?tab=operation&block=history',
       'user',
       'setting',
       'about',

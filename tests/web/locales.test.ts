@@ -38,6 +38,8 @@ test('every key is used', () => {
     /^checklist\.(channel|test|prices|token|request)$/,
     /^logs\.t\d$/,
     /^redemption\.s\d$/,
+    /^orders\.[so]\.\w+$/,
+    /^prices\.reason\.\w+$/,
     /^prices\.(view|fill)\.\w+$/,
     /^settings\.(tab|panel)\.\w+$/,
     /^users\.(role(\d+|Unknown)|email|\w+_id)$/,

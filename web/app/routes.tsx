@@ -18,6 +18,9 @@ const UsersPage = lazy(() =>
 const RedemptionPage = lazy(() =>
   import('../features/redemption/redemption-page.tsx').then((module) => ({ default: module.RedemptionPage })),
 );
+const OrdersPage = lazy(() =>
+  import('../features/orders/orders-page.tsx').then((module) => ({ default: module.OrdersPage })),
+);
 const WalletPage = lazy(() =>
   import('../features/wallet/wallet-page.tsx').then((module) => ({ default: module.WalletPage })),
 );
@@ -96,6 +99,7 @@ const pages: readonly Page[] = [
   { path: '/token', page: <TokensPage />, needs: 'user' },
   { path: '/log', page: <LogsPage />, needs: 'user' },
   { path: '/topup', page: <WalletPage />, needs: 'user' },
+  { path: '/orders', page: <OrdersPage />, needs: 'admin' },
   { path: '/redemption', page: <RedemptionPage />, needs: 'admin' },
   { path: '/setting', page: <SettingsPage />, needs: 'admin' },
 ];

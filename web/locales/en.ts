@@ -9,6 +9,7 @@ import dashboard from './en/dashboard.json';
 import login from './en/login.json';
 import logs from './en/logs.json';
 import nav from './en/nav.json';
+import orders from './en/orders.json';
 import palette from './en/palette.json';
 import personal from './en/personal.json';
 import playground from './en/playground.json';
@@ -36,6 +37,7 @@ export const en = {
   login,
   logs,
   nav,
+  orders,
   palette,
   personal,
   playground,

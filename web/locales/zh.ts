@@ -9,6 +9,7 @@ import dashboard from './zh/dashboard.json';
 import login from './zh/login.json';
 import logs from './zh/logs.json';
 import nav from './zh/nav.json';
+import orders from './zh/orders.json';
 import palette from './zh/palette.json';
 import personal from './zh/personal.json';
 import playground from './zh/playground.json';
@@ -36,6 +37,7 @@ export const zh = {
   login,
   logs,
   nav,
+  orders,
   palette,
   personal,
   playground,

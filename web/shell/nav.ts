@@ -7,7 +7,7 @@ import type { Status } from './status.ts';
 export interface Place {
   readonly to: string;
   readonly icon: IconName;
-  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'pricing' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'users' | 'settings' | 'wallet'}`;
+  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'pricing' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'orders' | 'users' | 'settings' | 'wallet'}`;
   readonly group: 'nav.use' | 'nav.console' | 'nav.admin' | 'nav.personal';
   /** Pressed after `g`. */
   readonly jump?: string;
@@ -42,6 +42,14 @@ const places: readonly Place[] = [
   },
   { to: '/channel', icon: 'channel', label: 'nav.channels', group: 'nav.admin', jump: 'c' },
   { to: '/redemption', icon: 'code', label: 'nav.redemption', group: 'nav.admin', jump: 'r' },
+  {
+    to: '/orders',
+    icon: 'wallet',
+    label: 'nav.orders',
+    group: 'nav.admin',
+    jump: 'o',
+    when: (status) => status?.self_use_mode_enabled !== true,
+  },
   { to: '/user', icon: 'users', label: 'nav.users', group: 'nav.admin', jump: 'u' },
   { to: '/setting', icon: 'gear', label: 'nav.settings', group: 'nav.admin', jump: 's' },
   { to: '/topup', icon: 'wallet', label: 'nav.wallet', group: 'nav.personal', jump: 'w' },

@@ -6,14 +6,17 @@ import type { PriceChange } from '../../../../server/contract/pricing-diff.ts';
 export interface ChangesProps {
   readonly title: string;
   readonly changes: readonly PriceChange[];
-  readonly action: string;
+  /** null = only to look at. */
+  readonly action: string | null;
+  /** What was changed some time ago, not what will be. */
+  readonly past?: boolean;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
 }
 
 const most = 200;
 
-export function Changes({ title, changes, action, onConfirm, onClose }: ChangesProps) {
+export function Changes({ title, changes, action, past, onConfirm, onClose }: ChangesProps) {
   const { t } = useTranslation();
   return (
     <Dialog open onClose={onClose} className="relative z-30">
@@ -32,10 +35,10 @@ export function Changes({ title, changes, action, onConfirm, onClose }: ChangesP
                   <th scope="col">{t('prices.map')}</th>
                   <th scope="col">{t('prices.name')}</th>
                   <th scope="col" className="number">
-                    {t('prices.before')}
+                    {past ? t('prices.earlier') : t('prices.before')}
                   </th>
                   <th scope="col" className="number">
-                    {t('prices.after')}
+                    {past ? t('prices.later') : t('prices.after')}
                   </th>
                 </tr>
               </thead>
@@ -56,11 +59,13 @@ export function Changes({ title, changes, action, onConfirm, onClose }: ChangesP
           ) : null}
           <div className="flex justify-end gap-2 p-5">
             <button type="button" className="button" onClick={onClose} data-autofocus>
-              {t('app.cancel')}
+              {action === null ? t('app.close') : t('app.cancel')}
             </button>
-            <button type="button" className="button button-primary" onClick={onConfirm}>
-              {action}
-            </button>
+            {action === null ? null : (
+              <button type="button" className="button button-primary" onClick={onConfirm}>
+                {action}
+              </button>
+            )}
           </div>
         </DialogPanel>
       </div>

@@ -1,4 +1,4 @@
-/** Prices in three views: the maps as text, models one by one, and models without a price. */
+/** Prices in four views: the maps as text, models one by one, models without a price, and earlier changes. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -10,11 +10,12 @@ import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
 import { Panel, type Stored } from '../panel.tsx';
 import { Changes } from './changes.tsx';
+import { History } from './history.tsx';
 import { ModelList } from './model-list.tsx';
 import { editedMaps, type MapTexts } from './price-maps.ts';
 import { UnsetModels } from './unset-models.tsx';
 
-const views = ['model', 'visual', 'unset_models'] as const;
+const views = ['model', 'visual', 'unset_models', 'history'] as const;
 
 export interface PriceBlockProps {
   readonly keys: readonly OptionKey[];
@@ -81,7 +82,7 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
             >
               {t('prices.reset')}
             </button>
-          ) : (
+          ) : view === 'history' ? null : (
             <button
               type="button"
               className={`button ${changes.length > 0 ? 'button-primary' : ''}`}
@@ -97,8 +98,10 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
         <Panel title={t('prices.maps')} keys={keys} stored={stored} language={language} onSaved={onSaved} inner />
       ) : view === 'visual' ? (
         <ModelList texts={draft ?? current} onChange={setDraft} />
-      ) : (
+      ) : view === 'unset_models' ? (
         <UnsetModels texts={draft ?? current} onChange={setDraft} />
+      ) : (
+        <History onSaved={onSaved} />
       )}
       {asking === 'save' && draft !== null ? (
         <Changes

@@ -1,0 +1,103 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { PaymentCallback } from '../../../server/contract/entities.ts';
+import { Drawer } from '../../components/overlay.tsx';
+import { Pager, rememberedSize } from '../../components/pager.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { DataTable } from '../../components/table/data-table.tsx';
+import { call } from '../../lib/api.ts';
+import { dateTime } from '../../lib/format.ts';
+import { useUrl } from '../../lib/url.ts';
+
+const outcomes = ['new', 'credited', 'duplicate', 'unmatched', 'mismatch', 'ignored'] as const;
+type Outcome = (typeof outcomes)[number];
+const looks: Readonly<Record<Outcome, string>> = {
+  new: 'status status-wait',
+  credited: 'status',
+  duplicate: 'status status-bad',
+  unmatched: 'status status-bad',
+  mismatch: 'status status-bad',
+  ignored: 'status status-off',
+};
+
+export function CallbackTable() {
+  const { t } = useTranslation();
+  const url = useUrl();
+  const [open, setOpen] = useState<PaymentCallback | null>(null);
+  const { page } = url;
+  const pageSize = Number(url.get('size')) || rememberedSize();
+  const outcome = url.get('outcome');
+  const list = useQuery({
+    queryKey: ['callbacks', page, pageSize, outcome],
+    queryFn: () => call('wallet.callbacks', { p: page, page_size: pageSize, outcome }),
+    placeholderData: keepPreviousData,
+  });
+  const shown = (value: string) => (
+    <span className={looks[value as Outcome] ?? 'status'}>{t(`orders.o.${value as Outcome}`)}</span>
+  );
+  const columns: readonly Column<PaymentCallback>[] = [
+    { id: 'received', header: t('orders.received'), cell: (row) => dateTime(row.received_time) },
+    { id: 'source', header: t('orders.source'), cell: (row) => row.source },
+    {
+      id: 'no',
+      header: t('wallet.tradeNo'),
+      key: true,
+      cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
+    },
+    { id: 'outcome', header: t('orders.outcome'), key: true, cell: (row) => shown(row.outcome) },
+  ];
+  return (
+    <>
+      <DataTable
+        caption={t('orders.callbacks')}
+        rows={list.data?.items ?? []}
+        columns={columns}
+        loading={list.isPending}
+        onOpen={setOpen}
+        bar={
+          <select
+            className="field h-7 w-auto"
+            aria-label={t('orders.outcome')}
+            value={outcome}
+            onChange={(event) => url.set('outcome', event.target.value)}
+          >
+            <option value="">{t('orders.all')}</option>
+            {outcomes.map((name) => (
+              <option key={name} value={name}>
+                {t(`orders.o.${name}`)}
+              </option>
+            ))}
+          </select>
+        }
+        empty={
+          <>
+            <p className="mb-2">{t('orders.noCallbacks')}</p>
+            <code className="font-mono text-[12px] text-ink-3">{'gateway payment callbacks'}</code>
+          </>
+        }
+      />
+      <Pager
+        page={page}
+        size={pageSize}
+        total={list.data?.total ?? 0}
+        onPage={(next) => url.set('p', String(next))}
+        onSize={(size) => url.set('size', String(size))}
+      />
+      {open === null ? null : (
+        <Drawer title={open.trade_no} onClose={() => setOpen(null)}>
+          <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2">
+            <dt className="text-ink-3">{t('orders.outcome')}</dt>
+            <dd>{shown(open.outcome)}</dd>
+            <dt className="text-ink-3">{t('orders.event')}</dt>
+            <dd className="font-mono text-[12px] break-all">{open.event_id}</dd>
+            <dt className="text-ink-3">{t('orders.received')}</dt>
+            <dd>{dateTime(open.received_time)}</dd>
+          </dl>
+          <h3 className="mt-4 mb-1 text-ink-3">{t('orders.content')}</h3>
+          <pre className="rounded-2 bg-sunken p-3 font-mono text-[12px] break-all whitespace-pre-wrap">{open.body}</pre>
+        </Drawer>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+/** Every change of the price maps, newest first: who, when, what; the way back. */
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Pager } from '../../../components/pager.tsx';
+import { call } from '../../../lib/api.ts';
+import { attempt } from '../../../lib/attempt.ts';
+import { dateTime } from '../../../lib/format.ts';
+import { useUser } from '../../../lib/session.ts';
+import { Changes } from './changes.tsx';
+
+const pageSize = 10;
+const root = 100;
+
+export function History({ onSaved }: { readonly onSaved: () => void }) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const user = useUser();
+  const [page, setPage] = useState(1);
+  const [open, setOpen] = useState<number | null>(null);
+  const list = useQuery({
+    queryKey: ['ratio', 'history', page],
+    queryFn: () => call('ratio.history', { p: page, page_size: pageSize }),
+    placeholderData: keepPreviousData,
+  });
+  const changes = useQuery({
+    queryKey: ['ratio', 'changes', open],
+    queryFn: () => call('ratio.changes', { id: open ?? 0 }),
+    enabled: open !== null,
+  });
+  const rows = list.data?.items ?? [];
+  const reasonOf = (reason: string): string => {
+    const [word = '', version = ''] = reason.split(' ');
+    return t(`prices.reason.${word as 'set'}`, { version, defaultValue: reason });
+  };
+  const rollBack = async () => {
+    if (open === null) return;
+    const done = await attempt(() => call('ratio.rollback', { version: open }), t('settings.saved'));
+    setOpen(null);
+    if (!done) return;
+    await client.invalidateQueries({ queryKey: ['ratio'] });
+    onSaved();
+  };
+
+  if (!list.isPending && rows.length === 0)
+    return (
+      <p className="px-4 py-6 text-ink-2">
+        {t('prices.noHistory')} <code className="font-mono text-[12px] text-ink-3">{'gateway ratios history'}</code>
+      </p>
+    );
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <section className="overflow-auto" tabIndex={0} aria-label={t('prices.view.history')}>
+        <table className="sheet-table">
+          <thead>
+            <tr>
+              <th scope="col">{t('prices.when')}</th>
+              <th scope="col">{t('prices.who')}</th>
+              <th scope="col">{t('prices.how')}</th>
+              <th scope="col" className="max-sm:hidden">
+                {t('prices.maps')}
+              </th>
+              <th scope="col">{t('app.actions')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.id}>
+                <td className="whitespace-nowrap">{dateTime(row.created_time)}</td>
+                <td>{row.actor}</td>
+                <td>{reasonOf(row.reason)}</td>
+                <td className="text-ink-3 max-sm:hidden">{row.keys.join(', ')}</td>
+                <td>
+                  <button
+                    type="button"
+                    className="button"
+                    aria-label={t('prices.showOne', { version: row.id })}
+                    onClick={() => setOpen(row.id)}
+                  >
+                    {t('prices.show')}
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      <Pager page={page} size={pageSize} total={list.data?.total ?? 0} onPage={setPage} />
+      {open === null || changes.data === undefined ? null : (
+        <Changes
+          title={t('prices.versionTitle', { version: open })}
+          changes={changes.data}
+          action={user?.role === root ? t('prices.rollBack') : null}
+          past
+          onConfirm={rollBack}
+          onClose={() => setOpen(null)}
+        />
+      )}
+    </>
+  );
+}
