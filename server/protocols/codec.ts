@@ -52,6 +52,14 @@ export interface ClientError {
   readonly requestId: string;
 }
 
+/** A stream in another form than events. */
+export interface Reshape {
+  readonly contentType: string;
+  /** @param events whole events as text. */
+  push(events: string): string;
+  end(): string;
+}
+
 /** What a dialect needs for answering its own clients, translated or not. */
 export interface ClientHalf {
   /** JSON body of an error before the first byte. */
@@ -60,6 +68,8 @@ export interface ClientHalf {
   encodeStreamError(error: ClientError): string;
   /** SSE text that keeps an idle stream alive without meaning anything. */
   readonly ping: string;
+  /** Set where a request's address can ask for another form of stream; null = events. Errors come as lists of one then. */
+  readonly reshape?: (url: string) => Reshape | null;
 }
 
 /** What a dialect needs for watching an upstream that speaks it. */

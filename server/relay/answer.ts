@@ -2,6 +2,7 @@
 import { AppError } from '../contract/errors.ts';
 import { formatUsd } from '../contract/quota.ts';
 import type { ChatEvent, Usage } from '../protocols/canonical.ts';
+import type { Reshape } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
 import type { Prepared } from './attempt.ts';
@@ -30,6 +31,11 @@ const streamHeaders = {
   'cache-control': 'no-cache',
   'x-accel-buffering': 'no',
 } as const;
+
+const streamHeadersOf = (shape: Reshape | null) =>
+  shape === null ? streamHeaders : { ...streamHeaders, 'content-type': shape.contentType };
+const reshapeFor = ({ inquiry }: Exchange): Reshape | null =>
+  codecFor(inquiry.protocol).client.reshape?.(inquiry.request.url) ?? null;
 
 type Reached = Exclude<Outcome, { kind: 'failed' }>;
 
@@ -61,7 +67,11 @@ function respond(
         ? gathered(deps, exchange, outcome, abort)
         : new Response(streamOf(deps, exchange, outcome, outcome.stream, abort), {
             status: outcome.response.status,
-            headers: { ...shownFrom(outcome.response), ...ownHeaders(exchange, outcome), ...streamHeaders },
+            headers: {
+              ...shownFrom(outcome.response),
+              ...ownHeaders(exchange, outcome),
+              ...streamHeadersOf(reshapeFor(exchange)),
+            },
           });
     case 'whole':
       return whole(deps, exchange, outcome);
@@ -182,11 +192,12 @@ async function whole(
   });
   const headers = { ...shownFrom(response), ...ownHeaders(exchange, outcome) };
   if (told === null) return new Response(bytes, { status: response.status, headers });
-  return new Response(told, {
+  const shape = reshapeFor(exchange);
+  return new Response(shape === null ? told : shape.push(told) + shape.end(), {
     status: response.status,
     headers: {
       ...headers,
-      ...(inquiry.stream ? streamHeaders : { 'content-type': 'application/json; charset=utf-8' }),
+      ...(inquiry.stream ? streamHeadersOf(shape) : { 'content-type': 'application/json; charset=utf-8' }),
     },
   });
 }
@@ -267,7 +278,10 @@ function waitingStream(
       errorFrame: (kind) =>
         refusal === null ? options.errorFrame(kind) : codecOf(exchange).client.encodeStreamError(refusal),
     }),
-    { status: 200, headers: { ...streamHeaders, 'x-oneapi-request-id': exchange.inquiry.requestId } },
+    {
+      status: 200,
+      headers: { ...streamHeadersOf(options.reshape), 'x-oneapi-request-id': exchange.inquiry.requestId },
+    },
   );
 }
 
@@ -282,6 +296,7 @@ function pumpOptions(
   const { client } = codecOf(exchange);
   return {
     ping: client.ping,
+    reshape: reshapeFor(exchange),
     pingMs: deps.settings().pingMs,
     idleMs: deps.idleMs,
     checkpointMs: deps.checkpointMs,

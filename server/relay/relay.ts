@@ -21,7 +21,7 @@ import { parse } from './parse.ts';
 import { makePlan, type PlanDeps } from './plan.ts';
 import { type FindSession, identifyPlayer, inChosenGroup } from './playground.ts';
 import { type Conversation, createRealtime } from './realtime.ts';
-import { clientError, dialectOf, errorResponse, retryAfterOf } from './render-error.ts';
+import { clientError, dialectOf, errorResponse, listedError, retryAfterOf } from './render-error.ts';
 import { createRequestIds } from './request-id.ts';
 import type { RelayState } from './state.ts';
 import { noCharge, type Tier } from './tiers.ts';
@@ -168,10 +168,12 @@ export function createRelay(deps: RelayDeps): Relay {
     const requestId = nextId();
     open++;
     try {
-      return await run(request, path, requestId, identify);
+      const response = await run(request, path, requestId, identify);
+      return response.status < 400 ? response : listedError(response, path, request.url);
     } catch (error) {
       open--;
-      return errorResponse(dialectOf(path), clientError(error, requestId), retryAfterOf(error));
+      const refused = errorResponse(dialectOf(path), clientError(error, requestId), retryAfterOf(error));
+      return listedError(refused, path, request.url);
     }
   };
 

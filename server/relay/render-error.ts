@@ -39,13 +39,20 @@ export function errorResponse(protocol: ProtocolId, error: ClientError, retryAft
   });
 }
 
+/** The same error for a client whose stream would have been a list: a list of one. */
+export async function listedError(response: Response, path: string, url: string): Promise<Response> {
+  const listed = codecFor(dialectOf(path)).client.reshape?.(url) != null;
+  if (!listed) return response;
+  return new Response(`[${await response.text()}]`, { status: response.status, headers: response.headers });
+}
+
 /** Seconds after which another try makes sense, where the error knows them. */
 export const retryAfterOf = (error: unknown): number | null =>
   error instanceof AppError && typeof error.params.seconds === 'number' ? error.params.seconds : null;
 
 /** The dialect of a path that has no route of its own. */
 export function dialectOf(path: string): ProtocolId {
-  if (path.startsWith('/v1beta/')) return 'gemini-generate';
+  if (path.startsWith('/v1beta/') || /^\/v1\/models\/.+:/.test(path)) return 'gemini-generate';
   if (path.startsWith('/v1/messages')) return 'anthropic-messages';
   if (path.startsWith('/v1/responses')) return 'openai-responses';
   return 'openai-chat';

@@ -1,6 +1,7 @@
 /** Carries an upstream's event stream to the client; the last frame waits for the bill. */
 import type { EndReason, UsageSource } from '../contract/enums.ts';
 import type { UpstreamError, Usage } from '../protocols/canonical.ts';
+import type { Reshape } from '../protocols/codec.ts';
 import { createSseSplitter, type RawFrame, type SseSplitter } from '../protocols/shared/sse.ts';
 import type { Passage } from './passage.ts';
 
@@ -150,6 +151,8 @@ export interface PumpOptions {
   readonly finish: (end: StreamEnd) => Promise<void>;
   /** Text of an error frame in the client's dialect. */
   readonly errorFrame: (kind: 'broken' | 'quota' | 'failed') => string;
+  /** What the client gets instead of events. */
+  readonly reshape: Reshape | null;
   /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. */
   readonly affordable: (delivered: readonly string[]) => boolean;
 }
@@ -180,7 +183,18 @@ export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
   } as unknown as UnderlyingDefaultSource<Uint8Array>);
 }
 
-async function pump(options: PumpOptions, sink: Sink): Promise<void> {
+/** The same sink for what is told in another form than events. */
+const reshaped = (sink: Sink, shape: Reshape): Sink => ({
+  write: (piece) => sink.write(shape.push(typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8'))),
+  flush: () => sink.flush(),
+  end: () => {
+    sink.write(shape.end());
+    return sink.end();
+  },
+});
+
+async function pump(options: PumpOptions, raw: Sink): Promise<void> {
+  const sink = options.reshape === null ? raw : reshaped(raw, options.reshape);
   const { abort, now } = options;
   let lastByteMs = now();
   let lastWriteMs = lastByteMs;
@@ -297,8 +311,12 @@ async function pump(options: PumpOptions, sink: Sink): Promise<void> {
       sink.flush();
     }
     const opening = options.opening instanceof Promise ? await options.opening : options.opening;
-    if (opening === null || typeof opening === 'string') {
-      sink.write(opening ?? options.errorFrame('failed'));
+    if (typeof opening === 'string') {
+      raw.write(opening);
+      return void raw.end();
+    }
+    if (opening === null) {
+      sink.write(options.errorFrame('failed'));
       return void sink.end();
     }
     stream = opening;

@@ -52,7 +52,7 @@ const asks: Readonly<Record<ProtocolId, (stream: boolean) => { path: string; bod
 async function ask(dialect: ProtocolId, stream: boolean) {
   const { path, body } = asks[dialect](stream);
   const response = await gateway.relay.handle(
-    new Request(`http://gateway${path}`, {
+    new Request(`http://gateway${path}?alt=sse`, {
       method: 'POST',
       headers: { authorization: `Bearer sk-${key}` },
       body: JSON.stringify(body),

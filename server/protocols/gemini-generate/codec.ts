@@ -3,13 +3,14 @@ import { decodeRequest } from './decode-request.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { reshapeFor } from './json-list.ts';
 import { createReader, decodeResponse, mayMatter } from './reader.ts';
 import { readGeminiUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
 export const geminiGenerate: Codec = {
   id: 'gemini-generate',
-  client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
+  client: { encodeError, encodeStreamError, ping: ': PING\n\n', reshape: reshapeFor },
   upstream: {
     decodeResponse,
     reader: createReader,

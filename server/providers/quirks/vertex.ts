@@ -4,6 +4,7 @@ import type { ProtocolId } from '../../protocols/canonical.ts';
 import { parseJson, record, text } from '../../protocols/shared/json.ts';
 import type { Call, Outgoing, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { rs256 } from '../signing/jwt.ts';
+import { pictureForm } from './gemini.ts';
 
 const fallbackRegion = 'us-central1';
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
@@ -47,11 +48,15 @@ const dialectFor = (model: string): ProtocolId =>
 const dated = (model: string): string => model.replace(/-(\d{8})$/, '@$1');
 
 function shape(call: Call): Shaped | null {
-  if (call.operation !== 'chat') return null;
+  if (call.operation !== 'chat' && call.operation !== 'images') return null;
   const region = regionFor(call.other, call.model);
   const host = region === 'global' ? 'aiplatform.googleapis.com' : `${region}-aiplatform.googleapis.com`;
   const base = call.baseUrl === '' ? `https://${host}` : call.baseUrl;
   const place = `${base}/v1/projects/${accountOf(call.key).project}/locations/${region}`;
+  if (call.operation === 'images') {
+    const verb = call.model.startsWith('imagen') ? 'predict' : 'generateContent';
+    return { url: `${place}/publishers/google/models/${call.model}:${verb}`, body: call.body };
+  }
   switch (dialectFor(call.model)) {
     case 'gemini-generate': {
       const verb = call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
@@ -90,4 +95,9 @@ async function sign(request: Outgoing, { key, nowMs, token }: SignFacts): Promis
   return { ...request, headers: { ...request.headers, authorization: `Bearer ${bearer}` } };
 }
 
-export const vertex: Quirk = { dialectFor, shape, sign };
+export const vertex: Quirk = {
+  dialectFor,
+  formFor: (operation, model) => (operation === 'images' ? pictureForm(model) : null),
+  shape,
+  sign,
+};

@@ -1,0 +1,49 @@
+/** AI Proxy's libraries: one question to the knowledge base that `other` names, an answer with the documents it rests on. Errors come with status 200. */
+import { number, record, records, text } from '../../protocols/shared/json.ts';
+import type { Quirk } from '../quirk.ts';
+import { type Said, simpleWire } from './simple-wire.ts';
+import { transcriptOf } from './transcript.ts';
+
+const errorIn = (status: number | null, body: Record<string, unknown>) => ({
+  status,
+  type: null,
+  code: number(body.errCode) === null ? text(body.errCode) : String(body.errCode),
+  message: text(body.message) ?? 'the library failed',
+});
+
+/** Stand behind the answer; a document without an address cannot be told. */
+const sourcesIn = (body: Record<string, unknown>): Pick<Said, 'citations'> => ({
+  citations: records(body.documents).map((raw) => ({
+    url: text(raw.url),
+    title: text(raw.title),
+    quote: null,
+    start: null,
+    end: null,
+    dialect: 'openai-chat',
+    raw,
+  })),
+});
+
+const failed = (body: Record<string, unknown>): boolean => body.success === false || (number(body.errCode) ?? 0) !== 0;
+
+const wire = simpleWire({
+  encodeRequest: (request, dropped) => ({
+    model: request.model,
+    query: transcriptOf(request, dropped),
+    stream: request.stream,
+  }),
+  frame: (body) =>
+    failed(body)
+      ? { error: errorIn(null, body) }
+      : { text: text(body.content), ...sourcesIn(body), ...(body.finish === true ? { end: 'stop' as const } : {}) },
+  whole: (body) => (failed(body) ? { error: errorIn(null, body) } : { text: text(body.answer), ...sourcesIn(body) }),
+  decodeError: (status, body) => errorIn(status, record(body) ?? {}),
+});
+
+export const aiproxyLibrary: Quirk = {
+  wireFor: () => wire,
+  shape: (call) =>
+    call.operation === 'chat'
+      ? { url: `${call.baseUrl}/api/library/ask`, body: { ...call.body, libraryId: call.other.trim() } }
+      : null,
+};

@@ -1,0 +1,107 @@
+/** Google's models outside of chat: pictures by Imagen's `predict`, or by the models that draw while they talk. */
+import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
+import { readGeminiUsage } from '../../protocols/gemini-generate/usage.ts';
+import { number, present, record, records, text } from '../../protocols/shared/json.ts';
+import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
+import type { Asked, ForeignForm, Quirk } from '../quirk.ts';
+
+const ratios: readonly (readonly [string, number])[] = [
+  ['1:1', 1],
+  ['3:4', 3 / 4],
+  ['4:3', 4 / 3],
+  ['9:16', 9 / 16],
+  ['16:9', 16 / 9],
+];
+
+/** The shape nearest to the size that was asked for. */
+export function aspectRatio(asked: Asked): string | undefined {
+  const told = text(asked.body.aspect_ratio) ?? text(asked.body.aspectRatio);
+  const size = sizeOf(asked);
+  if (told !== null || size === null) return told ?? undefined;
+  const distance = (ratio: number) => Math.abs(Math.log(size.width / size.height / ratio));
+  return ratios.toSorted(([, a], [, b]) => distance(a) - distance(b))[0]?.[0];
+}
+
+const mimeTypes: Readonly<Record<string, string>> = { png: 'image/png', jpeg: 'image/jpeg', jpg: 'image/jpeg' };
+const { decodeError } = geminiGenerate.upstream;
+const refusal = (message: string) => pictureError('content_policy_violation', null, message);
+
+export const imagen: ForeignForm = {
+  encode(asked) {
+    const { n, image_size, seed, negative_prompt, person_generation, output_format } = asked.body;
+    const mimeType = mimeTypes[text(output_format) ?? ''];
+    return {
+      instances: [{ prompt: promptOf(asked) }],
+      parameters: present({
+        sampleCount: number(n) ?? 1,
+        aspectRatio: aspectRatio(asked),
+        sampleImageSize: image_size,
+        negativePrompt: negative_prompt,
+        personGeneration: person_generation,
+        seed,
+        outputOptions: mimeType === undefined ? undefined : { mimeType },
+      }),
+    };
+  },
+  decode(answer, asked) {
+    const predictions = records(record(answer)?.predictions);
+    const made = predictions.filter(({ bytesBase64Encoded }) => text(bytesBase64Encoded) !== null);
+    // What was filtered out comes with its reason at best, else not at all.
+    if (made.length === 0) return refusal(text(predictions[0]?.raiFilteredReason) ?? 'every picture was filtered out');
+    const pictures = made.map(({ bytesBase64Encoded, mimeType, prompt }) => ({
+      base64: text(bytesBase64Encoded),
+      mimeType: text(mimeType),
+      prompt: text(prompt),
+    }));
+    return pictureList(pictures, asked);
+  },
+  decodeError,
+};
+
+/** Models that answer with pictures when they are allowed to. */
+export const drawn: ForeignForm = {
+  path: '/{other}/models/{model}:generateContent',
+  encode(asked, _model, dropped) {
+    if ((number(asked.body.n) ?? 1) > 1) dropped.push('/n: one picture is made at a time');
+    const imageConfig = present({ aspectRatio: aspectRatio(asked), imageSize: asked.body.image_size });
+    return {
+      contents: [{ role: 'user', parts: [{ text: promptOf(asked) }] }],
+      generationConfig: {
+        responseModalities: ['TEXT', 'IMAGE'],
+        ...(Object.keys(imageConfig).length === 0 ? {} : { imageConfig }),
+      },
+    };
+  },
+  decode(answer, asked) {
+    const [candidate] = records(record(answer)?.candidates);
+    const parts = records(record(candidate?.content)?.parts);
+    const pictures = parts.flatMap(({ inlineData }) => {
+      const { data, mimeType } = record(inlineData) ?? {};
+      return text(data) === null ? [] : [{ base64: text(data), mimeType: text(mimeType) }];
+    });
+    if (pictures.length > 0) return pictureList(pictures, asked, usageIn(answer));
+    const said = parts.map((part) => text(part.text) ?? '').join('');
+    const blocked = text(record(record(answer)?.promptFeedback)?.blockReason);
+    return refusal(said || (blocked ?? text(candidate?.finishReason) ?? 'no picture was made'));
+  },
+  decodeError,
+};
+
+function usageIn(answer: unknown): unknown {
+  const usage = readGeminiUsage(answer);
+  if (usage === null) return undefined;
+  const input = usage.input + usage.cacheRead + usage.imageInput + usage.audioInput;
+  const output = usage.output + usage.reasoning;
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: input + output,
+    input_tokens_details: { text_tokens: input - usage.imageInput, image_tokens: usage.imageInput },
+  };
+}
+
+export const pictureForm = (model: string): ForeignForm => (model.startsWith('imagen') ? imagen : drawn);
+
+export const gemini: Quirk = {
+  formFor: (operation, model) => (operation === 'images' ? pictureForm(model) : null),
+};
