@@ -41,6 +41,21 @@ export function createSandbox() {
       ]);
       return { code, out, err };
     },
+    /** Standard input stays open and says nothing. @returns null when it had not ended after so long. */
+    async idle(args: readonly string[], ms: number, more: Record<string, string> = {}): Promise<Ran | null> {
+      const child = Bun.spawn([program, ...args], {
+        cwd: dir,
+        env: { ...env, ...more },
+        stdin: 'pipe',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      });
+      const late = setTimeout(() => child.kill('SIGKILL'), ms);
+      const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+      const code = await child.exited;
+      clearTimeout(late);
+      return child.signalCode === 'SIGKILL' ? null : { code, out, err };
+    },
     /** Starts something that stays, and waits for its first line. */
     async start(
       args: readonly string[],

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../db/open.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { startPracticeUpstream } from '../../server/practice/upstream.ts';
+import { everywhere } from './every-command.ts';
 import { createRunner, type Runner } from './runner.ts';
 
 const main = resolve(import.meta.dirname, '../../cli/main.ts');
@@ -117,129 +118,10 @@ async function answer(runner: Runner, args: readonly string[]): Promise<unknown>
   }
 }
 
-/** In this order: later ones see what earlier ones did. */
-const commands = (): readonly (readonly string[])[] => {
-  const pw = file('pw', 'password1');
-  const site = file('site.yaml', 'version: 1\nlabel: s\noptions: {SystemName: Ours}\ntokens:\n  - {name: made}\n');
-  const prices = file('prices.json', '{"ModelRatio":{"practice-small":3}}');
-  return [
-    ['status'],
-    ['channel', 'list'],
-    ['channel', 'get', 'main'],
-    ['channel', 'get', '99'],
-    ['channel', 'add', '--type', 'practice', '--name', 'second', '--key-file', pw, '--base-url', upstream.url],
-    ['channel', 'add', '--type', 'practice', '--name', 'second', '--key-file', pw],
-    ['channel', 'add', '--type', 'nothing', '--name', 'x', '--key-file', pw],
-    ['channel', 'edit', 'second', '--priority', '5', '--models', 'practice-small'],
-    ['channel', 'copy', 'second', '--name', 'third', '--key-file', pw],
-    ['channel', 'test', 'main', 'second'],
-    ['channel', 'models', 'main', '--fetch'],
-    ['channel', 'balance', 'main'],
-    ['channel', 'disable', '--filter', 'name=third'],
-    ['channel', 'enable', 'third'],
-    ['channel', 'export'],
-    ['channel', 'rm', 'third', '--yes'],
-    ['channel', 'list', '--filter', 'status=enabled'],
-    ['tag', 'list'],
-    ['tag', 'edit', 't', '--priority', '2'],
-    ['tag', 'disable', 't'],
-    ['tag', 'enable', 't'],
-    ['tag', 'rm', 'nothing', '--yes'],
-    ['token', 'create', '--name', 'laptop', '--quota', 'unlimited', '--models', 'practice-small'],
-    ['token', 'create', '--name', 'laptop', '--if-exists', 'skip'],
-    ['token', 'create', '--name', 'own', '--key-file', file('own', 'sk-canaryOwnKey0123456789')],
-    ['token', 'create', '--name', 'own2', '--key-file', file('own', 'sk-canaryOwnKey0123456789')],
-    ['token', 'list'],
-    ['token', 'get', 'ci'],
-    ['token', 'edit', 'ci', '--rpm', '60', '--allow-ip', '10.0.0.1'],
-    ['token', 'show-key', 'ci'],
-    ['token', 'rotate', 'laptop', '--yes'],
-    ['token', 'disable', 'laptop', 'ci'],
-    ['token', 'enable', 'laptop'],
-    ['token', 'rm', 'laptop', 'nothing', '--yes'],
-    ['token', 'rm', 'laptop', '--yes'],
-    ['user', 'create', '--username', 'ann', '--password-file', pw],
-    ['user', 'create', '--username', 'ann', '--password-file', pw],
-    ['user', 'upsert', '--username', 'ann', '--display-name', 'Ann'],
-    ['user', 'list'],
-    ['user', 'get', 'ann'],
-    ['user', 'get', 'nobody'],
-    ['user', 'edit', 'ann', '--group', 'vip'],
-    ['user', 'quota', 'add', 'ann', '5usd'],
-    ['user', 'quota', 'set', 'ann', '1usd', '--yes'],
-    ['user', 'passwd', 'ann', '--password-file', pw],
-    ['user', 'promote', 'ann'],
-    ['user', 'demote', 'ann'],
-    ['user', 'disable', 'ann'],
-    ['user', 'enable', 'ann'],
-    ['user', 'rm', 'ann', '--yes'],
-    ['redemption', 'create', '--quota', '1usd', '--name', 'gift', '--count', '2'],
-    ['redemption', 'create', '--quota', 'much'],
-    ['redemption', 'list'],
-    ['redemption', 'get', '1'],
-    ['redemption', 'edit', '1', '--quota', '2usd'],
-    ['redemption', 'disable', '1'],
-    ['redemption', 'enable', '1'],
-    ['redemption', 'rm', '2', '--yes'],
-    ['redemption', 'export'],
-    ['redemption', 'prune', '--yes'],
-    ['option', 'set', 'RetryTimes=5'],
-    ['option', 'set', 'RetryTimes=many'],
-    ['option', 'set', 'Nothing=1'],
-    ['option', 'set', `SMTPToken=@${file('mail', 'canary-mail')}`],
-    ['option', 'get', 'SMTPToken'],
-    ['option', 'get', 'RetryTimes'],
-    ['option', 'list'],
-    ['option', 'describe', 'RetryTimes'],
-    ['option', 'export'],
-    ['option', 'import', file('options.json', '{"Footer":"x"}')],
-    ['option', 'unset', 'RetryTimes'],
-    ['ratios', 'list', '--map', 'GroupRatio'],
-    ['ratios', 'set', 'ModelRatio', 'practice-small=2'],
-    ['ratios', 'get', 'practice-small'],
-    ['ratios', 'get', 'nothing'],
-    ['ratios', 'unset'],
-    ['ratios', 'sync', '--from', prices],
-    ['ratios', 'import', prices, '--yes'],
-    ['ratios', 'history'],
-    ['ratios', 'diff', '1'],
-    ['ratios', 'rollback', '1', '--yes'],
-    ['ratios', 'simulate', '--set', 'ModelRatio.practice-small=9'],
-    ['ratios', 'export'],
-    ['ratios', 'reset', '--yes'],
-    ['model', 'list'],
-    ['model', 'explain', 'practice-small'],
-    ['model', 'explain', 'nothing'],
-    ['route', 'explain', 'practice-small'],
-    ['logs', 'list', '--type', 'error'],
-    ['logs', 'tail', '-n', '1', '--slow', '5s', '--type', 'error'],
-    ['logs', 'get', '1'],
-    ['logs', 'get', '9999'],
-    ['logs', 'stat'],
-    ['logs', 'stat', '--by', 'model'],
-    ['logs', 'verify'],
-    ['logs', 'prune', '--before', '2001-01-01', '--yes'],
-    ['drawing', 'list'],
-    ['task', 'list'],
-    ['task', 'get', 'x'],
-    ['payment', 'list'],
-    ['payment', 'callbacks'],
-    ['apply', '-f', site, '--dry-run'],
-    ['apply', '-f', site],
-    ['apply', '-f', site],
-    ['diff', '-f', file('other.yaml', 'version: 1\noptions: {SystemName: Theirs}\n')],
-    ['apply', '-f', file('bad.yaml', 'version: 1\nchanels: []\n')],
-    ['export'],
-    ['audit', 'verify'],
-    ['api', '/api/status/test'],
-    ['api', '/api/nothing'],
-  ];
-};
-
 test('the same commands give the same answers over all three', async () => {
   let spoken = 0;
   const different: string[] = [];
-  for (const args of commands()) {
+  for (const args of everywhere({ file, upstream: upstream.url })) {
     const [folder, socket, http] = await Promise.all(names.map((name) => answer(runners[name], args)));
     for (const [name, found] of Object.entries({ socket, http }))
       if (JSON.stringify(found) !== JSON.stringify(folder))
@@ -276,4 +158,36 @@ test('the socket is for its owner, a wrong access token is for nobody', async ()
   const url = runners.http.where;
   for (const env of [{ GATEWAY_TOKEN: 'wrong', GATEWAY_USER: '1' }, { GATEWAY_TOKEN: access, GATEWAY_USER: '7' }, {}])
     expect(await answer(createRunner(dir, env as Record<string, string>, url), args)).toMatchObject({ exit: 4 });
+});
+
+test('logging in keeps the token in a private file; contexts are chosen, named and forgotten', async () => {
+  const home = join(dir, 'home');
+  mkdirSync(home);
+  const local = createRunner(home);
+  const url = runners.http.where[1] ?? '';
+  const args = ['login', url, '--token-file', file('access', `${access}\n`), '--name', 'far'];
+  expect(await local.json(args)).toEqual({ context: 'far', url, username: 'root' });
+  const kept = join(home, '.config', 'gateway', 'contexts.json');
+  expect(statSync(kept).mode & 0o777).toBe(0o600);
+  expect(await local.json(['whoami'])).toMatchObject({ url, id: 1, username: 'root' });
+  expect(await local.json(['context', 'list'])).toMatchObject([{ name: 'far', url, current: true }]);
+  expect(JSON.stringify(await local.json(['context', 'list']))).not.toContain(access);
+  expect(await answer(local, ['token', 'list'])).toEqual(await answer(runners.http, ['token', 'list']));
+  await local.run(['context', 'use', 'local']);
+  expect(await local.json(['whoami'])).toMatchObject({ local: true });
+  expect(await local.json(['whoami', '--context', 'far'])).toMatchObject({ username: 'root' });
+  await local.run(['context', 'use', 'far']);
+  expect(await local.json(['logout'])).toEqual({ result: 'deleted', context: 'far' });
+  expect(await local.json(['context', 'list'])).toEqual([]);
+  await expect(local.run(['context', 'use', 'far'])).rejects.toMatchObject({ code: 'not_found' });
+  await expect(local.run(['login', url, '--token-file', file('wrong', 'wrong')])).rejects.toMatchObject({
+    code: 'access_token_invalid',
+  });
+});
+
+test('one question through the relay, as text and as JSON', async () => {
+  for (const name of ['socket', 'http'] as const) {
+    const said = await runners[name].json(['chat', 'hello', '-m', 'practice-small', '--token', 'made']);
+    expect(said).toEqual({ model: 'practice-small', content: expect.stringContaining('practice') });
+  }
 });

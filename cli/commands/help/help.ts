@@ -23,7 +23,7 @@ export const completion: CommandRun = async (context, flags, shell) => {
   const script = completionScripts[shell];
   if (script === undefined)
     throw new AppError('usage', { detail: `${shell}: ${Object.keys(completionScripts).join(', ')}` });
-  if (flags.install !== true) return context.output.line(script.trimEnd());
+  if (flags.install !== true) return context.output.object({ shell, script }, [script.trimEnd()], shell);
   const place = folders[shell];
   if (place === undefined) throw new AppError('usage', { detail: `--install ${shell}: bash, zsh, fish` });
   const file = place(context.env, context.env.HOME ?? homedir());
@@ -36,7 +36,10 @@ export const completion: CommandRun = async (context, flags, shell) => {
 
 export const help: CommandRun = async (context, _flags, given) => {
   const topic = topics.find((one) => one.name === given);
-  if (topic !== undefined) return context.output.line(topic[context.language].trimEnd());
+  if (topic !== undefined) {
+    const about = topic[context.language].trimEnd();
+    return context.output.object({ topic: topic.name, text: about }, [about], topic.name);
+  }
   if (given !== '') throw new AppError('usage', { detail: `${given}: ${topics.map((one) => one.name).join(', ')}` });
   context.output.list(
     topics.map((one) => ({ topic: one.name, about: one[context.language].split('\n')[0] ?? '' })),

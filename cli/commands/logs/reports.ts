@@ -9,7 +9,9 @@ import { queryOf } from './filters.ts';
 const rowsAtOnce = 500;
 
 export const exportLogs: CommandRun = async (context, flags) => {
-  const format = (text(flags.format) ?? 'csv') as LogFormat;
+  // JSON was asked for: one document a line, since a log need not fit into memory.
+  const asked = context.output.format === 'json' ? 'jsonl' : 'csv';
+  const format = (text(flags.format) ?? asked) as LogFormat;
   if (!logFormats.includes(format)) throw new AppError('usage', { detail: `--format ${format}: csv, jsonl` });
   const client = await context.client();
   const filters = queryOf(flags, Date.now());

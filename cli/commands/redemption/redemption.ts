@@ -50,7 +50,7 @@ const named = (client: Client, refs: readonly string[]): Promise<Redemption[]> =
 export const list: CommandRun = async (context, flags) => {
   const limit = wholeNumber(text(flags.limit), '--limit') ?? pageRows;
   const rows = await rowsOf(await context.client(), text(flags.search), limit);
-  context.output.list(rows, columns, (row) => (flags.codes === true ? row.key : String(row.id)));
+  context.output.list(rows, columns, (row) => String(row.id));
 };
 
 export const get: CommandRun = async (context, _flags, ref) => {
@@ -107,7 +107,7 @@ export const remove: CommandRun = async (context, flags, _ref, refs) => {
 
 export const prune: CommandRun = async (context, flags) => {
   if (flags.dryRun === true) {
-    const rows = await rowsOf(await context.client(), undefined, Number.MAX_SAFE_INTEGER);
+    const rows = await rowsOf(await context.client(), undefined, Number.POSITIVE_INFINITY);
     const removed = rows.filter((row) => row.status !== 1).length;
     return context.output.object({ removed: 0, would_remove: removed }, [`${removed}`], String(removed));
   }
@@ -119,5 +119,7 @@ export const prune: CommandRun = async (context, flags) => {
 };
 
 /** Whole codes of everything that is listed: one per line with `-q`. */
-export const exportAll: CommandRun = async (context, flags, ref, all) =>
-  list(context, { ...flags, codes: true, limit: String(Number.MAX_SAFE_INTEGER) }, ref, all);
+export const exportAll: CommandRun = async (context) => {
+  const rows = await rowsOf(await context.client(), undefined, Number.POSITIVE_INFINITY);
+  context.output.list(rows, columns, (row) => row.key);
+};

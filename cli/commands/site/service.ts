@@ -70,5 +70,6 @@ export const print: CommandRun = async (context, flags, given) => {
   if (!Object.hasOwn(kinds, kind)) throw new AppError('usage', { detail: `${kind}: ${Object.keys(kinds).join(', ')}` });
   const dataDir = kind === 'systemd' && context.flags.dataDir === undefined ? '/var/lib/gateway' : context.dataDir;
   const facts = { program: process.execPath, dataDir, port: text(flags.port) ?? context.env.GATEWAY_PORT ?? '3000' };
-  context.output.line(kinds[kind as keyof typeof kinds](facts).trimEnd());
+  const file = kinds[kind as keyof typeof kinds](facts);
+  context.output.object({ kind, file }, [file.trimEnd()], kind);
 };

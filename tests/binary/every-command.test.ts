@@ -1,0 +1,133 @@
+/** Every command of the executable: nothing on stdout but data, no stack, no hang, no secret, a known exit code. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { exitCodes } from '../../cli/commands/help/topics.ts';
+import { commands } from '../../cli/commands/index.ts';
+import { everywhere, onMachine, tellsKeys } from '../cli/every-command.ts';
+import { createSandbox, freePort, type Ran, type Sandbox, setUp } from './support.ts';
+
+let shared: Sandbox;
+let upstream: string;
+const sandboxes: Sandbox[] = [];
+/** Waits for 30 s on its own while everything else goes on. */
+let silent: Promise<Ran | null>;
+
+beforeAll(async () => {
+  shared = createSandbox();
+  upstream = (await shared.start(['mock-upstream', '--port', String(freePort())])).line;
+  silent = shared.idle(['token', 'create', '--name', 'x', '--key-stdin'], 60_000);
+});
+afterAll(async () => {
+  for (const sandbox of [shared, ...sandboxes]) await sandbox.close();
+});
+
+/** A site of its own, and every call on it. */
+async function site(): Promise<{ sandbox: Sandbox; calls: readonly (readonly string[])[] }> {
+  const sandbox = createSandbox();
+  sandboxes.push(sandbox);
+  await setUp(sandbox, upstream);
+  const ok = async (args: readonly string[]) => expect((await sandbox.run(args)).code).toBe(0);
+  await ok(['channel', 'edit', 'practice', '--name', 'main', '--tag', 't']);
+  await ok(['token', 'create', '--name', 'ci', '--quota', '5usd', '-q']);
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(sandbox.dir, name), text);
+    return join(sandbox.dir, name);
+  };
+  const facts = { file, upstream };
+  return { sandbox, calls: [...everywhere(facts), ...onMachine(facts), ['exec', '--token', 'ci', '--', 'true']] };
+}
+
+const codes = exitCodes.map((row) => row.code);
+/** Lines of JSON, or a script that was asked for. */
+const lines = /^(logs (tail|export))/;
+const stack = /\n\s+at .+:\d+/;
+
+function judge(args: readonly string[], ran: Ran): void {
+  const said = args.join(' ');
+  expect(codes, said).toContain(ran.code);
+  expect(ran.out + ran.err, said).not.toMatch(stack);
+  expect(ran.err, said).not.toContain('canary');
+  if (!tellsKeys(args)) expect(ran.out, said).not.toMatch(/canary|sk-[A-Za-z0-9]{40}/);
+}
+
+test('with --json there is JSON on stdout or nothing, and a failure is JSON on stderr', async () => {
+  const { sandbox, calls } = await site();
+  const called = new Set<string>();
+  for (const args of calls.filter((one) => one[0] !== 'exec')) {
+    const ran = await sandbox.run([...args, '--json']);
+    const said = args.join(' ');
+    judge(args, ran);
+    const texts = lines.test(said) ? ran.out.split('\n').filter((line) => line !== '') : [ran.out];
+    for (const text of texts) if (text !== '') expect(() => JSON.parse(text), `${said}: ${text}`).not.toThrow();
+    if (ran.code === 0 && !lines.test(said)) expect(ran.out, said).not.toBe('');
+    if (ran.code !== 0)
+      expect(JSON.parse(ran.err.trimEnd().split('\n').at(-1) ?? ''), said).toMatchObject({
+        // An unforeseen failure is a bug, whatever one types.
+        error: { code: expect.not.stringMatching(/^internal$/), message: expect.any(String) },
+      });
+    for (const row of commands) if (`${said} `.startsWith(`${row.name} `)) called.add(row.name);
+  }
+  const never = commands.map((row) => row.name).filter((name) => !called.has(name));
+  expect(never).toEqual(['serve', 'mock-upstream', 'exec']);
+}, 180_000);
+
+test('stdin closed or open and silent: the same end, at once', async () => {
+  const [closed, open] = [await site(), await site()];
+  for (const [index, args] of closed.calls.entries()) {
+    const other = open.calls[index] ?? [];
+    const [a, b] = await Promise.all([closed.sandbox.run(args), open.sandbox.idle(other, 15_000)]);
+    judge(args, a);
+    expect(b, `${args.join(' ')} waits`).not.toBe(null);
+    expect(b?.code, args.join(' ')).toBe(a.code);
+  }
+}, 240_000);
+
+test('bare commands name everything they need, with a line that has it', async () => {
+  const { sandbox } = await site();
+  for (const args of [
+    ['channel', 'add'],
+    ['token', 'create'],
+    ['user', 'create'],
+    ['redemption', 'create'],
+    ['apply'],
+  ]) {
+    const ran = await sandbox.run(args);
+    expect([ran.code, ran.out], args.join(' ')).toEqual([9, '']);
+    expect(ran.err).toMatch(/fix: gateway /);
+  }
+});
+
+test('a secret that never comes is given up after half a minute', async () => {
+  const ran = await silent;
+  expect(ran?.code).toBe(9);
+  expect(ran?.err).toContain('--key-stdin');
+}, 60_000);
+
+test.each([
+  [['option', 'list'], 0],
+  [['channel', 'get', '99'], 5],
+] as const)('%j into a pipe that is full, and then gone', async (args, code) => {
+  const { sandbox } = await site();
+  const run = async (script: string) => {
+    const child = Bun.spawn(['bash', '-c', script], {
+      cwd: sandbox.dir,
+      env: { PATH: '/usr/bin:/bin', GATEWAY_DATA_DIR: sandbox.dataDir, LANG: 'C' },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    return { out: out.trim(), err: err.trim() };
+  };
+  const command = `./gateway ${args.join(' ')}`;
+  // The reader sleeps while the pipe is full, then takes everything: nothing is lost.
+  const whole = await run(`${command} --json`);
+  expect((await run(`${command} --json | (sleep 1; cat)`)).out).toBe(whole.out);
+  expect((await run(`${command} | head -1 >/dev/null; echo \${PIPESTATUS[0]}`)).out).toBe(String(code));
+  expect((await run(`${command} | true; echo \${PIPESTATUS[0]}`)).out).toBe(String(code));
+  // Both streams gone, and a full disk.
+  expect((await run(`${command} >&- 2>&-; echo $?`)).out).toBe(String(code));
+  expect((await run(`${command} 2>/dev/full >/dev/null; echo $?`)).out).toBe(String(code));
+  expect((await run(`${command} >/dev/full; true`)).err).not.toMatch(/\n\s+at /);
+});
