@@ -74,6 +74,8 @@ export type Part = (
       readonly signature?: string;
       readonly origin?: ProtocolId;
       readonly custom?: boolean;
+      /** Set on the way back to a client that offered the tool in a bundle; `name` is the tool's own then. */
+      readonly namespace?: string;
     }
   | {
       readonly type: 'tool-result';
@@ -97,6 +99,8 @@ export interface Tool {
   /** A custom tool takes free text instead of JSON; a provider's own runs at the provider. */
   readonly kind: 'function' | 'custom' | 'provider';
   readonly name: string;
+  /** Bundle the client offered it in; `name` begins with it then. */
+  readonly namespace?: string;
   readonly description: string | null;
   /** JSON schema of the arguments. */
   readonly schema: unknown;
@@ -170,6 +174,7 @@ export type ChatEvent =
       readonly id: string;
       readonly name: string;
       readonly custom?: boolean;
+      readonly namespace?: string;
     }
   | { readonly type: 'tool-call-delta'; readonly index: number; readonly arguments: string }
   | {

@@ -377,6 +377,55 @@ test('calls come back under the names and in the kind that the client knows', ()
   ]);
 });
 
+test('calls of bundled tools come back to a Responses client with their bundle told apart, streamed and whole', () => {
+  const request = codecs['openai-responses'].translation.decodeRequest(
+    {
+      model: 'm',
+      input: [
+        { type: 'function_call', call_id: 'c0', namespace: 'clock', name: 'sleep', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c0', output: 'slept' },
+        {
+          type: 'additional_tools',
+          tools: [{ type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'apply_patch' }] }],
+        },
+      ],
+      tools: [
+        { type: 'namespace', name: 'clock', tools: [{ type: 'function', name: 'sleep', parameters: {} }] },
+        { type: 'function', name: 'my__own', parameters: {} },
+      ],
+      tool_choice: { type: 'function', namespace: 'clock', name: 'sleep' },
+    },
+    { model: null, stream: true },
+  );
+  expect(request.toolChoice).toEqual({ name: 'clock__sleep' });
+  expect(request.tools.map(({ name }) => name)).toEqual(['clock__sleep', 'my__own', 'functions__apply_patch']);
+  const restore = toolRestorer(request.tools)?.();
+  const call = (index: number, name: string, words: string): ChatEvent[] => [
+    { type: 'tool-call-start', index, id: `c${index}`, name },
+    { type: 'tool-call-delta', index, arguments: words },
+    { type: 'tool-call-end', index },
+  ];
+  const events = [
+    ...call(1, 'clock__sleep', '{"s":1}'),
+    ...call(2, 'functions__apply_patch', '{"input":"*** begin"}'),
+    ...call(3, 'my__own', '{}'),
+    finish,
+  ].flatMap((event) => [...(restore?.(event) ?? [])]);
+  const expected = [
+    { type: 'function_call', call_id: 'c1', namespace: 'clock', name: 'sleep', arguments: '{"s":1}' },
+    { type: 'custom_tool_call', call_id: 'c2', namespace: 'functions', name: 'apply_patch', input: '*** begin' },
+    { type: 'function_call', call_id: 'c3', name: 'my__own', arguments: '{}' },
+  ];
+  const responses = codecs['openai-responses'];
+  expect(responses.translation.encodeResponse(events, context)).toMatchObject({ output: expected });
+  const items = streamOf(responses, events)
+    .split('\n\n')
+    .filter((frame) => frame.startsWith('event: response.output_item.done'))
+    .map((frame) => JSON.parse(frame.slice(frame.indexOf('data: ') + 6)).item);
+  expect(items).toMatchObject(expected);
+  expect(items[2]).not.toHaveProperty('namespace');
+});
+
 test('speech of an answer reaches a chat client, streamed and whole', () => {
   const part = {
     type: 'audio',

@@ -5,6 +5,7 @@ import { extrasOf } from '../shared/extras.ts';
 import { flag, type Json, number, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
+import { bundled } from '../shared/tools.ts';
 
 const known = new Set([
   'model',
@@ -82,7 +83,7 @@ function decodeItem(item: Record<string, unknown>): Message[] {
       const call: Part = {
         type: 'tool-call',
         id: text(item.call_id) ?? '',
-        name: space === null ? name : `${space}__${name}`,
+        name: bundled(space, name),
         arguments: text(custom ? item.input : item.arguments) ?? '',
         ...(custom ? { custom } : {}),
       };
@@ -177,7 +178,6 @@ function decodePart(item: Record<string, unknown>): Part {
   return { type: 'unknown', dialect: 'openai-responses', raw: item };
 }
 
-/** A namespace is a bundle of tools; its name becomes part of theirs. */
 function decodeTool(tool: Record<string, unknown>): Tool[] {
   const name = text(tool.name) ?? text(tool.type) ?? '';
   const description = text(tool.description);
@@ -189,7 +189,7 @@ function decodeTool(tool: Record<string, unknown>): Tool[] {
     case 'namespace':
       return records(tool.tools)
         .flatMap(decodeTool)
-        .map((inner) => ({ ...inner, name: `${name}__${inner.name}` }));
+        .map((inner) => ({ ...inner, name: bundled(name, inner.name), namespace: name }));
     default:
       return [{ kind: 'provider', name, description, schema: null, strict: null, raw: tool }];
   }
@@ -199,7 +199,7 @@ function decodeChoice(value: unknown): ToolChoice | null {
   if (value === 'auto' || value === 'none' || value === 'required') return value;
   const choice = record(value);
   const name = text(choice?.name);
-  if (name !== null) return { name };
+  if (name !== null) return { name: bundled(text(choice?.namespace), name) };
   const mode = text(choice?.mode);
   return choice?.type === 'allowed_tools' && (mode === 'auto' || mode === 'required') ? mode : null;
 }

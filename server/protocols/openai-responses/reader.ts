@@ -3,6 +3,7 @@ import type { ChatEvent, Citation, FinishReason } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
 import { number, parseJson, record, records, text } from '../shared/json.ts';
+import { bundled } from '../shared/tools.ts';
 import { decodeError } from './errors.ts';
 import { readResponseUsage } from './usage.ts';
 
@@ -104,7 +105,7 @@ export function createReader(): StreamReader {
     const name = text(item.name) ?? '';
     return openBlock(key, 'tool-call', events, {
       id: text(item.call_id) ?? text(item.id) ?? `call_${key}`,
-      name: space === null ? name : `${space}__${name}`,
+      name: bundled(space, name),
       ...(item.type === 'custom_tool_call' ? { custom: true } : {}),
     });
   };

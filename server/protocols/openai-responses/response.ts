@@ -86,9 +86,14 @@ export function thoughtItem(id: string, part: Extract<Part, { type: 'reasoning' 
   };
 }
 
-/** Codex names bundled tools `namespace__name`; they are told apart again on the way back. */
 export function callItem(id: string, part: Extract<Part, { type: 'tool-call' }>, status = 'completed'): Item {
-  const call = { call_id: portableId(part.id), name: part.name, status };
+  const { namespace } = part;
+  const call = {
+    call_id: portableId(part.id),
+    ...(namespace === undefined ? {} : { namespace }),
+    name: part.name,
+    status,
+  };
   return part.custom === true
     ? { id, type: 'custom_tool_call', ...call, input: part.arguments }
     : { id, type: 'function_call', ...call, arguments: part.arguments };

@@ -157,13 +157,14 @@ export function createWriter(context: ResponseContext): StreamWriter {
           return endThought(event);
         case 'tool-call-start': {
           const id = idOf('fc');
-          const { custom } = event;
+          const { custom, namespace } = event;
           const part: Call = {
             type: 'tool-call',
             id: event.id,
             name: event.name,
             arguments: '',
             ...(custom === true ? { custom } : {}),
+            ...(namespace === undefined ? {} : { namespace }),
           };
           const out = added(callItem(id, part, 'in_progress'));
           open.set(event.index, { kind: 'tool-call', output: output.length - 1, id, part });

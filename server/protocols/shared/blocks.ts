@@ -75,6 +75,7 @@ export function gather(events: readonly ChatEvent[]): Gathered {
           name: event.name,
           arguments: '',
           ...(event.custom === true ? { custom: true } : {}),
+          ...(event.namespace === undefined ? {} : { namespace: event.namespace }),
         });
         break;
       case 'tool-call-delta':

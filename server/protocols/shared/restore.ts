@@ -1,6 +1,6 @@
 /** Gives an answer's tool calls back the names and the kind that the client knows them by. */
 import type { ChatEvent, Tool } from '../canonical.ts';
-import { portableName, unwrapCustom } from './tools.ts';
+import { bundled, portableName, unwrapCustom } from './tools.ts';
 
 type Change = (event: ChatEvent) => readonly ChatEvent[];
 
@@ -9,12 +9,14 @@ type Change = (event: ChatEvent) => readonly ChatEvent[];
  * @returns makes one change per answer; null when every tool was told as it is.
  */
 export function toolRestorer(tools: readonly Tool[]): (() => Change) | null {
-  const names = new Map<string, string>();
+  const names = new Map<string, { readonly name: string; readonly namespace?: string }>();
   const custom = new Set<string>();
-  for (const { name, kind } of tools) {
+  for (const { name, kind, namespace } of tools) {
     const told = portableName(name);
     // Of two tools with the same short name the first has it.
-    if (told !== name && !names.has(told)) names.set(told, name);
+    if (names.has(told)) continue;
+    if (namespace !== undefined) names.set(told, { name: name.slice(bundled(namespace, '').length), namespace });
+    else if (told !== name) names.set(told, { name });
     if (kind === 'custom') custom.add(told);
   }
   if (names.size === 0 && custom.size === 0) return null;
@@ -26,7 +28,7 @@ export function toolRestorer(tools: readonly Tool[]): (() => Change) | null {
         case 'tool-call-start': {
           const free = custom.has(event.name) && event.custom !== true;
           if (free) wrapped.set(event.index, '');
-          return [{ ...event, name: names.get(event.name) ?? event.name, ...(free ? { custom: true } : {}) }];
+          return [{ ...event, ...names.get(event.name), ...(free ? { custom: true } : {}) }];
         }
         case 'tool-call-delta': {
           const gathered = wrapped.get(event.index);

@@ -32,6 +32,10 @@ const fits = /^[a-zA-Z0-9_-]{1,64}$/;
 /** Ids that every dialect accepts; the same id always becomes the same one. */
 export const portableId = (id: string): string => (fits.test(id) ? id : `call_${Bun.hash(id).toString(36)}`);
 
+/** A bundle's name becomes part of its tools' names where a dialect knows no bundles. */
+export const bundled = (namespace: string | null, name: string): string =>
+  namespace === null ? name : `${namespace}__${name}`;
+
 /** Names that every dialect accepts. */
 export const portableName = (name: string): string =>
   fits.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'tool';
