@@ -128,6 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         port: options.port,
         relay,
         controlSocket: files.httpSocket,
+        trustsProxy: (address) => state.settings().trustsProxy(address),
         consoleAsset: createConsoleAssets(() => state.settings().botCheck),
       }),
     );

@@ -16,6 +16,7 @@ import { createMailer, type SendMail } from './domain/notifications/mailer.ts';
 import { createQuotaAlerts, type QuotaAlerts } from './domain/notifications/quota-alerts.ts';
 import { discover } from './domain/oauth/discovery.ts';
 import { createOAuth, type OAuthService } from './domain/oauth/service.ts';
+import { createUnbind, type Unbind } from './domain/oauth/unbind.ts';
 import { createOptions, type OptionsService } from './domain/options/service.ts';
 import { createPriceList } from './domain/pricing/list.ts';
 import { createPricing, type PricingService } from './domain/pricing/service.ts';
@@ -59,6 +60,7 @@ export interface Services {
   readonly secondFactor: SecondFactorService;
   readonly passkeys: PasskeysService;
   readonly oauth: OAuthService;
+  readonly unbind: Unbind;
   readonly discoverOidc: (url: string) => ReturnType<typeof discover>;
   readonly setup: ReturnType<typeof createSetup>;
   readonly status: ReturnType<typeof createStatus>;
@@ -149,6 +151,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       siteAddress: () => options.get('ServerAddress'),
     }),
     oauth: createOAuth({ ...deps, options, users, affiliate }),
+    unbind: createUnbind(deps),
     discoverOidc: (url) => discover(url, deps.guardedFetch ?? createGuard()),
     setup,
     status: createStatus({

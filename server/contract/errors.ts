@@ -509,6 +509,12 @@ export const errors = {
   oauth_refused: business('{detail}', '{detail}', 4),
   oauth_invalid: business('无效的请求', 'The request is not valid', 4),
   oauth_taken: business('该 {name} 账户已被绑定', 'This {name} account is bound to somebody else', 6),
+  oauth_unbound: business('未绑定 {name}', '{name} is not bound', 5),
+  oauth_last: business(
+    '这是唯一的登录方式，请输入密码以确认解除绑定',
+    'This is the only way into the account; enter the password to remove it',
+    4,
+  ),
   oauth_unreachable: business(
     '无法连接至 {name} 服务器，请稍后重试！',
     '{name} cannot be reached; please try again later!',

@@ -3,6 +3,7 @@ import type { Server, ServerWebSocket } from 'bun';
 import { isRelayPath } from '../relay/operations.ts';
 import type { Conversation } from '../relay/realtime.ts';
 import type { Relay } from '../relay/relay.ts';
+import { clientAddress } from './client-ip.ts';
 
 export interface FrontDoorOptions {
   readonly host: string;
@@ -10,6 +11,8 @@ export interface FrontDoorOptions {
   readonly relay: Relay;
   /** Unix socket of the control thread's forwarded listener. */
   readonly controlSocket: string;
+  /** Whether a proxy at this address may say who it calls for. */
+  readonly trustsProxy: (address: string) => boolean;
   /** Answers console files; null when the path is not one of them. */
   readonly consoleAsset: (request: Request, path: string) => Response | null;
 }
@@ -47,7 +50,10 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     maxRequestBodySize: hardBodyLimit,
     fetch(request, listener) {
       const path = pathOf(request.url);
-      const peer = { ip: () => listener.requestIP(request)?.address ?? '' };
+      const direct = () => listener.requestIP(request)?.address ?? '';
+      const peer = {
+        ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
+      };
       // Coding agents look whether anybody is there before they log in.
       if (path === '/api/hello') return new Response(null);
       if (isRealtime(request, path)) return upgrade(listener, request, options.relay.realtime(request, peer));
@@ -56,7 +62,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
         const asset = options.consoleAsset(request, path);
         if (asset !== null) return asset;
       }
-      return forward(request, peer.ip(), options.controlSocket);
+      return forward(request, peer.ip(), direct(), options.controlSocket);
     },
     websocket: {
       idleTimeout: 0,
@@ -120,13 +126,13 @@ async function upgrade(
 const loopback = /^(127\.|::1$|::ffff:127\.)/;
 
 /** Hands a request to the control thread; headers of the inner border are ours alone to set. */
-async function forward(request: Request, ip: string, socket: string): Promise<Response> {
+async function forward(request: Request, ip: string, direct: string, socket: string): Promise<Response> {
   const headers = new Headers(request.headers);
   for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
   headers.set('x-gateway-client-ip', ip);
   // A proxy on this machine connects from here for callers from anywhere.
   const proxied = headers.has('x-forwarded-for') || headers.has('forwarded') || headers.has('x-real-ip');
-  headers.set('x-gateway-loopback', loopback.test(ip) && !proxied ? '1' : '0');
+  headers.set('x-gateway-loopback', loopback.test(direct) && !proxied ? '1' : '0');
   const start = request.url.indexOf('/', 8);
   const target = `http://control${start < 0 ? '/' : request.url.slice(start)}`;
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD';

@@ -1,5 +1,6 @@
 /** The options the relay lives by, parsed once per change. */
 
+import { BlockList, isIP } from 'node:net';
 import { optionText, optionValue } from '../contract/options.ts';
 import { compilePriceTables, type PriceTables } from '../contract/pricing-tables.ts';
 import type { ModelRequestRule } from './limits.ts';
@@ -57,6 +58,8 @@ export interface RelaySettings {
   readonly modelRequests: ModelRequestRule | null;
   /** Strangers' forms load a bot check from elsewhere. */
   readonly botCheck: boolean;
+  /** Whether a proxy at this address may say who it calls for. */
+  readonly trustsProxy: (address: string) => boolean;
   /** Milliseconds between keep-alives, null = none. */
   readonly pingMs: number | null;
 }
@@ -94,6 +97,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     geminiSafety: safetySettings(optionValue(stored, 'gemini.safety_settings') as Record<string, unknown>),
     geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
     botCheck: optionValue(stored, 'TurnstileCheckEnabled'),
+    trustsProxy: proxyList(optionValue(stored, 'general_setting.trusted_proxies')),
     showCost: optionValue(stored, 'general_setting.cost_header_enabled'),
     showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
     claudeMaxTokens: maxTokensByModel(optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>),
@@ -105,6 +109,17 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
       ? optionValue(stored, 'general_setting.ping_interval_seconds') * 1000
       : null,
   };
+}
+
+/** @param rows addresses and networks; what cannot be read trusts nobody. */
+function proxyList(rows: readonly string[]): (address: string) => boolean {
+  const block = new BlockList();
+  for (const row of rows) {
+    const [address = '', bits] = row.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (isIP(address) !== 0) block.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family);
+  }
+  return (address) => isIP(address) !== 0 && block.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 const noLimits: RateLimits = { rpm: 0, tpm: 0, concurrency: 0 };

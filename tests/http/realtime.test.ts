@@ -42,6 +42,7 @@ beforeEach(async () => {
     port: 0,
     relay: gateway.relay,
     controlSocket: '/nonexistent',
+    trustsProxy: () => false,
     consoleAsset: () => null,
   });
 });

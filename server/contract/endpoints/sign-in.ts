@@ -215,6 +215,15 @@ export const signInEndpoints = [
     mutates: true,
   }),
   endpoint({
+    id: 'oauth.unbind',
+    method: 'POST',
+    path: '/api/oauth/unbind',
+    access: 'user',
+    input: z.object({ type: z.enum(['github', 'oidc', 'linuxdo', 'wechat', 'telegram']), password: text }),
+    output: nothing,
+    summary: { zh: '解除第三方账户绑定', en: 'Unbind an account elsewhere' },
+  }),
+  endpoint({
     id: 'option.oidc_discovery',
     method: 'POST',
     path: '/api/option/oidc_discovery',

@@ -48,6 +48,7 @@ export const signInHandlers: HandlersOf<
   | 'oauth.telegram_login'
   | 'oauth.telegram_bind'
   | 'oauth.callback'
+  | 'oauth.unbind'
   | 'option.oidc_discovery'
 > = {
   'second_factor.login': async (call) => {
@@ -111,5 +112,7 @@ export const signInHandlers: HandlersOf<
     }
     return answerEntrance(await call.services.entrance.admit(outcome.user, visitorOf(call.meta)), call);
   },
+  'oauth.unbind': ({ services, actor, input, meta }) =>
+    services.unbind(actor.userId, input.type, input.password ?? '', meta.ip),
   'option.oidc_discovery': ({ services, input }) => services.discoverOidc(input.url),
 };

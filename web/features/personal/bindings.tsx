@@ -2,12 +2,15 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import type { InputOf } from '../../../server/contract/endpoint.ts';
+import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { User } from '../../../server/contract/entities.ts';
 import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
-import { Drawer } from '../../components/overlay.tsx';
-import { call } from '../../lib/api.ts';
-import { attempt } from '../../lib/attempt.ts';
+import { Confirm, Drawer } from '../../components/overlay.tsx';
+import { ApiError, call } from '../../lib/api.ts';
+import { attempt, messageOf } from '../../lib/attempt.ts';
 import { useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from '../account/bot-check.tsx';
 import { CodeButton } from '../account/code-button.tsx';
@@ -62,6 +65,50 @@ function EmailDrawer({ onClose, onDone }: { readonly onClose: () => void; readon
   );
 }
 
+/** The last way into an account goes only with its password. */
+function UnbindDrawer({
+  name,
+  onClose,
+  onConfirm,
+}: {
+  readonly name: string;
+  readonly onClose: () => void;
+  readonly onConfirm: (password: string) => void;
+}) {
+  const { t } = useTranslation();
+  const [password, setPassword] = useState('');
+  return (
+    <Drawer title={t('personal.unbindTitle', { name })} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          onConfirm(password);
+        }}
+      >
+        <p className="mb-3 text-ink-2">{t('personal.unbindLast')}</p>
+        <Field label={t('login.password')}>
+          {(ids) => (
+            <input
+              {...ids}
+              type="password"
+              className="field"
+              autoComplete="current-password"
+              required
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+            />
+          )}
+        </Field>
+        <button type="submit" className="button button-danger">
+          {t('personal.unbind')}
+        </button>
+      </form>
+    </Drawer>
+  );
+}
+
+type Service = InputOf<EndpointOf<'oauth.unbind'>>['type'];
+
 export function Bindings({ self }: { readonly self: User }) {
   const { t } = useTranslation();
   const client = useQueryClient();
@@ -71,32 +118,63 @@ export function Bindings({ self }: { readonly self: User }) {
     setOpen(null);
     await client.invalidateQueries({ queryKey: ['self'] });
   };
-  const rows: readonly (readonly [string, string, boolean, () => unknown])[] = [
-    [t('account.email'), self.email, true, () => setOpen('email')],
-    [t('account.wechat'), self.wechat_id, status?.wechat_login === true, () => setOpen('wechat')],
-    ['GitHub', self.github_id, status?.github_oauth === true, () => attempt(() => leaveFor('github', status))],
-    ['OIDC', self.oidc_id, status?.oidc_enabled === true, () => attempt(() => leaveFor('oidc', status))],
-    ['Telegram', self.telegram_id, status?.telegram_oauth === true, () => leaveForTelegram(status)],
-    ['Linux DO', self.linux_do_id, status?.linuxdo_oauth === true, () => attempt(() => leaveFor('linuxdo', status))],
+  const [leaving, setLeaving] = useState<{
+    readonly type: Service;
+    readonly name: string;
+    readonly last: boolean;
+  } | null>(null);
+  const unbind = async (type: Service, name: string, password: string) => {
+    try {
+      await call('oauth.unbind', { type, password });
+      setLeaving(null);
+      toast.success(t('personal.unbound'));
+      await client.invalidateQueries({ queryKey: ['self'] });
+    } catch (failure) {
+      if (failure instanceof ApiError && failure.code === 'oauth_last') setLeaving({ type, name, last: true });
+      else toast.error(messageOf(failure));
+    }
+  };
+  const rows: readonly (readonly [Service | null, string, string, boolean, () => unknown])[] = [
+    [null, t('account.email'), self.email, true, () => setOpen('email')],
+    ['wechat', t('account.wechat'), self.wechat_id, status?.wechat_login === true, () => setOpen('wechat')],
+    [
+      'github',
+      'GitHub',
+      self.github_id,
+      status?.github_oauth === true,
+      () => attempt(() => leaveFor('github', status)),
+    ],
+    ['oidc', 'OIDC', self.oidc_id, status?.oidc_enabled === true, () => attempt(() => leaveFor('oidc', status))],
+    ['telegram', 'Telegram', self.telegram_id, status?.telegram_oauth === true, () => leaveForTelegram(status)],
+    [
+      'linuxdo',
+      'Linux DO',
+      self.linux_do_id,
+      status?.linuxdo_oauth === true,
+      () => attempt(() => leaveFor('linuxdo', status)),
+    ],
   ];
   return (
     <Card title={t('personal.bindings')}>
       <dl>
-        {rows.map(([name, value, enabled, bind]) => {
-          const action = value === '' ? (enabled ? t('personal.bind') : t('personal.off')) : t('personal.change');
+        {rows.map(([type, name, value, enabled, bind]) => {
+          const isBound = value !== '';
+          const action = isBound
+            ? t(type === null ? 'personal.change' : 'personal.unbind')
+            : t(enabled ? 'personal.bind' : 'personal.off');
           return (
             <div key={name} className="flex min-h-9 items-center gap-3">
               <dt className="w-24 flex-none text-ink-3">{name}</dt>
               <dd className="min-w-0 flex-1 truncate">
-                {value === '' ? <span className="text-ink-3">{t('personal.unbound')}</span> : value}
+                {isBound ? value : <span className="text-ink-3">{t('personal.none')}</span>}
               </dd>
               <dd>
                 <button
                   type="button"
                   className="button"
-                  disabled={!enabled || (value !== '' && name !== t('account.email'))}
+                  disabled={!enabled && !(isBound && type !== null)}
                   aria-label={`${name}: ${action}`}
-                  onClick={() => bind()}
+                  onClick={() => (isBound && type !== null ? setLeaving({ type, name, last: false }) : bind())}
                 >
                   {action}
                 </button>
@@ -105,6 +183,21 @@ export function Bindings({ self }: { readonly self: User }) {
           );
         })}
       </dl>
+      {leaving === null ? null : leaving.last ? (
+        <UnbindDrawer
+          name={leaving.name}
+          onClose={() => setLeaving(null)}
+          onConfirm={(password) => void unbind(leaving.type, leaving.name, password)}
+        />
+      ) : (
+        <Confirm
+          title={t('personal.unbindTitle', { name: leaving.name })}
+          text={t('personal.unbindText')}
+          action={t('personal.unbind')}
+          onClose={() => setLeaving(null)}
+          onConfirm={() => void unbind(leaving.type, leaving.name, '')}
+        />
+      )}
       {open === 'email' ? <EmailDrawer onClose={() => setOpen(null)} onDone={refresh} /> : null}
       {open === 'wechat' ? (
         <WeChatCode

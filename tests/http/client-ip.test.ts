@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { optionRow } from '../../server/contract/options.ts';
+import { bareAddress, clientAddress } from '../../server/http/client-ip.ts';
+import { openFrontDoor } from '../../server/http/front-door.ts';
+import type { Relay } from '../../server/relay/relay.ts';
+import { compileSettings } from '../../server/relay/settings.ts';
+
+const of = (proxies: string) => compileSettings(new Map([['general_setting.trusted_proxies', proxies]])).trustsProxy;
+const own = '127.0.0.1,10.0.0.0/8,2001:db8::/32';
+
+test.each([
+  ['nobody is trusted unless configured', '', '127.0.0.1', '203.0.113.7', '127.0.0.1'],
+  ['a stranger’s word counts for nothing', own, '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+  ['a configured proxy is believed', own, '127.0.0.1', '203.0.113.7', '203.0.113.7'],
+  ['what the client put in front is not', own, '127.0.0.1', '8.8.8.8, 203.0.113.7', '203.0.113.7'],
+  ['a chain of our own proxies is walked', own, '127.0.0.1', '203.0.113.7, 10.1.2.3, 10.9.9.9', '203.0.113.7'],
+  [
+    'a forged entry of our own range ends the walk at the client',
+    own,
+    '127.0.0.1',
+    '10.0.0.1, 203.0.113.7, 10.1.2.3',
+    '203.0.113.7',
+  ],
+  ['only proxies: the outermost of them', own, '127.0.0.1', '10.1.2.3', '10.1.2.3'],
+  ['garbage ends the walk', own, '127.0.0.1', '203.0.113.7, unknown, 10.1.2.3', '10.1.2.3'],
+  ['an empty header', own, '127.0.0.1', '', '127.0.0.1'],
+  ['ports and brackets', own, '::ffff:127.0.0.1', '[2a00::5]:4431', '2a00::5'],
+  ['version 6 networks', own, '2001:db8::9', '2a00::5, 2001:db8:1::1', '2a00::5'],
+  ['version 4 in version 6', own, '::ffff:10.0.0.5', '203.0.113.7:5000', '203.0.113.7'],
+])('%s', (_name, proxies, peer, forwarded, expected) => {
+  expect(clientAddress(peer, forwarded, of(proxies))).toBe(expected);
+});
+
+test('without the header the connection speaks for itself', () => {
+  expect(clientAddress('127.0.0.1', null, of(own))).toBe('127.0.0.1');
+  expect(clientAddress('::ffff:203.0.113.9', null, of(own))).toBe('203.0.113.9');
+});
+
+test.each(['', 'x', '1.2.3', '1.2.3.4.5', '[::1', 'localhost', '1.2.3.4 5'])('%j is no address', (text) => {
+  expect(bareAddress(text)).toBe('');
+});
+
+test('the option takes addresses and networks alone', () => {
+  const { kind, role } = optionRow('general_setting.trusted_proxies');
+  expect(role).toBe(100);
+  for (const good of ['', '127.0.0.1', '10.0.0.0/8, ::1', 'fd00::/8'])
+    expect([good, kind.check(good)]).toEqual([good, null]);
+  for (const bad of ['localhost', '10.0.0.0/33', '256.1.1.1', '::1/129', '*', '10.0.0.0/8;'])
+    expect([bad, kind.check(bad)?.zh]).toEqual([bad, `不是 IP 地址或网段：${bad}`]);
+});
+
+test('the front door tells relay and API the same address, whatever headers of its own a client sends', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'door-'));
+  const socket = join(dir, 'control.sock');
+  const control = createServer((request, response) => {
+    const { 'x-gateway-client-ip': ip, 'x-gateway-loopback': loopback } = request.headers;
+    response.end(JSON.stringify({ ip, loopback }));
+  });
+  await new Promise<void>((resolve) => control.listen(socket, resolve));
+  let trusted = '';
+  const door = openFrontDoor({
+    host: '127.0.0.1',
+    port: 0,
+    controlSocket: socket,
+    consoleAsset: () => null,
+    trustsProxy: (address) => of(trusted)(address),
+    relay: {
+      open: () => 0,
+      handle: async (_request: Request, _path: string, peer: { ip(): string }) => Response.json({ ip: peer.ip() }),
+    } as unknown as Relay,
+  });
+  const ask = async (path: string) =>
+    (
+      await fetch(`http://127.0.0.1:${door.port}${path}`, {
+        headers: { 'x-forwarded-for': '203.0.113.7', 'x-gateway-client-ip': '8.8.8.8', 'x-gateway-loopback': '1' },
+      })
+    ).json();
+  expect(await ask('/api/status')).toEqual({ ip: '127.0.0.1', loopback: '0' });
+  expect(await ask('/v1/models')).toEqual({ ip: '127.0.0.1' });
+  trusted = '127.0.0.1';
+  expect(await ask('/api/status')).toEqual({ ip: '203.0.113.7', loopback: '0' });
+  expect(await ask('/v1/models')).toEqual({ ip: '203.0.113.7' });
+  await door.stop(10);
+  control.close();
+  rmSync(dir, { recursive: true });
+});
