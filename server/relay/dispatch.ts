@@ -3,6 +3,7 @@ import type { UpstreamHalf } from '../protocols/codec.ts';
 import { createDeadlines } from './deadlines.ts';
 import { classify, redact, type UpstreamFailure } from './failure.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
+import { askBySocket } from './socket.ts';
 
 export interface UpstreamCall {
   readonly url: string;
@@ -35,36 +36,41 @@ export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: 
       timedOut = true;
       abort.abort();
     });
-    let response: Response;
+    let response: Response | null;
     try {
-      response = await deps.fetch(call.url, {
-        method: call.body === null ? 'GET' : 'POST',
-        headers: call.headers,
-        body: call.body,
-        signal: abort.signal,
-        redirect: 'manual',
-        // Bytes pass as they are; inflating would also open the door to gzip bombs.
-        decompress: false,
-        timeout: false,
-        ...proxyOf(call.channel),
-      } as RequestInit);
+      response = /^wss?:/.test(call.url)
+        ? await askBySocket({ fetch: deps.fetch, proxy: proxyOf(call.channel).proxy ?? null }, call, abort.signal)
+        : await deps.fetch(call.url, {
+            method: call.body === null ? 'GET' : 'POST',
+            headers: call.headers,
+            body: call.body,
+            signal: abort.signal,
+            redirect: 'manual',
+            // Bytes pass as they are; inflating would also open the door to gzip bombs.
+            decompress: false,
+            timeout: false,
+            ...proxyOf(call.channel),
+          } as RequestInit);
     } catch {
-      return failed({
-        class: 'host',
-        status: null,
-        error: null,
-        retryAfter: null,
-        reason: timedOut ? 'timeout' : 'unreachable',
-      });
+      response = null;
     } finally {
       arrived();
     }
+    if (response === null) return failed(timedOut ? { ...unreachable, reason: 'timeout' } : unreachable);
     if (response.status >= 200 && response.status < 300) {
       return { kind: 'answer', response, headersMs: deps.now() };
     }
     return failed(await readFailure(response, call));
   };
 }
+
+const unreachable: UpstreamFailure = {
+  class: 'host',
+  status: null,
+  error: null,
+  retryAfter: null,
+  reason: 'unreachable',
+};
 
 /** A channel may be reached through a proxy of its own. */
 const proxyOf = ({ setting }: ChannelSnapshot): { readonly proxy?: string } =>

@@ -306,13 +306,6 @@ test('Zhipu: the key signs a token', async () => {
   expect(JSON.parse(Buffer.from(body, 'base64url').toString())).toMatchObject({ api_key: 'id' });
 });
 
-test('iFlytek: versions have names of their own', async () => {
-  const key = await channel('xunfei', 'SparkDesk-v3.5', { key: 'APP|SECRET|KEY' });
-  await (await gateway.chat(key, ask('SparkDesk-v3.5'))).text();
-  expect(sent().body.model).toBe('generalv3.5');
-  expect(sent().headers.authorization).toBe('Bearer KEY:SECRET');
-});
-
 test.each([
   [
     'claude-sonnet-4-5-thinking',

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type OptionKey, optionRow } from '../../server/contract/options.ts';
 import { createNotify } from '../../server/domain/notifications/carry.ts';
 import type { Mail } from '../../server/domain/notifications/mailer.ts';
-import { sparkModel } from '../../server/providers/quirks/xunfei.ts';
+import { sparkEdition } from '../../server/providers/quirks/xunfei.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { sendJson, startUpstream } from '../support/upstream.ts';
 import { type Rule, rules, type ServerRule } from './rules.ts';
@@ -436,7 +436,7 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     await addChannel({ model_mapping: '{"a":"b"}' });
   },
   'channel.spark_version': async () => {
-    expect(sparkModel('SparkDesk', '')).toBe(sparkModel('SparkDesk', 'v2.1'));
+    expect(sparkEdition('SparkDesk', '')).toBe(sparkEdition('SparkDesk', 'v2.1'));
     const types = (await works('GET', '/api/channel/types')) as { type: number; other: { fallback: string } | null }[];
     expect(types.find(({ type }) => type === 18)?.other?.fallback).toBe('v2.1');
   },

@@ -32,6 +32,8 @@ export interface SimpleWire {
   /** What a whole answer says. */
   readonly whole: (body: Record<string, unknown>) => Said;
   readonly decodeError: (status: number, body: Record<string, unknown>) => UpstreamError;
+  /** Whether nothing follows a frame; where the upstream closes by itself it need not be known. */
+  readonly isLast?: (body: Record<string, unknown>) => boolean;
 }
 
 function createReader(read: (body: Record<string, unknown>, event: string) => Said): StreamReader {
@@ -118,7 +120,7 @@ export function simpleWire(wire: SimpleWire): Wire {
     reader: () => createReader(wire.frame),
     decodeError: (status, body) => wire.decodeError(status, record(parseJson(body)) ?? {}),
     readUsage: (body) => wire.whole(record(body) ?? {}).usage ?? null,
-    isTerminal: () => false,
+    isTerminal: (frame) => wire.isLast?.(record(parseJson(frame.data())) ?? {}) === true,
     isUsageOnly: () => false,
     mayMatter: () => true,
   };
