@@ -9,6 +9,7 @@ import type { Prepared } from './attempt.ts';
 import { type AttemptsDeps, changeFor, contextOf, isGathered, type Outcome, tryChannels } from './attempts.ts';
 import { relayBytes } from './bytes.ts';
 import type { TokenCounter } from './counting/counter.ts';
+import { createDeparture, type Departure } from './departure.ts';
 import type { Exchange } from './exchange.ts';
 import { failureError } from './failure.ts';
 import { reportedUsage } from './meter.ts';
@@ -41,31 +42,32 @@ type Reached = Exclude<Outcome, { kind: 'failed' }>;
 
 export async function answer(deps: AnswerDeps, exchange: Exchange): Promise<Response> {
   const { inquiry } = exchange;
-  const abort = new AbortController();
-  inquiry.request.signal.addEventListener('abort', () => abort.abort(), { once: true });
-  const trying = tryChannels(deps, exchange, abort);
+  const departure = createDeparture(inquiry.request.signal);
+  const trying = tryChannels(deps, exchange, departure);
   const { pingMs } = deps.settings();
   // With keep-alive on, a client that waits for a stream hears from us even before the upstream says anything.
   if (pingMs !== null && inquiry.stream) {
     const outcome = await Promise.race([trying, Bun.sleep(pingMs).then(() => null)]);
-    return outcome === null ? waitingStream(deps, exchange, trying, abort) : respond(deps, exchange, outcome, abort);
+    return outcome === null
+      ? waitingStream(deps, exchange, trying, departure)
+      : respond(deps, exchange, outcome, departure);
   }
-  return respond(deps, exchange, await trying, abort);
+  return respond(deps, exchange, await trying, departure);
 }
 
 function respond(
   deps: AnswerDeps,
   exchange: Exchange,
   outcome: Outcome,
-  abort: AbortController,
+  departure: Departure,
 ): Promise<Response> | Response {
   switch (outcome.kind) {
     case 'failed':
       return refuse(deps, exchange, outcome);
     case 'stream':
       return isGathered(exchange.inquiry)
-        ? gathered(deps, exchange, outcome, abort)
-        : new Response(streamOf(deps, exchange, outcome, outcome.stream, abort), {
+        ? gathered(deps, exchange, outcome, departure)
+        : new Response(streamOf(deps, exchange, outcome, outcome.stream, departure), {
             status: outcome.response.status,
             headers: {
               ...shownFrom(outcome.response),
@@ -79,7 +81,7 @@ function respond(
       return new Response(
         relayBytes(outcome.response, {
           now: deps.now,
-          abort,
+          abort: departure.upstream,
           idleMs: deps.idleMs,
           finish: (end) => close(deps, exchange, outcome, end),
         }),
@@ -216,7 +218,7 @@ async function gathered(
   deps: AnswerDeps,
   exchange: Exchange,
   outcome: Extract<Outcome, { kind: 'stream' }>,
-  abort: AbortController,
+  departure: Departure,
 ): Promise<Response> {
   const { stream } = outcome;
   const broken = !(await readToEnd(stream));
@@ -228,7 +230,7 @@ async function gathered(
     delivered: usage === null || broken ? stream.passage.words() : [],
     firstByteMs: stream.firstByteMs,
   });
-  abort.abort();
+  departure.upstream.abort();
   if (broken) {
     const error = clientError(new AppError('upstream_broken'), exchange.inquiry.requestId);
     return errorResponse(exchange.inquiry.protocol, error);
@@ -244,19 +246,14 @@ function streamOf(
   exchange: Exchange,
   outcome: Pick<Reached, 'prepared' | 'tried'>,
   opening: OpenStream,
-  abort: AbortController,
+  departure: Departure,
 ): ReadableStream<Uint8Array> {
   noteResponseId(deps, exchange, outcome.prepared, opening.passage.responseId());
-  return relayStream({ ...pumpOptions(deps, exchange, abort, () => outcome), opening });
+  return relayStream({ ...pumpOptions(deps, exchange, departure, () => outcome), opening });
 }
 
 /** The status is given away for a sign of life; all that follows is told inside of the stream. */
-function waitingStream(
-  deps: AnswerDeps,
-  exchange: Exchange,
-  trying: Promise<Outcome>,
-  abort: AbortController,
-): Response {
+function waitingStream(deps: AnswerDeps, exchange: Exchange, trying: Promise<Outcome>, departure: Departure): Response {
   let reached: Pick<Reached, 'prepared' | 'tried'> | null = null;
   let refusal: ReturnType<typeof clientError> | null = null;
   const opening = trying.then(async (outcome): Promise<OpenStream | string | null> => {
@@ -268,9 +265,9 @@ function waitingStream(
       refusal = await closeFailed(deps, exchange, outcome);
       return null;
     }
-    return (await respond(deps, exchange, outcome, abort)).text();
+    return (await respond(deps, exchange, outcome, departure)).text();
   });
-  const options = pumpOptions(deps, exchange, abort, () => reached);
+  const options = pumpOptions(deps, exchange, departure, () => reached);
   return new Response(
     relayStream({
       ...options,
@@ -290,7 +287,7 @@ const codecOf = ({ inquiry }: Exchange) => codecFor(inquiry.protocol);
 function pumpOptions(
   deps: AnswerDeps,
   exchange: Exchange,
-  abort: AbortController,
+  departure: Departure,
   reached: () => Pick<Reached, 'prepared' | 'tried'> | null,
 ) {
   const { client } = codecOf(exchange);
@@ -301,7 +298,7 @@ function pumpOptions(
     idleMs: deps.idleMs,
     checkpointMs: deps.checkpointMs,
     now: deps.now,
-    abort,
+    departure,
     finish: async (end: StreamEnd) => {
       const outcome = reached();
       if (outcome !== null) await close(deps, exchange, outcome, end);

@@ -5,6 +5,7 @@ import { codecFor } from '../protocols/registry.ts';
 import type { SignFacts } from '../providers/quirk.ts';
 import type { Affinity } from './affinity.ts';
 import { type Prepared, prepareAttempt } from './attempt.ts';
+import type { Departure } from './departure.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
 import type { Exchange, Inquiry } from './exchange.ts';
 import { classify, mayRetry, redact, type UpstreamFailure } from './failure.ts';
@@ -52,8 +53,9 @@ export type Outcome =
     };
 
 /** Never rejects. */
-export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort: AbortController): Promise<Outcome> {
+export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> {
   const { inquiry, plan } = exchange;
+  const abort = departure.upstream;
   const settings = deps.settings();
   const attempts = Math.max(1, settings.retryTimes + 1);
   const tried: number[] = [];
@@ -63,7 +65,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort:
 
   for (const channel of plan.candidates) {
     let again = true;
-    while (again && tried.length < attempts && !abort.signal.aborted) {
+    while (again && tried.length < attempts && !departure.gone() && !abort.signal.aborted) {
       again = false;
       const key = deps.health.pickKey(channel);
       const prepared = prepare(inquiry, channel, key, settings);
@@ -71,6 +73,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort:
       if (prepared === null) break;
       tried.push(channel.id);
       last = channel;
+      departure.asking(channel);
       deps.health.begin(channel);
       const result = await send(deps, prepared, abort);
       const reached =
@@ -82,7 +85,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, abort:
         if (plan.candidates.length > 1) deps.affinity.remember(plan.conversation, channel.id);
         return reached;
       }
-      if (abort.signal.aborted && inquiry.request.signal.aborted) break;
+      if (abort.signal.aborted && departure.gone()) break;
       failure = reached;
       deps.health.failed(channel, key.index, failure);
       if (!mayRetry(failure) || inquiry.form?.replayable === false) return failed();

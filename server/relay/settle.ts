@@ -24,7 +24,7 @@ export async function settle(
   const { prepared } = facts;
   const nothing = end.endReason !== 'completed' && end.firstByteMs === null;
   const usage =
-    end.usage !== null && end.endReason === 'completed'
+    end.usage !== null && end.usageSource === 'reported'
       ? end.usage
       : nothing
         ? null

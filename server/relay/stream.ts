@@ -3,6 +3,7 @@ import type { EndReason, UsageSource } from '../contract/enums.ts';
 import type { UpstreamError, Usage } from '../protocols/canonical.ts';
 import type { Reshape } from '../protocols/codec.ts';
 import { createSseSplitter, type RawFrame, type SseSplitter } from '../protocols/shared/sse.ts';
+import type { Departure } from './departure.ts';
 import type { Passage } from './passage.ts';
 
 export interface StreamEnd {
@@ -146,7 +147,7 @@ export interface PumpOptions {
   /** Milliseconds between notes of what is owed so far. */
   readonly checkpointMs: number;
   readonly now: () => number;
-  readonly abort: AbortController;
+  readonly departure: Departure;
   /** Settles; the terminal frame is sent when it resolves. */
   readonly finish: (end: StreamEnd) => Promise<void>;
   /** Text of an error frame in the client's dialect. */
@@ -179,7 +180,7 @@ export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
   return new ReadableStream({
     type: 'direct',
     pull: (sink: Sink) => pump(options, sink),
-    cancel: () => options.abort.abort(),
+    cancel: () => options.departure.leave(),
   } as unknown as UnderlyingDefaultSource<Uint8Array>);
 }
 
@@ -193,9 +194,19 @@ const reshaped = (sink: Sink, shape: Reshape): Sink => ({
   },
 });
 
+/** Nothing is written to a client that has gone, so that reading on for the bill goes undisturbed. */
+const whilePresent = (sink: Sink, gone: () => boolean): Sink => ({
+  write: (piece) => (gone() ? null : sink.write(piece)),
+  flush: () => (gone() ? null : sink.flush()),
+  end: () => sink.end(),
+});
+
 async function pump(options: PumpOptions, raw: Sink): Promise<void> {
-  const sink = options.reshape === null ? raw : reshaped(raw, options.reshape);
-  const { abort, now } = options;
+  const { departure, now } = options;
+  const client = whilePresent(raw, departure.gone);
+  const sink = options.reshape === null ? client : reshaped(client, options.reshape);
+  const abort = departure.upstream;
+  const gone = departure.gone;
   let lastByteMs = now();
   let lastWriteMs = lastByteMs;
   let checkedMs = lastByteMs;
@@ -226,15 +237,18 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
   }, beat);
 
   let settled = false;
-  const end = async (opened: OpenStream, endReason: EndReason, failure?: string): Promise<void> => {
+  const end = async (opened: OpenStream, reason: EndReason, failure?: string): Promise<void> => {
     if (settled) return;
     settled = true;
+    const whole = reason === 'completed';
+    // Read to its end for the sake of the bill alone.
+    const endReason = whole && gone() ? 'client_gone' : reason;
     const usage = opened.passage.usage();
     await options.finish({
       endReason,
       usage,
-      usageSource: usage === null ? null : endReason === 'completed' ? 'reported' : 'partial',
-      delivered: usage === null || endReason !== 'completed' ? opened.passage.words() : [],
+      usageSource: usage === null ? null : whole ? 'reported' : 'partial',
+      delivered: usage === null || !whole ? opened.passage.words() : [],
       firstByteMs: opened.firstByteMs ?? now(),
       ...(failure === undefined ? {} : { failure }),
     });
@@ -242,7 +256,7 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
   /** Waits while the client takes nothing: then the upstream waits too. */
   const taken = async (written: Promise<unknown>): Promise<void> => {
     stalledMs = now();
-    await Promise.race([written, left(abort.signal)]);
+    await Promise.race([written, left(abort.signal), departure.whenGone()]);
     stalledMs = null;
     lastByteMs = now();
   };
@@ -352,11 +366,11 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     sink.end();
   } catch {
     // Either the upstream broke off or the client left; the abort signal tells which.
-    const gone = abort.signal.aborted && !idleCut;
+    const left = gone() || (abort.signal.aborted && !idleCut);
     abort.abort();
-    if (stream !== null) await end(stream, gone ? 'client_gone' : 'upstream_broken', gone ? undefined : 'broken');
+    if (stream !== null) await end(stream, left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
     try {
-      if (!gone) sink.write(options.errorFrame('broken'));
+      if (!left) sink.write(options.errorFrame('broken'));
       sink.end();
     } catch {
       // The client's side is closed; nobody is left to tell.

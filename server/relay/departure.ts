@@ -1,0 +1,55 @@
+/** What follows when a client leaves: the upstream is cancelled, or read on for a while where the channel asks for it. */
+import type { ChannelSnapshot } from './snapshot.ts';
+
+export interface Departure {
+  /** Ends the upstream's side. */
+  readonly upstream: AbortController;
+  gone(): boolean;
+  /** Resolves when the client leaves. */
+  whenGone(): Promise<void>;
+  /** The client left; later calls do nothing. */
+  leave(): void;
+  /** The channel that is being asked now: its setting decides. */
+  asking(channel: ChannelSnapshot): void;
+}
+
+/** `drain: true` reads on so long; a number is seconds. Source: reliability 4. */
+const drainMs = 30_000;
+const longestDrainMs = 300_000;
+
+export function createDeparture(client: AbortSignal): Departure {
+  const upstream = new AbortController();
+  let gone = false;
+  let current: ChannelSnapshot | null = null;
+  let told: (() => void) | null = null;
+  const leave = () => {
+    if (gone) return;
+    gone = true;
+    told?.();
+    const ms = current === null ? 0 : drainOf(current);
+    if (ms === 0) return upstream.abort();
+    setTimeout(() => upstream.abort(), ms).unref();
+  };
+  if (client.aborted) leave();
+  else client.addEventListener('abort', leave, { once: true });
+  return {
+    upstream,
+    gone: () => gone,
+    whenGone: () =>
+      gone
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            told = resolve;
+          }),
+    leave,
+    asking(channel) {
+      current = channel;
+    },
+  };
+}
+
+/** @returns milliseconds; 0 = the upstream is cancelled at once. */
+function drainOf({ setting: { drain } }: ChannelSnapshot): number {
+  if (drain === true) return drainMs;
+  return typeof drain === 'number' && drain > 0 ? Math.min(drain * 1000, longestDrainMs) : 0;
+}
