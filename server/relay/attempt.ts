@@ -127,12 +127,14 @@ export function prepareAttempt(
     form?.path,
   );
   if (address === null) return null;
-  const more = { ...quirk?.headersFor?.(inquiry.operation, channel.other), ...form?.headers, ...address.headers };
+  // Nearly every request has no headers but the fixed ones.
+  const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
+  for (const more of own) if (more !== undefined) Object.assign(headers, more);
   const upstream = wire?.upstream ?? readerOf(codec.upstream, form);
   return {
     call: {
       url: address.url,
-      headers: { ...headers, ...more },
+      headers,
       body: address.body,
       channel,
       upstream,

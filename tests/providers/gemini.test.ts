@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { openFrontDoor } from '../../server/http/front-door.ts';
 import { completion, sendJson } from '../support/upstream.ts';
 import { hi, providerBench, sendEvents } from './bench.ts';
 
@@ -56,6 +57,37 @@ test('a list from another dialect, streamed or in one piece', async () => {
   bench.script((response) => sendJson(response, completion(10, 5)));
   const whole = (await (await bench.post(stream('gpt-4o'), key, { contents })).json()) as Chunks;
   expect(wordsOf(whole)).toBe('hello world');
+});
+
+test('a list comes in pieces, as the answer is made', async () => {
+  const key = await bench.channel('gemini', 'gemini-2.5-flash');
+  const { promise: seen, resolve } = Promise.withResolvers<void>();
+  bench.script(async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`data: ${JSON.stringify(chunk('hel'))}\n\n`);
+    await seen;
+    response.end(`data: ${JSON.stringify(last)}\n\n`);
+  });
+  const door = openFrontDoor({
+    host: '127.0.0.1',
+    port: 0,
+    relay: bench.gateway.relay,
+    controlSocket: '/nonexistent',
+    trustsProxy: () => false,
+    consoleAsset: () => null,
+  });
+  const response = await fetch(`http://127.0.0.1:${door.port}${stream('gemini-2.5-flash')}`, {
+    method: 'POST',
+    headers: { 'x-goog-api-key': `sk-${key}` },
+    body: JSON.stringify({ contents }),
+  });
+  let text = '';
+  for await (const piece of response.body ?? []) {
+    text += Buffer.from(piece).toString();
+    if (text.includes('hel')) resolve();
+  }
+  await door.stop(100);
+  expect(text).toBe(`[${JSON.stringify(chunk('hel'))}\n,${JSON.stringify(last)}\n]`);
 });
 
 test('errors in a list: before the stream, and in its middle', async () => {

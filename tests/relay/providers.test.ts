@@ -300,10 +300,12 @@ test('Coze: one piece is gathered from the stream', async () => {
 
 test('Zhipu: the key signs a token', async () => {
   const key = await channel('zhipu-v4', 'glm-4', { key: 'id.secret' });
-  await (await gateway.chat(key, ask('glm-4'))).text();
+  await (await gateway.chat(key, ask('glm-4', { top_p: 1, temperature: 1.5, max_tokens: 9 }))).text();
   const [head = '', body = ''] = String(sent().headers.authorization).replace('Bearer ', '').split('.');
   expect(JSON.parse(Buffer.from(head, 'base64url').toString())).toEqual({ alg: 'HS256', sign_type: 'SIGN' });
   expect(JSON.parse(Buffer.from(body, 'base64url').toString())).toMatchObject({ api_key: 'id' });
+  // Moved to the nearest that is allowed there.
+  expect(sent().body).toEqual(ask('glm-4', { top_p: 0.99, temperature: 1, max_tokens: 9 }));
 });
 
 test.each([

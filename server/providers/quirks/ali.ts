@@ -4,6 +4,7 @@ import { embeddingList } from '../forms/embedding-list.ts';
 import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
 import { documentTexts, rankedList } from '../forms/ranked-list.ts';
 import type { Asked, ForeignForm, Quirk } from '../quirk.ts';
+import { within } from './within.ts';
 
 type Item = Record<string, unknown>;
 
@@ -116,10 +117,6 @@ const chattedPictures: ForeignForm = {
     return made.length === 0 ? failureIn(record(answer) ?? {}) : pictureList(made, asked);
   },
 };
-
-/** What a request must not say here is moved to the nearest that it may. */
-const within = (value: unknown, least: number, most: number): number | undefined =>
-  typeof value !== 'number' || (value >= least && value <= most) ? undefined : Math.min(most, Math.max(least, value));
 
 /** Models that think aloud or speak answer in streams only. */
 const streamOnly = /^(?:qwq|qvq|qwen3-\d)|omni|-thinking/;

@@ -1,6 +1,8 @@
 /** Zhipu: keys `id.secret` sign a short-lived token; other keys are sent as they are. The third version's paths are served by the fourth. */
+import { present } from '../../protocols/shared/json.ts';
 import type { Outgoing, Quirk, SignFacts } from '../quirk.ts';
 import { hs256 } from '../signing/jwt.ts';
+import { within } from './within.ts';
 
 const lifetimeMs = 3_600_000;
 
@@ -15,4 +17,7 @@ const sign = (request: Outgoing, { key, nowMs }: SignFacts): Outgoing => ({
   headers: { ...request.headers, authorization: `Bearer ${zhipuToken(key, nowMs)}` },
 });
 
-export const zhipu: Quirk = { sign };
+export const zhipu: Quirk = {
+  sign,
+  editsFor: (body) => present({ top_p: within(body.top_p, 0.01, 0.99), temperature: within(body.temperature, 0, 1) }),
+};
