@@ -67,7 +67,9 @@ export function createAuthorise(deps: AuthoriseDeps): Authorise {
     identify(request, peer) {
       const credential = readCredential(request);
       if (credential === null) throw new AppError('token_missing');
-      const token = state.tokenByHmac(hmacOf(credential.key));
+      const plain = state.tokenByHmac(hmacOf(credential.key));
+      const pin = plain === undefined ? credential.pinned : null;
+      const token = pin === null ? plain : state.tokenByHmac(hmacOf(pin.key));
       if (token === undefined) throw new AppError('token_invalid');
       checkStatus(token, deps.now() / 1000);
       const user = state.user(token.userId);
@@ -78,7 +80,7 @@ export function createAuthorise(deps: AuthoriseDeps): Authorise {
         user,
         token,
         group: groupFor(token, user.group),
-        pinnedChannel: credential.channelId === null ? null : pinned(credential.channelId, user.role),
+        pinnedChannel: pin === null ? null : pinned(pin.channelId, user.role),
       };
     },
     proofOf,

@@ -1,13 +1,13 @@
 /** Finds the caller's key wherever a client of any dialect puts it. All places are equal: same limits, same log. */
 
 export interface Credential {
-  /** The key without `sk-` and without the channel suffix. */
+  /** The key without `sk-`. */
   readonly key: string;
-  /** Channel an administrator pinned with `sk-KEY-CHANNEL`. */
-  readonly channelId: string | null;
+  /** How else it may be meant: a key and the channel an administrator pinned with `sk-KEY-CHANNEL`. */
+  readonly pinned: { readonly key: string; readonly channelId: string } | null;
 }
 
-const bearer = /^bearer\s+/i;
+const bearer = /^bearer(\s+|$)/i;
 const socketKeyPrefix = 'openai-insecure-api-key.';
 
 function fromSocketProtocol(header: string | null): string | null {
@@ -25,22 +25,21 @@ function fromQuery(url: string): string | null {
   return new URLSearchParams(url.slice(start + 1)).get('key');
 }
 
-/** @returns null when the request carries no key at all. */
+/** @returns null when the request carries no key at all. An empty place counts as none. */
 export function readCredential(request: Request): Credential | null {
   const headers = request.headers;
   const authorization = headers.get('authorization')?.replace(bearer, '').trim();
   const raw =
-    (authorization !== undefined && authorization !== '' && authorization !== 'midjourney-proxy'
-      ? authorization
-      : null) ??
-    headers.get('x-api-key') ??
-    headers.get('x-goog-api-key') ??
-    headers.get('api-key') ??
-    headers.get('mj-api-secret') ??
-    fromSocketProtocol(headers.get('sec-websocket-protocol')) ??
+    (authorization === 'midjourney-proxy' ? null : authorization) ||
+    headers.get('x-api-key') ||
+    headers.get('x-goog-api-key') ||
+    headers.get('api-key') ||
+    headers.get('mj-api-secret') ||
+    fromSocketProtocol(headers.get('sec-websocket-protocol')) ||
     fromQuery(request.url);
-  if (raw === null || raw === '') return null;
-  const bare = raw.startsWith('sk-') ? raw.slice(3) : raw;
-  const dash = bare.indexOf('-');
-  return dash < 0 ? { key: bare, channelId: null } : { key: bare.slice(0, dash), channelId: bare.slice(dash + 1) };
+  if (!raw) return null;
+  const key = raw.startsWith('sk-') ? raw.slice(3) : raw;
+  // Keys of people's own making may hold dashes themselves.
+  const dash = key.lastIndexOf('-');
+  return { key, pinned: dash < 0 ? null : { key: key.slice(0, dash), channelId: key.slice(dash + 1) } };
 }

@@ -27,7 +27,7 @@ export interface Delivered {
 
 /** Source: backend-reference 4.7. */
 const tokensPerMinute = 1000;
-const textOut: ReadonlySet<Operation> = new Set<Operation>(['chat', 'completions']);
+const textOut: ReadonlySet<Operation> = new Set<Operation>(['chat', 'completions', 'realtime']);
 const pictures: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
 const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions', 'translations']);
 

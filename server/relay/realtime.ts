@@ -11,13 +11,17 @@ import type { Authorise } from './authorise.ts';
 import { mapModel } from './choose.ts';
 import type { Exchange, Inquiry, Peer } from './exchange.ts';
 import type { Health } from './health.ts';
-import { clientError, errorResponse } from './render-error.ts';
+import { readPrompt } from './prompt.ts';
+import { clientError, errorResponse, retryAfterOf } from './render-error.ts';
+import type { RelaySettings } from './settings.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
+import { checkWords } from './words.ts';
 
 export interface RealtimeDeps {
   readonly authorise: Authorise;
   readonly admit: Admit;
   readonly health: Health;
+  readonly settings: () => RelaySettings;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly nextId: () => string;
@@ -101,7 +105,7 @@ export function createRealtime(deps: RealtimeDeps) {
       const shown = clientError(error, requestId);
       await exchange?.charge.finish({ ...nothingEnd(exchange), content: shown.message });
       deps.ended();
-      return errorResponse('openai-chat', shown);
+      return errorResponse('openai-chat', shown, retryAfterOf(error));
     }
   };
 }
@@ -231,12 +235,27 @@ function converse(deps: RealtimeDeps, exchange: Exchange, reached: Reached, requ
     if (charge.extendTo(total)) return;
     // Before the socket closes, for its closing is an end of another kind.
     void end('quota_cut');
-    const error = clientError(new AppError('user_exhausted', { remain: 0, need: 1 }), inquiry.requestId);
-    const { type, code, message } = error;
+    client?.close(1008, tell(new AppError('user_exhausted', { remain: 0, need: 1 })));
+  };
+  /** @returns the code of what the client was told. */
+  const tell = (error: unknown): string => {
+    const { type, code, message } = clientError(error, inquiry.requestId);
     client?.send(
       JSON.stringify({ type: 'error', event_id: `evt_${inquiry.requestId}`, error: { type, code, message } }),
     );
-    client?.close(1008, code);
+    return code;
+  };
+  /** Words come in frames here; a frame with unwanted ones goes no further. */
+  const passes = (data: string): boolean => {
+    const settings = deps.settings();
+    if (settings.blockedWords.length === 0) return true;
+    try {
+      checkWords(settings, readPrompt(record(parseJson(data)) ?? {}));
+      return true;
+    } catch (error) {
+      tell(error);
+      return false;
+    }
   };
 
   socket.addEventListener('message', ({ data: raw }: MessageEvent<string | ArrayBuffer>) => {
@@ -257,6 +276,7 @@ function converse(deps: RealtimeDeps, exchange: Exchange, reached: Reached, requ
       for (const data of early.splice(0)) ready.send(data);
     },
     message(data) {
+      if (typeof data === 'string' && !passes(data)) return;
       if (socket.readyState === WebSocket.OPEN) socket.send(typeof data === 'string' ? data : new Uint8Array(data));
     },
     close: () => void end('completed'),

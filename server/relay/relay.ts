@@ -181,6 +181,7 @@ export function createRelay(deps: RelayDeps): Relay {
     authorise,
     admit,
     health,
+    settings: state.settings,
     now: deps.now,
     nextId,
     connectMs: 15_000,

@@ -106,12 +106,11 @@ test('frames pass untouched, turns are metered, one row tells the sum', async ()
 });
 
 test('who cannot pay for the next turn is told and cut off', async () => {
-  const poor = await gateway.token({ unlimited_quota: false, remain_quota: 3000 });
+  const poor = await gateway.token({ unlimited_quota: false, remain_quota: 8000 });
   const { socket, heard, closed } = await talk('?model=gpt-4o-realtime-preview', [], {
     authorization: `Bearer sk-${poor.key}`,
   });
-  socket.send('{"type":"response.create"}');
-  socket.send('{"type":"response.create"}');
+  for (let turn = 0; turn < 9; turn++) socket.send('{"type":"response.create"}');
   expect(await closed).toBe(1008);
   expect(heard.at(-1)).toContain('user_exhausted');
   await expect.poll(async () => (await gateway.logs())[0]?.end_reason).toBe('quota_cut');
@@ -126,6 +125,35 @@ test.each([
   await expect(talk(query, [], headers)).rejects.toThrow('refused');
   expect(seen).toEqual([]);
   expect(gateway.relay.open()).toBe(0);
+});
+
+test('frames with unwanted words go no further; the conversation does', async () => {
+  await gateway.option('CheckSensitiveEnabled', 'true');
+  await gateway.option('CheckSensitiveOnPromptEnabled', 'true');
+  await gateway.option('SensitiveWords', 'forbidden-fruit');
+  const { socket, heard, closed } = await talk('?model=gpt-4o-realtime-preview', [], {
+    authorization: `Bearer sk-${key}`,
+  });
+  const say = (text: string) =>
+    JSON.stringify({
+      type: 'conversation.item.create',
+      item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
+    });
+  socket.send(say('a Forbidden-Fruit, please'));
+  socket.send(say('an apple, please'));
+  await expect.poll(() => heard.length).toBe(3);
+  expect(heard[1]).toContain('sensitive_words');
+  expect(heard[2]).toBe(say('an apple, please'));
+  socket.close(1000);
+  await closed;
+});
+
+test('who has nothing is refused before the upstream is called', async () => {
+  const empty = await gateway.token({ unlimited_quota: false, remain_quota: 0 });
+  await expect(talk('?model=gpt-4o-realtime-preview', [], { authorization: `Bearer sk-${empty.key}` })).rejects.toThrow(
+    'refused',
+  );
+  expect(seen).toEqual([]);
 });
 
 test('an upstream that cannot be reached costs nothing', async () => {

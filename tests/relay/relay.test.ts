@@ -296,6 +296,16 @@ test.each(places)('the key is found in %s and the same rules hold', async (_name
   expect(await send((await gateway.token({ unlimited_quota: false, remain_quota: 0 })).key)).toBe('token_exhausted');
 });
 
+test('a key of one’s own making may hold dashes, and a channel may be pinned behind it', async () => {
+  const channel = await gateway.channel(upstream.url);
+  await gateway.services.tokens.create(gateway.userId, { name: 'own', unlimited_quota: true }, 'sk-dev-laptop-2024');
+  await gateway.sync();
+  expect((await gateway.chat('dev-laptop-2024', ask)).status).toBe(200);
+  expect((await gateway.chat(`dev-laptop-2024-${channel}`, ask)).status).toBe(200);
+  expect((await gateway.chat('dev-laptop-2024-99', ask)).status).toBe(400);
+  expect((await gateway.chat('dev-laptop', ask)).status).toBe(401);
+});
+
 test('a revoked token stops working with the next look at the feed', async () => {
   await gateway.channel(upstream.url);
   const token = await gateway.token();

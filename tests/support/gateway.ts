@@ -13,6 +13,7 @@ import { createPasswords } from '../../server/domain/users/passwords.ts';
 import { type Actor, localOwner } from '../../server/http/call.ts';
 import { invoke } from '../../server/http/invoke.ts';
 import { createDirectLedger } from '../../server/ledger/direct.ts';
+import type { FindSession } from '../../server/relay/playground.ts';
 import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay/relay.ts';
 import { createRelayState } from '../../server/relay/state.ts';
 import { createWallets } from '../../server/relay/wallets.ts';
@@ -26,6 +27,8 @@ export interface TestGatewayOptions {
   readonly now?: () => number;
   readonly sendMail?: ServiceDeps['sendMail'];
   readonly guardedFetch?: ServiceDeps['guardedFetch'];
+  /** Whose console session a request carries; everybody's is the tester's when absent. */
+  readonly findSession?: FindSession;
 }
 
 export async function createTestGateway(options: TestGatewayOptions = {}) {
@@ -68,7 +71,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     random: Math.random,
     keyHmac: vault.keyHmac,
     works: services.works,
-    findSession: async () => userId,
+    findSession: options.findSession ?? (async () => userId),
     trouble: (trouble) => void troubles.push(trouble),
     limits: { ...defaultLimits, ...options.limits },
   });

@@ -11,7 +11,8 @@ export type Work =
   | { readonly kind: 'songs' };
 
 const drawPath = /^(?:\/([a-z][\w-]*))?\/mj\/(.+?)\/?$/;
-const submits = new Set([
+/** What can be submitted below `/mj/submit/`. */
+export const drawSubmits: ReadonlySet<string> = new Set([
   'imagine',
   'change',
   'simple-change',
@@ -33,7 +34,7 @@ export function worksFor(path: string): Work | null {
   const [, mode = '', rest = ''] = match;
   const [first = '', second = '', third = '', ...more] = rest.split('/');
   if (more.length > 0) return null;
-  if (first === 'submit' && submits.has(second) && third === '')
+  if (first === 'submit' && drawSubmits.has(second) && third === '')
     return { kind: 'draw', submit: second, mode, path: `/mj/${rest}` };
   if (rest === 'insight-face/swap') return { kind: 'draw', submit: 'swap', mode, path: '/mj/insight-face/swap' };
   if (rest === 'task/list-by-condition') return { kind: 'drawings' };

@@ -6,6 +6,7 @@ import type { Authorise } from '../authorise.ts';
 import type { Exchange, Inquiry, Principal } from '../exchange.ts';
 import { redact } from '../failure.ts';
 import { parse } from '../parse.ts';
+import { retryAfterOf } from '../render-error.ts';
 import type { ChannelSnapshot } from '../snapshot.ts';
 import type { RelayState } from '../state.ts';
 import { createDraw } from './draw.ts';
@@ -107,9 +108,13 @@ export function createWorks(deps: WorksDeps) {
       const zh = formatError(known.code, known.params, 'zh');
       const en = formatError(known.code, known.params, 'en');
       const text = `${en} / ${zh} (request id: ${requestId})`;
-      return work.kind === 'sing' || work.kind === 'song' || work.kind === 'songs'
-        ? Response.json({ code: known.code, message: text }, { status: known.row.status })
-        : complaint(known.row.status, 4, text);
+      const response =
+        work.kind === 'sing' || work.kind === 'song' || work.kind === 'songs'
+          ? Response.json({ code: known.code, message: text }, { status: known.row.status })
+          : complaint(known.row.status, 4, text);
+      const wait = retryAfterOf(error);
+      if (wait !== null) response.headers.set('retry-after', String(wait));
+      return response;
     } finally {
       deps.ended();
     }
