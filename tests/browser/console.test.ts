@@ -38,11 +38,17 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.getByRole('link', { name: 'Channels' }).click();
   await page.getByRole('button', { name: 'Add channel' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Type').selectOption({ label: 'Practice upstream' });
+  expect(await violations()).toEqual([]);
+  await page.screenshot({ path: join(shots, 'channel-provider.png') });
+  await dialog.getByLabel(/^Search \d+ providers/).fill('practice');
+  await page.keyboard.press('Enter');
   await dialog.getByLabel('Name').fill('practice');
   await dialog.getByLabel('Key').fill('sk-canary-in-the-console');
   await dialog.getByLabel('API address').fill(upstream);
   await dialog.getByRole('button', { name: 'Fill in default models' }).click();
+  await dialog.getByRole('button', { name: 'Test now' }).click();
+  await dialog.getByText(/^It answers: /).waitFor();
+  await dialog.getByRole('button', { name: 'Advanced' }).click();
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'channel-drawer.png') });
   await dialog.getByRole('button', { name: 'Save' }).click();

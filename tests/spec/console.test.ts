@@ -258,11 +258,11 @@ const proofs: Readonly<Record<SilentConsoleRule, () => unknown>> = {
     expect(chinese.get('channels.v1')).toContain('/v1');
   },
   'channel.slash': () =>
-    shows('features/channels/channel-drawer.tsx', /base_url: form\.base_url\.trim\(\)\.replace\(\/\\\/\$\/, ''\)/),
-  'channel.spark_version': () => shows('features/channels/channel-drawer.tsx', /provider\?\.other\?\.fallback/),
+    shows('features/channels/channel-form.ts', /base_url: form\.base_url\.trim\(\)\.replace\(\/\\\/\$\/, ''\)/),
+  'channel.spark_version': () => shows('features/channels/channel-form.ts', /provider\?\.other\?\.fallback/),
   'channel.integers': () =>
     shows(
-      'features/channels/channel-drawer.tsx',
+      'features/channels/channel-form.ts',
       /priority: Number\.parseInt\(form\.priority, 10\)/,
       /weight: .*Number\.parseInt\(form\.weight, 10\)/,
     ),

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { faultOf, fieldsOf, formOf, settingIn, withSetting } from '../../web/features/channels/channel-form.ts';
 import { chartOf, labelOf, startOf, type UsageRow } from '../../web/features/dashboard/series.ts';
 import { type PriceList, rowsFor } from '../../web/features/pricing/price-rows.ts';
 import {
@@ -114,4 +115,33 @@ test('the price list is sorted for its reader and priced for the group', () => {
   const [first] = rowsFor(list, 'vip', '');
   expect([first?.input, first?.output, first?.price]).toEqual([1.5, 6, null]);
   expect(rowsFor(list, 'vip', 'call')[0]?.price).toBe(0.05);
+});
+
+test('a switch of a channel changes its own member of the settings alone', () => {
+  const before = '{"proxy":"http://p","own":[1]}';
+  expect(settingIn(withSetting(before, 'pass_through', true))).toEqual({
+    proxy: 'http://p',
+    own: [1],
+    pass_through: true,
+  });
+  expect(settingIn(withSetting(before, 'proxy', ''))).toEqual({ own: [1] });
+  expect(withSetting('{"force_format":true}', 'force_format', false)).toBe('');
+  expect(settingIn('{')).toBeNull();
+});
+
+test('a channel form says what is missing, and sends numbers and lists', () => {
+  const form = { ...formOf(null), name: ' a ', key: 'sk-1', models: 'm, n,,m', weight: '-3', priority: 'x' };
+  expect(fieldsOf({ ...form, base_url: 'http://h/ ' }, undefined)).toMatchObject({
+    name: 'a',
+    models: 'm,n',
+    weight: 0,
+    priority: 0,
+    auto_ban: 1,
+    base_url: 'http://h',
+  });
+  expect(faultOf(form, true)).toBeNull();
+  expect(faultOf({ ...form, key: '' }, true)).toBe('channels.required');
+  expect(faultOf({ ...form, key: '' }, false)).toBeNull();
+  expect(faultOf({ ...form, models: ' ' }, false)).toBe('channels.modelsRequired');
+  expect(faultOf({ ...form, param_override: '[1]' }, false)).toBe('channels.badJson');
 });

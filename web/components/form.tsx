@@ -16,7 +16,7 @@ export function Field({ label, help, error, children }: FieldProps) {
   const id = useId();
   const note = error ?? help;
   return (
-    <div className="mb-4 grid gap-1">
+    <div className="mb-4 grid content-start gap-1">
       <label htmlFor={id} className="text-[12px] leading-4 font-medium text-ink-2">
         {label}
       </label>

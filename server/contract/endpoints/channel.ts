@@ -101,6 +101,10 @@ export const channelEndpoints = [
         key_hint: z.string(),
         models: z.array(z.string()),
         other: z.nullable(z.object({ zh: z.string(), en: z.string(), fallback: z.string() })),
+        /** Knows organizations. */
+        organization: z.boolean(),
+        /** Dialects it speaks in chat. */
+        dialects: z.array(z.string()),
       }),
     ),
     summary: { zh: '渠道类型', en: 'Channel types' },
@@ -298,6 +302,23 @@ export const channelEndpoints = [
     summary: { zh: '测试渠道', en: 'Test a channel' },
     envelope: 'raw',
     mutates: true,
+  }),
+  endpoint({
+    id: 'channel.try',
+    method: 'POST',
+    path: '/api/channel/try',
+    access: 'admin',
+    /** `id`: a stored channel with these changes; its key where none is given. */
+    input: z.object({ id: number, ...channelFields, model: text, stream: toggle }),
+    output: z.object({
+      success: z.boolean(),
+      message: z.string(),
+      /** Seconds. */
+      time: z.number(),
+      first_token_time: z.nullable(z.number()),
+    }),
+    summary: { zh: '保存前测试渠道', en: 'Test a channel before it is saved' },
+    envelope: 'raw',
   }),
   endpoint({
     id: 'route.explain',

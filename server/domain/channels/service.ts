@@ -17,7 +17,7 @@ import { fetchBalance, fetchModels } from './upstream.ts';
 export interface ChannelFields {
   readonly type?: number | undefined;
   readonly name?: string | undefined;
-  /** One per line makes one channel each. */
+  /** One per line makes one channel each, or one channel that uses them all when `setting.key_mode` says how. */
   readonly key?: string | undefined;
   readonly openai_organization?: string | undefined;
   readonly test_model?: string | undefined;
@@ -103,10 +103,7 @@ export function createChannels(deps: {
     /** @throws AppError channel_* */
     async create(fields: ChannelFields): Promise<Channel[]> {
       const name = fields.name?.trim() ?? '';
-      const keys = (fields.key ?? '')
-        .split('\n')
-        .map((key) => key.trim())
-        .filter((key) => key !== '');
+      const keys = separateKeys(fields);
       if (name === '' || keys.length === 0) throw new AppError('channel_required');
       const type = fields.type ?? 1;
       if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
@@ -201,6 +198,44 @@ export function createChannels(deps: {
       });
       return result;
     },
+    /**
+     * Asks a channel that is not stored: it exists, out of use, as long as the request takes.
+     * @param id a stored channel that `fields` change; its own key where they bring none. null = a new one.
+     * @throws AppError channel_*, not_found
+     */
+    async tryOut(id: number | null, fields: ChannelFields, model: string, stream: boolean): Promise<ChannelTestResult> {
+      const type = fields.type ?? 1;
+      if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
+      checkJson(fields);
+      const stored = id === null ? null : await find(id);
+      const typed = (fields.key ?? '').trim();
+      if (typed === '' && stored === null) throw new AppError('fetch_models_key');
+      const chosen = model || fields.test_model || members(fields.models ?? '')[0] || '';
+      if (chosen === '') throw new AppError('channel_models_required');
+      const { id: _, ...base } = stored ?? { id: 0 };
+      const [row] = await repository.create([
+        {
+          ...defaults,
+          created_at: seconds(),
+          group_name: 'default',
+          ...base,
+          ...columnsOf(fields),
+          type,
+          models: chosen,
+          name: `${fields.name?.trim() || type}`,
+          status: ChannelStatus.disabled,
+          other_info: '',
+          managed_by: '',
+          ...(typed === '' ? {} : { key_sealed: deps.vault.seal('channel-key', typed), key_hint: keyHint(typed) }),
+        } as Insertable<ChannelsTable>,
+      ]);
+      if (row === undefined) throw new AppError('not_found', { what: 'channel' });
+      try {
+        return await deps.relayTest({ channelId: row.id, model: chosen, stream });
+      } finally {
+        await repository.remove(row.id);
+      }
+    },
     /** The channels meant: by ids, by tag, all, or those in use. */
     async choose(wanted: {
       readonly ids?: readonly number[] | undefined;
@@ -258,6 +293,16 @@ export const members = (list: string): string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+
+/** @returns one secret per channel to be made. */
+function separateKeys({ key = '', setting = '' }: ChannelFields): string[] {
+  const lines = key
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const together = isObject(setting) && typeof (JSON.parse(setting) as { key_mode?: unknown }).key_mode === 'string';
+  return together && lines.length > 1 ? [lines.join('\n')] : lines;
+}
 
 /** A channel that could never answer is refused when it is made. */
 const isServed = (type: number): boolean => (providerByType(type)?.operations.length ?? 0) > 0;

@@ -130,7 +130,7 @@ const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
   id: row.id,
   name: row.name,
   type: row.type,
-  keys: [vault.open('channel-key', row.key_sealed)],
+  keys: keysIn(vault.open('channel-key', row.key_sealed)),
   baseUrl: row.base_url,
   organization: row.organization,
   other: row.other,
@@ -147,6 +147,15 @@ const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
   paramOverride: objectOf(row.param_override),
   setting: objectOf(row.setting),
 });
+
+/** Several keys stand one per line; a JSON key keeps its lines. */
+const keysIn = (secret: string): string[] =>
+  secret.trimStart().startsWith('{')
+    ? [secret]
+    : secret
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== '');
 
 function objectOf(text: string): Record<string, unknown> {
   if (text === '') return {};

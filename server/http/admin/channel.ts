@@ -8,6 +8,14 @@ const searchLimit = 1000;
 /** Fixed, as in the family: clients only look at the id. */
 const createdAt = 1_626_777_600;
 
+/** Operations of a provider, and the dialect each is. */
+const chatDialects = [
+  ['chat', 'openai-chat'],
+  ['responses', 'openai-responses'],
+  ['messages', 'anthropic-messages'],
+  ['generate', 'gemini-generate'],
+] as const;
+
 export const channelHandlers: HandlersOf<
   | 'channel.list'
   | 'channel.search'
@@ -35,6 +43,7 @@ export const channelHandlers: HandlersOf<
   | 'channel.update'
   | 'channel.delete'
   | 'channel.test'
+  | 'channel.try'
   | 'model.by_type'
 > = {
   'channel.list': async ({ services, input, reply }) => {
@@ -58,7 +67,7 @@ export const channelHandlers: HandlersOf<
       .map((id) => ({ id, object: 'model', created: createdAt, owned_by: 'gateway' })),
   'channel.models_enabled': ({ services }) => services.channels.enabledModels(),
   'channel.types': async ({ services }) =>
-    services.channels.types().map(({ type, slug, label, baseUrl, keyHint, models, other }) => ({
+    services.channels.types().map(({ type, slug, label, baseUrl, keyHint, models, other, auth, operations }) => ({
       type,
       slug,
       ...label,
@@ -66,6 +75,8 @@ export const channelHandlers: HandlersOf<
       key_hint: keyHint,
       models,
       other: other === null ? null : { ...other.label, fallback: other.fallback },
+      organization: auth.kind === 'bearer' && operations.includes('responses'),
+      dialects: chatDialects.flatMap(([operation, dialect]) => (operations.includes(operation) ? [dialect] : [])),
     })),
   'channel.get': ({ services, input }) => services.channels.get(input.id),
   'channel.create': ({ services, input }) => services.channels.create(input),
@@ -74,6 +85,21 @@ export const channelHandlers: HandlersOf<
   'channel.test': async ({ services, input }) => {
     const result = await services.channels.test(input.id, input.model ?? '', input.stream ?? false);
     return { success: result.ok, message: result.message, time: Math.round(result.ms) / 1000 };
+  },
+  'channel.try': async ({ services, input: { id, model, stream, ...fields } }) => {
+    const {
+      ok,
+      message,
+      ms,
+      firstTokenMs = null,
+    } = await services.channels.tryOut(id ?? null, fields, model ?? '', stream ?? false);
+    const seconds = (value: number): number => Math.round(value) / 1000;
+    return {
+      success: ok,
+      message,
+      time: seconds(ms),
+      first_token_time: firstTokenMs === null ? null : seconds(firstTokenMs),
+    };
   },
   'channel.test_all': ({ services }) => services.rounds.startTests(),
   'channel.test_many': ({ services, input }) =>

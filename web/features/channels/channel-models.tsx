@@ -28,7 +28,9 @@ export function ChannelModels({ value, usual, ask, onChange }: ChannelModelsProp
     if (ask === null) return toast.error(t('channels.keyNeeded'));
     setBusy(true);
     try {
-      onChange(withModels(value, (await ask()).join(',')).models);
+      const found = await ask();
+      onChange(withModels(value, found.join(',')).models);
+      toast.success(t('channels.fetched', { count: found.length }));
     } catch (failure) {
       toast.error(t('channels.listFailed'), { description: messageOf(failure) });
     } finally {

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let api: ApiFixture;
+let admin: Headers;
+let upstream: Upstream;
+beforeEach(async () => {
+  upstream = await startUpstream((response) => sendJson(response, {}));
+  api = await createApiFixture({}, { channelTests: true });
+  admin = (await api.addUser('boss', 10)).headers;
+});
+afterEach(async () => {
+  await api.close();
+  await upstream.stop();
+});
+
+const call = async (method: string, path: string, body?: unknown) => (await api.send(method, path, body, admin)).body;
+const add = async (name: string, more: object = {}): Promise<number> => {
+  const { data } = await call('POST', '/api/channel/', { type: 1, name, key: 'sk-secret-value', models: 'm', ...more });
+  return (data as { id: number }[])[0]?.id ?? 0;
+};
+const list = async (): Promise<{ id: number; name: string }[]> =>
+  (await call('GET', '/api/channel/?p=0&page_size=100')).data as never;
+
+const answered = { id: 'x', object: 'chat.completion', choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } };
+
+test('a channel is asked before it is stored, and leaves nothing behind', async () => {
+  const fields = { type: 1, name: 'new', base_url: upstream.url, models: 'm,n', key: 'sk-typed-before-saving' };
+  upstream.script((response) => sendJson(response, answered));
+  expect(await call('POST', '/api/channel/try', { ...fields, model: 'n' })).toMatchObject({
+    success: true,
+    message: '',
+  });
+  expect(upstream.requests[0]?.headers.authorization).toBe('Bearer sk-typed-before-saving');
+  expect(JSON.parse(String(upstream.requests[0]?.body))).toMatchObject({ model: 'n' });
+  upstream.script((response) => sendJson(response, { error: { message: 'sk-typed-before-saving is wrong' } }, 401));
+  const refused = await call('POST', '/api/channel/try', fields);
+  expect(refused.success).toBe(false);
+  expect(JSON.stringify(refused)).not.toContain('sk-typed');
+  expect(await list()).toEqual([]);
+  expect((await call('POST', '/api/channel/try', { ...fields, key: '' })).message).toBe('请填写密钥');
+});
+
+test('a stored channel is tried as it would be after the change, with its own key', async () => {
+  const id = await add('a', { base_url: 'http://127.0.0.1:1' });
+  upstream.script((response) => sendJson(response, answered));
+  const body = { id, type: 1, base_url: upstream.url, models: 'm' };
+  expect(await call('POST', '/api/channel/try', body)).toMatchObject({ success: true });
+  expect(upstream.requests[0]?.headers.authorization).toBe('Bearer sk-secret-value');
+  expect((await call('GET', `/api/channel/${id}`)).data).toMatchObject({ base_url: 'http://127.0.0.1:1', status: 1 });
+  expect(await list()).toHaveLength(1);
+});
+
+test('several keys make several channels, or one that uses them in turn', async () => {
+  const key = 'sk-first-of-two\n sk-second-of-two \n';
+  await add('apart', { key });
+  expect((await list()).map(({ name }) => name).sort()).toEqual(['apart_1', 'apart_2']);
+  const id = await add('together', { key, setting: '{"key_mode":"turn"}', base_url: upstream.url });
+  expect(await list()).toHaveLength(3);
+  upstream.script((response) => sendJson(response, answered));
+  for (let turn = 0; turn < 2; turn += 1) await call('GET', `/api/channel/test/${id}`);
+  expect(upstream.requests.map(({ headers }) => headers.authorization)).toEqual([
+    'Bearer sk-first-of-two',
+    'Bearer sk-second-of-two',
+  ]);
+});

@@ -1,0 +1,81 @@
+/** What the channel form holds, and how it becomes fields of the wire. */
+import type { Channel } from '../../../server/contract/entities.ts';
+import { isJsonObject } from './json.ts';
+import { namesIn } from './model-list.ts';
+
+export interface ChannelType {
+  readonly type: number;
+  readonly slug: string;
+  readonly zh: string;
+  readonly en: string;
+  readonly base_url: string;
+  readonly key_hint: string;
+  readonly models: readonly string[];
+  /** What the channel's own field means here, and what empty stands for. */
+  readonly other: { readonly zh: string; readonly en: string; readonly fallback: string } | null;
+  /** Knows organizations. */
+  readonly organization: boolean;
+  /** Dialects it speaks in chat. */
+  readonly dialects: readonly string[];
+}
+
+/** @param channel null = a new one. */
+export const formOf = (channel: Channel | null) => ({
+  type: channel?.type ?? 1,
+  name: channel?.name ?? '',
+  key: '',
+  base_url: channel?.base_url ?? '',
+  other: channel?.other ?? '',
+  models: channel?.models ?? '',
+  group: channel?.group ?? 'default',
+  model_mapping: channel?.model_mapping ?? '',
+  status_code_mapping: channel?.status_code_mapping ?? '',
+  param_override: channel?.param_override ?? '',
+  setting: channel?.setting ?? '',
+  openai_organization: channel?.openai_organization ?? '',
+  test_model: channel?.test_model ?? '',
+  auto_ban: (channel?.auto_ban ?? 1) === 1,
+  priority: String(channel?.priority ?? 0),
+  weight: String(channel?.weight ?? 0),
+  tag: channel?.tag ?? '',
+});
+export type ChannelForm = ReturnType<typeof formOf>;
+
+export const fieldsOf = (form: ChannelForm, provider: ChannelType | undefined) => ({
+  ...form,
+  name: form.name.trim(),
+  base_url: form.base_url.trim().replace(/\/$/, ''),
+  models: [...new Set(namesIn(form.models))].join(','),
+  other: form.other.trim() === '' ? (provider?.other?.fallback ?? '') : form.other.trim(),
+  key: form.key === '' ? undefined : form.key,
+  auto_ban: form.auto_ban ? 1 : 0,
+  priority: Number.parseInt(form.priority, 10) || 0,
+  weight: Math.max(0, Number.parseInt(form.weight, 10) || 0),
+});
+
+export const jsonFields = ['status_code_mapping', 'param_override', 'setting'] as const;
+
+/** @returns a key of `channels` that says what is missing. */
+export function faultOf(form: ChannelForm, isNew: boolean) {
+  if (isNew && (form.name.trim() === '' || form.key.trim() === '')) return 'channels.required';
+  if (namesIn(form.models).length === 0) return 'channels.modelsRequired';
+  if (!isJsonOrBlank(form.model_mapping)) return 'channels.badMapping';
+  return jsonFields.every((name) => isJsonOrBlank(form[name])) ? null : 'channels.badJson';
+}
+
+export const isJsonOrBlank = (text: string): boolean => text.trim() === '' || isJsonObject(text);
+
+export const keysIn = (text: string): readonly string[] => text.split('\n').filter((line) => line.trim() !== '');
+
+/** @returns null when the text is no JSON object. */
+export function settingIn(text: string): Readonly<Record<string, unknown>> | null {
+  if (text.trim() === '') return {};
+  return isJsonObject(text) ? (JSON.parse(text) as Record<string, unknown>) : null;
+}
+
+/** One member changed, the others as they were. @param value undefined, false and '' remove it. */
+export function withSetting(text: string, name: string, value: string | boolean | undefined): string {
+  const { [name]: _, ...rest } = settingIn(text) ?? {};
+  const next = value === undefined || value === false || value === '' ? rest : { ...rest, [name]: value };
+  return Object.keys(next).length === 0 ? '' : JSON.stringify(next, null, 2);
+}

@@ -1,0 +1,82 @@
+/** Who stands behind a channel: found by name, picked from the catalogue. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { currentLanguage } from '../../lib/i18n.ts';
+import type { ChannelType } from './channel-form.ts';
+
+export interface ProviderPickerProps {
+  readonly types: readonly ChannelType[];
+  readonly value: ChannelType | undefined;
+  readonly onChange: (type: ChannelType) => void;
+}
+
+const Mark = ({ name }: { readonly name: string }) => (
+  <span
+    aria-hidden="true"
+    className="grid size-4 flex-none place-items-center rounded-[2px] bg-ink-3 text-[10px] leading-none font-bold text-surface"
+  >
+    {name.slice(0, 1)}
+  </span>
+);
+
+export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState(value === undefined);
+  const [search, setSearch] = useState('');
+  const language = currentLanguage();
+  const words = search.trim().toLowerCase();
+  const found = types.filter(({ zh, en, slug }) => `${zh} ${en} ${slug}`.toLowerCase().includes(words));
+  const pick = (type: ChannelType) => {
+    setOpen(false);
+    setSearch('');
+    onChange(type);
+  };
+  if (!open && value !== undefined)
+    return (
+      <div className="mb-4 grid gap-1">
+        <span className="text-[12px] leading-4 font-medium text-ink-2">{t('channels.type')}</span>
+        <button type="button" className="field flex items-center gap-2 text-left" onClick={() => setOpen(true)}>
+          <Mark name={value[language]} />
+          <span className="flex-1 truncate">{value[language]}</span>
+          <span className="text-[12px] text-ink-3">{t('channels.otherProvider')}</span>
+        </button>
+      </div>
+    );
+  return (
+    <section className="mb-4 grid gap-2" aria-label={t('channels.pickProvider')}>
+      <p className="text-ink-2">{t('channels.pickProvider')}</p>
+      <input
+        type="search"
+        className="field"
+        data-autofocus
+        placeholder={t('channels.searchProviders', { count: types.length })}
+        aria-label={t('channels.searchProviders', { count: types.length })}
+        value={search}
+        onChange={(event) => setSearch(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return;
+          event.preventDefault();
+          if (found[0] !== undefined) pick(found[0]);
+        }}
+      />
+      <ul className="grid grid-cols-2 gap-1 max-sm:grid-cols-1">
+        {found.map((type) => (
+          <li key={type.type}>
+            <button
+              type="button"
+              aria-pressed={type === value}
+              className="menu-item border border-line hover:bg-hover max-sm:min-h-11"
+              onClick={() => pick(type)}
+            >
+              <Mark name={type[language]} />
+              <span className="truncate">{type[language]}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <p role="status" className="text-[12px] text-ink-3">
+        {found.length === 0 ? t('channels.noProvider') : ''}
+      </p>
+    </section>
+  );
+}
