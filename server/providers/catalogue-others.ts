@@ -111,8 +111,11 @@ export const otherProviders: readonly Provider[] = [
     baseUrl: 'https://aip.baidubce.com',
     auth: signed,
     colour: 'blue',
-    paths: { chat: '/rpc/2.0/ai_custom/v1/wenxinworkshop/chat/{model}' },
-    serves: 'chat',
+    paths: {
+      chat: '/rpc/2.0/ai_custom/v1/wenxinworkshop/chat/{model}',
+      embeddings: '/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings/{model}',
+    },
+    serves: 'chat embeddings',
     key: { parts: 'APIKey SecretKey', separator: '|' },
     models:
       'ERNIE-4.0-8K ERNIE-3.5-8K ERNIE-3.5-8K-0205 ERNIE-3.5-8K-1222 ERNIE-Bot-8K ERNIE-3.5-4K-0205 ERNIE-Speed-8K ERNIE-Speed-128K ERNIE-Lite-8K-0922 ERNIE-Lite-8K-0308 ERNIE-Tiny-8K BLOOMZ-7B Embedding-V1 bge-large-zh bge-large-en tao-8k',
@@ -243,8 +246,8 @@ export const otherProviders: readonly Provider[] = [
     baseUrl: '',
     auth: signed,
     colour: 'blue',
-    paths: { chat: '/v1/projects', images: '/v1/projects' },
-    serves: 'chat images',
+    paths: { chat: '/v1/projects', images: '/v1/projects', embeddings: '/v1/projects' },
+    serves: 'chat images embeddings',
     other: {
       zh: '区域（文本，或模型到区域的 JSON）',
       en: 'Region, or JSON of model to region',

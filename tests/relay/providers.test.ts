@@ -27,6 +27,16 @@ const sent = (index = 0) => {
   const request = upstream.requests[index];
   return { path: request?.path, headers: request?.headers ?? {}, body: JSON.parse(request?.body.toString() || 'null') };
 };
+const embed = (key: string, body: object): Promise<Response> =>
+  gateway.relay.handle(
+    new Request('http://gateway/v1/embeddings', {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}` },
+      body: JSON.stringify(body),
+    }),
+    '/v1/embeddings',
+    { ip: () => '' },
+  );
 const textOf = async (response: Response): Promise<string> =>
   ((await response.json()) as { choices: { message: { content: string } }[] }).choices[0]?.message.content ?? '';
 
@@ -266,6 +276,49 @@ test('Baidu: a token for the query, the model in the path, turns that alternate'
     sendJson(response, { error_code: 18, error_msg: 'Open api qps request limit reached' }),
   );
   expect((await gateway.chat(key, ask('ERNIE-3.5-8K'))).status).toBe(429);
+});
+
+test('Baidu: embeddings, and their errors inside of a 200', async () => {
+  const key = await channel('baidu', 'bge-large-zh', { key: 'AK|SK' });
+  const answer = { data: [{ index: 0, embedding: [0.5] }], usage: { prompt_tokens: 3, total_tokens: 3 } };
+  let told: object = answer;
+  upstream.script((response, { path }) =>
+    sendJson(response, path.startsWith('/oauth') ? { access_token: 'tok', expires_in: 2_592_000 } : told),
+  );
+  const body = { model: 'bge-large-zh', input: 'a' };
+  expect(await (await embed(key, body)).json()).toMatchObject({
+    data: [{ embedding: [0.5] }],
+    usage: { prompt_tokens: 3 },
+  });
+  expect(sent(1).path).toBe('/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings/bge_large_zh?access_token=tok');
+  expect(sent(1).body).toEqual({ input: ['a'] });
+  told = { error_code: 336501, error_msg: 'Rate limit reached' };
+  expect((await embed(key, body)).status).toBe(429);
+});
+
+test('Vertex: embeddings by predict, tokens counted for each text', async () => {
+  const model = 'text-embedding-005';
+  const key = await channel('vertex', model, { key: account() });
+  const prediction = (values: number[], token_count: number) => ({
+    embeddings: { values, statistics: { token_count } },
+  });
+  upstream.script((response, { path }) =>
+    sendJson(
+      response,
+      path === '/token'
+        ? { access_token: 'ya29', expires_in: 3600 }
+        : { predictions: [prediction([0.5], 2), prediction([1], 3)] },
+    ),
+  );
+  expect(await (await embed(key, { model, input: ['a', 'b'], dimensions: 1 })).json()).toMatchObject({
+    data: [{ embedding: [0.5] }, { embedding: [1] }],
+    usage: { prompt_tokens: 5, total_tokens: 5 },
+  });
+  expect(sent(1).path).toBe(`/v1/projects/proj/locations/us-central1/publishers/google/models/${model}:predict`);
+  expect(sent(1).body).toEqual({
+    instances: [{ content: 'a' }, { content: 'b' }],
+    parameters: { outputDimensionality: 1 },
+  });
 });
 
 test('Dify: a transcript in, words and usage out', async () => {

@@ -1,8 +1,9 @@
 /** Baidu Qianfan's first API: `APIKey|SecretKey` buys a token for the query, the path names the model, errors come with status 200. */
 import type { Message } from '../../protocols/canonical.ts';
-import { flag, number, present, record, text } from '../../protocols/shared/json.ts';
+import { flag, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
-import type { Outgoing, Quirk, SignFacts } from '../quirk.ts';
+import { embeddingList, textsOf } from '../forms/embedding-list.ts';
+import type { ForeignForm, Outgoing, Quirk, SignFacts } from '../quirk.ts';
 import { simpleWire } from './simple-wire.ts';
 
 /** Paths of models whose name is not their path. Source: Baidu's published list of endpoints. */
@@ -18,6 +19,10 @@ const endpoints: Readonly<Record<string, string>> = {
   'ERNIE-Lite-8K-0922': 'eb-instant',
   'ERNIE-Lite-8K-0308': 'ernie-lite-8k',
   'BLOOMZ-7B': 'bloomz_7b1',
+  'Embedding-V1': 'embedding-v1',
+  'bge-large-zh': 'bge_large_zh',
+  'bge-large-en': 'bge_large_en',
+  'tao-8k': 'tao_8k',
 };
 
 const statusOf = (code: number | null): number =>
@@ -82,6 +87,22 @@ const wire = simpleWire({
     },
 });
 
+const errorTypes: Readonly<Record<number, string>> = { 401: 'authentication_error', 429: 'rate_limit_error' };
+
+const embeddings: ForeignForm = {
+  encode: (asked) => present({ input: textsOf(asked), user_id: asked.body.user }),
+  decode(answer, asked) {
+    const body = record(answer) ?? {};
+    const error = errorIn(body);
+    if (error !== null) {
+      const { message, code, status } = error;
+      return { error: { message, type: errorTypes[status] ?? 'invalid_request_error', code } };
+    }
+    const vectors = records(body.data).map(({ embedding }) => embedding);
+    return embeddingList(vectors, asked, number(record(body.usage)?.total_tokens));
+  },
+};
+
 async function sign(request: Outgoing, { key, token }: SignFacts): Promise<Outgoing> {
   const [clientId = '', clientSecret = ''] = key.split('|');
   const query = new URLSearchParams({
@@ -105,10 +126,11 @@ async function sign(request: Outgoing, { key, token }: SignFacts): Promise<Outgo
 
 export const baidu: Quirk = {
   wireFor: () => wire,
+  formFor: (operation) => (operation === 'embeddings' ? embeddings : null),
   shape(call) {
-    if (call.operation !== 'chat') return null;
+    if (call.operation !== 'chat' && call.operation !== 'embeddings') return null;
     const path = endpoints[call.model] ?? call.model.toLowerCase();
-    const url = `${call.baseUrl}/rpc/2.0/ai_custom/v1/wenxinworkshop/chat/${encodeURIComponent(path)}`;
+    const url = `${call.baseUrl}/rpc/2.0/ai_custom/v1/wenxinworkshop/${call.operation}/${encodeURIComponent(path)}`;
     return { url, body: call.body };
   },
   sign,

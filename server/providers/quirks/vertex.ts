@@ -1,8 +1,10 @@
 /** Google's Vertex AI: Gemini, Claude and open models behind one account. The key is a service account's JSON; `other` names the region, or a region per model. */
 import { AppError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
-import { parseJson, record, text } from '../../protocols/shared/json.ts';
-import type { Call, Outgoing, Quirk, Shaped, SignFacts } from '../quirk.ts';
+import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
+import { number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
+import { embeddingList, textsOf } from '../forms/embedding-list.ts';
+import type { Call, ForeignForm, Outgoing, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { rs256 } from '../signing/jwt.ts';
 import { pictureForm } from './gemini.ts';
 
@@ -47,14 +49,39 @@ const dialectFor = (model: string): ProtocolId =>
 /** Claude's models carry their date behind an `@` here. */
 const dated = (model: string): string => model.replace(/-(\d{8})$/, '@$1');
 
+/** Each text is an instance of its own, with its own count of tokens. */
+const embeddings: ForeignForm = {
+  encode(asked) {
+    const { dimensions, task_type, title } = asked.body;
+    return {
+      instances: textsOf(asked).map((content) => present({ content, task_type, title })),
+      ...(dimensions == null ? {} : { parameters: { outputDimensionality: dimensions } }),
+    };
+  },
+  decode(answer, asked) {
+    const told = records(record(answer)?.predictions).map(({ embeddings }) => record(embeddings));
+    const counts = told.map((one) => number(record(one?.statistics)?.token_count));
+    const tokens = counts.includes(null) ? null : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+    return embeddingList(
+      told.map((one) => one?.values),
+      asked,
+      tokens,
+    );
+  },
+  decodeError: geminiGenerate.upstream.decodeError,
+};
+
+const operations = new Set(['chat', 'images', 'embeddings']);
+
 function shape(call: Call): Shaped | null {
-  if (call.operation !== 'chat' && call.operation !== 'images') return null;
+  if (!operations.has(call.operation)) return null;
   const region = regionFor(call.other, call.model);
   const host = region === 'global' ? 'aiplatform.googleapis.com' : `${region}-aiplatform.googleapis.com`;
   const base = call.baseUrl === '' ? `https://${host}` : call.baseUrl;
   const place = `${base}/v1/projects/${accountOf(call.key).project}/locations/${region}`;
-  if (call.operation === 'images') {
-    const verb = call.model.startsWith('imagen') ? 'predict' : 'generateContent';
+  if (call.operation !== 'chat') {
+    const draws = call.operation === 'images' && !call.model.startsWith('imagen');
+    const verb = draws ? 'generateContent' : 'predict';
     return { url: `${place}/publishers/google/models/${call.model}:${verb}`, body: call.body };
   }
   switch (dialectFor(call.model)) {
@@ -97,7 +124,8 @@ async function sign(request: Outgoing, { key, nowMs, token }: SignFacts): Promis
 
 export const vertex: Quirk = {
   dialectFor,
-  formFor: (operation, model) => (operation === 'images' ? pictureForm(model) : null),
+  formFor: (operation, model) =>
+    operation === 'images' ? pictureForm(model) : operation === 'embeddings' ? embeddings : null,
   shape,
   sign,
 };
