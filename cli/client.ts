@@ -1,5 +1,6 @@
 /** One way to call the gateway, three transports: a running server's local socket, a remote server, or the data directory itself. */
 
+import { connect } from 'node:net';
 import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
 import { type EndpointId, type EndpointOf, endpointById } from '../server/contract/endpoints/index.ts';
 import type { Language } from '../server/contract/enums.ts';
@@ -28,11 +29,51 @@ export interface ClientOptions {
 export async function openClient(options: ClientOptions): Promise<Client> {
   if (options.url !== '') return httpClient(options.url, remoteHeaders(options), undefined, options);
   const files = dataDirFiles(options.dataDir);
-  const owner = lockOwner(files);
-  if (owner !== null) return httpClient('http://local', {}, files.localSocket, options);
+  const until = performance.now() + lockWaitMs;
+  for (;;) {
+    const owner = lockOwner(files);
+    if (owner !== null && (await listens(files.localSocket)))
+      return httpClient('http://local', {}, files.localSocket, options);
+    // Another command has the folder for a moment, or a server is about to listen.
+    const late = performance.now() > until;
+    if (owner !== null && late) throw new AppError('data_dir_locked', { dir: files.dir, pid: owner });
+    if (owner === null) {
+      try {
+        return await openFolder(options);
+      } catch (error) {
+        if (late || !(error instanceof AppError) || error.code !== 'data_dir_locked') throw error;
+      }
+    }
+    await Bun.sleep(lockLookMs);
+  }
+}
+
+const lockWaitMs = 5000;
+const lockLookMs = 25;
+
+/** Waits while another command has the folder, not while a server serves it: that is for the caller to be told. */
+export async function folderFree(dataDir: string): Promise<void> {
+  const files = dataDirFiles(dataDir);
+  const until = performance.now() + lockWaitMs;
+  while (lockOwner(files) !== null && performance.now() < until && !(await listens(files.localSocket)))
+    await Bun.sleep(lockLookMs);
+}
+
+async function openFolder(options: ClientOptions): Promise<Client> {
   const { openDirect } = await import('../server/direct.ts');
   const direct = await openDirect(options.dataDir, options.env);
   return { call: async (id, input) => (await direct.call(id, input ?? {})) as never, close: direct.close };
+}
+
+/** A socket file may have outlived its server. */
+function listens(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
 }
 
 function remoteHeaders({ token, userId }: ClientOptions): Record<string, string> {

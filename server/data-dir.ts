@@ -1,6 +1,17 @@
 /** The data directory: where it is, who uses it now, and the sockets in it. */
 import { createHash } from 'node:crypto';
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { AppError } from './contract/errors.ts';
@@ -97,31 +108,70 @@ function isAlive(owner: LockOwner): boolean {
 
 /** The process that uses the folder now, or null. */
 export function lockOwner(files: DataDirFiles): number | null {
+  const found = ownerIn(files.lock);
+  return typeof found === 'number' ? found : null;
+}
+
+/** The living process named in a lock, or why there is none. */
+function ownerIn(file: string): number | 'absent' | 'dead' {
   try {
-    const owner = JSON.parse(readFileSync(files.lock, 'utf8')) as LockOwner;
-    return isAlive(owner) ? owner.pid : null;
-  } catch {
-    return null;
+    const owner = JSON.parse(readFileSync(file, 'utf8')) as LockOwner;
+    return isAlive(owner) ? owner.pid : 'dead';
+  } catch (error) {
+    return (error as { code?: string }).code === 'ENOENT' ? 'absent' : 'dead';
   }
 }
+
+/** A file with all its content at once, or not at all. @returns false when there is one already. */
+function createWhole(file: string, text: string): boolean {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Takes the place of an owner that is gone. Only one at a time may: whoever comes second finds the first one alive. */
+function takeOver(files: DataDirFiles, text: string): boolean {
+  const turn = `${files.lock}.turn`;
+  if (!createWhole(turn, text)) {
+    // Whoever had the turn died with it.
+    if (ownerIn(turn) === 'dead') rmSync(turn, { force: true });
+    return false;
+  }
+  try {
+    // One that was given back meanwhile is for whoever creates the next.
+    if (ownerIn(files.lock) !== 'dead') return false;
+    const draft = `${files.lock}.${process.pid}`;
+    writeFileSync(draft, text, { mode: 0o600 });
+    renameSync(draft, files.lock);
+    return true;
+  } finally {
+    rmSync(turn, { force: true });
+  }
+}
+
+const attempts = 4;
 
 /** @returns a function that gives the lock back. @throws AppError data_dir_locked, data_dir_unreadable */
 export function acquireLock(files: DataDirFiles): () => void {
   const text = JSON.stringify({ pid: process.pid, started: startTime(process.pid) } satisfies LockOwner);
-  for (let attempt = 0; ; attempt++) {
-    try {
-      writeFileSync(files.lock, text, { flag: 'wx', mode: 0o600 });
-      break;
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'EEXIST') {
-        throw new AppError('data_dir_unreadable', { dir: files.dir, detail: String((error as Error).message) }, error);
-      }
+  try {
+    for (let attempt = 1; !createWhole(files.lock, text); attempt++) {
       const pid = lockOwner(files);
-      if ((pid !== null && pid !== process.pid) || attempt > 2)
-        throw new AppError('data_dir_locked', { dir: files.dir, pid: pid ?? 0 });
-      // Left behind by a process that is gone.
-      rmSync(files.lock, { force: true });
+      if (pid !== null && pid !== process.pid) throw new AppError('data_dir_locked', { dir: files.dir, pid });
+      if (takeOver(files, text)) break;
+      if (attempt === attempts) throw new AppError('data_dir_locked', { dir: files.dir, pid: lockOwner(files) ?? 0 });
     }
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError('data_dir_unreadable', { dir: files.dir, detail: String((error as Error).message) }, error);
   }
   return () => {
     try {

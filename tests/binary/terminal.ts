@@ -39,6 +39,7 @@ export function openTerminal(command: readonly string[], { cwd, env, columns = 8
         .toBeGreaterThanOrEqual(0);
       seen = text().indexOf(words, seen) + words.length;
     },
+    pid: child.pid,
     exited: () => child.exited,
     /** Cursor shown again, alternate screen left, raw mode off. */
     async restored(): Promise<void> {

@@ -191,3 +191,19 @@ test('one question through the relay, as text and as JSON', async () => {
     expect(said).toEqual({ model: 'practice-small', content: expect.stringContaining('practice') });
   }
 });
+
+test('commands that come at the same time wait for one another, also behind a socket that nobody listens on', async () => {
+  const home = join(dir, 'together');
+  cpSync(join(dir, 'template'), home, { recursive: true });
+  writeFileSync(join(home, 'data', 'local.sock'), '');
+  const child = (name: string) =>
+    Bun.spawn([process.execPath, main, 'token', 'create', '--name', name, '-q', '--data-dir', join(home, 'data')], {
+      env: { PATH: process.env.PATH, HOME: home, LANG: 'C' },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
+  const children = ['a', 'b', 'c', 'd', 'e'].map(child);
+  expect(await Promise.all(children.map((one) => one.exited))).toEqual([0, 0, 0, 0, 0]);
+  expect(await createRunner(home).json(['token', 'list'])).toHaveLength(6);
+}, 30_000);

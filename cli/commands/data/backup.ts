@@ -3,6 +3,7 @@ import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { AppError } from '../../../server/contract/errors.ts';
 import { backupHeader, restore as restoreOver } from '../../../server/offline.ts';
+import { folderFree } from '../../client.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines, isoTime } from '../../output.ts';
@@ -43,6 +44,7 @@ export const restore: CommandRun = async (context, _flags, file) => {
       `Replace the database in ${context.dataDir} by the backup of ${when}? The present one is kept aside`,
     ),
   );
+  await folderFree(context.dataDir);
   const { kept } = await restoreOver(file, context.dataDir, stampOf(Date.now()));
   context.output.object(
     { result: 'updated', ...header, kept },

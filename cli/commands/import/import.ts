@@ -1,5 +1,6 @@
 /** Moving in from another gateway. */
 import { AppError } from '../../../server/contract/errors.ts';
+import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { dollars } from '../../output.ts';
 
@@ -33,6 +34,7 @@ export const importFrom =
     const { env, dataDir } = context;
     const dryRun = flags.dryRun === true;
     const only = onlyOf(text(flags.only));
+    await folderFree(dataDir);
     const report = await importSite({ from, file, dataDir, dryRun, env, only });
     context.output.object(
       { dry_run: dryRun, ...report },

@@ -1,5 +1,6 @@
 /** The master key under which everything secret is stored. */
 import { AppError } from '../../../server/contract/errors.ts';
+import { folderFree } from '../../client.ts';
 import type { CommandRun } from '../../command.ts';
 
 export const rotate: CommandRun = async (context, flags) => {
@@ -19,6 +20,7 @@ export const rotate: CommandRun = async (context, flags) => {
           'Change the master key and delete the old one? Older backups need it: --keep-old keeps it',
         ),
   );
+  await folderFree(context.dataDir);
   const { values, kept } = await rotateMasterKey({ dataDir: context.dataDir, env: context.env, to, keepOld });
   const lines = [context.say(`已重新加密 ${values} 项机密`, `${values} secrets are sealed under the new key`)];
   if (kept !== '') lines.push(context.say(`旧密钥：${kept}`, `old key: ${kept}`));

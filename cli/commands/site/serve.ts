@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { AppError } from '../../../server/contract/errors.ts';
 import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import { startGateway } from '../../../server/gateway.ts';
+import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce } from '../../parts/access.ts';
 import { fromEnvironment } from './from-environment.ts';
@@ -23,6 +24,7 @@ export const serve: CommandRun = async (context, flags) => {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
+  await folderFree(context.dataDir);
   // Somebody else's server keeps what it has; starting says that it is there.
   if (lockOwner(dataDirFiles(context.dataDir)) === null)
     for (const line of await fromEnvironment(context)) context.output.note(line);
