@@ -42,6 +42,7 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   channel: { zh: '上游渠道', en: 'upstream channels' },
   tag: { zh: '渠道标签', en: 'tags of channels' },
   token: { zh: 'API 令牌', en: 'API tokens' },
+  'access-token': { zh: '访问令牌（权限范围）', en: 'access tokens with scopes' },
   user: { zh: '用户', en: 'users' },
   'user quota': { zh: '用户额度', en: "a user's quota" },
   payment: { zh: '在线充值', en: 'online top-up' },

@@ -98,6 +98,35 @@ export interface PasskeysTable {
   last_used_at: number;
 }
 
+/** Access tokens with scopes; the one full token of an account lies in its row. */
+export interface AccessTokensTable {
+  id: Generated<number>;
+  user_id: number;
+  name: string;
+  token_hash: string;
+  hint: string;
+  /** Comma separated. */
+  scopes: string;
+  created_at: number;
+  last_used_at: number;
+  /** -1 = never. */
+  expires_at: number;
+}
+
+export interface WebhookSecretsTable {
+  user_id: number;
+  secret_sealed: string;
+}
+
+export interface SavedFiltersTable {
+  id: Generated<number>;
+  user_id: number;
+  place: string;
+  name: string;
+  query: string;
+  created_at: number;
+}
+
 export interface TokensTable {
   id: Generated<number>;
   user_id: number;
@@ -354,6 +383,9 @@ export interface Schema {
   second_factors: SecondFactorsTable;
   recovery_codes: RecoveryCodesTable;
   passkeys: PasskeysTable;
+  access_tokens: AccessTokensTable;
+  saved_filters: SavedFiltersTable;
+  webhook_secrets: WebhookSecretsTable;
   tokens: TokensTable;
   channels: ChannelsTable;
   options: OptionsTable;

@@ -21,6 +21,7 @@ const places: readonly Place[] = [
   { table: 'channels', id: 'id', column: 'key_sealed', purpose: 'channel-key', lookedUp: false },
   { table: 'tokens', id: 'id', column: 'key_sealed', purpose: 'token-key', lookedUp: true },
   { table: 'redemptions', id: 'id', column: 'key_sealed', purpose: 'redemption-key', lookedUp: true },
+  { table: 'webhook_secrets', id: 'user_id', column: 'secret_sealed', purpose: 'webhook-secret', lookedUp: false },
   { table: 'second_factors', id: 'user_id', column: 'secret_sealed', purpose: 'second-factor', lookedUp: false },
 ];
 

@@ -33,9 +33,11 @@ import { checkForUpdate, type UpdateCheck } from './domain/status/updates.ts';
 import { createChatLinks } from './domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from './domain/tokens/service.ts';
 import { createUsage, type UsageService } from './domain/usage/service.ts';
+import { type AccessTokensService, createAccessTokens } from './domain/users/access-tokens.ts';
 import { type AccountService, createAccount } from './domain/users/account.ts';
 import { createUserManagement, type UserManagement } from './domain/users/management.ts';
 import { createPasswords, type Passwords } from './domain/users/passwords.ts';
+import { createSavedFilters, type SavedFiltersService } from './domain/users/saved-filters.ts';
 import { createUsers, type UsersService } from './domain/users/service.ts';
 import { createWallet, type WalletService } from './domain/wallet/service.ts';
 import { createWorkLists, type WorkListsService } from './domain/works/lists.ts';
@@ -61,6 +63,8 @@ export interface Services {
   readonly passkeys: PasskeysService;
   readonly oauth: OAuthService;
   readonly unbind: Unbind;
+  readonly accessTokens: AccessTokensService;
+  readonly savedFilters: SavedFiltersService;
   readonly discoverOidc: (url: string) => ReturnType<typeof discover>;
   readonly setup: ReturnType<typeof createSetup>;
   readonly status: ReturnType<typeof createStatus>;
@@ -130,6 +134,8 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const sessions = createSessions({ ...deps, users, passwordLogin: () => options.get('PasswordLoginEnabled') });
   const secondFactor = createSecondFactor({ ...deps, siteName: () => options.get('SystemName') });
   const sendMail = deps.sendMail ?? createMailer(options);
+  const settings = createSettings(deps);
+  await settings.sealReadable();
   const guardedFetch = deps.guardedFetch ?? createGuard({ schemes: ['https:'] });
   return {
     version: deps.version,
@@ -139,7 +145,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     userManagement: createUserManagement({ ...deps, users, groups: () => options.get('GroupRatio') }),
     account: createAccount(deps),
     accounts: createAccounts({ ...deps, options, users, affiliate, sendMail, report }),
-    settings: createSettings(deps),
+    settings,
     botCheck: createBotCheck({ options, fetch: deps.fetch }),
     sessions,
     entrance: createEntrance({ ...deps, sessions, secondFactor, users }),
@@ -152,6 +158,8 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     }),
     oauth: createOAuth({ ...deps, options, users, affiliate }),
     unbind: createUnbind(deps),
+    accessTokens: createAccessTokens(deps),
+    savedFilters: createSavedFilters(deps),
     discoverOidc: (url) => discover(url, deps.guardedFetch ?? createGuard()),
     setup,
     status: createStatus({
@@ -168,7 +176,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     affiliate,
     quotaAlerts: createQuotaAlerts({
       ...deps,
-      notify: createNotify({ sendMail, fetch: guardedFetch, now: deps.now }),
+      notify: createNotify({ sendMail, secretOf: settings.webhookSecret, fetch: guardedFetch, now: deps.now }),
       options,
       report,
     }),

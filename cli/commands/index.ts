@@ -1,5 +1,6 @@
 /** Every command, one row each. */
 import type { CommandRow } from '../command.ts';
+import { accessTokenRows } from './access-token/rows.ts';
 import { channelRows } from './channel/rows.ts';
 import { connectionRows } from './connection/rows.ts';
 import { dataRows } from './data/rows.ts';
@@ -25,6 +26,7 @@ export const commands: readonly CommandRow[] = [
   ...channelRows,
   ...tagRows,
   ...tokenRows,
+  ...accessTokenRows,
   ...userRows,
   ...redemptionRows,
   ...paymentRows,

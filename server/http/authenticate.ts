@@ -22,12 +22,13 @@ export interface Identity {
 
 const guest: Identity = { actor: anonymous, sessionHash: null, language: null };
 
-const actorOf = (user: UserRow, via: 'session' | 'access_token'): Actor => ({
+const actorOf = (user: UserRow, via: 'session' | 'access_token', scopes?: readonly string[]): Actor => ({
   via,
   userId: user.id,
   username: user.username,
   role: user.role,
   group: user.group_name,
+  ...(scopes === undefined ? {} : { scopes }),
 });
 
 /** @param needed the endpoint is not public. @param changes it alters state. @throws AppError login_required and its kin, cross_site. */
@@ -49,13 +50,15 @@ export async function authenticate(
     if (changes) checkOrigin(request, services);
     return guest;
   }
-  const user = await services.users.findByAccessToken(token);
+  const holder = await services.accessTokens.holderOf(token);
+  const user =
+    holder === null ? await services.users.findByAccessToken(token) : await services.users.find(holder.userId);
   if (user === undefined) {
     if (needed) throw new AppError('access_token_invalid');
     return guest;
   }
   if (needed) checkUserHeader(request, user.id);
-  return identityOf(user, 'access_token', null, needed);
+  return identityOf(user, 'access_token', null, needed, holder?.scopes);
 }
 
 /** The owner of the data directory, or a user whose name or id the owner gives: then with that user's rights. @throws AppError not_found */
@@ -75,8 +78,10 @@ function identityOf(
   via: 'session' | 'access_token',
   sessionHash: string | null,
   needed: boolean,
+  scopes?: readonly string[],
 ): Identity {
-  if (user.status === UserStatus.enabled) return { actor: actorOf(user, via), sessionHash, language: languageOf(user) };
+  if (user.status === UserStatus.enabled)
+    return { actor: actorOf(user, via, scopes), sessionHash, language: languageOf(user) };
   if (needed) throw new AppError('user_disabled');
   return { ...guest, sessionHash };
 }

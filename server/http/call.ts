@@ -10,6 +10,8 @@ export interface Actor {
   readonly username: string;
   readonly role: number;
   readonly group: string;
+  /** Of an access token that may do less than its user; absent = everything. */
+  readonly scopes?: readonly string[];
 }
 
 export const anonymous: Actor = { via: 'anonymous', userId: 0, username: '', role: 0, group: '' };

@@ -40,7 +40,7 @@ beforeEach(() => {
   answer = 204;
 });
 
-const notify = (setting: object, email = 'me@people.example') =>
+const notify = (setting: object, email = 'me@people.example', secret = '') =>
   createNotify({
     sendMail: async (mail) => void mails.push(mail),
     fetch: createGuard({
@@ -49,12 +49,13 @@ const notify = (setting: object, email = 'me@people.example') =>
       resolve: async () => [{ address: '127.0.0.1', family: 4 }],
       isAllowed: () => true,
     }),
+    secretOf: async () => secret,
     now: () => 1_700_000_000_000,
   })({ id: 1, username: 'me', email, setting: JSON.stringify(setting) }, notice);
 const hook = () => `https://hooks.example:${(server.address() as AddressInfo).port}/quota`;
 
 test('a webhook gets the notice over TLS, with the secret as bearer and a signature over the very bytes', async () => {
-  await notify({ notify_type: 'webhook', webhook_url: hook(), webhook_secret: 's3cret' });
+  await notify({ notify_type: 'webhook', webhook_url: hook() }, '', 's3cret');
   const [one] = received;
   expect(JSON.parse(one?.body ?? '')).toEqual({ ...notice, timestamp: 1_700_000_000 });
   expect(one?.headers.authorization).toBe('Bearer s3cret');

@@ -211,9 +211,12 @@ test('settings are checked, kept, and a secret that is not sent stays', async ()
     accept_unset_model_ratio_model: true,
   };
   expect(await change(whole)).toMatchObject({ success: true, message: '设置已更新' });
-  expect(await setting()).toEqual(whole);
+  const { webhook_secret: secret, ...told } = { ...whole, webhook_secret_set: true };
+  expect(await setting()).toEqual(told);
   await change({ ...whole, webhook_secret: '', quota_warning_threshold: 7 });
-  expect(await setting()).toEqual({ ...whole, quota_warning_threshold: 7 });
+  expect(await setting()).toEqual({ ...told, quota_warning_threshold: 7 });
+  const { id } = (await api.send('GET', '/api/user/self', undefined, headers)).body.data as { id: number };
+  expect(await api.gateway.services.settings.webhookSecret(id)).toBe(secret);
 });
 
 test('the bot check comes before strangers’ forms when the site has one', async () => {

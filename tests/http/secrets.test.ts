@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { renewSealed } from '../../db/sealed.ts';
 import type { Endpoint } from '../../server/contract/endpoint.ts';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
+import { restoreBackup } from '../../server/domain/backup/restore.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 
 let api: ApiFixture;
@@ -27,8 +29,11 @@ const planted: Readonly<Record<string, string>> = {
   TurnstileSecretKey: 'canary-turnstile-0008',
   TelegramBotToken: '123456:canary-telegram-0009',
   WorkerValidKey: 'canary-worker-0010',
+  'own webhook': 'canary-own-0011',
+  LinuxDOClientSecret: 'canary-linuxdo-0012',
+  WeChatServerToken: 'canary-wechat-0013',
 };
-const options = Object.entries(planted).filter(([name]) => name !== 'channel key');
+const options = Object.entries(planted).filter(([name]) => name !== 'channel key' && name !== 'own webhook');
 
 async function plant() {
   await api.send(
@@ -44,7 +49,7 @@ async function plant() {
   await api.send(
     'PUT',
     '/api/user/setting',
-    { notify_type: 'webhook', webhook_url: 'https://h.example', webhook_secret: 'canary-own-0011' },
+    { notify_type: 'webhook', webhook_url: 'https://h.example', webhook_secret: planted['own webhook'] },
     root,
   );
 }
@@ -84,4 +89,73 @@ test('options tell that a secret is set and never what it is', async () => {
   const { data } = (await api.send('GET', '/api/option/details', undefined, root)).body;
   const rows = data as { key: string; value: string; is_set: boolean }[];
   for (const [key] of options) expect(rows.find((row) => row.key === key)).toMatchObject({ value: '', is_set: true });
+});
+
+test('what is planted is found in no backup, nor in one that was restored', async () => {
+  await plant();
+  const key = ((await api.send('POST', '/api/token/', { name: 'laptop' }, root)).body.data as { key: string }).key;
+  const access = (await api.send('POST', '/api/user/token', {}, root)).body.data as string;
+  const scoped = (
+    (await api.send('POST', '/api/access_token/', { name: 'a', scopes: 'read' }, root)).body.data as { token: string }
+  ).token;
+  const [code = ''] = (await api.send('POST', '/api/redemption/', { name: 'a', quota: 5, count: 1 }, root)).body
+    .data as string[];
+  const { secret: totp } = (await api.send('POST', '/api/user/2fa', {}, root)).body.data as { secret: string };
+  const session = /session=([\w-]+)/.exec(root.cookie ?? '')?.[1] ?? '';
+  const secrets = [...Object.values(planted), key.slice(3), access, scoped, code, totp, session, 'password1'];
+  expect(secrets.every((secret) => secret.length >= 9)).toBe(true);
+  const file = join(api.gateway.dir, 'backups', 'one.backup');
+  await api.gateway.services.maintenance.backup(file);
+  const backup = readFileSync(file, 'latin1');
+  expect(backup).toContain('laptop');
+  expect(found(backup, secrets)).toEqual([]);
+  expect(found(backup, ['test master key'])).toEqual([]);
+  const target = join(api.gateway.dir, 'restored.db');
+  await restoreBackup(file, target, 'now', undefined);
+  const restored = readFileSync(target, 'latin1');
+  expect(restored).toContain('laptop');
+  expect(found(restored, secrets)).toEqual([]);
+});
+
+test('a webhook secret that was moved in from elsewhere is sealed at the next start', async () => {
+  const { id } = await api.addUser('moved', 1);
+  const { database, services } = api.gateway;
+  const setting = JSON.stringify({
+    notify_type: 'webhook',
+    webhook_url: 'https://h.example',
+    webhook_secret: 'canary-moved',
+  });
+  await database.query.updateTable('users').set({ setting }).where('id', '=', id).execute();
+  await services.settings.sealReadable();
+  const row = await database.query.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  expect(JSON.parse(row.setting)).toEqual({
+    notify_type: 'webhook',
+    webhook_url: 'https://h.example',
+    webhook_secret_set: true,
+  });
+  expect(await services.settings.webhookSecret(id)).toBe('canary-moved');
+});
+
+test('everything sealed is renewed with the master key', async () => {
+  await plant();
+  await api.send('POST', '/api/token/', { name: 'laptop' }, root);
+  await api.send('POST', '/api/redemption/', { name: 'a', quota: 5, count: 1 }, root);
+  await api.send('POST', '/api/user/2fa', {}, root);
+  const { database, vault } = api.gateway;
+  const columns = database.raw
+    .prepare<{ table: string; rows: number }>(
+      `SELECT m.name AS "table", 0 AS rows FROM sqlite_master m JOIN pragma_table_info(m.name) c
+        WHERE m.type = 'table' AND c.name LIKE '%\\_sealed' ESCAPE '\\'`,
+    )
+    .all()
+    .map(({ table }) => table);
+  const purposes = new Set<string>();
+  renewSealed(database, 'mark', (purpose, sealed) => {
+    purposes.add(purpose);
+    const plain = vault.open(purpose, sealed);
+    return { sealed: vault.seal(purpose, plain), hmac: vault.keyHmac(plain) };
+  });
+  const ofRows = [...purposes].filter((purpose) => !purpose.startsWith('option:'));
+  expect(columns.sort()).toEqual(['channels', 'redemptions', 'second_factors', 'tokens', 'webhook_secrets']);
+  expect(ofRows.sort()).toEqual(['channel-key', 'redemption-key', 'second-factor', 'token-key', 'webhook-secret']);
 });

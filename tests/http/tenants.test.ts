@@ -9,7 +9,17 @@ let theirs: Headers;
 let tokenId: number;
 let key: string;
 
-const tables = ['tokens', 'passkeys', 'second_factors', 'recovery_codes', 'drawing_tasks', 'tasks', 'top_ups'] as const;
+const tables = [
+  'tokens',
+  'passkeys',
+  'second_factors',
+  'recovery_codes',
+  'access_tokens',
+  'saved_filters',
+  'drawing_tasks',
+  'tasks',
+  'top_ups',
+] as const;
 const rowsOfAll = async () => {
   const dump: Record<string, unknown[]> = {};
   for (const table of tables) dump[table] = await api.gateway.database.query.selectFrom(table).selectAll().execute();
@@ -38,6 +48,24 @@ beforeEach(async () => {
       created_at: 1,
       last_used_at: 0,
     })
+    .execute();
+  await query
+    .insertInto('access_tokens')
+    .values({
+      id: tokenId,
+      user_id: me.id,
+      name: 'my-program',
+      token_hash: 'h',
+      hint: 'gat_…',
+      scopes: 'read',
+      created_at: 1,
+      last_used_at: 0,
+      expires_at: -1,
+    })
+    .execute();
+  await query
+    .insertInto('saved_filters')
+    .values({ id: tokenId, user_id: me.id, place: 'logs', name: 'my-errors', query: 'type=5', created_at: 1 })
     .execute();
   await query
     .insertInto('drawing_tasks')
@@ -71,7 +99,7 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 /** What only I may ever see. */
-const traces = () => [key, 'my-laptop', 'my-phone', 'my-drawing', 'my-song', 'my-model'];
+const traces = () => [key, 'my-laptop', 'my-phone', 'my-program', 'my-errors', 'my-drawing', 'my-song', 'my-model'];
 /** Closing the other account would end the attack. */
 const ofUsers = (endpoints as readonly Endpoint[]).filter(
   ({ access, id }) => access === 'user' && id !== 'user.close_self',
@@ -129,6 +157,8 @@ test('the same calls show their owner everything: the test above can fail', asyn
   for (const path of [
     '/api/token/?p=0&size=10',
     '/api/passkey/',
+    '/api/access_token/',
+    '/api/filter/',
     '/api/mj/self?p=0',
     '/api/task/self?p=0',
     '/api/data/self',

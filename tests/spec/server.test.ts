@@ -275,11 +275,13 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
         calls.push({ url: String(url), authorization: new Headers(init?.headers as never).get('authorization') });
         return new Response(null, { status: 204 });
       },
+      secretOf: api.gateway.services.settings.webhookSecret,
       now: () => clock,
     });
-    const setting = { notify_type: 'webhook', webhook_url: 'https://hooks.example/q', webhook_secret: 's3cret' };
+    const setting = { notify_type: 'webhook', webhook_url: 'https://hooks.example/q' };
+    await works('PUT', '/api/user/setting', { ...setting, webhook_secret: 's3cret' }, plain);
     const told = { type: 'quota_exceed', title: 'a', content: 'b', values: [] };
-    await notify({ id: 1, username: 'me', email: '', setting: JSON.stringify(setting) }, told);
+    await notify({ id: plainId, username: 'me', email: '', setting: JSON.stringify(setting) }, told);
     expect(calls).toEqual([{ url: 'https://hooks.example/q', authorization: 'Bearer s3cret' }]);
   },
   'setup.username': () => setUp('请输入管理员用户名', { username: '  ' }),

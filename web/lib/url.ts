@@ -9,6 +9,15 @@ export interface Url {
   readonly set: (name: string, value: string) => void;
 }
 
+/** Where one is in a list, and what lies open over it, is no part of a filter. */
+const passing = ['p', 'open', 'new', 'size', 'expired'];
+
+/** What of an address is worth keeping under a name, '' = nothing. */
+export function filterOf(query: URLSearchParams): string {
+  const kept = [...query].filter(([name, value]) => value !== '' && !passing.includes(name));
+  return String(new URLSearchParams(kept));
+}
+
 const keepsPage = new Set(['p', 'open', 'sort']);
 
 export function useUrl(): Url {

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { tokenShape, userShape } from '../entities.ts';
+import { accessTokenEndpoints } from './access-token.ts';
 import { accountEndpoints } from './account.ts';
 import { auditEndpoints } from './audit.ts';
 import { channelEndpoints } from './channel.ts';
@@ -227,6 +228,7 @@ export const endpoints = [
   ...redemptionEndpoints,
   ...accountEndpoints,
   ...signInEndpoints,
+  ...accessTokenEndpoints,
   ...userEndpoints,
   ...auditEndpoints,
   // options

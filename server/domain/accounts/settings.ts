@@ -1,7 +1,9 @@
 /** A user's own settings: how to be told about the balance, and what may be used without a price. */
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
+import { createWebhookSecretsRepository } from '../../../db/repositories/webhook-secrets.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { Vault } from '../secrets/vault.ts';
 import { isEmail } from './email.ts';
 
 export interface SettingFields {
@@ -17,24 +19,49 @@ export interface SettingFields {
 
 export type SettingsService = ReturnType<typeof createSettings>;
 
-export function createSettings(deps: { readonly database: Database }) {
+const purpose = 'webhook-secret';
+
+export function createSettings(deps: { readonly database: Database; readonly vault: Vault }) {
   const repository = createUsersRepository(deps.database);
+  const secrets = createWebhookSecretsRepository(deps.database);
+  const keep = async (userId: number, secret: string, rest: object): Promise<void> => {
+    await secrets.set(userId, deps.vault.seal(purpose, secret));
+    await repository.setSetting(userId, JSON.stringify({ ...rest, webhook_secret_set: true }));
+  };
   return {
+    /** The secret of a user's webhook, '' = none. */
+    async webhookSecret(userId: number): Promise<string> {
+      const sealed = await secrets.find(userId);
+      return sealed === null ? '' : deps.vault.open(purpose, sealed);
+    },
+    /** Settings that were moved in from elsewhere carry the secret as it was. */
+    async sealReadable(): Promise<void> {
+      for (const { id, setting } of await secrets.readable()) {
+        const { webhook_secret: secret, ...rest } = objectOf(setting);
+        if (typeof secret === 'string' && secret !== '') await keep(id, secret, rest);
+        else await repository.setSetting(id, JSON.stringify(rest));
+      }
+    },
     /** Fields that are absent stay. @throws AppError notify_type_invalid, threshold_invalid, webhook_*, email_invalid. */
     async change(userId: number, fields: SettingFields): Promise<void> {
       const user = await repository.find(userId);
       if (user === undefined) throw new AppError('user_unknown');
-      const before = JSON.parse(user.setting || '{}') as Record<string, unknown>;
-      const given = Object.fromEntries(
-        Object.entries(fields).filter(
-          ([key, value]) => value !== undefined && !(key === 'webhook_secret' && value === ''),
-        ),
-      );
-      const next: SettingFields & Record<string, unknown> = { ...before, ...given };
+      const { webhook_secret: secret = '', ...others } = fields;
+      const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined));
+      const next: SettingFields & Record<string, unknown> = { ...objectOf(user.setting), ...given };
       check(next, fields);
-      await repository.setSetting(userId, JSON.stringify(next));
+      if (secret === '') await repository.setSetting(userId, JSON.stringify(next));
+      else await keep(userId, secret, next);
     },
   };
+}
+
+function objectOf(setting: string): Record<string, unknown> {
+  try {
+    return JSON.parse(setting || '{}') as Record<string, unknown>;
+  } catch {
+    return {};
+  }
 }
 
 function check(next: SettingFields, fields: SettingFields): void {

@@ -12,13 +12,15 @@ export const signatureOf = (secret: string, body: string): string =>
 
 export interface CarryDeps {
   readonly sendMail: SendMail;
+  /** Secret of a user's webhook, '' = none. */
+  readonly secretOf: (userId: number) => Promise<string>;
   /** The guarded one: users choose the address. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
-export function createNotify({ sendMail, fetch, now }: CarryDeps): Notify {
+export function createNotify({ sendMail, secretOf, fetch, now }: CarryDeps): Notify {
   const post = async (url: string, secret: string, notice: Notice): Promise<void> => {
     if (!url.startsWith('https://')) throw new AppError('webhook_invalid');
     const body = JSON.stringify({ ...notice, timestamp: Math.floor(now() / 1000) });
@@ -41,7 +43,7 @@ export function createNotify({ sendMail, fetch, now }: CarryDeps): Notify {
     const setting = JSON.parse(recipient.setting || '{}') as Readonly<Record<string, unknown>>;
     const text = (key: string): string => (typeof setting[key] === 'string' ? setting[key] : '');
     if (text('notify_type') === 'webhook') {
-      await post(text('webhook_url'), text('webhook_secret'), notice);
+      await post(text('webhook_url'), await secretOf(recipient.id), notice);
       return;
     }
     const to = text('notification_email') || recipient.email;

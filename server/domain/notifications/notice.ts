@@ -4,7 +4,7 @@ export interface Recipient {
   readonly id: number;
   readonly username: string;
   readonly email: string;
-  /** The user's settings as JSON text: notify_type, webhook_url, webhook_secret, notification_email. */
+  /** The user's settings as JSON text: notify_type, webhook_url, notification_email. */
   readonly setting: string;
 }
 

@@ -105,16 +105,14 @@ export function createUserManagement(deps: {
     async page(actor: Manager, filter: UserFilter, page: number, size: number) {
       const knowable = actor.role >= Role.root ? undefined : { id: actor.userId, below: actor.role };
       const { rows, total } = await repository.page({ ...filter, knowable }, (page - 1) * size, size);
-      const items = rows.map((row) =>
-        userView(row, row.id === actor.userId || canActOn(actor, row) ? 'manager' : 'peer'),
-      );
+      const items = rows.map((row) => userView(row, row.id === actor.userId || canActOn(actor, row) ? 'self' : 'peer'));
       return { items, page, page_size: size, total };
     },
     /** @throws AppError user_unknown, user_rank_read. */
     async get(actor: Manager, id: number): Promise<User> {
       const row = await find(id);
       if (row.id !== actor.userId && !canActOn(actor, row)) throw new AppError('user_rank_read');
-      return userView(row, 'manager');
+      return userView(row);
     },
     /** @throws AppError user_unknown, user_rank_update. */
     async mayChange(actor: Manager, id: number): Promise<void> {
@@ -134,7 +132,7 @@ export function createUserManagement(deps: {
         role: Role.user,
         quota: 0,
       });
-      return userView(await find(id), 'manager');
+      return userView(await find(id));
     },
     /** @throws AppError user_unknown, user_rank_update, input_invalid, username_taken, not_found, user_insufficient. */
     async update(actor: Manager, id: number, edit: UserEdit): Promise<User> {
@@ -160,7 +158,7 @@ export function createUserManagement(deps: {
       if (!(await repository.update(id, row.role, patch))) throw new AppError('user_changed_meanwhile');
       if (newPassword !== '') await sessions.removeOfUser(id, '');
       if (delta !== 0) await moveQuota(actor, row, delta, (edit.reason ?? '').trim().slice(0, longestReason));
-      return userView(await find(id), 'manager');
+      return userView(await find(id));
     },
     /** @throws AppError user_unknown and what effectOf throws. */
     async manage(actor: Manager, id: number, action: UserAction): Promise<{ role: number; status: number }> {

@@ -14,8 +14,8 @@ const personal = {
   setting: '',
 };
 
-/** @param reader a `manager` sees no secrets the user keeps in the settings, a `peer` nothing personal. */
-export function userView(row: UserRow, reader: 'self' | 'manager' | 'peer' = 'self'): User {
+/** @param reader a `peer` sees nothing personal. */
+export function userView(row: UserRow, reader: 'self' | 'peer' = 'self'): User {
   return {
     id: row.id,
     username: row.username,
@@ -37,12 +37,13 @@ export function userView(row: UserRow, reader: 'self' | 'manager' | 'peer' = 'se
     aff_quota: row.aff_quota,
     aff_history_quota: row.aff_history_quota,
     inviter_id: row.inviter_id,
-    setting: reader === 'self' ? row.setting : withoutSecret(row.setting),
+    setting: withoutSecret(row.setting),
     DeletedAt: row.deleted_at === null ? null : new Date(row.deleted_at * 1000).toISOString(),
     ...(reader === 'peer' ? personal : {}),
   };
 }
 
+/** Settings moved in from elsewhere carry a secret until it is sealed. */
 function withoutSecret(setting: string): string {
   if (!setting.includes('webhook_secret')) return setting;
   try {

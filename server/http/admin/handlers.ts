@@ -3,6 +3,7 @@
 import type { InputOf } from '../../contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../contract/endpoints/index.ts';
 import type { Call } from '../call.ts';
+import { accessTokenHandlers } from './access-token.ts';
 import { accountHandlers } from './account.ts';
 import { auditHandlers } from './audit.ts';
 import { channelHandlers } from './channel.ts';
@@ -28,6 +29,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...sessionHandlers,
   ...accountHandlers,
   ...signInHandlers,
+  ...accessTokenHandlers,
   ...auditHandlers,
   ...userHandlers,
   ...tokenHandlers,

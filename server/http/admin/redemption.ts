@@ -1,7 +1,24 @@
 /** Redemption codes. */
+import type { Redemption } from '../../contract/entities.ts';
 import { AppError } from '../../contract/errors.ts';
+import { scopesAllow } from '../../contract/scopes.ts';
+import { keyHint } from '../../domain/secrets/vault.ts';
+import type { Actor } from '../call.ts';
 import type { HandlersOf } from './handlers.ts';
 import { firstPage, pageSize } from './paging.ts';
+
+/** Whoever may only read codes does not get what redeems them. */
+const shownTo =
+  (actor: Actor) =>
+  (code: Redemption): Redemption =>
+    actor.scopes === undefined || scopesAllow(actor.scopes, { id: 'redemption.create' }, true)
+      ? code
+      : { ...code, key: keyHint(code.key) };
+
+const pageFor = async (actor: Actor, found: Promise<{ readonly items: readonly Redemption[] }>) => {
+  const { items, ...rest } = await found;
+  return { items: items.map(shownTo(actor)), ...rest };
+};
 
 export const redemptionHandlers: HandlersOf<
   | 'redemption.list'
@@ -13,11 +30,11 @@ export const redemptionHandlers: HandlersOf<
   | 'redemption.delete'
   | 'redemption.redeem'
 > = {
-  'redemption.list': ({ services, input }) =>
-    services.redemptions.page('', firstPage(input.p), pageSize(input.page_size)),
-  'redemption.search': ({ services, input }) =>
-    services.redemptions.page(input.keyword ?? '', firstPage(input.p), pageSize(input.page_size)),
-  'redemption.get': ({ services, input }) => services.redemptions.get(input.id),
+  'redemption.list': ({ services, actor, input }) =>
+    pageFor(actor, services.redemptions.page('', firstPage(input.p), pageSize(input.page_size))),
+  'redemption.search': ({ services, actor, input }) =>
+    pageFor(actor, services.redemptions.page(input.keyword ?? '', firstPage(input.p), pageSize(input.page_size))),
+  'redemption.get': async ({ services, actor, input }) => shownTo(actor)(await services.redemptions.get(input.id)),
   'redemption.create': ({ services, actor, input }) => services.redemptions.create(actor.userId, input),
   'redemption.update': ({ services, input }) =>
     services.redemptions.update(input.id, input, input.status_only ?? false),

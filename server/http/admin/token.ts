@@ -3,15 +3,22 @@
 import type { Token } from '../../contract/entities.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { scopesAllow } from '../../contract/scopes.ts';
+import { keyHint } from '../../domain/secrets/vault.ts';
 import type { Actor, Call } from '../call.ts';
 import type { HandlersOf } from './handlers.ts';
 import { pageSize } from './paging.ts';
 
 const ownerOf = (actor: Actor): number | null => (actor.via === 'local' ? null : actor.userId);
 const withPrefix = (token: Token): Token => ({ ...token, key: `sk-${token.key}` });
+/** Whoever may only read tokens does not get the keys, which spend. */
+const shownTo = (actor: Actor) =>
+  actor.scopes === undefined || scopesAllow(actor.scopes, { id: 'token.create' }, true)
+    ? withPrefix
+    : (token: Token): Token => ({ ...token, key: keyHint(`sk-${token.key}`) });
 
 /** The operator creates tokens for the first administrator. */
-async function creator({ actor, services }: Call): Promise<number> {
+export async function creator({ actor, services }: Pick<Call<unknown>, 'actor' | 'services'>): Promise<number> {
   if (actor.via !== 'local') return actor.userId;
   const root = await services.users.firstWithRole(Role.root);
   if (root === undefined) throw new AppError('setup_needed');
@@ -36,11 +43,12 @@ export const tokenHandlers: HandlersOf<
       pageSize(input.size),
     );
     reply.header('X-Total-Count', String(total));
-    return items.map(withPrefix);
+    return items.map(shownTo(actor));
   },
   'token.search': async ({ services, input, actor }) =>
-    (await services.tokens.search(ownerOf(actor), input.keyword ?? '', input.token ?? '')).map(withPrefix),
-  'token.get': async ({ services, input, actor }) => withPrefix(await services.tokens.get(input.id, ownerOf(actor))),
+    (await services.tokens.search(ownerOf(actor), input.keyword ?? '', input.token ?? '')).map(shownTo(actor)),
+  'token.get': async ({ services, input, actor }) =>
+    shownTo(actor)(await services.tokens.get(input.id, ownerOf(actor))),
   'token.create': async (call) => {
     const { key } = call.input;
     if (key !== undefined && call.actor.role < Role.admin) throw new AppError('role_too_low');

@@ -13,10 +13,12 @@ import {
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { FilterPlace } from '../../../server/contract/endpoints/access-token.ts';
 import { useUrl } from '../../lib/url.ts';
 import type { Column, Selection } from './column.ts';
 import { isControl, Line, shapeOf } from './line.tsx';
 import { usePreferences } from './preferences.ts';
+import { SavedFilters } from './saved-filters.tsx';
 import { ViewOptions } from './view-options.tsx';
 
 const features = tableFeatures({
@@ -39,6 +41,8 @@ export interface DataTableProps<Row extends { readonly id: number }> {
   readonly selection?: Selection;
   /** Where the choice of columns is remembered; without it there is none. */
   readonly storeKey?: string;
+  /** Which of the reader's saved filters belong here. */
+  readonly place?: FilterPlace;
   /** Filters, at the left of the bar above. */
   readonly bar?: ReactNode;
   /** A line under a row that has a problem. */
@@ -48,7 +52,7 @@ export interface DataTableProps<Row extends { readonly id: number }> {
 const compare = (one: number | string, other: number | string): number =>
   typeof one === 'number' && typeof other === 'number' ? one - other : String(one).localeCompare(String(other));
 export function DataTable<Row extends { readonly id: number }>(props: DataTableProps<Row>) {
-  const { caption, rows, columns, empty, loading, onOpen, selection, storeKey = '', bar, note } = props;
+  const { caption, rows, columns, empty, loading, onOpen, selection, storeKey = '', place, bar, note } = props;
   const { t } = useTranslation();
   const url = useUrl();
   const preferences = usePreferences(storeKey);
@@ -145,7 +149,8 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
         <div className="flex flex-wrap items-center gap-2 px-5 pb-3">
           {bar}
           {storeKey === '' ? null : (
-            <span className="ml-auto">
+            <span className="ml-auto flex gap-2">
+              {place === undefined ? null : <SavedFilters place={place} />}
               <ViewOptions columns={columns} preferences={preferences} />
             </span>
           )}

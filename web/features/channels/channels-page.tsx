@@ -215,6 +215,7 @@ export function ChannelsPage() {
           onOpen={({ id }) => navigate(`/channel/edit/${id}${location.search}`)}
           selection={{ chosen, onChange: setChosen }}
           storeKey="channels-table-columns"
+          place="channels"
           bar={bar}
           note={note}
           empty={

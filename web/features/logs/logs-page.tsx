@@ -134,6 +134,7 @@ export function LogsPage() {
           loading={list.isPending}
           onOpen={setOpen}
           storeKey="logs-table-columns"
+          place="logs"
           bar={bar}
           empty={
             filtered ? (

@@ -98,7 +98,7 @@ export function Notifications({ self }: { readonly self: User }) {
             </Field>
             <Field
               label={t('personal.webhookSecret')}
-              help={text('webhook_secret') === '' ? t('settings.secretEmpty') : t('settings.secretSet')}
+              help={saved.webhook_secret_set === true ? t('settings.secretSet') : t('settings.secretEmpty')}
             >
               {(ids) => (
                 <input

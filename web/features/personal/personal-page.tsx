@@ -11,6 +11,7 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { money } from '../../lib/format.ts';
+import { AccessTokens } from './access-tokens.tsx';
 import { Bindings } from './bindings.tsx';
 import { Models } from './models.tsx';
 import { Notifications } from './notifications.tsx';
@@ -121,6 +122,7 @@ export function PersonalPage() {
             <Notifications key={self.setting} self={self} />
             <SecondFactor />
             <Passkeys />
+            <AccessTokens />
             <Security self={self} />
           </div>
         </div>

@@ -119,6 +119,7 @@ export function RedemptionPage() {
         loading={list.isPending}
         selection={{ chosen: picked, onChange: setPicked }}
         storeKey="redemptions-table-columns"
+        place="redemptions"
         bar={
           <input
             type="search"

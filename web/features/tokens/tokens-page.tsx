@@ -158,6 +158,7 @@ export function TokensPage() {
         onOpen={edit}
         selection={{ chosen, onChange: setChosen }}
         storeKey="tokens-table-columns"
+        place="tokens"
         bar={
           <>
             <input

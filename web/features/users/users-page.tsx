@@ -165,6 +165,7 @@ export function UsersPage() {
         columns={columns}
         loading={list.isPending}
         storeKey="users-table-columns"
+        place="users"
         bar={
           <>
             <input

@@ -93,6 +93,7 @@ export function DrawingsPage() {
   ];
   return (
     <WorksPage<Drawing>
+      place="drawings"
       title={t('nav.drawings')}
       idLabel={t('works.drawingId')}
       columns={columns}

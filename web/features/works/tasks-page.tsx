@@ -48,6 +48,7 @@ export function TasksPage() {
   ];
   return (
     <WorksPage<Task>
+      place="tasks"
       title={t('nav.tasks')}
       idLabel={t('works.taskId')}
       columns={columns}

@@ -7,6 +7,7 @@ import { Drawer } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
+import { SavedFilters } from '../../components/table/saved-filters.tsx';
 import { isAdmin, useUser } from '../../lib/session.ts';
 
 export interface WorkRow {
@@ -25,6 +26,7 @@ export interface WorksPageProps<Row extends WorkRow> {
   ) => Promise<readonly Row[]>;
   readonly detail: (row: Row) => { readonly title: string; readonly body: React.ReactNode };
   readonly banner?: React.ReactNode;
+  readonly place: 'drawings' | 'tasks';
   /** Window shown at first, as the inputs spell it; '' = open. */
   readonly window: { readonly from: string; readonly to: string };
 }
@@ -45,6 +47,7 @@ export function WorksPage<Row extends WorkRow>({
   detail,
   banner,
   window,
+  place,
 }: WorksPageProps<Row>) {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
@@ -90,6 +93,9 @@ export function WorksPage<Row extends WorkRow>({
         {field('id', idLabel, work)}
         {field('from', t('works.from'), from, 'datetime-local')}
         {field('to', t('works.to'), to, 'datetime-local')}
+        <span className="ml-auto">
+          <SavedFilters place={place} />
+        </span>
       </div>
       <DataTable
         caption={title}

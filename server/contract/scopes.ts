@@ -1,0 +1,42 @@
+/** What an access token may do: everything, reading alone, or one area of the API. */
+import type { Endpoint } from './endpoint.ts';
+
+/** Areas by the nouns of endpoint ids. What belongs to none is the account itself: no scope reaches it. */
+const areas = {
+  channels: ['channel', 'route', 'model'],
+  tokens: ['token', 'chat'],
+  users: ['user', 'second_factor'],
+  logs: ['log', 'usage', 'drawing', 'task', 'audit'],
+  billing: ['redemption', 'wallet', 'affiliate', 'pricing'],
+  settings: ['option', 'ratio', 'provision', 'group', 'status', 'update', 'setup'],
+} as const satisfies Record<string, readonly string[]>;
+
+export type Area = keyof typeof areas;
+const areaNames = Object.keys(areas) as Area[];
+
+/** `channels` = read and change channels; `channels:read` = read them. */
+export type Scope = 'read' | 'write' | Area | `${Area}:read`;
+export const scopes: readonly Scope[] = [
+  'read',
+  'write',
+  ...areaNames.flatMap((area): Scope[] => [area, `${area}:read`]),
+];
+export const isScope = (text: string): text is Scope => (scopes as readonly string[]).includes(text);
+
+/** Calls about the caller's own ways in, and about the whole machine. */
+const ofAccount =
+  /^(user\.(update_self|close_self|access_token|access_token_get)|second_factor\.(?!reset$)\w+|provision\.apply|setup\.run)$/;
+
+export function areaOf({ id }: Pick<Endpoint, 'id'>): Area | null {
+  if (ofAccount.test(id)) return null;
+  const noun = id.split('.')[0] ?? '';
+  return areaNames.find((area) => (areas[area] as readonly string[]).includes(noun)) ?? null;
+}
+
+/** @param changes the call alters state. */
+export function scopesAllow(given: readonly string[], row: Pick<Endpoint, 'id'>, changes: boolean): boolean {
+  const area = areaOf(row);
+  if (changes) return area !== null && (given.includes('write') || given.includes(area));
+  if (given.includes('read') || given.includes('write')) return true;
+  return area !== null && (given.includes(area) || given.includes(`${area}:read`));
+}
