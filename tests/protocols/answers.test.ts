@@ -162,8 +162,23 @@ const cited: readonly [string, readonly ChatEvent[]][] = [
       stop_reason: 'end_turn',
     }),
   ],
+  [
+    'gemini',
+    codecs['gemini-generate'].upstream.decodeResponse({
+      candidates: [
+        {
+          content: { parts: [{ text: 'It is so' }] },
+          finishReason: 'STOP',
+          groundingMetadata: {
+            groundingChunks: [{ web: { uri: 'https://a.example/', title: 'A' } }],
+            groundingSupports: [{ segment: { startIndex: 6, endIndex: 8, text: 'so' }, groundingChunkIndices: [0] }],
+          },
+        },
+      ],
+    }),
+  ],
 ];
-const targets = ['openai-chat', 'anthropic-messages', 'openai-responses'] as const satisfies readonly ProtocolId[];
+const targets = Object.keys(codecs) as ProtocolId[];
 
 test.each(cited.flatMap(([name, events]) => targets.map((target) => [name, target, events] as const)))(
   'a source told by %s reaches clients of %s',

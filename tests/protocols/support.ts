@@ -43,7 +43,11 @@ export function meaning(events: readonly ChatEvent[]) {
     ),
     // The dialects have one word for both.
     finish: finish.unified === 'refusal' ? 'content_filter' : finish.unified,
-    input: usage === null ? null : usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h,
+    // All that was read: not every dialect tells its kinds apart.
+    input:
+      usage === null
+        ? null
+        : usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput + usage.imageInput,
     cached: usage?.cacheRead,
     output: usage === null ? null : usage.output + usage.reasoning,
   };

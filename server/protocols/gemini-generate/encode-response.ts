@@ -4,6 +4,7 @@ import type { ResponseContext } from '../codec.ts';
 import { gather } from '../shared/blocks.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { argumentsObject, wrapCustom } from '../shared/tools.ts';
+import { encodeGrounding } from './grounding.ts';
 import { encodeUsage } from './usage.ts';
 
 /** A call ends with STOP too: the dialect has no word for it. */
@@ -55,12 +56,20 @@ export function encodePart(part: Part): Record<string, unknown>[] {
 
 export function encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown {
   const { parts, finish, usage, id } = gather(events);
+  const grounding = encodeGrounding(
+    parts.flatMap((part) =>
+      part.type !== 'text'
+        ? []
+        : [{ words: part.text, ...(part.citations === undefined ? {} : { citations: part.citations }) }],
+    ),
+  );
   return {
     candidates: [
       {
         content: { role: 'model', parts: parts.flatMap(encodePart) },
         finishReason: finishWord(finish),
         index: 0,
+        ...(grounding === null ? {} : { groundingMetadata: grounding }),
       },
     ],
     ...(usage === null ? {} : { usageMetadata: encodeUsage(usage) }),

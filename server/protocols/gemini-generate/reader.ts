@@ -3,6 +3,7 @@ import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../can
 import type { StreamReader } from '../codec.ts';
 import { parseJson, record, records, text } from '../shared/json.ts';
 import { decodeError } from './errors.ts';
+import { readGrounding } from './grounding.ts';
 import { readGeminiUsage } from './usage.ts';
 
 const finishes: Readonly<Record<string, UnifiedFinish>> = {
@@ -34,23 +35,32 @@ export function createReader(): StreamReader {
   let called = 0;
   let started = false;
   let ended = false;
+  /** Words of the texts before the open one, and of that. */
+  let before = '';
+  let words = '';
+  let grounding: unknown = null;
 
   const close = (events: ChatEvent[]) => {
     if (open === null) return;
     const { kind, index, signature } = open;
-    if (kind === 'text') events.push({ type: 'text-end', index });
-    else {
+    if (kind === 'text') {
+      const citations = grounding === null ? [] : readGrounding(grounding, before, words);
+      events.push({ type: 'text-end', index, ...(citations.length === 0 ? {} : { citations }) });
+      before += words;
+      words = '';
+    } else {
       events.push({ type: 'reasoning-end', index, signature, redacted: null, origin: 'gemini-generate' });
     }
     open = null;
   };
-  const say = (kind: 'text' | 'reasoning', words: string, events: ChatEvent[]) => {
+  const say = (kind: 'text' | 'reasoning', said: string, events: ChatEvent[]) => {
     if (open?.kind !== kind) {
       close(events);
       open = { kind, index: next++, signature: null };
       events.push({ type: `${kind}-start`, index: open.index });
     }
-    events.push({ type: `${kind}-delta`, index: open.index, text: words });
+    if (kind === 'text') words += said;
+    events.push({ type: `${kind}-delta`, index: open.index, text: said });
   };
   /** A signature without words of its own is a thought that says nothing. */
   const seal = (signature: string, events: ChatEvent[]) => {
@@ -63,7 +73,7 @@ export function createReader(): StreamReader {
   const takePart = (part: Record<string, unknown>, events: ChatEvent[]) => {
     const signature = text(part.thoughtSignature);
     const call = record(part.functionCall);
-    const words = text(part.text);
+    const said = text(part.text);
     if (call !== null) {
       close(events);
       const index = next++;
@@ -76,13 +86,13 @@ export function createReader(): StreamReader {
       );
       return;
     }
-    if (words !== null) say(part.thought === true ? 'reasoning' : 'text', words, events);
+    if (said !== null) say(part.thought === true ? 'reasoning' : 'text', said, events);
     if (signature !== null) seal(signature, events);
     const media = mediaOf(part);
     if (media !== null) {
       close(events);
       events.push({ type: 'media', part: media });
-    } else if (words === null && signature === null) {
+    } else if (typeof part.text !== 'string' && signature === null) {
       events.push({ type: 'unknown', dialect: 'gemini-generate', raw: part });
     }
   };
@@ -125,6 +135,7 @@ export function createReader(): StreamReader {
         });
       }
       const [candidate] = records(body.candidates);
+      grounding = candidate?.groundingMetadata ?? grounding;
       for (const part of records(record(candidate?.content)?.parts)) takePart(part, events);
       const reason = text(candidate?.finishReason);
       if (reason !== null) finish = { unified: finishes[reason] ?? 'other', raw: reason };

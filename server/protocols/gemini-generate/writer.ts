@@ -1,8 +1,9 @@
 /** Answers as a stream of Gemini answers: words as they come, calls when they are whole. */
-import type { ChatEvent, Part, Usage } from '../canonical.ts';
+import type { ChatEvent, Citation, Part, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { encodePart, finishWord } from './encode-response.ts';
+import { encodeGrounding } from './grounding.ts';
 import { encodeUsage } from './usage.ts';
 
 type Call = Extract<Part, { type: 'tool-call' }>;
@@ -11,9 +12,13 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const foot = `"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(context.responseId)}}`;
   const calls = new Map<number, Call>();
   let usage: Usage | null = null;
+  /** Texts and what they rest on. */
+  const texts: { words: string; citations?: readonly Citation[] }[] = [];
 
   const frame = (parts: string, finish: string | null = null): string => {
-    const reason = finish === null ? '' : `,"finishReason":"${finish}"`;
+    const grounding = finish === null ? null : encodeGrounding(texts);
+    const sources = grounding === null ? '' : `,"groundingMetadata":${JSON.stringify(grounding)}`;
+    const reason = finish === null ? '' : `,"finishReason":"${finish}"${sources}`;
     const counted = usage === null ? '' : `"usageMetadata":${JSON.stringify(encodeUsage(usage))},`;
     return `data: {"candidates":[{"content":{"role":"model","parts":[${parts}]}${reason},"index":0}],${counted}${foot}\n\n`;
   };
@@ -25,7 +30,16 @@ export function createWriter(context: ResponseContext): StreamWriter {
   return {
     write(event: ChatEvent): string {
       switch (event.type) {
+        case 'text-start':
+          texts.push({ words: '' });
+          return '';
+        case 'text-end': {
+          const last = texts.at(-1);
+          if (last !== undefined && event.citations !== undefined) last.citations = event.citations;
+          return '';
+        }
         case 'text-delta':
+          for (const last of texts.slice(-1)) last.words += event.text;
           return frame(`{"text":${JSON.stringify(event.text)}}`);
         case 'refusal-delta':
           return frame(`{"text":${JSON.stringify(event.text)}}`);

@@ -28,6 +28,8 @@ interface Block {
 export function createReader(): StreamReader {
   /** By place: `output:part`. */
   const blocks = new Map<string, Block>();
+  /** Places of the items that came whole. */
+  const done = new Set<number>();
   let next = 0;
   let called = false;
   let refused = false;
@@ -54,6 +56,7 @@ export function createReader(): StreamReader {
     events.push({ type: 'text-end', index: block.index, ...(citations.length === 0 ? {} : { citations }) });
   };
   const endItem = (output: number, item: Record<string, unknown>, events: ChatEvent[]) => {
+    done.add(output);
     const key = String(output);
     switch (item.type) {
       case 'message':
@@ -152,6 +155,7 @@ export function createReader(): StreamReader {
     else events.push({ type: 'finish', reason: reasonOf(type, response) });
   };
   const known = (output: number): boolean => {
+    if (done.has(output)) return true;
     for (const key of blocks.keys()) if (key === String(output) || key.startsWith(`${output}:`)) return true;
     return false;
   };
