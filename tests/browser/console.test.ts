@@ -104,6 +104,32 @@ test('the playground answers on the reader’s own account, and settings take ef
   await page.screenshot({ path: join(shots, 'playground-talk.png') });
   await page.goto(`${url}/log`);
   await page.getByRole('cell', { name: 'practice-small' }).first().waitFor();
+  // One search over labels, keys and explanations of every tab; what was edited is listed before it is sent.
+  await page.goto(`${url}/setting`);
+  await page.getByLabel('Search all options').fill('retries failure');
+  await page.getByText('RetryTimes = 0').waitFor();
+  await page.getByLabel('Retries after failure').fill('2');
+  await page.getByText('1 changed: Retries after failure').waitFor();
+  expect(await violations()).toEqual([]);
+  const sent: string[] = [];
+  const watch = (request: { readonly method: () => string; readonly postData: () => string | null }) => {
+    if (request.method() === 'PUT') sent.push(request.postData() ?? '');
+  };
+  page.on('request', watch);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved').first().waitFor();
+  await page.getByLabel('Search all options').fill('');
+  await page.getByRole('button', { name: 'Changed only' }).click();
+  await page.getByRole('button', { name: 'Put Retries after failure back to its default' }).click();
+  await page.getByRole('button', { name: 'Save' }).first().click();
+  await page
+    .getByRole('button', { name: 'Put Retries after failure back to its default' })
+    .waitFor({ state: 'detached' });
+  expect(sent.map((text) => JSON.parse(text) as unknown)).toEqual([
+    { key: 'RetryTimes', value: '2' },
+    { key: 'RetryTimes', value: '0' },
+  ]);
+  page.off('request', watch);
   await page.goto(`${url}/setting?tab=other`);
   await page.getByLabel('System name').fill('Acme Relay');
   await page

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AppError, formatError } from '../../server/contract/errors.ts';
+import { optionHelp } from '../../server/contract/option-help.ts';
 import {
   address,
   choice,
@@ -192,4 +193,14 @@ test('the reason is told in the language of the caller', async () => {
   expect(formatError(error.code, error.params, 'en')).toBe(
     'Option RetryTimes has an invalid value: must be a whole number of at least 0',
   );
+});
+
+test('every option is explained in both languages, in other words than its label', () => {
+  for (const key of optionKeys) {
+    const [{ zh, en }, { label }] = [optionHelp[key], optionRow(key)];
+    expect([key, /\p{Script=Han}/u.test(zh), /\p{Script=Han}/u.test(en)]).toEqual([key, true, false]);
+    expect([key, /[.。]$/.test(zh), /\.$/.test(en), en.length <= 120]).toEqual([key, true, true, true]);
+    expect([zh, en]).not.toContain(label.zh);
+    expect(en.replace(/\.$/, '')).not.toBe(label.en);
+  }
 });

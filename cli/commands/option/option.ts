@@ -1,6 +1,8 @@
 /** Options. */
+
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
+import { optionHelp } from '../../../server/contract/option-help.ts';
 import { isOptionKey, type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -97,7 +99,15 @@ export const describe: CommandRun = async (context, _flags, given) => {
   const keys = given === '' ? optionKeys : [keyOf(given)];
   const rows = keys.map((key) => {
     const { kind, fallback, secret, role, label } = optionRow(key);
-    return { key, kind: kind.name, default: fallback, secret, role, label: label[context.language] };
+    return {
+      key,
+      kind: kind.name,
+      default: fallback,
+      secret,
+      role,
+      label: label[context.language],
+      help: optionHelp[key][context.language],
+    };
   });
   const [only] = rows;
   if (given !== '' && only !== undefined) return context.output.object(only, detailLines(only), only.key);

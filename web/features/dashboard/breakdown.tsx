@@ -2,12 +2,22 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { money } from '../../lib/format.ts';
 
 const kinds = ['model', 'user', 'channel'] as const;
 const most = 20;
+
+interface Row {
+  readonly name: string;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly quota: number;
+  /** null = some of it went through a channel without a cost price. */
+  readonly cost: number | null;
+}
 
 export interface BreakdownProps {
   readonly range: { readonly start_timestamp: number; readonly end_timestamp: number };
@@ -22,6 +32,35 @@ export function Breakdown({ range, username }: BreakdownProps) {
     queryFn: () => call('log.breakdown', { ...range, username, by }),
     placeholderData: keepPreviousData,
   }).data;
+  const priced = (rows ?? []).filter(({ cost }) => cost !== null);
+  const sum = (list: readonly Row[], of: (row: Row) => number): number =>
+    list.reduce((total, row) => total + of(row), 0);
+  const total: Row | null =
+    rows === undefined || rows.length < 2
+      ? null
+      : {
+          name: t('dashboard.total'),
+          requests: sum(rows, ({ requests }) => requests),
+          tokens: sum(rows, ({ tokens }) => tokens),
+          quota: sum(rows, ({ quota }) => quota),
+          // Only what has a cost price can be set against its income.
+          cost: priced.length === rows.length ? sum(priced, ({ cost }) => cost ?? 0) : null,
+        };
+  const line = ({ name, requests, tokens, quota, cost }: Row) => (
+    <>
+      <td className="max-w-60 truncate">{name || '–'}</td>
+      <td className="number">{requests}</td>
+      <td className="number max-sm:hidden">{tokens}</td>
+      <td className="number">{money(quota)}</td>
+      <td className="number text-ink-2 max-sm:hidden">{cost === null ? '–' : money(cost)}</td>
+      <td className={`number max-sm:hidden ${cost !== null && cost > quota ? 'text-danger' : ''}`}>
+        {cost === null ? '–' : money(quota - cost)}
+      </td>
+      <td className={`number ${cost !== null && cost > quota ? 'text-danger' : 'text-ink-2'}`}>
+        {cost === null || quota === 0 ? '–' : `${(((quota - cost) / quota) * 100).toFixed(1)} %`}
+      </td>
+    </>
+  );
   return (
     <section aria-label={t('dashboard.margin')} className="rounded-3 border border-line">
       <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
@@ -54,25 +93,29 @@ export function Breakdown({ range, username }: BreakdownProps) {
               <th scope="col" className="number max-sm:hidden">
                 {t('dashboard.profit')}
               </th>
+              <th scope="col" className="number">
+                {t('dashboard.share')}
+              </th>
             </tr>
           </thead>
           <tbody>
-            {(rows ?? []).slice(0, most).map(({ name, requests, tokens, quota, cost }) => (
-              <tr key={name}>
-                <td className="max-w-60 truncate">{name || '–'}</td>
-                <td className="number">{requests}</td>
-                <td className="number max-sm:hidden">{tokens}</td>
-                <td className="number">{money(quota)}</td>
-                <td className="number text-ink-2 max-sm:hidden">{cost === null ? '–' : money(cost)}</td>
-                <td className={`number max-sm:hidden ${cost !== null && cost > quota ? 'text-danger' : ''}`}>
-                  {cost === null ? '–' : money(quota - cost)}
-                </td>
-              </tr>
+            {(rows ?? []).slice(0, most).map((row) => (
+              <tr key={row.name}>{line(row)}</tr>
             ))}
           </tbody>
+          {total === null ? null : (
+            <tfoot>
+              <tr className="font-medium">{line(total)}</tr>
+            </tfoot>
+          )}
         </table>
       </section>
       {rows?.length === 0 ? <p className="px-4 py-5 text-ink-2">{t('dashboard.empty')}</p> : null}
+      {rows !== undefined && priced.length < rows.length ? (
+        <p className="px-4 py-2 text-[12px] text-ink-3">
+          {t('dashboard.noCost')} <Link href="/setting?q=ChannelCostRatio">{t('dashboard.setCost')}</Link>
+        </p>
+      ) : null}
     </section>
   );
 }

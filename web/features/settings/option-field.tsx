@@ -1,6 +1,7 @@
 /** One option as a field of its kind. */
 import { useTranslation } from 'react-i18next';
 import type { Language } from '../../../server/contract/enums.ts';
+import { optionHelp } from '../../../server/contract/option-help.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { Field } from '../../components/form.tsx';
 
@@ -14,6 +15,10 @@ export interface OptionFieldProps {
   /** Only the super administrator may change it. */
   readonly rootOnly: boolean;
   readonly differs: boolean;
+  /** Edited and not saved yet. */
+  readonly draft: boolean;
+  /** Its key and its default are told too. */
+  readonly technical: boolean;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;
   readonly onReset: () => void;
@@ -25,10 +30,10 @@ const wordy = new Set(['Notice', 'About', 'HomePageContent', 'Footer']);
 export function OptionField(props: OptionFieldProps) {
   const { t } = useTranslation();
   const { option, language, value, locked, differs, onChange } = props;
-  const { kind, label, secret } = optionRow(option);
+  const { kind, label, secret, fallback } = optionRow(option);
   const isLong = long.has(kind.name) || wordy.has(option);
   const mark = differs && !secret && !locked;
-  const help = props.rootOnly
+  const state = props.rootOnly
     ? t('settings.rootOnly')
     : secret
       ? props.isSet
@@ -36,11 +41,8 @@ export function OptionField(props: OptionFieldProps) {
         : t('settings.secretEmpty')
       : option === 'QuotaPerUnit'
         ? t('settings.unitWarning')
-        : kind.name === 'lines'
-          ? t('settings.onePerLine')
-          : kind.name === 'list'
-            ? t('settings.commas')
-            : undefined;
+        : '';
+  const help = `${optionHelp[option][language]} ${state}`.trim();
 
   const field =
     kind.name === 'switch' ? (
@@ -108,17 +110,27 @@ export function OptionField(props: OptionFieldProps) {
   return (
     <div className={`relative ${isLong ? 'sm:col-span-2' : ''}`}>
       {field}
-      {mark ? (
+      {props.technical ? (
+        <p className="-mt-3 mb-4 truncate font-mono text-[11px] leading-4 text-ink-3">
+          {option}
+          {secret || fallback === '' ? '' : ` = ${fallback}`}
+        </p>
+      ) : null}
+      {mark || props.draft ? (
         <span className="absolute top-0 right-0 flex items-center gap-2 text-[11px] leading-4">
-          <span className="text-warning">{t('settings.changed')}</span>
-          <button
-            type="button"
-            className="text-accent-text underline"
-            onClick={props.onReset}
-            aria-label={t('settings.resetOne', { name: label[language] })}
-          >
-            {t('settings.reset')}
-          </button>
+          <span className={props.draft ? 'text-accent-text' : 'text-warning'}>
+            {props.draft ? t('settings.unsaved') : t('settings.changed')}
+          </span>
+          {mark ? (
+            <button
+              type="button"
+              className="text-accent-text underline"
+              onClick={props.onReset}
+              aria-label={t('settings.resetOne', { name: label[language] })}
+            >
+              {t('settings.reset')}
+            </button>
+          ) : null}
         </span>
       ) : null}
     </div>

@@ -21,13 +21,15 @@ export interface PanelProps {
   readonly stored: ReadonlyMap<string, Stored>;
   readonly language: Language;
   readonly onSaved: () => void;
+  /** Keys and defaults are told with the options. */
+  readonly technical?: boolean;
   /** Inside a frame that has its own border. */
   readonly inner?: boolean;
   /** Actions of the panel that are no options. */
   readonly extra?: ReactNode;
 }
 
-export function Panel({ title, keys, stored, language, onSaved, inner = false, extra }: PanelProps) {
+export function Panel({ title, keys, stored, language, onSaved, inner = false, technical = false, extra }: PanelProps) {
   const { t } = useTranslation();
   const role = useUser()?.role ?? 0;
   const [drafts, setDrafts] = useState<Readonly<Record<string, string>>>({});
@@ -45,6 +47,10 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, e
     const { confirm } = optionRow(key);
     if (confirm !== null && confirm.value === value) setAsking({ key, text: confirm[language] });
     else setDrafts({ ...drafts, [key]: value });
+  };
+  const discard = () => {
+    setDrafts({});
+    setErrors({});
   };
   const save = async (event: FormEvent) => {
     event.preventDefault();
@@ -87,9 +93,6 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, e
     <form onSubmit={save} noValidate className={inner ? '' : 'rounded-3 border border-line bg-surface'}>
       <header className="flex items-center gap-2 border-b border-line px-4 py-2.5">
         <h2 className={`flex-1 ${inner ? 'text-ink-2' : 'font-semibold'}`}>{title}</h2>
-        <button type="submit" className={`button ${changed.length === 0 ? '' : 'button-primary'}`}>
-          {t('app.save')}
-        </button>
       </header>
       <div className="grid gap-x-6 px-4 py-3 sm:grid-cols-2">
         {keys.map((key) => {
@@ -106,6 +109,8 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, e
               locked={locked}
               rootOnly={needed > role}
               differs={differs}
+              draft={changed.includes(key)}
+              technical={technical}
               error={errors[key]}
               onChange={(value) => change(key, value)}
               onReset={() => (secret ? undefined : change(key, fallback))}
@@ -114,6 +119,23 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, e
         })}
       </div>
       {extra}
+      <footer
+        className={`flex items-center gap-2 rounded-b-3 border-t border-line bg-surface px-4 py-2.5 ${changed.length === 0 ? '' : 'sticky bottom-0 z-10'}`}
+      >
+        <p role="status" className="min-w-0 flex-1 truncate text-[12px] text-ink-2">
+          {changed.length === 0
+            ? ''
+            : `${t('settings.changes', { count: changed.length })}: ${changed.map((key) => optionRow(key).label[language]).join(' · ')}`}
+        </p>
+        {changed.length === 0 ? null : (
+          <button type="button" className="button" onClick={discard}>
+            {t('settings.discard')}
+          </button>
+        )}
+        <button type="submit" className={`button ${changed.length === 0 ? '' : 'button-primary'}`}>
+          {t('app.save')}
+        </button>
+      </footer>
       {asking === null ? null : (
         <Confirm
           title={optionRow(asking.key).label[language]}

@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
+import { optionHelp } from '../../../server/contract/option-help.ts';
 import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
 import { PageHead } from '../../components/page.tsx';
 import { call } from '../../lib/api.ts';
@@ -34,10 +35,25 @@ export function SettingsPage() {
   const details = useQuery({ queryKey: ['options'], queryFn: () => call('option.details') });
   const stored = new Map((details.data ?? []).map((option) => [option.key, option]));
   const needle = search.trim().toLowerCase();
+  const onlyChanged = query.get('changed') === 'true';
+  const everywhere = needle !== '' || onlyChanged;
   const found = (key: OptionKey): boolean => {
-    const { label, tab: place } = optionRow(key);
+    const { label, tab: place, secret, fallback } = optionRow(key);
     if (place === 'legacy') return false;
-    return needle === '' ? place === tab : `${key} ${label.zh} ${label.en}`.toLowerCase().includes(needle);
+    const option = stored.get(key);
+    const changed = secret ? option?.is_set === true : (option?.value ?? fallback) !== fallback;
+    if (onlyChanged && !changed) return false;
+    if (needle === '') return onlyChanged || place === tab;
+    const { zh, en } = optionHelp[key];
+    const text = `${key} ${label.zh} ${label.en} ${zh} ${en}`.toLowerCase();
+    return needle.split(/\s+/).every((word) => text.includes(word));
+  };
+  const look = (change: { readonly q?: string; readonly changed?: boolean }) => {
+    const next = { q: search, changed: onlyChanged, ...change };
+    setQuery(
+      { tab, ...(next.q === '' ? {} : { q: next.q }), ...(next.changed ? { changed: 'true' } : {}) },
+      { replace: true },
+    );
   };
   const panels = panelsOf(optionKeys.filter(found));
   const go = (name: Tab) => setQuery({ tab: name }, { replace: true });
@@ -51,10 +67,16 @@ export function SettingsPage() {
           placeholder={t('settings.search')}
           aria-label={t('settings.search')}
           value={search}
-          onChange={(event) =>
-            setQuery(event.target.value === '' ? { tab } : { tab, q: event.target.value }, { replace: true })
-          }
+          onChange={(event) => look({ q: event.target.value })}
         />
+        <button
+          type="button"
+          aria-pressed={onlyChanged}
+          className={`button ${onlyChanged ? 'bg-accent-soft text-accent-text' : ''}`}
+          onClick={() => look({ changed: !onlyChanged })}
+        >
+          {t('settings.onlyChanged')}
+        </button>
       </PageHead>
       <div
         role="tablist"
@@ -66,8 +88,8 @@ export function SettingsPage() {
             key={name}
             type="button"
             role="tab"
-            aria-selected={name === tab && needle === ''}
-            className={`-mb-px border-b-2 px-3 py-2 whitespace-nowrap ${name === tab && needle === '' ? 'border-accent font-medium text-ink-1' : 'border-transparent text-ink-2 hover:text-ink-1'}`}
+            aria-selected={name === tab && !everywhere}
+            className={`-mb-px border-b-2 px-3 py-2 whitespace-nowrap ${name === tab && !everywhere ? 'border-accent font-medium text-ink-1' : 'border-transparent text-ink-2 hover:text-ink-1'}`}
             onClick={() => go(name)}
           >
             {t(`settings.tab.${name}`)}
@@ -82,11 +104,11 @@ export function SettingsPage() {
         ) : null}
         {details.isPending ? <p className="text-ink-3">{t('app.loading')}</p> : null}
         {details.data !== undefined && panels.size === 0 ? <p className="text-ink-2">{t('settings.none')}</p> : null}
-        {tab === 'other' && needle === '' ? <SystemInfo /> : null}
+        {tab === 'other' && !everywhere ? <SystemInfo /> : null}
         {details.data === undefined
           ? null
           : [...panels].map(([panel, keys]) =>
-              panel === 'pricing' && needle === '' ? (
+              panel === 'pricing' && !everywhere ? (
                 <PriceBlock
                   key={panel}
                   keys={keys}
@@ -96,7 +118,8 @@ export function SettingsPage() {
                 />
               ) : (
                 <Panel
-                  key={`${panel}|${needle}`}
+                  key={`${panel}|${everywhere}`}
+                  technical={everywhere}
                   title={t(`settings.panel.${panel as 'login'}`)}
                   keys={keys}
                   stored={stored}
