@@ -10,6 +10,8 @@ import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 let gateway: TestGateway;
 let ids: readonly number[];
 const people = 5;
+/** `SEQUENCES=10000` for the long run. */
+const sequences = Number(process.env.SEQUENCES ?? 2000);
 
 beforeAll(async () => {
   gateway = await createTestGateway();
@@ -69,7 +71,7 @@ const calls = {
 } as const;
 const names = Object.keys(calls) as (keyof typeof calls)[];
 
-test('10,000 sequences of management, edits and resets raise nobody to or above whoever acts', async () => {
+test('sequences of management, edits and resets raise nobody to or above whoever acts', async () => {
   const step = fc.record({
     actor: fc.nat(people - 1),
     target: fc.nat(people - 1),
@@ -121,8 +123,8 @@ test('10,000 sequences of management, edits and resets raise nobody to or above 
       expect(before[0]).toMatchObject({ role: Role.root, status: 1, deleted_at: null });
       expect(before.slice(1).every(({ role }) => role <= Role.admin)).toBe(true);
     }),
-    { numRuns: 10_000 },
+    { numRuns: sequences },
   );
-  console.log(`10,000 sequences: ${JSON.stringify(tally)}`);
-  expect(Math.min(tally.done, tally.refused)).toBeGreaterThan(1000);
+  console.log(`${sequences} sequences: ${JSON.stringify(tally)}`);
+  expect(Math.min(tally.done, tally.refused)).toBeGreaterThan(sequences / 10);
 }, 180_000);
