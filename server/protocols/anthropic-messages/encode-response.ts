@@ -2,6 +2,7 @@
 import type { ChatEvent, FinishReason, Part } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { gather } from '../shared/blocks.ts';
+import { lookUp } from '../shared/json.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { argumentsObject, portableId, wrapCustom } from '../shared/tools.ts';
@@ -13,7 +14,7 @@ import { encodeUsage } from './usage.ts';
 export function stopReason(reason: FinishReason, called: boolean, refused: boolean): string {
   if (called && reason.unified === 'stop') return 'tool_use';
   // The dialect's own word, where the upstream gave it.
-  if (reason.raw !== null && finishes[reason.raw] === reason.unified) return reason.raw;
+  if (reason.raw !== null && lookUp(finishes, reason.raw) === reason.unified) return reason.raw;
   switch (reason.unified) {
     case 'length':
       return 'max_tokens';

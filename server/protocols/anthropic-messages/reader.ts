@@ -1,7 +1,7 @@
 /** Reads Anthropic message streams and whole messages into events. */
 import type { ChatEvent, Citation, FinishReason, UnifiedFinish } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
-import { type Json, number, parseJson, record, records, text } from '../shared/json.ts';
+import { type Json, lookUp, number, parseJson, record, records, text } from '../shared/json.ts';
 import { readCitations } from './citations.ts';
 import { decodeError } from './errors.ts';
 import { mergeUsage, readAnthropicUsage } from './usage.ts';
@@ -17,7 +17,7 @@ export const finishes: Readonly<Record<string, UnifiedFinish>> = {
   compaction: 'other',
 };
 
-const finishReason = (raw: string): FinishReason => ({ unified: finishes[raw] ?? 'other', raw });
+const finishReason = (raw: string): FinishReason => ({ unified: lookUp(finishes, raw) ?? 'other', raw });
 
 export const isTerminal = (frame: LazyFrame): boolean => {
   const raw = frame.text();
@@ -67,7 +67,7 @@ function createEventReader() {
   };
 
   const start = (index: number, raw: Record<string, unknown>): ChatEvent[] => {
-    const kind = kinds[String(raw.type)] ?? 'other';
+    const kind = lookUp(kinds, String(raw.type)) ?? 'other';
     const block: Block = {
       kind,
       raw,

@@ -78,7 +78,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
   };
   const endThought = (event: Extract<ChatEvent, { type: 'reasoning-end' }>): string => {
     const thought = encodeThought({ ...event, type: 'reasoning', text: '' });
-    if (thought.type === 'redacted_thinking' && held) return openBlock(event.index, thought);
+    if (thought.type === 'redacted_thinking') return held ? openBlock(event.index, thought) : '';
     if (thought.signature === '') return '';
     const opening = held ? openThought(event.index) : '';
     return opening + delta(`{"type":"signature_delta","signature":${JSON.stringify(thought.signature)}}`);

@@ -3,7 +3,7 @@ import type { ChatRequest, Media, Message, Part, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
-import { present } from '../shared/json.ts';
+import { lookUp, present } from '../shared/json.ts';
 import { argumentsObject, customSchema, portableName, wrapCustom } from '../shared/tools.ts';
 
 const carried = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
@@ -62,7 +62,7 @@ function encodeThinking({ reasoning, model }: ChatRequest): Block | undefined {
   const includeThoughts = budget === 0 ? false : (reasoning.includeThoughts ?? true);
   if (!levelModel.test(model)) return { includeThoughts, thinkingBudget: budget };
   const effort = effortOf(reasoning);
-  return effort === null ? { includeThoughts } : { includeThoughts, thinkingLevel: levels[effort] ?? 'HIGH' };
+  return effort === null ? { includeThoughts } : { includeThoughts, thinkingLevel: lookUp(levels, effort) ?? 'HIGH' };
 }
 
 function encodeCalling({ toolChoice }: ChatRequest): Block | null {

@@ -1,7 +1,7 @@
 /** Reads Gemini answers and streams of them into events. Every frame is a whole answer whose parts are increments. */
 import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
 import type { StreamReader } from '../codec.ts';
-import { parseJson, record, records, text } from '../shared/json.ts';
+import { lookUp, parseJson, record, records, text } from '../shared/json.ts';
 import { decodeError } from './errors.ts';
 import { readGrounding } from './grounding.ts';
 import { readGeminiUsage } from './usage.ts';
@@ -138,7 +138,7 @@ export function createReader(): StreamReader {
       grounding = candidate?.groundingMetadata ?? grounding;
       for (const part of records(record(candidate?.content)?.parts)) takePart(part, events);
       const reason = text(candidate?.finishReason);
-      if (reason !== null) finish = { unified: finishes[reason] ?? 'other', raw: reason };
+      if (reason !== null) finish = { unified: lookUp(finishes, reason) ?? 'other', raw: reason };
       const blocked = text(record(body.promptFeedback)?.blockReason);
       if (blocked !== null) finish ??= { unified: 'content_filter', raw: blocked };
       const counted = readGeminiUsage(body);

@@ -2,7 +2,7 @@
 import type { ChatEvent, Citation, FinishReason, ProtocolId, UnifiedFinish } from '../canonical.ts';
 import type { LazyFrame, StreamReader } from '../codec.ts';
 import { readAnnotations } from '../shared/citations.ts';
-import { list, number, parseJson, record, records, text } from '../shared/json.ts';
+import { list, lookUp, number, parseJson, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
 import { decodeError } from './errors.ts';
@@ -26,7 +26,7 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
   insufficient_system_resource: 'error',
 };
 
-export const finishReason = (raw: string): FinishReason => ({ unified: finishes[raw] ?? 'other', raw });
+export const finishReason = (raw: string): FinishReason => ({ unified: lookUp(finishes, raw) ?? 'other', raw });
 
 const isDone = (data: string): boolean => data.trim() === '[DONE]';
 

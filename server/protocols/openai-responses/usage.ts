@@ -1,7 +1,7 @@
 /** Usage of the Responses API: its totals include their details, like those of chat; calls of hosted tools are counted from the items. */
 import type { Usage } from '../canonical.ts';
 import { readOpenAiUsage } from '../openai-chat/usage.ts';
-import { record, records } from '../shared/json.ts';
+import { lookUp, record, records } from '../shared/json.ts';
 
 const priced: Readonly<Record<string, string>> = {
   web_search_call: 'web_search',
@@ -16,7 +16,7 @@ export function readResponseUsage(response: unknown): Usage | null {
   const preview = records(body?.tools).some(({ type }) => type === 'web_search_preview');
   const calls: Record<string, number> = {};
   for (const { type } of records(body?.output)) {
-    const name = priced[String(type)];
+    const name = lookUp(priced, String(type));
     if (name === undefined) continue;
     const tool = name === 'web_search' && preview ? 'web_search_preview' : name;
     calls[tool] = (calls[tool] ?? 0) + 1;

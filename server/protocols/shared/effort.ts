@@ -1,5 +1,6 @@
 /** How hard to think: words in some dialects, token budgets in others. Source of the table: the matrices of reference/protocols 5.6. */
 import type { Reasoning } from '../canonical.ts';
+import { lookUp } from './json.ts';
 
 const budgets: Readonly<Record<string, number>> = {
   none: 0,
@@ -15,7 +16,7 @@ const budgets: Readonly<Record<string, number>> = {
 export const budgetOf = (reasoning: Reasoning | null): number | null =>
   reasoning === null
     ? null
-    : (reasoning.budget ?? (reasoning.effort === null ? null : (budgets[reasoning.effort] ?? -1)));
+    : (reasoning.budget ?? (reasoning.effort === null ? null : (lookUp(budgets, reasoning.effort) ?? -1)));
 
 /** @returns a word, null when nothing was said or the provider decides. */
 export function effortOf(reasoning: Reasoning | null): string | null {

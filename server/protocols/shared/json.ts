@@ -39,3 +39,7 @@ export function present(members: Json): Record<string, unknown> {
   for (const [key, value] of Object.entries(members)) if (value !== undefined && value !== null) kept[key] = value;
   return kept;
 }
+
+/** Looks up a word that somebody else chose: what every object inherits (`constructor`, `__proto__`) is in no table. */
+export const lookUp = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
+  Object.hasOwn(table, word) ? table[word] : undefined;

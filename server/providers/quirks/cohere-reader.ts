@@ -1,7 +1,7 @@
 /** Reads Cohere's answers, whole and streamed: blocks of thoughts and words, a plan before calls, sources behind the words. */
 import type { ChatEvent, Citation, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
 import type { StreamReader } from '../../protocols/codec.ts';
-import { number, parseJson, record, records, text } from '../../protocols/shared/json.ts';
+import { lookUp, number, parseJson, record, records, text } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 
 type Item = Record<string, unknown>;
@@ -104,7 +104,7 @@ export function createReader(): StreamReader {
     const failed = text(delta.error) ?? (raw === 'ERROR' || raw === 'TIMEOUT' ? 'the model failed' : null);
     events.push(
       failed === null
-        ? { type: 'finish', reason: { unified: finishes[raw] ?? 'other', raw } }
+        ? { type: 'finish', reason: { unified: lookUp(finishes, raw) ?? 'other', raw } }
         : { type: 'error', error: { status: null, type: null, code: raw, message: failed } },
     );
   };

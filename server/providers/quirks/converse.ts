@@ -1,7 +1,7 @@
 /** Bedrock's Converse wire, for the models that are not Claude. */
 import type { ChatEvent, ChatRequest, Message, Part, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
 import type { Dropped, LazyFrame, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
-import { number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
+import { lookUp, number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
 import { argumentsObject, objectSchema, portableId, portableName } from '../../protocols/shared/tools.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import type { Wire } from '../quirk.ts';
@@ -71,7 +71,8 @@ function createReader(): StreamReader {
   const conclude = (): ChatEvent[] => {
     if (ended) return [];
     ended = true;
-    if (stopped !== null) return [{ type: 'finish', reason: { unified: finishes[stopped] ?? 'other', raw: stopped } }];
+    if (stopped !== null)
+      return [{ type: 'finish', reason: { unified: lookUp(finishes, stopped) ?? 'other', raw: stopped } }];
     return [{ type: 'error', error: { status: null, type: null, code: null, message: 'the stream ended early' } }];
   };
   return {

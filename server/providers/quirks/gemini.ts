@@ -1,7 +1,7 @@
 /** Google's models outside of chat: pictures by Imagen's `predict`, or by the models that draw while they talk. */
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { readGeminiUsage } from '../../protocols/gemini-generate/usage.ts';
-import { number, present, record, records, text } from '../../protocols/shared/json.ts';
+import { lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
 import type { Asked, ForeignForm, Quirk } from '../quirk.ts';
 
@@ -29,7 +29,7 @@ const refusal = (message: string) => pictureError('content_policy_violation', nu
 export const imagen: ForeignForm = {
   encode(asked) {
     const { n, image_size, seed, negative_prompt, person_generation, output_format } = asked.body;
-    const mimeType = mimeTypes[text(output_format) ?? ''];
+    const mimeType = lookUp(mimeTypes, text(output_format) ?? '');
     return {
       instances: [{ prompt: promptOf(asked) }],
       parameters: present({

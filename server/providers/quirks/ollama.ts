@@ -3,7 +3,7 @@ import type { ChatRequest, Message, Part } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
 import { effortOf } from '../../protocols/shared/effort.ts';
 import { carryExtras } from '../../protocols/shared/extras.ts';
-import { number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
+import { lookUp, number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
 import { argumentsObject, objectSchema, portableName } from '../../protocols/shared/tools.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
@@ -141,7 +141,7 @@ function said(body: Item): Said {
     thought: text(message?.thinking),
     text: text(message?.content),
     calls,
-    ...(done ? { usage: usageIn(body), end: ends[reason ?? 'stop'] ?? 'other', raw: reason } : {}),
+    ...(done ? { usage: usageIn(body), end: lookUp(ends, reason ?? 'stop') ?? 'other', raw: reason } : {}),
   };
 }
 

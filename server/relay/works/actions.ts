@@ -1,4 +1,17 @@
 /** Names of drawing actions: what a button or a change means, and the model whose price it has. */
+import { lookUp } from '../../protocols/shared/json.ts';
+
+const buttons: Readonly<Record<string, string>> = {
+  upsample: 'UPSCALE',
+  upsample_v5_2x: 'UPSCALE',
+  upsample_v5_4x: 'UPSCALE',
+  upsample_v6_2x_subtle: 'UPSCALE',
+  upsample_v6_2x_creative: 'UPSCALE',
+  variation: 'VARIATION',
+  low_variation: 'LOW_VARIATION',
+  high_variation: 'HIGH_VARIATION',
+  reroll: 'REROLL',
+};
 
 /** @returns the action of a `customId`, with the picture's number where it has one; null when it is unknown. */
 export function actionOf(customId: string): { readonly action: string; readonly index: number } | null {
@@ -9,19 +22,7 @@ export function actionOf(customId: string): { readonly action: string; readonly 
   if (customId.startsWith('MJ::CustomZoom')) return { action: 'CUSTOM_ZOOM', index: 0 };
   if (customId.startsWith('MJ::Inpaint')) return { action: 'INPAINT', index: 0 };
   if (customId.startsWith('MJ::Outpaint')) return { action: 'ZOOM', index: 0 };
-  const found = (
-    {
-      upsample: 'UPSCALE',
-      upsample_v5_2x: 'UPSCALE',
-      upsample_v5_4x: 'UPSCALE',
-      upsample_v6_2x_subtle: 'UPSCALE',
-      upsample_v6_2x_creative: 'UPSCALE',
-      variation: 'VARIATION',
-      low_variation: 'LOW_VARIATION',
-      high_variation: 'HIGH_VARIATION',
-      reroll: 'REROLL',
-    } as Readonly<Record<string, string>>
-  )[kind];
+  const found = lookUp(buttons, kind);
   if (found !== undefined) return { action: found, index };
   return kind.startsWith('pan_') ? { action: 'PAN', index: 0 } : null;
 }

@@ -1,0 +1,303 @@
+/** Damage of every kind, from upstreams and from clients: nothing crashes, hangs or is billed below zero. `FUZZ_SEED=n` repeats a run, `FUZZ_FACTOR=10` makes it longer. */
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { AppError } from '../../server/contract/errors.ts';
+import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
+import { compilePriceTables, type Prices, resolvePrices } from '../../server/contract/pricing-tables.ts';
+import { quotaOf } from '../../server/contract/quota.ts';
+import type { ChatEvent, ProtocolId, Usage } from '../../server/protocols/canonical.ts';
+import type { Codec } from '../../server/protocols/codec.ts';
+import { codecs } from '../../server/protocols/registry.ts';
+import { createSseSplitter, createSseTextSplitter, parseFrame } from '../../server/protocols/shared/sse.ts';
+import { outline } from '../../server/relay/json-text.ts';
+import { fixtures } from './fixtures.ts';
+import { scenarios } from './scenarios.ts';
+import { context, encoder, readStream, streamOf } from './support.ts';
+
+const dialects = Object.keys(codecs) as ProtocolId[];
+const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
+const factor = Number(process.env.FUZZ_FACTOR ?? 1);
+
+const counts = new Map<string, number>();
+let slowest = { name: '', ms: 0 };
+/** Runs one property; a case that takes seconds counts as hanging. */
+function fuzz<T>(name: string, runs: number, cases: fc.Arbitrary<T>, check: (value: T) => void): void {
+  fc.assert(
+    fc.property(cases, (value) => {
+      const startedAt = performance.now();
+      check(value);
+      const ms = performance.now() - startedAt;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      if (ms > slowest.ms) slowest = { name, ms };
+      expect(ms).toBeLessThan(5000);
+    }),
+    { seed, numRuns: Math.ceil(runs * factor) },
+  );
+}
+afterAll(() => {
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const each = [...counts].map(([name, count]) => `${name} ${count}`).join(', ');
+  console.log(`FUZZ_SEED=${seed}: ${total} cases (${each}); slowest ${slowest.ms.toFixed(1)} ms (${slowest.name})`);
+  expect(total).toBeGreaterThanOrEqual(20_000 * factor);
+});
+
+const tables = compilePriceTables(defaultPriceText);
+const prices = ['gpt-4o', 'gpt-4o-audio-preview', 'claude-sonnet-4-5', 'gemini-2.5-pro', 'dall-e-3'].map(
+  (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default', acceptUnset: true }) as Prices,
+);
+function checkUsage(usage: Usage): void {
+  const { raw: _, toolCalls, ...buckets } = usage;
+  for (const count of [...Object.values(buckets), ...Object.values(toolCalls)]) {
+    expect(Number.isSafeInteger(count)).toBe(true);
+    expect(count).toBeGreaterThanOrEqual(0);
+  }
+  for (const price of prices) expect(quotaOf(usage, price)).toBeGreaterThanOrEqual(0);
+}
+/** An answer ends exactly once, and what it reports can be billed. */
+function checkEvents(events: readonly ChatEvent[]): void {
+  const ends = events.filter(({ type }) => type === 'finish' || type === 'error');
+  expect(ends).toHaveLength(1);
+  expect(events.at(-1)).toBe(ends[0]);
+  for (const event of events) if (event.type === 'usage') checkUsage(event.usage);
+}
+
+const streams = (id: ProtocolId): Buffer[] => [
+  ...Object.values(scenarios).map((events) => Buffer.from(streamOf(codecs[id], events))),
+  ...fixtures.flatMap(({ dialect, stream }) => (dialect === id && stream !== null ? [Buffer.from(stream)] : [])),
+];
+const answers = (id: ProtocolId): unknown[] => [
+  ...Object.values(scenarios).map((events) =>
+    JSON.parse(JSON.stringify(codecs[id].translation.encodeResponse(events, context))),
+  ),
+  ...fixtures.flatMap(({ dialect, response }) => (dialect === id && response !== null ? [response] : [])),
+];
+const requests = fixtures.flatMap(({ request }) => (request === null ? [] : [request]));
+
+/** Damage as networks and strange upstreams do it. */
+interface Harm {
+  readonly at: number;
+  readonly kind: 'cut' | 'byte' | 'double' | 'word';
+  readonly byte: number;
+  readonly word: string;
+}
+const words = [
+  'null',
+  '-1',
+  '-1e309',
+  '1e21',
+  '[[[[{"a":[',
+  '[DONE]',
+  'data: ',
+  '\n\n',
+  '\r\n\r\n',
+  '\r',
+  'event: error\n',
+  ': ping\n\n',
+  '\\ud83d',
+  '"usage":{"prompt_tokens":-5,"completion_tokens":1e300},',
+  '"usageMetadata":{"promptTokenCount":"NaN"},',
+  '\u0000',
+  '\ufeff',
+  '<html>',
+  'x'.repeat(5000),
+  '['.repeat(2000),
+];
+const harms: fc.Arbitrary<Harm[]> = fc.array(
+  fc.record({
+    at: fc.nat(),
+    kind: fc.constantFrom('cut' as const, 'byte' as const, 'double' as const, 'word' as const, 'word' as const),
+    byte: fc.nat({ max: 255 }),
+    word: fc.constantFrom(...words),
+  }),
+  { minLength: 1, maxLength: 4 },
+);
+const harmed = (given: Buffer, list: readonly Harm[]): Buffer =>
+  list.reduce<Buffer>((bytes, { at, kind, byte, word }) => {
+    const place = at % Math.max(1, bytes.length);
+    if (kind === 'cut') return bytes.subarray(0, place);
+    if (kind === 'double') return Buffer.concat([bytes.subarray(0, place), bytes.subarray(place >> 1)]);
+    if (kind === 'byte')
+      return Buffer.concat([bytes.subarray(0, place), Buffer.from([byte]), bytes.subarray(place + 1)]);
+    return Buffer.concat([bytes.subarray(0, place), Buffer.from(word), bytes.subarray(place)]);
+  }, given);
+
+/** What stands where something else belongs. */
+const strange = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    -1,
+    0.5,
+    1e300,
+    Number.NaN,
+    '',
+    'x',
+    '\ud800',
+    [],
+    {},
+    [null],
+    [[]],
+    '__proto__',
+  ),
+  fc.constantFrom<unknown>(
+    { type: null },
+    { type: 'text' },
+    { type: 'image', source: {} },
+    { type: 'tool_use' },
+    { role: 'tool' },
+    { prompt_tokens: -5 },
+    { input_tokens: 1e300, output_tokens: 'NaN' },
+    { promptTokenCount: -1, candidatesTokenCount: 2 },
+  ),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+/** The value with the member that `path` leads to replaced; each step is taken modulo the number of members. */
+function replaced(value: unknown, path: readonly number[], by: unknown): unknown {
+  const [step = 0, ...rest] = path;
+  if (path.length === 0 || typeof value !== 'object' || value === null) return by;
+  const keys = Object.keys(value);
+  if (keys.length === 0) return by;
+  const key = keys[step % keys.length] ?? '';
+  const member = replaced((value as Record<string, unknown>)[key], rest, by);
+  return Array.isArray(value) ? value.with(Number(key), member) : { ...value, [key]: member };
+}
+const path = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 7 });
+const changes = fc.array(fc.tuple(path, strange), { minLength: 1, maxLength: 3 });
+const changed = (value: unknown, list: readonly (readonly [number[], unknown])[]): unknown =>
+  list.reduce<unknown>((whole, [where, by]) => replaced(whole, where, by), value);
+
+test.each(dialects)('%s: damaged streams', (id) => {
+  const codec = codecs[id];
+  const whole = streams(id);
+  const cases = fc.tuple(fc.constantFrom(...whole), harms, fc.array(fc.nat(), { maxLength: 5 }));
+  fuzz('streams', 1500, cases, ([stream, list, cuts]) => {
+    const bytes = harmed(stream, list);
+    const events = readStream(codec, bytes);
+    checkEvents(events);
+    const places = cuts.map((cut) => cut % (bytes.length + 1));
+    expect(readStream(codec, bytes, places)).toEqual(events);
+    // What a watcher asks about each frame.
+    for (const frame of createSseSplitter().push(bytes)) {
+      codec.upstream.isTerminal(frame);
+      codec.upstream.isUsageOnly(frame);
+      codec.upstream.mayMatter(frame.text());
+    }
+  });
+});
+
+test.each(dialects)('%s: frames of anything', (id) => {
+  const frame = fc.tuple(fc.constantFrom('', 'error', 'message_start', 'response.completed'), strange);
+  const told = fc.array(fc.oneof(frame, fc.tuple(fc.constant(''), fc.constantFrom(...answers(id)))), { maxLength: 6 });
+  fuzz('frames', 700, told, (frames) => {
+    const reader = codecs[id].upstream.reader();
+    const events = frames.flatMap(([event, value]) => reader.feed({ event, data: JSON.stringify(value) ?? '' }));
+    checkEvents([...events, ...reader.end()]);
+  });
+});
+
+function checkAnswer(codec: Codec, body: unknown): void {
+  const events = codec.upstream.decodeResponse(body);
+  for (const event of events) if (event.type === 'usage') checkUsage(event.usage);
+  const usage = codec.upstream.readUsage(body);
+  if (usage !== null) checkUsage(usage);
+  // Whatever it was can be told to every client.
+  for (const { translation } of Object.values(codecs)) {
+    JSON.stringify(translation.encodeResponse(events, context));
+    const writer = translation.writer(context);
+    for (const event of events) writer.write(event);
+  }
+}
+
+test.each(dialects)('%s: answers with anything anywhere, and damaged ones', (id) => {
+  const codec = codecs[id];
+  const whole = answers(id);
+  fuzz('answers', 1200, fc.tuple(fc.constantFrom(...whole), changes), ([answer, list]) =>
+    checkAnswer(codec, changed(answer, list)),
+  );
+  const texts = whole.map((answer) => Buffer.from(JSON.stringify(answer)));
+  fuzz('bodies', 700, fc.tuple(fc.constantFrom(...texts), harms, fc.constantFrom(0, 200, 400, 429, 503)), (given) => {
+    const [answer, list, status] = given;
+    const text = harmed(answer, list).toString('utf8');
+    codec.upstream.decodeError(status, text);
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(text);
+    } catch {
+      return;
+    }
+    checkAnswer(codec, parsed);
+  });
+});
+
+const anyEvents: readonly ChatEvent[] = [
+  ...Object.values(scenarios).flat(),
+  ...fixtures.flatMap(({ events }) => events ?? []),
+];
+test.each(dialects)('%s: events in any order become frames that can be read', (id) => {
+  const codec = codecs[id];
+  fuzz('events', 800, fc.array(fc.constantFrom(...anyEvents), { maxLength: 12 }), (events) => {
+    const text = streamOf(codec, events);
+    for (const frame of createSseSplitter().push(encoder.encode(text))) {
+      const data = frame.data();
+      if (data !== '' && data !== '[DONE]') JSON.parse(data);
+    }
+    const reader = codec.upstream.reader();
+    const again = createSseSplitter()
+      .push(encoder.encode(text))
+      .flatMap((frame) => reader.feed(parseFrame(frame.text())));
+    checkEvents([...again, ...reader.end()]);
+    JSON.stringify(codec.translation.encodeResponse(events, context));
+  });
+});
+
+test('requests with anything anywhere are refused as the client’s mistake or told, never more', () => {
+  const cases = fc.tuple(fc.constantFrom(...requests), fc.constantFrom(...dialects), changes);
+  fuzz('requests', 4000, cases, ([body, from, list]) => {
+    try {
+      const { decodeRequest } = codecs[from].translation;
+      const request = decodeRequest(changed(body, list) as Record<string, unknown>, { model: 'm', stream: false });
+      for (const to of dialects) JSON.stringify(codecs[to].translation.encodeRequest(request, []));
+    } catch (error) {
+      expect(error).toBeInstanceOf(AppError);
+      expect(['body_invalid', 'previous_response_not_found']).toContain((error as AppError).code);
+    }
+  });
+});
+
+test('damaged requests: what the outline lets through is JSON, and the other way round', () => {
+  const texts = requests.map((request) => Buffer.from(JSON.stringify(request)));
+  fuzz('request bytes', 2000, fc.tuple(fc.constantFrom(...texts), harms), ([request, list]) => {
+    const text = harmed(request, list).toString('utf8');
+    const shape = outline(text);
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(text);
+    } catch {
+      // It may be well enough for an outline; then the parser has the last word.
+      return;
+    }
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) expect(shape.ok).toBe(false);
+    else if (shape.ok) expect(new Set(shape.members.map(({ key }) => key))).toEqual(new Set(Object.keys(parsed)));
+    else expect(shape.reason).toBe('too_deep');
+  });
+});
+
+test('bytes of any kind: what came in goes out, in frames or as the rest', () => {
+  const piece = fc.oneof(
+    fc.uint8Array({ maxLength: 40 }),
+    fc.constantFrom('data: {"a":1}\n\n', ': x\r\n\r\n', 'event: y\n', '\n', '\r').map((text) => encoder.encode(text)),
+  );
+  fuzz('bytes', 2500, fc.array(piece, { maxLength: 12 }), (pieces) => {
+    const splitter = createSseSplitter();
+    const seen = pieces.flatMap((bytes) => splitter.push(bytes));
+    const rest = splitter.end();
+    const bytes = Buffer.concat(pieces);
+    const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
+    expect(seen.map((frame) => frame.text()).join('') + lenient.decode(rest)).toHaveLength(
+      lenient.decode(bytes).length,
+    );
+    const texts = createSseTextSplitter();
+    texts.push(new TextDecoder().decode(bytes));
+    texts.end();
+  });
+});
