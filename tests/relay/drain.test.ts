@@ -7,6 +7,7 @@ let gateway: TestGateway;
 let upstream: Upstream;
 let server: ReturnType<typeof Bun.serve>;
 let key: string;
+let heard: Request | undefined;
 
 beforeEach(async () => {
   gateway = await createTestGateway();
@@ -15,7 +16,10 @@ beforeEach(async () => {
   server = Bun.serve({
     port: 0,
     idleTimeout: 0,
-    fetch: (request) => gateway.relay.handle(request, '/v1/chat/completions', { ip: () => '127.0.0.1' }),
+    fetch: (request) => {
+      heard = request;
+      return gateway.relay.handle(request, '/v1/chat/completions', { ip: () => '127.0.0.1' });
+    },
   });
 });
 afterEach(async () => {
@@ -35,6 +39,7 @@ const ask = (stream: boolean, signal: AbortSignal) =>
     body: JSON.stringify({ model: 'gpt-4o-mini', stream, messages: [{ role: 'user', content: 'hi' }] }),
     signal,
   });
+const noticed = () => expect.poll(() => heard?.signal.aborted, { timeout: 5000 }).toBe(true);
 const ended = () => expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
 
 test('a stream is read on after the client has gone, and charged by what the upstream reports', async () => {
@@ -53,7 +58,7 @@ test('a stream is read on after the client has gone, and charged by what the ups
   const response = await ask(true, leave.signal);
   await response.body?.getReader().read();
   leave.abort();
-  await Bun.sleep(50);
+  await noticed();
   gone = true;
   await ended();
   expect((await gateway.logs())[0]).toMatchObject({
@@ -77,7 +82,7 @@ test('an answer in one piece is waited for after the client has gone, and nothin
   await expect.poll(() => upstream.requests.length).toBe(1);
   leave.abort();
   await asked;
-  await Bun.sleep(50);
+  await noticed();
   gone = true;
   await ended();
   expect(upstream.requests).toHaveLength(1);
@@ -120,7 +125,7 @@ test('a failure after the client has gone is not tried again', async () => {
   await expect.poll(() => upstream.requests.length).toBe(1);
   leave.abort();
   await asked;
-  await Bun.sleep(50);
+  await noticed();
   gone = true;
   await ended();
   expect(upstream.requests).toHaveLength(1);
