@@ -37,9 +37,9 @@ export interface TestGatewayOptions {
 export async function createTestGateway(options: TestGatewayOptions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const database = openDatabase(join(dir, 'gateway.db'));
-  await migrate(database);
   // Nothing here outlives the process; what must survive a crash is tested with processes that are killed.
   database.raw.pragma('synchronous = OFF');
+  await migrate(database);
   const vault = createVault(Buffer.from('test master key'));
   const ledger = createDirectLedger(database);
   const services = await createServices({
