@@ -110,7 +110,9 @@ const ownHeaders = ({ inquiry, plan, charge }: Exchange, outcome: Pick<Outcome, 
         'x-gateway-cost-usd': formatUsd(charge.charged, 6, plan.prices.quotaPerUnit),
       }
     : {}),
-  ...(plan.trace === null ? {} : { 'x-gateway-trace': `${plan.trace}; tried=${outcome.tried.join(',')}` }),
+  ...(plan.trace === null
+    ? {}
+    : { 'x-gateway-trace': `${plan.trace}; tried=${outcome.tried.map(({ channelId }) => channelId).join(',')}` }),
 });
 
 async function close(

@@ -8,7 +8,7 @@ import { type Prepared, prepareAttempt } from './attempt.ts';
 import type { Departure } from './departure.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
 import type { Exchange, Inquiry } from './exchange.ts';
-import { classify, mayRetry, redact, type UpstreamFailure } from './failure.ts';
+import { classify, failedAttempt, mayRetry, redact, type Tried, triedOnly, type UpstreamFailure } from './failure.ts';
 import { finished, inlined } from './foreign.ts';
 import type { Health } from './health.ts';
 import { type Passage, translatedPassage, verbatimPassage } from './passage.ts';
@@ -30,7 +30,7 @@ export interface AttemptsDeps {
 interface Reached {
   readonly prepared: Prepared;
   readonly response: Response;
-  readonly tried: readonly number[];
+  readonly tried: readonly Tried[];
 }
 
 export type Outcome =
@@ -49,7 +49,7 @@ export type Outcome =
       readonly error: AppError | null;
       readonly failure: UpstreamFailure | null;
       readonly last: ChannelSnapshot | null;
-      readonly tried: readonly number[];
+      readonly tried: readonly Tried[];
     };
 
 /** Never rejects. */
@@ -58,7 +58,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
   const abort = departure.upstream;
   const settings = deps.settings();
   const attempts = Math.max(1, settings.retryTimes + 1);
-  const tried: number[] = [];
+  const tried: Tried[] = [];
   let failure: UpstreamFailure | null = null;
   let last: ChannelSnapshot | null = null;
   const failed = (error: AppError | null = null): Outcome => ({ kind: 'failed', error, failure, last, tried });
@@ -71,7 +71,8 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       const prepared = prepare(inquiry, channel, key, settings);
       if (prepared instanceof AppError) return failed(prepared);
       if (prepared === null) break;
-      tried.push(channel.id);
+      tried.push(triedOnly(channel));
+      const askedMs = deps.now();
       last = channel;
       departure.asking(channel);
       deps.health.begin(channel);
@@ -87,6 +88,10 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       }
       if (abort.signal.aborted && departure.gone()) break;
       failure = reached;
+      tried[tried.length - 1] = {
+        ...triedOnly(channel),
+        failed: failedAttempt(failure, deps.now() - askedMs),
+      };
       deps.health.failed(channel, key.index, failure);
       if (!mayRetry(failure) || inquiry.form?.replayable === false) return failed();
       again = failure.class === 'key' && deps.health.hasSpareKey(channel);

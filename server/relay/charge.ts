@@ -6,6 +6,7 @@ import type { Ledger, LogEntry } from '../ledger/commands.ts';
 import type { Usage } from '../protocols/canonical.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
+import { type Tried, triedOnly } from './failure.ts';
 import type { Admission } from './limits.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 import type { Wallets } from './wallets.ts';
@@ -20,8 +21,8 @@ export interface Finish {
   readonly channel: ChannelSnapshot | null;
   readonly upstreamModel: string;
   readonly firstByteMs: number | null;
-  /** Ids of the channels tried, in order. */
-  readonly tried: readonly number[];
+  /** In order. */
+  readonly tried: readonly Tried[];
   /** What a translation could not carry over. */
   readonly dropped: readonly string[];
   /** Words for an error row. */
@@ -62,6 +63,9 @@ export interface ChargeFacts {
   readonly admission: Admission;
 }
 
+/** Not worth a word in a log row. */
+const usualPath = '/v1/chat/completions';
+
 /** @param facts.plan.hold must have been taken from the wallets already. */
 export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   const { inquiry, principal, plan, free, admission } = facts;
@@ -97,9 +101,15 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         ...(finish.upstreamModel === inquiry.model || finish.upstreamModel === ''
           ? {}
           : { is_model_mapped: true, upstream_model_name: finish.upstreamModel }),
+        ...(inquiry.route.path === usualPath ? {} : { request_path: inquiry.route.path }),
         ...(finish.failure === undefined ? {} : { failure: finish.failure }),
         ...(finish.dropped.length === 0 ? {} : { dropped: finish.dropped }),
-        admin_info: { use_channel: finish.tried.map(String) },
+        admin_info: {
+          use_channel: finish.tried.map(({ channelId }) => String(channelId)),
+          ...(finish.tried.some(({ failed }) => failed !== null)
+            ? { attempts: finish.tried.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed })) }
+            : {}),
+        },
       }),
       usageSource: finish.usageSource,
       endReason: finish.endReason,
@@ -173,7 +183,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         channel,
         upstreamModel: '',
         firstByteMs: null,
-        tried: [channel.id],
+        tried: [triedOnly(channel)],
       });
       void deps.ledger
         .execute({

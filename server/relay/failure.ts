@@ -13,6 +13,38 @@ export interface UpstreamFailure {
   readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty';
 }
 
+/** One channel that was asked. */
+export interface Tried {
+  readonly channelId: number;
+  readonly name: string;
+  /** null = it answered, or nothing more is known of it. */
+  readonly failed: FailedAttempt | null;
+}
+
+export interface FailedAttempt {
+  readonly status: number | null;
+  readonly reason: UpstreamFailure['reason'];
+  /** From asking to knowing. */
+  readonly ms: number;
+  /** The upstream's own words, redacted. */
+  readonly message: string;
+}
+
+export const triedOnly = ({ id, name }: { readonly id: number; readonly name: string }): Tried => ({
+  channelId: id,
+  name,
+  failed: null,
+});
+
+const longestMessage = 300;
+
+export const failedAttempt = (failure: UpstreamFailure, ms: number): FailedAttempt => ({
+  status: failure.status,
+  reason: failure.reason,
+  ms: Math.round(ms),
+  message: (failure.error?.message ?? '').slice(0, longestMessage),
+});
+
 const keyStatuses = new Set([401, 402, 403, 429]);
 const keyWords =
   /invalid_api_key|account_deactivated|billing_not_active|insufficient_quota|authentication_error|permission_error/;

@@ -1,4 +1,5 @@
 /** Realtime conversations: frames pass both ways untouched, every answered turn is metered, one log row tells the sum. */
+
 import { AppError } from '../contract/errors.ts';
 import type { Usage } from '../protocols/canonical.ts';
 import { parseJson, record, text } from '../protocols/shared/json.ts';
@@ -10,6 +11,7 @@ import type { Admit } from './admit.ts';
 import type { Authorise } from './authorise.ts';
 import { mapModel } from './choose.ts';
 import type { Exchange, Inquiry, Peer } from './exchange.ts';
+import { triedOnly } from './failure.ts';
 import type { Health } from './health.ts';
 import { readPrompt } from './prompt.ts';
 import { clientError, errorResponse, retryAfterOf } from './render-error.ts';
@@ -118,7 +120,7 @@ const nothingEnd = ({ plan }: Exchange) => ({
   channel: null,
   upstreamModel: '',
   firstByteMs: null,
-  tried: plan.candidates.map(({ id }) => id),
+  tried: plan.candidates.map(triedOnly),
   dropped: [],
 });
 
@@ -220,7 +222,7 @@ function converse(deps: RealtimeDeps, exchange: Exchange, reached: Reached, requ
       channel,
       upstreamModel,
       firstByteMs,
-      tried: [channel.id],
+      tried: [triedOnly(channel)],
       dropped: [],
     });
     deps.ended();

@@ -1,15 +1,17 @@
 /** Closes a request's money by the printed policy: reported usage, else a local count of what went in and came out. */
+
 import type { Usage } from '../protocols/canonical.ts';
 import type { Prepared } from './attempt.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import type { Exchange } from './exchange.ts';
+import type { Tried } from './failure.ts';
 import { countLocally, finalPrices } from './meter.ts';
 import type { StreamEnd } from './stream.ts';
 
 export interface SettleFacts {
   readonly prepared: Prepared;
-  /** Ids of the channels tried, in order. */
-  readonly tried: readonly number[];
+  /** In order. */
+  readonly tried: readonly Tried[];
   /** The JSON of a whole answer. */
   readonly body?: unknown;
 }

@@ -36,7 +36,7 @@ test('every key is used', () => {
     /^tokens\.\w+_(budget|limit)$/,
     /^apiDocs\.(public|user|admin|root)$/,
     /^checklist\.(channel|test|prices|token|request)$/,
-    /^logs\.t\d$/,
+    /^logs\.(t\d|reason\.\w+)$/,
     /^redemption\.s\d$/,
     /^orders\.[so]\.\w+$/,
     /^prices\.reason\.\w+$/,

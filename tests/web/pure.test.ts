@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import type { Log } from '../../server/contract/entities.ts';
 import { faultOf, fieldsOf, formOf, settingIn, withSetting } from '../../web/features/channels/channel-form.ts';
 import { chartOf, labelOf, startOf, type UsageRow } from '../../web/features/dashboard/series.ts';
+import { curlOf } from '../../web/features/logs/curl.ts';
 import { type PriceList, rowsFor } from '../../web/features/pricing/price-rows.ts';
 import {
   completionOf,
@@ -144,4 +146,17 @@ test('a channel form says what is missing, and sends numbers and lists', () => {
   expect(faultOf({ ...form, key: '' }, false)).toBeNull();
   expect(faultOf({ ...form, models: ' ' }, false)).toBe('channels.modelsRequired');
   expect(faultOf({ ...form, param_override: '[1]' }, false)).toBe('channels.badJson');
+});
+
+test('a log row is asked again in its own dialect', () => {
+  const log = { model_name: 'm', is_stream: true } as Log;
+  const bodyOf = (path?: string) => JSON.parse(/-d '(.*)'$/.exec(curlOf(log, path, 'http://h'))?.[1] ?? '') as object;
+  expect(curlOf(log, undefined, 'http://h')).toContain('curl http://h/v1/chat/completions ');
+  expect(bodyOf()).toEqual({ model: 'm', stream: true, messages: [{ role: 'user', content: '...' }] });
+  expect(bodyOf('/v1/messages')).toMatchObject({ max_tokens: 1024 });
+  expect(bodyOf('/v1/responses')).toMatchObject({ input: '...' });
+  expect(bodyOf('/v1/embeddings')).toEqual({ model: 'm', input: '...' });
+  const google = '/v1beta/models/{model}:streamGenerateContent';
+  expect(curlOf(log, google, 'http://h')).toContain('/v1beta/models/m:streamGenerateContent');
+  expect(bodyOf(google)).toHaveProperty('contents');
 });

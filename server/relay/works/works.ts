@@ -4,7 +4,7 @@ import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { Admit } from '../admit.ts';
 import type { Authorise } from '../authorise.ts';
 import type { Exchange, Inquiry, Principal } from '../exchange.ts';
-import { redact } from '../failure.ts';
+import { redact, triedOnly } from '../failure.ts';
 import { parse } from '../parse.ts';
 import { retryAfterOf } from '../render-error.ts';
 import type { ChannelSnapshot } from '../snapshot.ts';
@@ -163,7 +163,7 @@ export async function settleWork(
     channel,
     upstreamModel: inquiry.model,
     firstByteMs: now(),
-    tried: channel === null ? [] : [channel.id],
+    tried: channel === null ? [] : [triedOnly(channel)],
     dropped: [],
     content,
   });

@@ -7,6 +7,7 @@ import { useSearchParams } from 'wouter';
 import type { FilterPlace } from '../../../server/contract/endpoints/access-token.ts';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { copyOrShow } from '../../lib/copy.ts';
 import { filterOf } from '../../lib/url.ts';
 import { Icon } from '../icon.tsx';
 
@@ -73,6 +74,9 @@ export function SavedFilters({ place }: { readonly place: FilterPlace }) {
                 {t('app.save')}
               </button>
             </form>
+            <button type="button" className="button" onClick={() => copyOrShow(location.href)}>
+              {t('table.copyLink')}
+            </button>
           </>
         )}
       </PopoverPanel>

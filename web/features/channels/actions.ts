@@ -1,12 +1,10 @@
 /** What is done to channels, each change with its way back. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { toast } from 'sonner';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
-
-const undoMs = 10_000;
+import { undoable } from '../../lib/undo.ts';
 
 export function useChannelActions() {
   const { t } = useTranslation();
@@ -17,14 +15,8 @@ export function useChannelActions() {
     await refresh();
     return ok;
   };
-  /** Says what was done and offers the way back for ten seconds. */
-  const undoable = async (work: () => Promise<unknown>, back: () => Promise<unknown>, done: string) => {
-    if (!(await run(work))) return;
-    toast.success(done, {
-      duration: undoMs,
-      action: { label: t('channels.undo'), onClick: () => void run(back, t('channels.undone')) },
-    });
-  };
+  const change = (work: () => Promise<unknown>, back: () => Promise<unknown>, done: string) =>
+    undoable({ work, back, done, refresh });
   const ids = (channels: readonly Channel[]) => channels.map(({ id }) => id);
   /** One call per value the channels had before. */
   const eachBefore = async <Value>(
@@ -40,7 +32,7 @@ export function useChannelActions() {
     refresh,
     run,
     setStatus: (channels: readonly Channel[], status: number) =>
-      undoable(
+      change(
         () => call('channel.status_many', { ids: ids(channels), status }),
         () =>
           eachBefore(
@@ -52,7 +44,7 @@ export function useChannelActions() {
         t(status === 1 ? 'channels.enabledMany' : 'channels.disabledMany', { count: channels.length }),
       ),
     setTag: (channels: readonly Channel[], tag: string) =>
-      undoable(
+      change(
         () => call('channel.tag_many', { ids: ids(channels), tag }),
         () =>
           eachBefore(
@@ -63,7 +55,7 @@ export function useChannelActions() {
         t('channels.taggedMany', { count: channels.length, tag }),
       ),
     setNumber: (channel: Channel, field: 'priority' | 'weight', value: number) =>
-      undoable(
+      change(
         () => call('channel.update', { id: channel.id, [field]: value }),
         () => call('channel.update', { id: channel.id, [field]: channel[field] }),
         t('channels.changedOne', { name: channel.name }),

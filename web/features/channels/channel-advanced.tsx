@@ -158,6 +158,7 @@ export function ChannelAdvanced({ form, provider, groups, onChange }: ChannelAdv
             {flag(t('channels.thinking'), t('channels.thinkingHelp'), setting?.thinking_to_content === true, (on) =>
               put('thinking_to_content', on),
             )}
+            {flag(t('channels.drain'), t('channels.drainHelp'), setting?.drain === true, (on) => put('drain', on))}
           </fieldset>
           <Field label={t('channels.dialect')} help={t('channels.dialectHelp')}>
             {(ids) => (

@@ -1,10 +1,12 @@
 /** Upstream channels: filters, table or tags, drawers. */
+
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -220,14 +222,20 @@ export function ChannelsPage() {
           note={note}
           empty={
             filtered ? (
-              <p>{t('channels.noMatch')}</p>
+              <Empty text={t('channels.noMatch')}>
+                <button type="button" className="button" onClick={() => navigate('/channel')}>
+                  {t('app.clearFilters')}
+                </button>
+              </Empty>
             ) : (
-              <>
-                <p className="mb-2">{t('channels.empty')}</p>
-                <code className="font-mono text-[12px] text-ink-3">
-                  gateway channel add --type practice --name try --key-stdin
-                </code>
-              </>
+              <Empty
+                text={t('channels.empty')}
+                command="echo none | gateway channel add --type practice --name try --key-stdin"
+              >
+                <button type="button" className="button" onClick={() => navigate('/channel/add')}>
+                  {t('channels.add')}
+                </button>
+              </Empty>
             )
           }
         />

@@ -1,6 +1,8 @@
 /** Channels by tag: one row per tag, with what is done to all of them. */
+
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
@@ -86,7 +88,7 @@ export function TagTable({ channels, loading, actions, onEdit, onOpen }: TagTabl
       columns={columns}
       loading={loading}
       onOpen={onOpen}
-      empty={<p>{t('channels.empty')}</p>}
+      empty={<Empty text={t('channels.noMatch')} command="gateway tag list" />}
     />
   );
 }

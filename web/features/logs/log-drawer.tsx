@@ -1,10 +1,14 @@
 /** One request: how it ended, the bill line by line, the facts. */
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
 import { type BillLine, recompute } from '../../../server/contract/quota.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime, money } from '../../lib/format.ts';
+import { isAdmin, useUser } from '../../lib/session.ts';
+import { Attempts } from './attempts.tsx';
+import { curlOf } from './curl.ts';
 
 const labels = {
   input: 'logs.input',
@@ -23,19 +27,17 @@ function factsOf(log: Log): Record<string, unknown> {
   }
 }
 
-/** The call anew; the key and the words of the prompt are not kept, so both are left to fill in. */
-const curlOf = (log: Log): string =>
-  `curl ${location.origin}/v1/chat/completions \\\n  -H "Authorization: Bearer $KEY" \\\n  -H "Content-Type: application/json" \\\n  -d '${JSON.stringify({ model: log.model_name, stream: log.is_stream, messages: [{ role: 'user', content: '...' }] })}'`;
-
 export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClose: () => void }) {
   const { t } = useTranslation();
+  const admin = isAdmin(useUser());
   const facts = factsOf(log);
   const bill = recompute(facts);
-  const route = (facts.admin_info as { use_channel?: string[] } | undefined)?.use_channel;
+  const path = typeof facts.request_path === 'string' ? facts.request_path : undefined;
   const rows: readonly (readonly [string, string])[] = [
     [t('logs.requestId'), log.request_id],
     [t('logs.time'), dateTime(log.created_at)],
     [t('logs.model'), log.model_name],
+    [t('logs.path'), path ?? ''],
     [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
     [t('logs.source'), log.usage_source],
     [t('logs.end'), log.end_reason],
@@ -48,32 +50,26 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
       onClose={onClose}
       footer={
         log.model_name === '' ? undefined : (
-          <button type="button" className="button" onClick={() => copyOrShow(curlOf(log))}>
-            {t('logs.curl')}
-          </button>
+          <>
+            {admin && log.channel !== 0 ? (
+              <Link href={`/channel/edit/${log.channel}`} className="button">
+                {t('logs.openChannel')}
+              </Link>
+            ) : null}
+            {log.token_name === '' ? null : (
+              <Link href={`/token?q=${encodeURIComponent(log.token_name)}`} className="button">
+                {t('logs.openToken')}
+              </Link>
+            )}
+            <button type="button" className="button" onClick={() => copyOrShow(curlOf(log, path, location.origin))}>
+              {t('logs.curl')}
+            </button>
+          </>
         )
       }
     >
       {log.type === 5 ? <p className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">{log.content}</p> : null}
-      {route === undefined || route.length === 0 ? null : (
-        <section className="mb-6">
-          <h2 className="mb-2 font-semibold">{t('logs.attempts')}</h2>
-          <ol>
-            {route.map((channel, index) => (
-              <li
-                // biome-ignore lint/suspicious/noArrayIndexKey: a channel may be tried twice, and the order never changes
-                key={`${index}-${channel}`}
-                className="flex min-h-7 items-center gap-2 border-l-2 border-line-strong pl-3"
-              >
-                <span className="font-mono text-[12px]">{channel}</span>
-                <span className={index < route.length - 1 || log.type === 5 ? 'text-danger' : 'text-success'}>
-                  {index < route.length - 1 || log.type === 5 ? t('logs.failedWith') : t('logs.answered')}
-                </span>
-              </li>
-            ))}
-          </ol>
-        </section>
-      )}
+      <Attempts log={log} info={facts.admin_info} />
       {bill === null ? null : (
         <section className="mb-6">
           <h2 className="mb-2 font-semibold">{t('logs.bill')}</h2>

@@ -1,9 +1,12 @@
 /** The usage log: sums, filters, rows that explain themselves, new ones as they come. */
+
 import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link, useLocation } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Pager, rememberedSize } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
@@ -26,6 +29,7 @@ export function LogsPage() {
   const admin = isAdmin(useUser());
   const url = useUrl();
   const { page } = url;
+  const [, navigate] = useLocation();
   const [open, setOpen] = useState<Log | null>(null);
   const [held, setHeld] = useState(false);
   const size = Number(url.get('size')) || rememberedSize();
@@ -138,12 +142,17 @@ export function LogsPage() {
           bar={bar}
           empty={
             filtered ? (
-              <p>{t('logs.none')}</p>
+              <Empty text={t('logs.none')}>
+                <button type="button" className="button" onClick={() => navigate('/log')}>
+                  {t('app.clearFilters')}
+                </button>
+              </Empty>
             ) : (
-              <>
-                <p className="mb-2">{t('logs.empty')}</p>
-                <code className="font-mono text-[12px] text-ink-3">{'gateway logs tail'}</code>
-              </>
+              <Empty text={t('logs.empty')} command="gateway logs tail">
+                <Link href="/playground" className="button">
+                  {t('logs.tryOne')}
+                </Link>
+              </Empty>
             )
           }
         />

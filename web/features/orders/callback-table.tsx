@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PaymentCallback } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { Pager, rememberedSize } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
@@ -70,12 +71,7 @@ export function CallbackTable() {
             ))}
           </select>
         }
-        empty={
-          <>
-            <p className="mb-2">{t('orders.noCallbacks')}</p>
-            <code className="font-mono text-[12px] text-ink-3">{'gateway payment callbacks'}</code>
-          </>
-        }
+        empty={<Empty text={t('orders.noCallbacks')} command="gateway payment callbacks" />}
       />
       <Pager
         page={page}

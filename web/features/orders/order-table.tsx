@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { Pager, rememberedSize } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
@@ -110,12 +111,7 @@ export function OrderTable() {
             </select>
           </>
         }
-        empty={
-          <>
-            <p className="mb-2">{t('orders.none')}</p>
-            <code className="font-mono text-[12px] text-ink-3">{'gateway payment list'}</code>
-          </>
-        }
+        empty={<Empty text={t('orders.none')} command="gateway payment list" />}
       />
       <Pager
         page={page}

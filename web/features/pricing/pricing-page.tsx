@@ -1,9 +1,11 @@
 /** What every model costs, in the group the reader looks at. */
+
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useSearchParams } from 'wouter';
+import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
 import type { Column } from '../../components/table/column.ts';
@@ -168,7 +170,7 @@ export function PricingPage() {
         rows={rows}
         columns={columns}
         loading={list.isPending}
-        empty={<p>{search === '' ? t('pricing.empty') : t('pricing.noMatch')}</p>}
+        empty={<Empty text={search === '' ? t('pricing.empty') : t('pricing.noMatch')} command="gateway model list" />}
       />
     </>
   );

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Redemption } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -13,6 +14,7 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime, money } from '../../lib/format.ts';
+import { undoable } from '../../lib/undo.ts';
 import { useUrl } from '../../lib/url.ts';
 import { RedemptionDrawer } from './redemption-drawer.tsx';
 
@@ -79,10 +81,14 @@ export function RedemptionPage() {
             <button
               type="button"
               className="button button-ghost"
-              onClick={async () => {
-                const status = row.status === 1 ? 2 : 1;
-                await attempt(() => call('redemption.update', { id: row.id, status_only: true, status }));
-                await refresh();
+              onClick={() => {
+                const put = (status: number) => call('redemption.update', { id: row.id, status_only: true, status });
+                void undoable({
+                  work: () => put(row.status === 1 ? 2 : 1),
+                  back: () => put(row.status),
+                  done: t('app.changed', { name: row.name }),
+                  refresh,
+                });
               }}
             >
               {row.status === 1 ? t('app.disable') : t('app.enable')}
@@ -133,10 +139,19 @@ export function RedemptionPage() {
         }
         onOpen={(row) => (row.status === 1 ? setEdited(row) : undefined)}
         empty={
-          <>
-            <p className="mb-2">{keyword === '' ? t('redemption.empty') : t('redemption.none')}</p>
-            <code className="font-mono text-[12px] text-ink-3">gateway redemption create --help</code>
-          </>
+          keyword === '' ? (
+            <Empty text={t('redemption.empty')} command="gateway redemption create --quota 5usd --count 10 --name gift">
+              <button type="button" className="button" onClick={() => setEdited('new')}>
+                {t('redemption.add')}
+              </button>
+            </Empty>
+          ) : (
+            <Empty text={t('redemption.none')}>
+              <button type="button" className="button" onClick={() => url.set('q', '')}>
+                {t('app.clearFilters')}
+              </button>
+            </Empty>
+          )
         }
       />
       <Pager

@@ -2,7 +2,9 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
+import { useLocation } from 'wouter';
 import type { Token } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -13,6 +15,7 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime, money } from '../../lib/format.ts';
+import { undoable } from '../../lib/undo.ts';
 import { useUrl } from '../../lib/url.ts';
 import { KeyReveal } from './key-reveal.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
@@ -23,6 +26,7 @@ export function TokensPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
   const url = useUrl();
+  const [, navigate] = useLocation();
   const { page } = url;
   const [keyword, key] = [url.get('q'), url.get('key')];
   const pageSize = Number(url.get('size')) || rememberedSize();
@@ -121,9 +125,15 @@ export function TokensPage() {
           <button
             type="button"
             className="button button-ghost"
-            onClick={() =>
-              attempt(() => call('token.update', { id: row.id, status_only: true, status: row.status === 1 ? 2 : 1 }))
-            }
+            onClick={() => {
+              const put = (status: number) => call('token.update', { id: row.id, status_only: true, status });
+              void undoable({
+                work: () => put(row.status === 1 ? 2 : 1),
+                back: () => put(row.status === 1 ? 1 : 2),
+                done: t('app.changed', { name: row.name }),
+                refresh,
+              });
+            }}
           >
             {row.status === 1 ? t('app.disable') : t('app.enable')}
           </button>
@@ -182,10 +192,19 @@ export function TokensPage() {
           </>
         }
         empty={
-          <>
-            <p className="mb-2">{t('tokens.empty')}</p>
-            <code className="font-mono text-[12px] text-ink-3">gateway token create --name my-key -q</code>
-          </>
+          searching ? (
+            <Empty text={t('tokens.none')}>
+              <button type="button" className="button" onClick={() => navigate('/token')}>
+                {t('app.clearFilters')}
+              </button>
+            </Empty>
+          ) : (
+            <Empty text={t('tokens.empty')} command="gateway token create --name my-key -q">
+              <button type="button" className="button" onClick={() => url.set('open', 'new')}>
+                {t('tokens.add')}
+              </button>
+            </Empty>
+          )
         }
       />
       {searching ? null : (

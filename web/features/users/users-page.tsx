@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -12,6 +13,7 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { money } from '../../lib/format.ts';
+import { undoable } from '../../lib/undo.ts';
 import { useUrl } from '../../lib/url.ts';
 import { UserDrawer } from './user-drawer.tsx';
 
@@ -48,6 +50,14 @@ export function UsersPage() {
     await attempt(() => call('user.manage', { id: user.id, action }), t('users.done'));
     await client.invalidateQueries({ queryKey: ['users'] });
   };
+  /** Two actions of which each takes the other back. */
+  const exchange = ({ id, username }: User, action: Action, back: Action) =>
+    undoable({
+      work: () => call('user.manage', { id, action }),
+      back: () => call('user.manage', { id, action: back }),
+      done: t('app.changed', { name: username }),
+      refresh: () => client.invalidateQueries({ queryKey: ['users'] }),
+    });
 
   const columns: readonly Column<User>[] = [
     { id: 'id', header: t('users.id'), number: true, sort: (row) => row.id, cell: (row) => row.id },
@@ -127,14 +137,16 @@ export function UsersPage() {
             <button
               type="button"
               className="button button-ghost"
-              onClick={() => manage(row, row.status === 1 ? 'disable' : 'enable')}
+              onClick={() =>
+                row.status === 1 ? exchange(row, 'disable', 'enable') : exchange(row, 'enable', 'disable')
+              }
             >
               {row.status === 1 ? t('users.ban') : t('app.enable')}
             </button>
             <button
               type="button"
               className="button button-ghost"
-              onClick={() => manage(row, row.role >= 10 ? 'demote' : 'promote')}
+              onClick={() => (row.role >= 10 ? exchange(row, 'demote', 'promote') : exchange(row, 'promote', 'demote'))}
             >
               {row.role >= 10 ? t('users.demote') : t('users.promote')}
             </button>
@@ -194,10 +206,11 @@ export function UsersPage() {
         }
         onOpen={(row) => (row.DeletedAt === null ? edit(row) : undefined)}
         empty={
-          <>
-            <p className="mb-2">{t('users.none')}</p>
-            <code className="font-mono text-[12px] text-ink-3">{'gateway user list'}</code>
-          </>
+          <Empty text={t('users.none')} command="gateway user list">
+            <button type="button" className="button" onClick={() => navigate('/user')}>
+              {t('app.clearFilters')}
+            </button>
+          </Empty>
         }
       />
       <Pager

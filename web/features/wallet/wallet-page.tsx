@@ -1,9 +1,11 @@
 /** The reader's balance, redeeming a code, topping up online, invitations and own orders. */
+
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Card } from '../../components/card.tsx';
+import { Empty } from '../../components/empty.tsx';
 import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
 import type { Column } from '../../components/table/column.ts';
@@ -139,7 +141,7 @@ export function WalletPage() {
         rows={orders.data?.items ?? []}
         columns={columns}
         loading={orders.isPending}
-        empty={<p>{t('wallet.noOrders')}</p>}
+        empty={<Empty text={t('wallet.noOrders')} />}
       />
     </>
   );

@@ -1,8 +1,10 @@
 /** Drawings and tasks: the same page with other columns. */
+
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
+import { Empty } from '../../components/empty.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
 import type { Column } from '../../components/table/column.ts';
@@ -103,7 +105,7 @@ export function WorksPage<Row extends WorkRow>({
         columns={columns(admin)}
         loading={list.isPending}
         onOpen={setOpen}
-        empty={<p>{t('works.empty')}</p>}
+        empty={<Empty text={t('works.empty')} command={`gateway ${place === 'tasks' ? 'task' : 'drawing'} list`} />}
       />
       {page > 1 || (list.data?.length ?? 0) === pageSize ? (
         <div className="flex items-center gap-2 px-5 py-3">

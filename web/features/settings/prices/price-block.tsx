@@ -8,6 +8,7 @@ import { type OptionKey, optionRow } from '../../../../server/contract/options.t
 import { type PriceChange, pricesDiffer } from '../../../../server/contract/pricing-diff.ts';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
+import { offerBack } from '../../../lib/undo.ts';
 import { Panel, type Stored } from '../panel.tsx';
 import { Changes } from './changes.tsx';
 import { History } from './history.tsx';
@@ -113,8 +114,16 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
             const values = editedMaps.filter((key) => changes.some((change) => change.key === key));
             const stored = await attempt(async () => {
               for (const key of values) await call('option.set', { key, value: draft[key] });
-            }, t('settings.saved'));
-            if (stored) await done();
+            });
+            if (!stored) return;
+            await done();
+            offerBack({
+              back: async () => {
+                for (const key of values) await call('option.set', { key, value: current[key] });
+              },
+              done: t('settings.saved'),
+              refresh: done,
+            });
           }}
         />
       ) : null}

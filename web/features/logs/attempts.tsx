@@ -1,0 +1,65 @@
+/** The route a request took: each channel that was asked, what it said, how long that took. */
+import { useTranslation } from 'react-i18next';
+import type { Log } from '../../../server/contract/entities.ts';
+
+interface Attempt {
+  readonly channel: number;
+  readonly name: string;
+  /** Absent = it answered. */
+  readonly reason?: string;
+  readonly status?: number | null;
+  readonly ms?: number;
+  readonly message?: string;
+}
+
+/** @param info `admin_info` of the row; ids alone where nothing failed or the row is an old one. */
+function attemptsIn(log: Log, info: unknown): readonly Attempt[] {
+  const { attempts, use_channel: ids } = (info ?? {}) as { attempts?: Attempt[]; use_channel?: string[] };
+  return (
+    attempts ??
+    (ids ?? []).map((id) => ({ channel: Number(id), name: Number(id) === log.channel ? log.channel_name : '' }))
+  );
+}
+
+export function Attempts({ log, info }: { readonly log: Log; readonly info: unknown }) {
+  const { t } = useTranslation();
+  const attempts = attemptsIn(log, info);
+  if (attempts.length === 0) return null;
+  const told = attempts.some(({ reason }) => reason !== undefined);
+  return (
+    <section className="mb-6">
+      <h2 className="mb-2 font-semibold">{t('logs.attempts')}</h2>
+      <ol>
+        {attempts.map(({ channel, name, reason, status, ms, message }, index) => {
+          const failed = told ? reason !== undefined : index < attempts.length - 1 || log.type === 5;
+          return (
+            <li
+              // biome-ignore lint/suspicious/noArrayIndexKey: a channel may be tried twice, and the order never changes
+              key={`${index}-${channel}`}
+              className={`border-l-2 pb-2 pl-3 ${failed ? 'border-danger' : 'border-success'}`}
+            >
+              <div className="flex flex-wrap items-baseline gap-x-2">
+                <span className="font-medium">
+                  <span className="font-mono text-[12px] text-ink-3">{channel}</span> {name}
+                </span>
+                <span className={failed ? 'text-danger' : 'text-success'}>
+                  {failed ? t('logs.failedWith') : t('logs.answered')}
+                </span>
+                <span className="text-[12px] text-ink-3">
+                  {[
+                    status ? `HTTP ${status}` : '',
+                    reason === undefined || reason === 'status' ? '' : t(`logs.reason.${reason as 'timeout'}`),
+                    ms === undefined ? '' : `${ms} ms`,
+                  ]
+                    .filter((part) => part !== '')
+                    .join(' · ')}
+                </span>
+              </div>
+              {message ? <p className="text-[12px] break-words text-ink-2">{message}</p> : null}
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}

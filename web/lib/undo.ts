@@ -1,0 +1,31 @@
+/** Changes that can be taken back are not asked about: they are done, and the way back is offered for a while. */
+import i18next from 'i18next';
+import { toast } from 'sonner';
+import { attempt } from './attempt.ts';
+
+const undoMs = 10_000;
+
+export interface Change {
+  readonly work: () => Promise<unknown>;
+  readonly back: () => Promise<unknown>;
+  readonly done: string;
+  /** Shows what the server has now; after the change, and after it was taken back. */
+  readonly refresh: () => Promise<unknown>;
+}
+
+export async function undoable({ work, back, done, refresh }: Change): Promise<void> {
+  const ok = await attempt(work);
+  await refresh();
+  if (ok) offerBack({ back, done, refresh });
+}
+
+/** For work that has been done already. */
+export function offerBack({ back, done, refresh }: Omit<Change, 'work'>): void {
+  toast.success(done, {
+    duration: undoMs,
+    action: {
+      label: i18next.t('app.undo'),
+      onClick: () => void attempt(back, i18next.t('app.undone')).then(refresh),
+    },
+  });
+}
