@@ -1,4 +1,5 @@
 /** Starts threads, from the sources and from the compiled executable alike. */
+import { counterPath } from './counter-path.ts';
 
 declare const GATEWAY_COMPILED: boolean | undefined;
 const compiled = typeof GATEWAY_COMPILED !== 'undefined' && GATEWAY_COMPILED;
@@ -11,6 +12,7 @@ const entries = {
 
 /** In the executable, entry points keep their path from the project's root, as JavaScript. */
 export function startThread(name: keyof typeof entries): Worker {
+  if (name === 'counter' && counterPath !== null) return new Worker(counterPath);
   const entry = entries[name];
   return compiled ? new Worker(`./${entry}`) : new Worker(new URL(`../../${entry}`, import.meta.url));
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { consoleFiles, type EmbeddedFile } from '../embedded/console-files.ts';
 
 interface Asset {
@@ -44,7 +45,7 @@ function load(): Map<string, Asset> {
   const files = consoleFiles ?? fromDisk(join(import.meta.dirname, '../../web/dist'));
   return new Map(
     files.map(({ path, plain, brotli, gzip }) => {
-      const body = once(() => bytesOf(plain));
+      const body = once(() => (plain === null ? new Uint8Array(gunzipSync(bytesOf(gzip ?? ''))) : bytesOf(plain)));
       return [
         path,
         {

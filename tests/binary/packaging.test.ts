@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createSandbox, freePort, type Sandbox } from './support.ts';
+import { createSandbox, freePort, type Sandbox, setUp } from './support.ts';
 
 let sandbox: Sandbox;
 beforeEach(() => {
@@ -65,4 +65,25 @@ test('every form of a console file holds the same bytes, and hashed files are ke
   expect(asset.cache).toBe('public, max-age=31536000, immutable');
   const again = await fetch(url + script, { headers: { 'if-none-match': asset.etag } });
   expect([again.status, await again.text()]).toEqual([304, '']);
+});
+
+test('the thread that counts tokens is in the executable', async () => {
+  const upstream = await sandbox.start(['mock-upstream', '--port', String(freePort()), '--no-usage', '--chunks', '20']);
+  const key = await setUp(sandbox, upstream.line);
+  const { line } = await sandbox.start(['serve', '--port', String(freePort())]);
+  const response = await fetch(`${line.replace('URL: ', '')}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: '{"model":"practice-small","messages":[{"role":"user","content":"hi"}]}',
+  });
+  const { choices } = (await response.json()) as { choices: { message: { content: string } }[] };
+  const [log] = JSON.parse((await sandbox.run(['logs', 'list', '--json'])).out) as { completion_tokens: number }[];
+  // The word is one token; a quarter of its characters, the rough count without the thread, would be more than two.
+  expect(choices[0]?.message.content.match(/practice/g)).toHaveLength(20);
+  expect(log?.completion_tokens).toBeGreaterThanOrEqual(20);
+  expect(log?.completion_tokens).toBeLessThan(30);
+});
+
+test('the executable is no bigger than promised', () => {
+  expect(statSync(join(sandbox.dir, 'gateway')).size).toBeLessThanOrEqual(140e6);
 });

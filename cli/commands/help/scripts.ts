@@ -1,8 +1,11 @@
 /** Completion scripts: each shell asks the executable what may follow. */
 
 const bash = `_gateway() {
-  local IFS=$'\\n'
-  COMPREPLY=($(gateway __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  local found
+  COMPREPLY=()
+  while IFS= read -r found; do
+    COMPREPLY+=("$(printf %q "$found")")
+  done < <(gateway __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _gateway gateway
 `;

@@ -1,0 +1,2 @@
+/** Replaced by the build with the path of the embedded thread that counts tokens; from the sources it is an entry like the others. */
+export const counterPath: string | null = null;
