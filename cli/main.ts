@@ -63,12 +63,13 @@ async function main(): Promise<number> {
     columns: process.stdout.columns ?? 80,
   };
   const painted = (isTty: boolean) => wantsColour(colourFlag(), process.env, isTty);
-  const program = createProgram({
+  const deps = {
     env: process.env,
     streams: { ...streams, colour: painted(streams.outIsTty) },
     stdin: process.stdin,
     language,
-  });
+  };
+  const program = createProgram(deps, args);
   try {
     if (args.length === 0) {
       if (!streams.outIsTty) {

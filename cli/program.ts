@@ -18,7 +18,8 @@ export interface ProgramDeps {
 /** Widest line of help. */
 const helpWidth = 80;
 
-export function createProgram(deps: ProgramDeps): Command {
+/** @param args what will be parsed: commands of other nouns are listed but get no options, which takes most of the time. Absent = all do. */
+export function createProgram(deps: ProgramDeps, args?: readonly string[]): Command {
   const zh = deps.language === 'zh';
   const program = new Command('gateway')
     .description(
@@ -50,14 +51,16 @@ export function createProgram(deps: ProgramDeps): Command {
     known.set(name, noun);
     return noun;
   };
+  const wanted = commands.find((row) => row.name.split(' ')[0] === args?.[0])?.name.split(' ')[0];
   for (const row of commands) {
     const path = row.name.split(' ');
-    addLeaf(nounOf(path.slice(0, -1)), path.at(-1) ?? '', row, deps);
+    const leaf = addLeaf(nounOf(path.slice(0, -1)), path.at(-1) ?? '', row, deps);
+    if (wanted === undefined || path[0] === wanted) addOptions(leaf, row, zh);
   }
   return program;
 }
 
-function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDeps): void {
+function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDeps): Command {
   const zh = deps.language === 'zh';
   const leaf = parent
     .command(name, { hidden: row.hidden ?? false })
@@ -68,11 +71,6 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
   if (alias !== undefined) leaf.alias(alias);
   if (row.argument !== undefined) leaf.argument(row.argument);
   if (row.passThrough === true) leaf.passThroughOptions();
-  const own = row.flags ?? [];
-  const names = new Set(own.map(({ flag }) => new Option(flag).long));
-  for (const flag of own) leaf.option(flag.flag, flag[deps.language]);
-  leaf.optionsGroup(zh ? '通用：' : 'Every command:');
-  for (const flag of globals) if (!names.has(new Option(flag.flag).long)) leaf.option(flag.flag, flag[deps.language]);
   leaf.addHelpText('after', examplesOf(row, zh));
   leaf.action(async (...received: unknown[]) => {
     const given = row.argument === undefined ? [] : [received[0]].flat().filter((one) => one !== undefined);
@@ -88,6 +86,16 @@ function addLeaf(parent: Command, name: string, row: CommandRow, deps: ProgramDe
       await context.close();
     }
   });
+  return leaf;
+}
+
+function addOptions(leaf: Command, row: CommandRow, zh: boolean): void {
+  const language = zh ? 'zh' : 'en';
+  const own = row.flags ?? [];
+  const names = new Set(own.map(({ flag }) => new Option(flag).long));
+  for (const flag of own) leaf.option(flag.flag, flag[language]);
+  leaf.optionsGroup(zh ? '通用：' : 'Every command:');
+  for (const flag of globals) if (!names.has(new Option(flag.flag).long)) leaf.option(flag.flag, flag[language]);
 }
 
 const examplesOf = (row: CommandRow, zh: boolean): string =>

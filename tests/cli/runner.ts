@@ -5,17 +5,20 @@ import { createProgram } from '../../cli/program.ts';
 export function createRunner(dir: string, env: Readonly<Record<string, string>> = {}, where: readonly string[] = []) {
   const run = async (args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> => {
     let out = '';
-    const program = createProgram({
-      env: { HOME: dir, ...env, ...more },
-      streams: {
-        out: { write: (text: string) => (out += text) },
-        err: { write: () => undefined },
-        outIsTty: false,
-        columns: 80,
+    const program = createProgram(
+      {
+        env: { HOME: dir, ...env, ...more },
+        streams: {
+          out: { write: (text: string) => (out += text) },
+          err: { write: () => undefined },
+          outIsTty: false,
+          columns: 80,
+        },
+        stdin: process.stdin,
+        language: 'en',
       },
-      stdin: process.stdin,
-      language: 'en',
-    });
+      args,
+    );
     const place = where.length === 0 ? ['--data-dir', join(dir, 'data')] : where;
     await program.parseAsync([...args, ...place, '--lang', 'en'], { from: 'user' });
     return out.trimEnd();
