@@ -166,7 +166,7 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.screenshot({ path: join(shots, 'price-history.png') });
   await page.getByRole('dialog').getByRole('button', { name: 'Put prices back as they were before' }).click();
   await page.getByText('Put back as before change').waitFor();
-  await page.getByRole('tab', { name: 'Models' }).click();
+  await page.getByRole('tablist', { name: 'Prices' }).getByRole('tab', { name: 'Models' }).click();
   await page.getByLabel('Search models').fill('practice-small');
   await page.getByRole('cell', { name: '$8 /' }).waitFor({ state: 'detached' });
   await page.goto(`${url}/setting?tab=other`);

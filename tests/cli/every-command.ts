@@ -179,4 +179,4 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
 
 /** What commands say on purpose: keys that were just made or asked for. */
 export const tellsKeys = (args: readonly string[]): boolean =>
-  /^(token (create|rotate|show-key)|env)/.test(args.join(' '));
+  /^(token (create|rotate|show-key)|access-token create|env)/.test(args.join(' '));

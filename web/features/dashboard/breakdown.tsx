@@ -113,7 +113,10 @@ export function Breakdown({ range, username }: BreakdownProps) {
       {rows?.length === 0 ? <p className="px-4 py-5 text-ink-2">{t('dashboard.empty')}</p> : null}
       {rows !== undefined && priced.length < rows.length ? (
         <p className="px-4 py-2 text-[12px] text-ink-3">
-          {t('dashboard.noCost')} <Link href="/setting?q=ChannelCostRatio">{t('dashboard.setCost')}</Link>
+          {t('dashboard.noCost')}{' '}
+          <Link href="/setting?q=ChannelCostRatio" className="underline">
+            {t('dashboard.setCost')}
+          </Link>
         </p>
       ) : null}
     </section>
