@@ -48,12 +48,9 @@ async function main(): Promise<number> {
       BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
     });
   }
-  const [{ createProgram, usageExit }, { languageOf }, { printError }, { wantsColour }] = await Promise.all([
-    import('./program.ts'),
-    import('./context.ts'),
-    import('./errors.ts'),
-    import('./colour.ts'),
-  ]);
+  const [{ asHelpFlag, createProgram, usageExit }, { languageOf }, { printError }, { wantsColour }] = await Promise.all(
+    [import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./colour.ts')],
+  );
   const flag = args.indexOf('--lang');
   const language = languageOf(flag < 0 ? undefined : args[flag + 1], process.env);
   const streams = {
@@ -69,17 +66,18 @@ async function main(): Promise<number> {
     stdin: process.stdin,
     language,
   };
-  const program = createProgram(deps, args);
+  const words = asHelpFlag(args);
+  const program = createProgram(deps, words);
   try {
     if (args.length === 0) {
       if (!streams.outIsTty) {
         program.outputHelp();
         return 0;
       }
-      args.push('status');
+      words.push('status');
       streams.err.write('gateway --help\n\n');
     }
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(words, { from: 'user' });
     return 0;
   } catch (error) {
     return (

@@ -105,6 +105,13 @@ const examplesOf = (row: CommandRow, zh: boolean): string =>
 const withExample = (error: AppError, row: CommandRow): AppError =>
   new AppError(error.code, { ...error.params, example: `gateway ${row.examples[0] ?? row.name}` }, error.cause);
 
+/** `help token create` means `token create --help`, as in most programs; topics stay with the help command. */
+export function asHelpFlag(args: readonly string[]): string[] {
+  const [verb, ...words] = args;
+  const isCommand = commands.some((row) => row.name.split(' ')[0] === words[0]);
+  return verb === 'help' && isCommand ? [...words, '--help'] : [...args];
+}
+
 /** commander's own complaints are usage errors; help and version are not errors. */
 export function usageExit(error: unknown): number | null {
   if (!(error instanceof CommanderError)) return null;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { commands } from '../../cli/commands/index.ts';
 import { complete } from '../../cli/completion.ts';
 import { nouns } from '../../cli/globals.ts';
-import { createProgram } from '../../cli/program.ts';
+import { asHelpFlag, createProgram } from '../../cli/program.ts';
 import { runQuery } from '../../cli/query.ts';
 import { table } from '../../cli/table.ts';
 
@@ -81,4 +81,11 @@ test('tables fit, in cells and not in characters', () => {
   const cells = [['一二三四五六七八九十一二三四五六七八九十', 'x'.repeat(80), 'y']];
   for (const line of table([{ name: 'name' }, { name: 'text' }, { name: 'end' }], cells, 40))
     expect(Bun.stringWidth(line)).toBeLessThanOrEqual(40);
+});
+
+test('help on a command is the help of that command; topics stay topics', () => {
+  expect(asHelpFlag(['help', 'token', 'create'])).toEqual(['token', 'create', '--help']);
+  expect(asHelpFlag(['help', 'exit-codes'])).toEqual(['help', 'exit-codes']);
+  expect(asHelpFlag(['help'])).toEqual(['help']);
+  expect(asHelpFlag(['token', 'list'])).toEqual(['token', 'list']);
 });
