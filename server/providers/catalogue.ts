@@ -319,6 +319,18 @@ export const allProviders: readonly Provider[] = [...compatibleProviders, ...oth
 /** Those this build can serve. */
 export const providers: readonly Provider[] = allProviders.filter((provider) => provider.operations.length > 0);
 
+/** What most people look for. */
+const favoured =
+  'openai anthropic gemini azure aws vertex openrouter deepseek ali moonshot zhipu-v4 volcengine siliconflow ollama vllm custom practice'.split(
+    ' ',
+  );
+const place = ({ slug }: Provider): number => {
+  const at = favoured.indexOf(slug);
+  return at < 0 ? favoured.length : at;
+};
+/** The same in the order in which somebody who adds a channel is offered them. */
+export const offeredProviders: readonly Provider[] = providers.toSorted((a, b) => place(a) - place(b));
+
 const byType = new Map(allProviders.map((provider) => [provider.type, provider]));
 const bySlug = new Map(allProviders.map((provider) => [provider.slug, provider]));
 

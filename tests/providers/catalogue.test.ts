@@ -3,6 +3,7 @@ import { authHeaders, keyParts } from '../../server/providers/auth.ts';
 import {
   allProviders,
   modelsByType,
+  offeredProviders,
   providerBySlug,
   providerByType,
   providers,
@@ -116,4 +117,9 @@ test('default models by type number', () => {
   expect(models['1']).toContain('gpt-4o-mini');
   expect(models['14']).toContain('claude-sonnet-4-5');
   expect(models['8']).toBeUndefined();
+});
+
+test('what most people look for is offered first, and nothing is lost', () => {
+  expect(offeredProviders.slice(0, 3).map(({ slug }) => slug)).toEqual(['openai', 'anthropic', 'gemini']);
+  expect(offeredProviders.toSorted((a, b) => a.type - b.type)).toEqual(providers);
 });

@@ -7,7 +7,7 @@ import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Trouble } from '../../contract/trouble.ts';
-import { providerByType, providers } from '../../providers/catalogue.ts';
+import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
 import { disableReason, statusInfo, type TroubleRules } from './trouble.ts';
@@ -259,7 +259,7 @@ export function createChannels(deps: {
       }
       return reason;
     },
-    types: () => providers,
+    types: () => offeredProviders,
   };
 }
 

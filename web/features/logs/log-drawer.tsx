@@ -1,4 +1,5 @@
 /** One request: how it ended, the bill line by line, the facts. */
+import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
@@ -27,26 +28,39 @@ function factsOf(log: Log): Record<string, unknown> {
   }
 }
 
+/** What an event says of itself: plain facts under their own names. */
+const eventRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (readonly [string, string])[] => [
+  [t('logs.time'), dateTime(log.created_at)],
+  [t('logs.user'), log.username],
+  ...Object.entries(facts)
+    .filter(([, value]) => typeof value === 'string' || typeof value === 'number')
+    .map(([name, value]) => [name, String(value)] as const),
+];
+
 export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClose: () => void }) {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
   const facts = factsOf(log);
   const bill = recompute(facts);
   const path = typeof facts.request_path === 'string' ? facts.request_path : undefined;
-  const rows: readonly (readonly [string, string])[] = [
-    [t('logs.requestId'), log.request_id],
-    [t('logs.time'), dateTime(log.created_at)],
-    [t('logs.model'), log.model_name],
-    [t('logs.path'), path ?? ''],
-    [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
-    [t('logs.source'), log.usage_source],
-    [t('logs.end'), log.end_reason],
-    [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
-    [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
-  ];
+  // Top-ups, management and the system's own words are no requests.
+  const isRequest = log.type === 2 || log.type === 5;
+  const rows: readonly (readonly [string, string])[] = !isRequest
+    ? eventRows(log, facts, t)
+    : [
+        [t('logs.requestId'), log.request_id],
+        [t('logs.time'), dateTime(log.created_at)],
+        [t('logs.model'), log.model_name],
+        [t('logs.path'), path ?? ''],
+        [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
+        [t('logs.source'), log.usage_source],
+        [t('logs.end'), log.end_reason],
+        [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
+        [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
+      ];
   return (
     <Drawer
-      title={t('logs.detail')}
+      title={isRequest ? t('logs.detail') : t(`logs.t${log.type as 1 | 3 | 4}`)}
       onClose={onClose}
       footer={
         log.model_name === '' ? undefined : (
@@ -68,6 +82,7 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
         )
       }
     >
+      {isRequest ? null : <p className="mb-4 break-words">{log.content}</p>}
       {log.type === 5 ? <p className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">{log.content}</p> : null}
       <Attempts log={log} info={facts.admin_info} />
       {bill === null ? null : (
@@ -107,7 +122,7 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
         </section>
       )}
       <section>
-        <h2 className="mb-2 font-semibold">{t('logs.request')}</h2>
+        {isRequest ? <h2 className="mb-2 font-semibold">{t('logs.request')}</h2> : null}
         <dl className="grid grid-cols-[110px_minmax(0,1fr)] gap-x-3 gap-y-1">
           {rows
             .filter(([, value]) => value !== '')
