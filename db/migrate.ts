@@ -10,8 +10,17 @@ export const migrations: Record<string, Migration> = {
   '0002-access-tokens-and-filters': { up: (db) => accessTokens.up(db) },
 };
 
+/** Looking writes nothing: the migrator's own lock is a durable write, which every command would wait for. */
+function isCurrent({ raw }: Database): boolean {
+  const table = raw.prepare<string>("SELECT name FROM sqlite_master WHERE name = 'kysely_migration'").pluck().get();
+  if (table === undefined) return false;
+  const applied = raw.prepare<string>('SELECT name FROM kysely_migration ORDER BY name').pluck().all();
+  return applied.join() === Object.keys(migrations).sort().join();
+}
+
 /** Applies what is missing and returns the names applied. @throws the first migration's error, nothing after it is tried. */
 export async function migrate(database: Database): Promise<string[]> {
+  if (isCurrent(database)) return [];
   const migrator = new Migrator({ db: database.query, provider: { getMigrations: async () => migrations } });
   const { error, results } = await migrator.migrateToLatest();
   if (error) throw error;

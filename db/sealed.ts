@@ -21,9 +21,22 @@ const places: readonly Place[] = [
   { table: 'channels', id: 'id', column: 'key_sealed', purpose: 'channel-key', lookedUp: false },
   { table: 'tokens', id: 'id', column: 'key_sealed', purpose: 'token-key', lookedUp: true },
   { table: 'redemptions', id: 'id', column: 'key_sealed', purpose: 'redemption-key', lookedUp: true },
-  { table: 'webhook_secrets', id: 'user_id', column: 'secret_sealed', purpose: 'webhook-secret', lookedUp: false },
   { table: 'second_factors', id: 'user_id', column: 'secret_sealed', purpose: 'second-factor', lookedUp: false },
+  { table: 'webhook_secrets', id: 'user_id', column: 'secret_sealed', purpose: 'webhook-secret', lookedUp: false },
 ];
+
+/** Sealed columns nobody thought of here: what stands in them would be lost with the old key. */
+function forgotten(raw: Database['raw']): string[] {
+  const columns = raw
+    .prepare<[string, string]>(
+      `SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name LIKE '%\\_sealed' ESCAPE '\\'`,
+    )
+    .raw()
+    .all();
+  return columns
+    .filter(([table, column]) => !places.some((place) => place.table === table && place.column === column))
+    .map(([table, column]) => `${table}.${column}`);
+}
 
 const markName = 'master_key';
 
@@ -31,12 +44,14 @@ const markName = 'master_key';
 export const keyMark = ({ raw }: Database): string =>
   raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(markName) ?? '';
 
-/** All or nothing. @param renew throws when a value cannot be read. @returns how many values there were. */
+/** All or nothing. @param renew throws when a value cannot be read. @throws when the schema has sealed columns unknown here. @returns how many values there were. */
 export function renewSealed(
   { raw }: Database,
   mark: string,
   renew: (purpose: string, sealed: string) => Renewed,
 ): number {
+  const [unknown] = forgotten(raw);
+  if (unknown !== undefined) throw new Error(`${unknown} is sealed and not among those renewed`);
   // What was sealed under the former key does not stay in freed pages.
   raw.pragma('secure_delete = ON');
   return raw

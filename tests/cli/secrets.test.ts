@@ -39,6 +39,8 @@ async function fill(on: Runner): Promise<void> {
   const sealed = createVault(loadMasterKey(keyFile, on.env)).seal('second-factor', 'canary-totp');
   const row = { user_id: 1, secret_sealed: sealed, enabled_at: 1, last_step: 0 };
   await database.query.insertInto('second_factors').values(row).execute();
+  const webhook = createVault(loadMasterKey(keyFile, on.env)).seal('webhook-secret', 'canary-webhook');
+  await database.query.insertInto('webhook_secrets').values({ user_id: 1, secret_sealed: webhook }).execute();
   await database.close();
 }
 
@@ -58,7 +60,7 @@ function seals(): string[] {
   return found;
 }
 
-const purposes = ['channel-key', 'token-key', 'redemption-key', 'second-factor', 'option:SMTPToken'];
+const purposes = ['channel-key', 'token-key', 'redemption-key', 'second-factor', 'webhook-secret', 'option:SMTPToken'];
 
 function opened(key: Buffer): string[] {
   const vault = createVault(key);
@@ -89,8 +91,8 @@ test('every sealed value is sealed under the new key, none can be read with the 
   const key = await runner.run(['token', 'show-key', 'ci', '-q']);
   const before = keyOf();
   const plain = opened(before).sort();
-  expect(plain).toHaveLength(1 + 2 + 3 + 1 + 1);
-  expect(await runner.json(['secrets', 'rotate', '--yes'])).toEqual({ result: 'updated', values: 8, kept: '' });
+  expect(plain).toHaveLength(1 + 2 + 3 + 1 + 1 + 1);
+  expect(await runner.json(['secrets', 'rotate', '--yes'])).toEqual({ result: 'updated', values: 9, kept: '' });
   expect(keyOf().equals(before)).toBe(false);
   expect(opened(keyOf()).sort()).toEqual(plain);
   expect(opened(before)).toEqual([]);
@@ -128,7 +130,7 @@ test.each(['written', 'renewed', 'copied', 'replaced'] as const)(
     await usable(key);
     expect(keyOf().equals(before)).toBe(at === 'written');
     expect(existsSync(`${keyFile}.next`)).toBe(false);
-    expect(opened(keyOf())).toHaveLength(8);
+    expect(opened(keyOf())).toHaveLength(9);
   },
 );
 
@@ -158,6 +160,14 @@ test('a key from the environment is changed to one that is given, never to one t
   await expect(runner.run(['token', 'show-key', 'ci'])).rejects.toMatchObject({ code: 'secret_unreadable' });
   const next = createRunner(dir, { GATEWAY_SECRET_KEY: 'second-key-0123456789' });
   expect(await next.run(['token', 'show-key', 'ci', '-q'])).toBe(key);
+});
+
+test('a sealed column that is not known stops everything', async () => {
+  const database = openDatabase(join(data, 'gateway.db'));
+  database.raw.exec('CREATE TABLE later (id INTEGER PRIMARY KEY, thing_sealed TEXT)');
+  await database.close();
+  await expect(runner.run(['secrets', 'rotate', '--yes'])).rejects.toThrow('later.thing_sealed');
+  expect(opened(keyOf())).toHaveLength(9);
 });
 
 test('it asks first, and refuses while somebody else uses the folder', async () => {
