@@ -55,7 +55,7 @@ export function UsersPage() {
     undoable({
       work: () => call('user.manage', { id, action }),
       back: () => call('user.manage', { id, action: back }),
-      done: t('app.changed', { name: username }),
+      done: `${username} · ${t('users.done')}`,
       refresh: () => client.invalidateQueries({ queryKey: ['users'] }),
     });
 
