@@ -80,6 +80,8 @@ export function logColumns(t: TFunction, admin: boolean): readonly Column<Log>[]
     {
       id: 'content',
       header: t('logs.content'),
+      // What an event says is all it has on a narrow screen.
+      key: true,
       cell: (row) => (
         <span
           className={`block max-w-64 truncate ${row.type === 5 ? 'text-danger' : 'text-ink-2'}`}
