@@ -36,7 +36,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.waitForURL('**/token');
 
   await page.getByRole('link', { name: 'Channels' }).click();
-  await page.getByRole('button', { name: 'Add channel' }).click();
+  await page.getByRole('button', { name: 'Add channel' }).first().click();
   const dialog = page.getByRole('dialog');
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'channel-provider.png') });
@@ -161,7 +161,7 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.getByRole('cell', { name: '$8 /' }).waitFor();
   await page.getByRole('tab', { name: 'History' }).click();
   await page.getByRole('button', { name: /^Show/ }).first().click();
-  await page.getByRole('dialog').getByText('practice-small').waitFor();
+  await page.getByRole('dialog').getByText('practice-small').first().waitFor();
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'price-history.png') });
   await page.getByRole('dialog').getByRole('button', { name: 'Put prices back as they were before' }).click();

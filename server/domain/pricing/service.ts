@@ -91,8 +91,8 @@ export function createPricing(deps: {
       return { changes, values };
     },
     /** Stores the maps a person agreed to, all or none. @throws AppError option_*. */
-    apply: (values: Texts, role: number, actor: string): Promise<number> =>
-      options.setMany(values, role, actor, 'sync'),
+    apply: (values: Texts, role: number, actor: string, reason: 'set' | 'sync' = 'sync'): Promise<number> =>
+      options.setMany(values, role, actor, reason),
     /** @param since epoch seconds. @param changed option -> text. @throws AppError option_unknown, option_invalid. */
     async simulate(since: number, changed: Readonly<Record<string, string>>) {
       for (const [key, text] of Object.entries(changed)) {

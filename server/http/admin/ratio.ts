@@ -18,7 +18,7 @@ export const ratioHandlers: HandlersOf<
     services.pricing.rollback(input.version, actor.role, actor.username),
   'ratio.propose': async ({ services, input }) => services.pricing.propose(input.text),
   'ratio.apply': async ({ services, actor, input }) => ({
-    version: await services.pricing.apply(input.values, actor.role, actor.username),
+    version: await services.pricing.apply(input.values, actor.role, actor.username, input.reason),
   }),
   'ratio.simulate': ({ services, input }) => services.pricing.simulate(input.since ?? 0, input.values),
 };

@@ -6,8 +6,7 @@ import type { PriceChange } from '../../../../server/contract/pricing-diff.ts';
 export interface ChangesProps {
   readonly title: string;
   readonly changes: readonly PriceChange[];
-  /** null = only to look at. */
-  readonly action: string | null;
+  readonly action: string;
   /** What was changed some time ago, not what will be. */
   readonly past?: boolean;
   readonly onConfirm: () => void;
@@ -59,13 +58,11 @@ export function Changes({ title, changes, action, past, onConfirm, onClose }: Ch
           ) : null}
           <div className="flex justify-end gap-2 p-5">
             <button type="button" className="button" onClick={onClose} data-autofocus>
-              {action === null ? t('app.close') : t('app.cancel')}
+              {t('app.cancel')}
             </button>
-            {action === null ? null : (
-              <button type="button" className="button button-primary" onClick={onConfirm}>
-                {action}
-              </button>
-            )}
+            <button type="button" className="button button-primary" onClick={onConfirm}>
+              {action}
+            </button>
           </div>
         </DialogPanel>
       </div>

@@ -6,16 +6,13 @@ import { Pager } from '../../../components/pager.tsx';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
 import { dateTime } from '../../../lib/format.ts';
-import { useUser } from '../../../lib/session.ts';
 import { Changes } from './changes.tsx';
 
 const pageSize = 10;
-const root = 100;
 
 export function History({ onSaved }: { readonly onSaved: () => void }) {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const user = useUser();
   const [page, setPage] = useState(1);
   const [open, setOpen] = useState<number | null>(null);
   const list = useQuery({
@@ -91,7 +88,7 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
         <Changes
           title={t('prices.versionTitle', { version: open })}
           changes={changes.data}
-          action={user?.role === root ? t('prices.rollBack') : null}
+          action={t('prices.rollBack')}
           past
           onConfirm={rollBack}
           onClose={() => setOpen(null)}

@@ -111,16 +111,14 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
           action={t('app.save')}
           onClose={() => setAsking(null)}
           onConfirm={async () => {
-            const values = editedMaps.filter((key) => changes.some((change) => change.key === key));
-            const stored = await attempt(async () => {
-              for (const key of values) await call('option.set', { key, value: draft[key] });
-            });
-            if (!stored) return;
+            const keys = editedMaps.filter((key) => changes.some((change) => change.key === key));
+            // One save is one version, to be put back as one.
+            const save = (texts: MapTexts) =>
+              call('ratio.apply', { values: Object.fromEntries(keys.map((key) => [key, texts[key]])), reason: 'set' });
+            if (!(await attempt(() => save(draft)))) return;
             await done();
             offerBack({
-              back: async () => {
-                for (const key of values) await call('option.set', { key, value: current[key] });
-              },
+              back: () => save(current),
               done: t('settings.saved'),
               refresh: done,
             });
