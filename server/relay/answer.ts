@@ -16,6 +16,7 @@ import { reportedUsage } from './meter.ts';
 import { clientError, errorResponse } from './render-error.ts';
 import { settle } from './settle.ts';
 import { type OpenStream, readToEnd, relayStream, type StreamEnd } from './stream.ts';
+import { nothingTold, type Told, toldOf } from './told.ts';
 import { wordsOf } from './whole.ts';
 
 export interface AnswerDeps extends AttemptsDeps {
@@ -191,7 +192,7 @@ async function whole(
     endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
-    delivered: usage === null ? wordsOf(events) : [],
+    delivered: usage === null ? toldOf(wordsOf(events)) : nothingTold,
     firstByteMs: outcome.firstByteMs,
   });
   const headers = { ...shownFrom(response), ...ownHeaders(exchange, outcome) };
@@ -223,13 +224,13 @@ async function gathered(
   departure: Departure,
 ): Promise<Response> {
   const { stream } = outcome;
-  const broken = !(await readToEnd(stream));
+  const broken = !(await readToEnd(stream, deps.idleMs));
   const usage = stream.passage.usage();
   await close(deps, exchange, outcome, {
     endReason: exchange.inquiry.request.signal.aborted ? 'client_gone' : broken ? 'upstream_broken' : 'completed',
     usage,
     usageSource: usage === null ? null : broken ? 'partial' : 'reported',
-    delivered: usage === null || broken ? stream.passage.words() : [],
+    delivered: usage === null || broken ? stream.passage.words() : nothingTold,
     firstByteMs: stream.firstByteMs,
   });
   departure.upstream.abort();
@@ -312,12 +313,15 @@ function pumpOptions(
           exchange.inquiry.requestId,
         ),
       ),
-    affordable: (delivered: readonly string[]) => {
+    affordable: ({ units }: Told, durably: boolean) => {
       const channel = reached()?.prepared.channel;
       if (channel === undefined) return true;
-      const output = delivered.reduce((sum, text) => sum + text.length, 0) / 2;
-      const guess: Usage = { ...emptyUsage, input: Math.ceil(exchange.plan.promptTokens), output: Math.ceil(output) };
-      exchange.charge.checkpoint(guess, channel);
+      const guess: Usage = {
+        ...emptyUsage,
+        input: Math.ceil(exchange.plan.promptTokens),
+        output: Math.ceil(units / 2),
+      };
+      if (durably) exchange.charge.checkpoint(guess, channel);
       return exchange.charge.extendTo(guess);
     },
   };

@@ -1,5 +1,6 @@
 /** Carries an answer that is neither JSON nor events, such as sound; the last chunk waits for the bill. */
 import type { StreamEnd } from './stream.ts';
+import { nothingTold, toldOf } from './told.ts';
 
 export interface BytesOptions {
   readonly now: () => number;
@@ -28,7 +29,7 @@ export function relayBytes(response: Response, options: BytesOptions): ReadableS
       endReason,
       usage: null,
       usageSource: null,
-      delivered: words === '' ? [] : [words],
+      delivered: words === '' ? nothingTold : toldOf([words]),
       firstByteMs,
       ...(failure === undefined ? {} : { failure }),
     });

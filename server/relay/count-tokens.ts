@@ -3,6 +3,7 @@ import type { ProtocolId } from '../protocols/canonical.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import type { Inquiry } from './exchange.ts';
 import { countLocally } from './meter.ts';
+import { nothingTold } from './told.ts';
 
 const answers: Readonly<Record<ProtocolId, (tokens: number) => Record<string, unknown>>> = {
   'openai-chat': (tokens) => ({ input_tokens: tokens }),
@@ -15,7 +16,7 @@ const answers: Readonly<Record<ProtocolId, (tokens: number) => Record<string, un
 };
 
 export async function answerTokenCount(counter: TokenCounter, inquiry: Inquiry): Promise<Response> {
-  const usage = await countLocally(counter, { ...inquiry, operation: 'chat' }, { body: null, texts: [] });
+  const usage = await countLocally(counter, { ...inquiry, operation: 'chat' }, { body: null, told: nothingTold });
   return Response.json(answers[inquiry.protocol](usage.input), {
     headers: { 'x-oneapi-request-id': inquiry.requestId },
   });

@@ -10,6 +10,7 @@ import type { TokenCounter } from './counting/counter.ts';
 import type { Inquiry } from './exchange.ts';
 import type { Operation } from './operations.ts';
 import { boundPromptTokens, countMedia } from './prompt.ts';
+import type { Told } from './told.ts';
 
 export interface Estimate {
   readonly prices: Prices;
@@ -22,7 +23,7 @@ export interface Delivered {
   /** The JSON of a whole answer, else null. */
   readonly body: unknown;
   /** Words the client received. */
-  readonly texts: readonly string[];
+  readonly told: Told;
 }
 
 /** Source: backend-reference 4.7. */
@@ -66,13 +67,15 @@ export async function countLocally(counter: TokenCounter, inquiry: Inquiry, deli
   if (pictures.has(operation)) return { ...emptyUsage, input: 1 };
   if (operation === 'speech') return { ...emptyUsage, input: spokenLength(inquiry) };
   if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(inquiry, delivered) };
-  const [promptTokens = 0, outputTokens = 0] = await counter.count(inquiry.model, [
-    prompt.texts.join('\n'),
-    textOut.has(operation) ? delivered.texts.join('') : '',
-  ]);
+  const { texts, units } = delivered.told;
+  const written = textOut.has(operation) ? texts.join('') : '';
+  const [promptTokens = 0, outputTokens = 0] = await counter.count(inquiry.model, [prompt.texts.join('\n'), written]);
   // 3 tokens of framing per message and 3 for the reply; source: backend-reference 3.13.
   const framing = operation === 'chat' ? 6 : 0;
-  return { ...emptyUsage, input: Math.ceil(promptTokens + countMedia(prompt) + framing), output: outputTokens };
+  // What was not kept is counted like what was.
+  const output =
+    written.length < units && written !== '' ? Math.ceil((outputTokens * units) / written.length) : outputTokens;
+  return { ...emptyUsage, input: Math.ceil(promptTokens + countMedia(prompt) + framing), output };
 }
 
 const wholeNumber = (value: unknown): number | null => {
@@ -120,7 +123,7 @@ const spokenLength = (inquiry: Inquiry): number =>
   Math.max(1, typeof inquiry.body.input === 'string' ? [...inquiry.body.input].length : 0);
 
 function recordingTokens(inquiry: Inquiry, delivered?: Delivered): number {
-  const told = delivered === undefined ? null : (toldSeconds(delivered.body) ?? subtitleSeconds(delivered.texts));
+  const told = delivered === undefined ? null : (toldSeconds(delivered.body) ?? subtitleSeconds(delivered.told.texts));
   const { form } = inquiry;
   const seconds =
     told ??

@@ -2,6 +2,7 @@
 import type { ChatEvent, UpstreamError, Usage } from '../protocols/canonical.ts';
 import type { StreamReader, StreamWriter, UpstreamHalf } from '../protocols/codec.ts';
 import { parseFrame, type RawFrame, rawFrame } from '../protocols/shared/sse.ts';
+import { createTelling, type Told } from './told.ts';
 
 export interface Passage {
   /** @returns what the client gets for this frame, null = nothing. */
@@ -20,7 +21,7 @@ export interface Passage {
   /** So much is unread that it should be read now to keep memory bounded. */
   overdue(): boolean;
   /** Words the client received so far. */
-  words(): readonly string[];
+  words(): Told;
   /** Everything that was told, where it is gathered for an answer in one piece; else nothing. */
   events(): readonly ChatEvent[];
 }
@@ -86,7 +87,7 @@ export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean)
   let unread: string[] = [];
   let unreadSize = 0;
   let last = false;
-  const texts: string[] = [];
+  const telling = createTelling();
   const take = (events: readonly ChatEvent[]) => {
     for (const event of events) note(seen, event);
   };
@@ -125,12 +126,12 @@ export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean)
       for (const text of unread) {
         for (const event of words.feed(parseFrame(text))) {
           const word = wordOf(event);
-          if (word !== null) texts.push(word);
+          if (word !== null) telling.add(word);
         }
       }
       unread = [];
       unreadSize = 0;
-      return texts;
+      return telling;
     },
     events: () => [],
   };
@@ -144,14 +145,14 @@ export function translatedPassage(
 ): Passage {
   const reader = upstream.reader();
   const seen: Seen = { content: false, usage: null, finish: null, error: null, responseId: null };
-  const texts: string[] = [];
+  const telling = createTelling();
   const gathered: ChatEvent[] = [];
   const tell = (events: readonly ChatEvent[]): string | null => {
     let out = '';
     for (const event of events) {
       note(seen, event);
       const word = wordOf(event);
-      if (word !== null) texts.push(word);
+      if (word !== null) telling.add(word);
       // Errors are told by whoever ends the stream, redacted.
       if (event.type === 'error') continue;
       if (writer === null) gathered.push(...change(event));
@@ -173,7 +174,7 @@ export function translatedPassage(
     error: () => seen.error,
     responseId: () => seen.responseId,
     overdue: () => false,
-    words: () => texts,
+    words: () => telling,
     events: () => gathered,
   };
 }

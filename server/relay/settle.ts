@@ -46,7 +46,7 @@ export async function settle(
 }
 
 async function counted(counter: TokenCounter, exchange: Exchange, end: StreamEnd, body: unknown): Promise<Usage> {
-  const local = await countLocally(counter, exchange.inquiry, { body, texts: end.delivered });
+  const local = await countLocally(counter, exchange.inquiry, { body, told: end.delivered });
   const reported = end.usage;
   // Part of the story was told by the upstream: what it reported first, but no less than what was delivered.
   return reported === null ? local : { ...reported, output: Math.max(reported.output, local.output) };

@@ -5,13 +5,14 @@ import type { Reshape } from '../protocols/codec.ts';
 import { createSseSplitter, type RawFrame, type SseSplitter } from '../protocols/shared/sse.ts';
 import type { Departure } from './departure.ts';
 import type { Passage } from './passage.ts';
+import { nothingTold, type Told } from './told.ts';
 
 export interface StreamEnd {
   readonly endReason: EndReason;
   readonly usage: Usage | null;
   readonly usageSource: UsageSource | null;
   /** Text the client received, when no usage came. */
-  readonly delivered: readonly string[];
+  readonly delivered: Told;
   readonly firstByteMs: number | null;
   readonly failure?: string;
 }
@@ -119,21 +120,36 @@ function isEmpty(passage: Passage): boolean {
   return reason === 'stop' || reason === 'other';
 }
 
-/** Lets the passage see the rest. @returns false when the stream broke off. */
-export async function readToEnd(stream: OpenStream): Promise<boolean> {
+/** Answers that are gathered are kept whole. */
+const gatheredLimit = 64 * 1024 * 1024;
+
+/** Lets the passage see the rest. @returns false when the stream broke off, fell silent or grew too large. */
+export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boolean> {
   const { reader, framing, passage } = stream;
+  const cut = () => void reader.cancel().catch(() => undefined);
+  let idle = setTimeout(cut, idleMs);
+  let size = 0;
   try {
     for (const frame of stream.ahead) passage.pass(frame);
     for (let done = stream.done; !done && !passage.isLast(); ) {
       const read = await reader.read();
       done = read.done;
+      clearTimeout(idle);
+      idle = setTimeout(cut, idleMs);
+      size += read.value?.length ?? 0;
+      if (size > gatheredLimit) {
+        cut();
+        return false;
+      }
       for (const frame of read.value === undefined ? [] : framing.push(read.value)) passage.pass(frame);
     }
     if (!stream.done) passage.close(framing.end());
   } catch {
     return false;
+  } finally {
+    clearTimeout(idle);
   }
-  void reader.cancel().catch(() => undefined);
+  cut();
   return passage.error() === null && passage.finish() !== null;
 }
 
@@ -154,20 +170,12 @@ export interface PumpOptions {
   readonly errorFrame: (kind: 'broken' | 'quota' | 'failed') => string;
   /** What the client gets instead of events. */
   readonly reshape: Reshape | null;
-  /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. */
-  readonly affordable: (delivered: readonly string[]) => boolean;
+  /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. @param durably what is owed is written down too. */
+  readonly affordable: (delivered: Told, durably: boolean) => boolean;
 }
 
 /** A client that takes nothing for so long is given up. */
 const stallLimitMs = 60_000;
-
-/** Rejects when the client leaves or is given up. */
-const left = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const gone = () => reject(new Error('client gone'));
-    if (signal.aborted) gone();
-    else signal.addEventListener('abort', gone, { once: true });
-  });
 
 /** The sink of a direct stream. */
 interface Sink {
@@ -213,6 +221,9 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
   let idleCut = false;
   /** Since when the client takes nothing; null = it takes. */
   let stalledMs: number | null = null;
+  /** Ends the wait for such a client. */
+  let giveUp: (() => void) | null = null;
+  abort.signal.addEventListener('abort', () => giveUp?.(), { once: true });
   let stream: OpenStream | null = null;
 
   // One timer per stream serves both the keep-alive and the idle limit; frames are written whole, so a ping never breaks one.
@@ -248,7 +259,7 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
       endReason,
       usage,
       usageSource: usage === null ? null : whole ? 'reported' : 'partial',
-      delivered: usage === null || !whole ? opened.passage.words() : [],
+      delivered: usage === null || !whole ? opened.passage.words() : nothingTold,
       firstByteMs: opened.firstByteMs ?? now(),
       ...(failure === undefined ? {} : { failure }),
     });
@@ -256,7 +267,14 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
   /** Waits while the client takes nothing: then the upstream waits too. */
   const taken = async (written: Promise<unknown>): Promise<void> => {
     stalledMs = now();
-    await Promise.race([written, left(abort.signal), departure.whenGone()]);
+    // One listener serves the whole stream: one for each wait would stay as long as the stream does.
+    await new Promise<unknown>((resolve, reject) => {
+      giveUp = () => reject(new Error('client gone'));
+      if (abort.signal.aborted) return giveUp();
+      written.then(resolve, reject);
+      void departure.whenGone().then(resolve);
+    });
+    giveUp = null;
     stalledMs = null;
     lastByteMs = now();
   };
@@ -312,7 +330,7 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     const due = lastByteMs - checkedMs >= options.checkpointMs;
     if (due) checkedMs = lastByteMs;
     const { passage } = opened;
-    if (!(due || passage.overdue()) || passage.isLast() || options.affordable(passage.words())) return false;
+    if (!(due || passage.overdue()) || passage.isLast() || options.affordable(passage.words(), due)) return false;
     abort.abort();
     await end(opened, 'quota_cut');
     sink.write(options.errorFrame('quota'));

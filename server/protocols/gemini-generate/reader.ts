@@ -26,6 +26,9 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
 export const mayMatter = (raw: string): boolean =>
   raw.includes('finishReason') || raw.includes('"error"') || raw.includes('blockReason');
 
+/** Where sources stand in longer texts is not told. */
+const citableUnits = 1024 * 1024;
+
 export function createReader(): StreamReader {
   let next = 0;
   let open: { readonly kind: 'text' | 'reasoning'; readonly index: number; signature: string | null } | null = null;
@@ -59,7 +62,7 @@ export function createReader(): StreamReader {
       open = { kind, index: next++, signature: null };
       events.push({ type: `${kind}-start`, index: open.index });
     }
-    if (kind === 'text') words += said;
+    if (kind === 'text' && words.length < citableUnits) words += said;
     events.push({ type: `${kind}-delta`, index: open.index, text: said });
   };
   /** A signature without words of its own is a thought that says nothing. */

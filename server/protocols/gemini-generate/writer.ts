@@ -8,6 +8,9 @@ import { encodeUsage } from './usage.ts';
 
 type Call = Extract<Part, { type: 'tool-call' }>;
 
+/** Where sources stand in longer texts is not told. */
+const citableUnits = 1024 * 1024;
+
 export function createWriter(context: ResponseContext): StreamWriter {
   const foot = `"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(context.responseId)}}`;
   const calls = new Map<number, Call>();
@@ -39,7 +42,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
           return '';
         }
         case 'text-delta':
-          for (const last of texts.slice(-1)) last.words += event.text;
+          for (const last of texts.slice(-1)) if (last.words.length < citableUnits) last.words += event.text;
           return frame(`{"text":${JSON.stringify(event.text)}}`);
         case 'refusal-delta':
           return frame(`{"text":${JSON.stringify(event.text)}}`);

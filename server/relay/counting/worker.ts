@@ -1,4 +1,5 @@
 /** Thread entry: counts tokens with the encoding of the model's family. */
+import { countTokens as countInTime } from './count.ts';
 import type { CountAnswer, CountRequest } from './counter.ts';
 
 declare const self: {
@@ -21,7 +22,7 @@ function encodingFor(model: string): Promise<Count> {
   ).then(
     ({ countTokens }): Count =>
       (text) =>
-        countTokens(text, { allowedSpecial: 'all' }),
+        countInTime((piece) => countTokens(piece, { allowedSpecial: 'all' }), text),
   );
   encodings.set(name, loading);
   return loading;

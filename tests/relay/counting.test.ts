@@ -1,0 +1,54 @@
+import { countTokens as encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { expect, test } from 'vitest';
+import { countTokens } from '../../server/relay/counting/count.ts';
+import { createTelling } from '../../server/relay/told.ts';
+import { randomOf } from '../support/random.ts';
+
+const count = (text: string): number => countTokens((piece) => encode(piece, { allowedSpecial: 'all' }), text);
+const sentence = 'The quick brown fox jumps over the lazy dog, and 42 other animals.\n';
+const random = randomOf(7);
+const letters = 'abcdefghijklmnopqrstuvwxyz';
+const chinese = '床前明月光，疑是地上霜。举头望明月，低头思故乡。';
+
+test.each([
+  ['words', sentence.repeat(3000)],
+  ['characters', chinese.repeat(300)],
+  ['code', 'const answer = { ok: true, list: [1, 2, 3] };\n\t\treturn answer;\n'.repeat(2000)],
+  ['a special mark', '<|endoftext|> is a word here'],
+  ['nothing', ''],
+])('%s are counted as the encoding counts them', (_name, text) => {
+  const exact = encode(text, { allowedSpecial: 'all' });
+  expect(count(text)).toBeGreaterThanOrEqual(exact * 0.999);
+  expect(count(text)).toBeLessThanOrEqual(exact * 1.001);
+});
+
+test.each([
+  ['one word of a million letters', 'x'.repeat(1_000_000)],
+  ['a million blanks', ' '.repeat(1_000_000)],
+  ['a million marks', '!'.repeat(1_000_000)],
+  ['a million characters without a stop', '汉字'.repeat(500_000)],
+  ['letters in any order', Array.from({ length: 300_000 }, () => letters[Math.floor(random() * 26)]).join('')],
+  ['letters and digits', 'iVBORw0KGgo'.repeat(90_000)],
+])('%s are counted soon', (_name, text) => {
+  const began = performance.now();
+  const tokens = count(text);
+  expect(performance.now() - began).toBeLessThan(5000);
+  expect(tokens).toBeGreaterThan(text.length / 200);
+});
+
+test('what is longer than anything a model reads is counted by its beginning', () => {
+  const text = sentence.repeat(200_000);
+  const began = performance.now();
+  const tokens = count(text);
+  expect(performance.now() - began).toBeLessThan(5000);
+  const each = encode(sentence);
+  expect(tokens / (each * 200_000)).toBeGreaterThan(0.99);
+  expect(tokens / (each * 200_000)).toBeLessThan(1.01);
+});
+
+test('words on their way are kept to a limit and measured beyond', () => {
+  const telling = createTelling();
+  for (let n = 0; n < 1000; n++) telling.add('x'.repeat(16 * 1024));
+  expect(telling.units).toBe(1000 * 16 * 1024);
+  expect(telling.texts.join('').length).toBeLessThan(3 * 1024 * 1024);
+});
