@@ -15,11 +15,19 @@ function colourFlag(): string | undefined {
   return at < 0 ? undefined : (args[at]?.split('=')[1] ?? args[at + 1]);
 }
 
+/** What has not left the process yet: the reader of a full pipe may be slow. */
+const unwritten = new Set<Promise<void>>();
+
 /** The reader of a pipe may leave early; that is no error of ours. */
 const quiet = (stream: NodeJS.WriteStream) => ({
   write(text: string) {
     try {
-      stream.write(text);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      unwritten.add(promise);
+      stream.write(text, () => {
+        unwritten.delete(promise);
+        resolve();
+      });
     } catch (error) {
       if ((error as { code?: string }).code === 'EPIPE') process.exit(0);
       throw error;
@@ -106,4 +114,6 @@ if (args[0] !== 'serve' && args[0] !== 'mock-upstream') {
   process.on('SIGINT', () => process.exit(130));
   process.on('SIGTERM', () => process.exit(143));
 }
-process.exit(await main());
+const code = await main();
+await Promise.all(unwritten);
+process.exit(code);

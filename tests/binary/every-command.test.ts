@@ -104,20 +104,31 @@ test('a secret that never comes is given up after half a minute', async () => {
   expect(ran?.err).toContain('--key-stdin');
 }, 60_000);
 
+test('a long answer arrives whole, however slowly it is read', async () => {
+  const { sandbox } = await site();
+  await sandbox.run(['token', 'create', '--name', 'many', '--count', '600', '-q']);
+  for (const command of ['token list --json', 'export']) {
+    const { out } = await sandbox.shell(`./gateway ${command} | (sleep 0.5; cat)`);
+    expect(out.length, command).toBeGreaterThan(2 ** 16);
+    expect(out.match(/many-\d+/g)?.length, command).toBe(600);
+    if (command.endsWith('--json')) expect(JSON.parse(out)).toHaveLength(602);
+  }
+  const piped = await sandbox.shell('./gateway backup create - | (sleep 0.5; cat) > piped.backup');
+  expect(piped.code, piped.err).toBe(0);
+  const restored = await sandbox.run(['backup', 'restore', 'piped.backup', '--yes']);
+  expect(restored.code, restored.err).toBe(0);
+  // The reader goes while most is still to come.
+  for (const command of ['token list --json', 'backup create -'])
+    expect((await sandbox.shell(`./gateway ${command} | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}`)).code).toBe(0);
+}, 60_000);
+
 test.each([
   [['option', 'list'], 0],
   [['channel', 'get', '99'], 5],
 ] as const)('%j into a pipe that is full, and then gone', async (args, code) => {
   const { sandbox } = await site();
   const run = async (script: string) => {
-    const child = Bun.spawn(['bash', '-c', script], {
-      cwd: sandbox.dir,
-      env: { PATH: '/usr/bin:/bin', GATEWAY_DATA_DIR: sandbox.dataDir, LANG: 'C' },
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-    });
-    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    const { out, err } = await sandbox.shell(script);
     return { out: out.trim(), err: err.trim() };
   };
   const command = `./gateway ${args.join(' ')}`;

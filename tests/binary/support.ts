@@ -41,6 +41,18 @@ export function createSandbox() {
       ]);
       return { code, out, err };
     },
+    /** A line for bash, in the folder of the executable. */
+    async shell(script: string): Promise<Ran> {
+      const child = Bun.spawn(['bash', '-c', script], {
+        cwd: dir,
+        env: { ...env, PATH: '/usr/bin:/bin' },
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      });
+      const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+      return { code: await child.exited, out, err };
+    },
     /** Standard input stays open and says nothing. @returns null when it had not ended after so long. */
     async idle(args: readonly string[], ms: number, more: Record<string, string> = {}): Promise<Ran | null> {
       const child = Bun.spawn([program, ...args], {

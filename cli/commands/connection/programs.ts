@@ -105,7 +105,7 @@ export const chat: CommandRun = async (context, flags, first, words) => {
   const asText = context.output.format === 'table';
   for await (const piece of piecesOf(response.body, flags.raw === true)) {
     answer += piece;
-    if (asText) process.stdout.write(piece);
+    if (asText) context.output.raw(piece);
   }
   if (asText) context.output.line('');
   else context.output.object({ model, content: answer }, [], answer);

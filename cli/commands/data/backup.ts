@@ -25,13 +25,15 @@ export const create: CommandRun = async (context, _flags, given) => {
   const header = await (await context.client()).call('local.backup', { file });
   if (!piped) return context.output.object({ file, ...header }, detailLines({ file, ...header }), file);
   try {
-    for await (const piece of createReadStream(file)) if (!process.stdout.write(piece as Buffer)) await drained();
+    for await (const piece of createReadStream(file)) await written(piece as Buffer);
   } finally {
     rmSync(file, { force: true });
   }
 };
 
-const drained = (): Promise<void> => new Promise((done) => process.stdout.once('drain', done));
+/** One piece at a time, as fast as it is read. */
+const written = (piece: Buffer): Promise<void> =>
+  new Promise((resolve) => process.stdout.write(piece, () => resolve()));
 
 export const restore: CommandRun = async (context, _flags, file) => {
   localOnly(context);
