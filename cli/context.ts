@@ -6,6 +6,8 @@ import { resolveDataDir } from '../server/data-dir.ts';
 import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
 import { createOutput, type Format, formats, type Output, type Shape, type Streams } from './output.ts';
+import { signOfLife } from './parts/progress.ts';
+import { ago } from './parts/when.ts';
 import { askLine, readAll } from './prompt.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -52,6 +54,8 @@ export interface Context {
   secret(flags: Readonly<Record<string, unknown>>, name: string, variable: string): Promise<string | undefined>;
   /** One line from the terminal. @throws AppError cancelled, input_needed. */
   ask(question: string, hidden?: boolean): Promise<string>;
+  /** The same promise, with a sign of life while it takes its time: a spinner on a terminal, else a line now and then. */
+  during<Result>(work: Promise<Result>): Promise<Result>;
   /** Asks before something destructive. @throws AppError cancelled, input_needed. */
   confirm(question: string): Promise<void>;
   close(): Promise<void>;
@@ -63,8 +67,8 @@ export function createContext(
   streams: Streams,
   stdin: NodeJS.ReadStream,
 ): Context {
-  const output = createOutput(streams, shapeOf(flags));
   const language = languageOf(flags.lang, env);
+  const output = createOutput(streams, shapeOf(flags), (cell) => ago(cell, Date.now(), language));
   const interactive =
     stdin.isTTY === true &&
     process.stderr.isTTY === true &&
@@ -113,6 +117,13 @@ export function createContext(
       return file === '-' ? readAll(stdin, `--${name}-file -`) : readFileSync(file, 'utf8').replace(/\r?\n$/, '');
     },
     ask,
+    during: (work) =>
+      signOfLife(work, {
+        write: (text) => void streams.err.write(text),
+        drawn: process.stderr.isTTY === true && env.TERM !== 'dumb' && !env.ACCESSIBLE && !env.GATEWAY_ACCESSIBLE,
+        silent: flags.quiet === true,
+        word: say('进行中', 'working'),
+      }),
     async confirm(question) {
       if (flags.yes === true) return;
       if (!interactive) throw new AppError('input_needed', { flags: '--yes' });

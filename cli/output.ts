@@ -51,7 +51,8 @@ export interface Shape {
   readonly wide: boolean;
 }
 
-export function createOutput(streams: Streams, shape: Shape): Output {
+/** @param told how times read in tables for people; as they are when absent. */
+export function createOutput(streams: Streams, shape: Shape, told: (cell: string) => string = (cell) => cell): Output {
   const line = (text: string) => void streams.out.write(`${text}\n`);
   const indent = streams.outIsTty ? 2 : undefined;
 
@@ -107,7 +108,8 @@ export function createOutput(streams: Streams, shape: Shape): Output {
         case 'env':
           throw new AppError('usage', { detail: '-o env' });
         case 'table': {
-          const cells = rows.map((row) => columns.map((column) => clean(column.value(row))));
+          const shown = streams.outIsTty && !shape.wide ? told : (cell: string) => cell;
+          const cells = rows.map((row) => columns.map((column) => shown(clean(column.value(row)))));
           const room = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
           const texts = streams.outIsTty
             ? table(columns, cells, room, shape.header, streams.colour === true)

@@ -1,4 +1,5 @@
-/** Moments and spans as people type them: `90s`, `24h`, `7d`, `4w`, or a date. */
+/** Moments and spans as people type them: `90s`, `24h`, `7d`, `4w`, or a date; and how they are told to people. */
+import type { Language } from '../../server/contract/enums.ts';
 import { AppError } from '../../server/contract/errors.ts';
 
 const seconds = { s: 1, m: 60, h: 3600, d: 86_400, w: 7 * 86_400 } as const;
@@ -11,4 +12,24 @@ export function pastMoment(given: string | undefined, flag: string, now: number)
   const at = Date.parse(given);
   if (Number.isNaN(at)) throw new AppError('usage', { detail: `${flag} ${given}: 24h, 7d, 2026-01-31` });
   return Math.floor(at / 1000);
+}
+
+const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+const units = [
+  [60, 's', '秒'],
+  [60, 'm', '分钟'],
+  [24, 'h', '小时'],
+  [30, 'd', '天'],
+] as const;
+
+/** How long ago, for a moment of the last month; other moments by their day, other texts as they are. @param now epoch milliseconds. */
+export function ago(text: string, now: number, language: Language): string {
+  if (!isTime.test(text)) return text;
+  let left = Math.floor((now - Date.parse(text)) / 1000);
+  if (left < 0) return text.slice(0, 16).replace('T', ' ');
+  for (const [size, short, word] of units) {
+    if (left < size) return language === 'zh' ? `${left} ${word}前` : `${left}${short} ago`;
+    left = Math.floor(left / size);
+  }
+  return text.slice(0, 10);
 }

@@ -21,7 +21,7 @@ export const list: CommandRun = async (context, flags) => {
 };
 
 export const verify: CommandRun = async (context) => {
-  const found = await (await context.client()).call('audit.verify');
+  const found = await context.during((await context.client()).call('audit.verify'));
   context.output.object(found, detailLines(found), String(found.checked));
   if (found.broken !== null) throw new AppError('check_failed', { detail: `#${found.broken}` });
 };

@@ -22,7 +22,7 @@ export const create: CommandRun = async (context, _flags, given) => {
     given === '' || piped
       ? join(folderOf(context), `gateway-${stampOf(Date.now())}.backup${piped ? '.tmp' : ''}`)
       : resolve(given);
-  const header = await (await context.client()).call('local.backup', { file });
+  const header = await context.during((await context.client()).call('local.backup', { file }));
   if (!piped) return context.output.object({ file, ...header }, detailLines({ file, ...header }), file);
   try {
     for await (const piece of createReadStream(file)) await written(piece as Buffer);
@@ -47,7 +47,7 @@ export const restore: CommandRun = async (context, _flags, file) => {
     ),
   );
   await folderFree(context.dataDir);
-  const { kept } = await restoreOver(file, context.dataDir, stampOf(Date.now()));
+  const { kept } = await context.during(restoreOver(file, context.dataDir, stampOf(Date.now())));
   context.output.object(
     { result: 'updated', ...header, kept },
     [

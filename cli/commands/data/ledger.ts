@@ -3,7 +3,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import type { CommandRun } from '../../command.ts';
 
 export const verify: CommandRun = async (context) => {
-  const reports = await (await context.client()).call('ledger.verify');
+  const reports = await context.during((await context.client()).call('ledger.verify'));
   context.output.list(
     reports,
     [

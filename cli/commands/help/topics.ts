@@ -77,7 +77,8 @@ export const topics: readonly (Words & { readonly name: string })[] = [
     name: 'formatting',
     zh: `输出格式
 
-  终端中是对齐的表格；管道中以制表符分隔、不截断。
+  终端中是对齐的表格，时间写作“5 分钟前”；管道中以制表符分隔、不截断，
+  时间为 ISO 格式（终端加 --wide 亦然）。
   --json         JSON；--json=a,b 选字段，--json=? 列出字段
   --jq '.[].id'  查询 JSON：路径、[]、select(.a == 1)、length、keys、|
   -o csv|yaml|jsonl|id|env
@@ -85,7 +86,8 @@ export const topics: readonly (Words & { readonly name: string })[] = [
   --columns a,b  选择列`,
     en: `Output formats
 
-  On a terminal: an aligned table. In a pipe: tabs, nothing cut off.
+  On a terminal: an aligned table, times as "5m ago". In a pipe and with
+  --wide: nothing cut off, times in ISO form.
   --json         JSON; --json=a,b picks fields, --json=? lists them
   --jq '.[].id'  query it: paths, [], select(.a == 1), length, keys, |
   -o csv|yaml|jsonl|id|env

@@ -25,7 +25,9 @@ export const exportLogs: CommandRun = async (context, flags) => {
 };
 
 export const verify: CommandRun = async (context, flags) => {
-  const { checked, unequal, wrong } = await (await context.client()).call('log.verify', queryOf(flags, Date.now()));
+  const { checked, unequal, wrong } = await context.during(
+    (await context.client()).call('log.verify', queryOf(flags, Date.now())),
+  );
   const zh = context.language === 'zh';
   const lines = [
     zh ? `已核对 ${checked} 笔费用，${unequal} 笔不一致` : `${checked} charges recomputed, ${unequal} differ`,

@@ -76,8 +76,29 @@ export const exportAll: CommandRun = async (context) => {
   context.output.line(JSON.stringify(Object.fromEntries(kept.map(({ key, value }) => [key, value])), null, 2));
 };
 
+/** What an import would change; secrets are compared by nobody and shown to nobody. */
+async function changesOf(context: Context, told: readonly { readonly key: OptionKey; readonly value: string }[]) {
+  const now = new Map((await (await context.client()).call('option.details')).map((option) => [option.key, option]));
+  const rows = told.flatMap(({ key, value }) => {
+    const { secret } = optionRow(key);
+    const before = now.get(key)?.value ?? optionRow(key).fallback;
+    return !secret && before === value
+      ? []
+      : [{ key, before: secret ? '•••' : before, after: secret ? '•••' : value, result: 'would change' }];
+  });
+  context.output.list(
+    rows,
+    [
+      { name: 'key', value: (row) => row.key },
+      { name: 'before', value: (row) => row.before },
+      { name: 'after', value: (row) => row.after },
+    ],
+    (row) => row.key,
+  );
+}
+
 /** A JSON object, or lines `KEY=VALUE`. */
-export const importAll: CommandRun = async (context, _flags, file) => {
+export const importAll: CommandRun = async (context, flags, file) => {
   const text = file === '-' ? await context.readSecret('FILE') : readFileSync(file, 'utf8');
   const entries: (readonly [string, unknown])[] = text.trimStart().startsWith('{')
     ? Object.entries(JSON.parse(text) as Record<string, unknown>)
@@ -86,8 +107,12 @@ export const importAll: CommandRun = async (context, _flags, file) => {
         return at <= 0 || line.startsWith('#') ? [] : [[line.slice(0, at).trim(), line.slice(at + 1).trim()] as const];
       });
   const client = await context.client();
-  for (const [key, value] of entries)
-    await client.call('option.set', { key, value: typeof value === 'object' ? JSON.stringify(value) : String(value) });
+  const told = entries.map(([key, value]) => ({
+    key: keyOf(key),
+    value: typeof value === 'object' ? JSON.stringify(value) : String(value),
+  }));
+  if (flags.dryRun === true) return changesOf(context, told);
+  for (const option of told) await client.call('option.set', option);
   context.output.object(
     { result: 'updated', count: entries.length },
     [`${entries.length} updated`],

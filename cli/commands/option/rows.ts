@@ -1,4 +1,4 @@
-import type { CommandRow } from '../../command.ts';
+import { type CommandRow, dryRun } from '../../command.ts';
 
 export const optionRows: readonly CommandRow[] = [
   {
@@ -53,7 +53,8 @@ export const optionRows: readonly CommandRow[] = [
     argument: '<file>',
     zh: '导入配置项（JSON 或 KEY=VALUE 行）',
     en: 'set options from JSON or KEY=VALUE lines',
-    examples: ['option import options.json', 'option import - < options.env'],
+    flags: [dryRun],
+    examples: ['option import options.json', 'option import - --dry-run < options.env'],
     load: async () => (await import('./option.ts')).importAll,
   },
 ];

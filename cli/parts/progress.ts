@@ -1,0 +1,43 @@
+/** Says that long work goes on, without mixing with what it prints at its end. */
+
+export interface SignOptions {
+  /** To standard error. */
+  readonly write: (text: string) => void;
+  /** A cursor can be moved there. */
+  readonly drawn: boolean;
+  readonly silent: boolean;
+  /** The reader's word for "working". */
+  readonly word: string;
+}
+
+/** What is over sooner needs no sign. */
+const patienceMs = 300;
+const frameMs = 100;
+const lineMs = 10_000;
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
+
+export async function signOfLife<Result>(work: Promise<Result>, options: SignOptions): Promise<Result> {
+  if (options.silent) return work;
+  const began = performance.now();
+  let shown = 0;
+  const draw = () => {
+    const seconds = Math.floor((performance.now() - began) / 1000);
+    const frame = frames[shown++ % frames.length];
+    options.write(options.drawn ? `\r${frame} ${options.word} ${seconds} s\u001b[K` : `${options.word} ${seconds} s\n`);
+  };
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const start = setTimeout(
+    () => {
+      draw();
+      timer = setInterval(draw, options.drawn ? frameMs : lineMs);
+    },
+    options.drawn ? patienceMs : lineMs,
+  );
+  try {
+    return await work;
+  } finally {
+    clearTimeout(start);
+    clearInterval(timer);
+    if (options.drawn && shown > 0) options.write('\r\u001b[K');
+  }
+}

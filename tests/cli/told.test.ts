@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { signOfLife } from '../../cli/parts/progress.ts';
+import { ago } from '../../cli/parts/when.ts';
+
+const now = Date.parse('2026-03-10T12:00:00Z');
+
+test.each([
+  ['2026-03-10T11:59:18Z', '42s ago', '42 秒前'],
+  ['2026-03-10T11:15:00.000Z', '45m ago', '45 分钟前'],
+  ['2026-03-10T01:00:00Z', '11h ago', '11 小时前'],
+  ['2026-02-20T12:00:00Z', '18d ago', '18 天前'],
+  ['2025-12-31T23:59:59Z', '2025-12-31', '2025-12-31'],
+  ['2026-03-11T08:30:00Z', '2026-03-11 08:30', '2026-03-11 08:30'],
+  ['gpt-4o-2024-08-06', 'gpt-4o-2024-08-06', 'gpt-4o-2024-08-06'],
+])('%s reads as %s', (text, en, zh) => {
+  expect(ago(text, now, 'en')).toBe(en);
+  expect(ago(text, now, 'zh')).toBe(zh);
+});
+
+const said = async (ms: number, drawn: boolean, silent = false): Promise<string> => {
+  let text = '';
+  const write = (more: string) => {
+    text += more;
+  };
+  expect(
+    await signOfLife(
+      Bun.sleep(ms).then(() => 7),
+      { write, drawn, silent, word: 'working' },
+    ),
+  ).toBe(7);
+  return text;
+};
+
+test('long work shows that it goes on and leaves a clean line; short, silent or piped work says nothing', async () => {
+  const [long, short, silent, piped] = await Promise.all([
+    said(700, true),
+    said(50, true),
+    said(700, true, true),
+    said(700, false),
+  ]);
+  expect(long).toContain('working 0 s');
+  expect(long.endsWith('\r\u001b[K')).toBe(true);
+  expect([short, silent, piped]).toEqual(['', '', '']);
+});
