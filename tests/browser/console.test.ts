@@ -64,7 +64,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.keyboard.press('Escape');
 
   await page.getByRole('link', { name: 'API tokens' }).click();
-  await page.getByRole('button', { name: 'Add token' }).click();
+  await page.getByRole('button', { name: 'Add token' }).first().click();
   await dialog.getByLabel('Name').fill('laptop');
   await dialog.getByRole('button', { name: 'Save' }).click();
   const key = (await page.locator('code', { hasText: /^sk-/ }).textContent()) ?? '';

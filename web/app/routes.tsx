@@ -2,109 +2,110 @@
 import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Redirect, Route, Switch } from 'wouter';
-import { isAdmin, useUser } from '../lib/session.ts';
+import { isAdmin, readUser, useUser } from '../lib/session.ts';
 import { Shell } from '../shell/shell.tsx';
 import { useStatus } from '../shell/status.ts';
 
-const ChannelsPage = lazy(() =>
-  import('../features/channels/channels-page.tsx').then((module) => ({ default: module.ChannelsPage })),
-);
-const TokensPage = lazy(() =>
-  import('../features/tokens/tokens-page.tsx').then((module) => ({ default: module.TokensPage })),
-);
-const UsersPage = lazy(() =>
-  import('../features/users/users-page.tsx').then((module) => ({ default: module.UsersPage })),
-);
-const RedemptionPage = lazy(() =>
-  import('../features/redemption/redemption-page.tsx').then((module) => ({ default: module.RedemptionPage })),
-);
-const OrdersPage = lazy(() =>
-  import('../features/orders/orders-page.tsx').then((module) => ({ default: module.OrdersPage })),
-);
-const WalletPage = lazy(() =>
-  import('../features/wallet/wallet-page.tsx').then((module) => ({ default: module.WalletPage })),
-);
-const SettingsPage = lazy(() =>
-  import('../features/settings/settings-page.tsx').then((module) => ({ default: module.SettingsPage })),
-);
-const DashboardPage = lazy(() =>
-  import('../features/dashboard/dashboard-page.tsx').then((module) => ({ default: module.DashboardPage })),
-);
-const PricingPage = lazy(() =>
-  import('../features/pricing/pricing-page.tsx').then((module) => ({ default: module.PricingPage })),
-);
-const DrawingsPage = lazy(() =>
-  import('../features/works/drawings-page.tsx').then((module) => ({ default: module.DrawingsPage })),
-);
-const TasksPage = lazy(() =>
-  import('../features/works/tasks-page.tsx').then((module) => ({ default: module.TasksPage })),
-);
-const PersonalPage = lazy(() =>
-  import('../features/personal/personal-page.tsx').then((module) => ({ default: module.PersonalPage })),
-);
-const ApiDocsPage = lazy(() =>
-  import('../features/api-docs/api-docs-page.tsx').then((module) => ({ default: module.ApiDocsPage })),
-);
-const ChatPage = lazy(() => import('../features/chat/chat-page.tsx').then((module) => ({ default: module.ChatPage })));
-const PlaygroundPage = lazy(() =>
-  import('../features/playground/playground-page.tsx').then((module) => ({ default: module.PlaygroundPage })),
-);
-const LogsPage = lazy(() => import('../features/logs/logs-page.tsx').then((module) => ({ default: module.LogsPage })));
-const LoginPage = lazy(() =>
-  import('../features/account/login-page.tsx').then((module) => ({ default: module.LoginPage })),
-);
-const RegisterPage = lazy(() =>
-  import('../features/account/register-page.tsx').then((module) => ({ default: module.RegisterPage })),
-);
-const ResetPage = lazy(() =>
-  import('../features/account/reset-page.tsx').then((module) => ({ default: module.ResetPage })),
-);
-const NewPasswordPage = lazy(() =>
-  import('../features/account/new-password-page.tsx').then((module) => ({ default: module.NewPasswordPage })),
-);
-const CallbackPage = lazy(() =>
-  import('../features/account/callback-page.tsx').then((module) => ({ default: module.CallbackPage })),
-);
-const SetupPage = lazy(() =>
-  import('../features/setup/setup-page.tsx').then((module) => ({ default: module.SetupPage })),
-);
-const HomePage = lazy(() => import('../features/site/home-page.tsx').then((module) => ({ default: module.HomePage })));
-const AboutPage = lazy(() =>
-  import('../features/site/about-page.tsx').then((module) => ({ default: module.AboutPage })),
-);
-const NotFoundPage = lazy(() =>
-  import('../features/site/not-found-page.tsx').then((module) => ({ default: module.NotFoundPage })),
-);
+const loadChannels = async () => ({ default: (await import('../features/channels/channels-page.tsx')).ChannelsPage });
+const loadTokens = async () => ({ default: (await import('../features/tokens/tokens-page.tsx')).TokensPage });
+const loadUsers = async () => ({ default: (await import('../features/users/users-page.tsx')).UsersPage });
+const loadRedemption = async () => ({
+  default: (await import('../features/redemption/redemption-page.tsx')).RedemptionPage,
+});
+const loadOrders = async () => ({ default: (await import('../features/orders/orders-page.tsx')).OrdersPage });
+const loadWallet = async () => ({ default: (await import('../features/wallet/wallet-page.tsx')).WalletPage });
+const loadSettings = async () => ({ default: (await import('../features/settings/settings-page.tsx')).SettingsPage });
+const loadDashboard = async () => ({
+  default: (await import('../features/dashboard/dashboard-page.tsx')).DashboardPage,
+});
+const loadPricing = async () => ({ default: (await import('../features/pricing/pricing-page.tsx')).PricingPage });
+const loadDrawings = async () => ({ default: (await import('../features/works/drawings-page.tsx')).DrawingsPage });
+const loadTasks = async () => ({ default: (await import('../features/works/tasks-page.tsx')).TasksPage });
+const loadPersonal = async () => ({ default: (await import('../features/personal/personal-page.tsx')).PersonalPage });
+const loadApiDocs = async () => ({ default: (await import('../features/api-docs/api-docs-page.tsx')).ApiDocsPage });
+const loadChat = async () => ({ default: (await import('../features/chat/chat-page.tsx')).ChatPage });
+const loadPlayground = async () => ({
+  default: (await import('../features/playground/playground-page.tsx')).PlaygroundPage,
+});
+const loadLogs = async () => ({ default: (await import('../features/logs/logs-page.tsx')).LogsPage });
+const loadLogin = async () => ({ default: (await import('../features/account/login-page.tsx')).LoginPage });
+const loadRegister = async () => ({ default: (await import('../features/account/register-page.tsx')).RegisterPage });
+const loadReset = async () => ({ default: (await import('../features/account/reset-page.tsx')).ResetPage });
+const loadNewPassword = async () => ({
+  default: (await import('../features/account/new-password-page.tsx')).NewPasswordPage,
+});
+const loadCallback = async () => ({ default: (await import('../features/account/callback-page.tsx')).CallbackPage });
+const loadSetup = async () => ({ default: (await import('../features/setup/setup-page.tsx')).SetupPage });
+const loadHome = async () => ({ default: (await import('../features/site/home-page.tsx')).HomePage });
+const loadAbout = async () => ({ default: (await import('../features/site/about-page.tsx')).AboutPage });
+const loadNotFound = async () => ({ default: (await import('../features/site/not-found-page.tsx')).NotFoundPage });
+
+const ChannelsPage = lazy(loadChannels);
+const TokensPage = lazy(loadTokens);
+const UsersPage = lazy(loadUsers);
+const RedemptionPage = lazy(loadRedemption);
+const OrdersPage = lazy(loadOrders);
+const WalletPage = lazy(loadWallet);
+const SettingsPage = lazy(loadSettings);
+const DashboardPage = lazy(loadDashboard);
+const PricingPage = lazy(loadPricing);
+const DrawingsPage = lazy(loadDrawings);
+const TasksPage = lazy(loadTasks);
+const PersonalPage = lazy(loadPersonal);
+const ApiDocsPage = lazy(loadApiDocs);
+const ChatPage = lazy(loadChat);
+const PlaygroundPage = lazy(loadPlayground);
+const LogsPage = lazy(loadLogs);
+const LoginPage = lazy(loadLogin);
+const RegisterPage = lazy(loadRegister);
+const ResetPage = lazy(loadReset);
+const NewPasswordPage = lazy(loadNewPassword);
+const CallbackPage = lazy(loadCallback);
+const SetupPage = lazy(loadSetup);
+const HomePage = lazy(loadHome);
+const AboutPage = lazy(loadAbout);
+const NotFoundPage = lazy(loadNotFound);
 
 interface Page {
   readonly path: string;
   readonly page: ReactNode;
+  /** Fetches the code of the page. */
+  readonly load: () => Promise<unknown>;
   readonly needs: 'nobody' | 'user' | 'admin';
 }
 
 const pages: readonly Page[] = [
-  { path: '/', page: <HomePage />, needs: 'nobody' },
-  { path: '/about', page: <AboutPage />, needs: 'nobody' },
-  { path: '/login', page: <LoginPage />, needs: 'nobody' },
-  { path: '/register', page: <RegisterPage />, needs: 'nobody' },
-  { path: '/reset', page: <ResetPage />, needs: 'nobody' },
-  { path: '/user/reset', page: <NewPasswordPage />, needs: 'nobody' },
-  { path: '/api-docs', page: <ApiDocsPage />, needs: 'nobody' },
-  { path: '/pricing', page: <PricingPage />, needs: 'nobody' },
-  { path: '/detail', page: <DashboardPage />, needs: 'user' },
-  { path: '/personal', page: <PersonalPage />, needs: 'user' },
-  { path: '/midjourney', page: <DrawingsPage />, needs: 'user' },
-  { path: '/task', page: <TasksPage />, needs: 'user' },
-  { path: '/playground', page: <PlaygroundPage />, needs: 'user' },
-  { path: '/token', page: <TokensPage />, needs: 'user' },
-  { path: '/log', page: <LogsPage />, needs: 'user' },
-  { path: '/topup', page: <WalletPage />, needs: 'user' },
-  { path: '/orders', page: <OrdersPage />, needs: 'admin' },
-  { path: '/redemption', page: <RedemptionPage />, needs: 'admin' },
-  { path: '/setting', page: <SettingsPage />, needs: 'admin' },
+  { path: '/', page: <HomePage />, load: loadHome, needs: 'nobody' },
+  { path: '/about', page: <AboutPage />, load: loadAbout, needs: 'nobody' },
+  { path: '/login', page: <LoginPage />, load: loadLogin, needs: 'nobody' },
+  { path: '/register', page: <RegisterPage />, load: loadRegister, needs: 'nobody' },
+  { path: '/reset', page: <ResetPage />, load: loadReset, needs: 'nobody' },
+  { path: '/user/reset', page: <NewPasswordPage />, load: loadNewPassword, needs: 'nobody' },
+  { path: '/api-docs', page: <ApiDocsPage />, load: loadApiDocs, needs: 'nobody' },
+  { path: '/pricing', page: <PricingPage />, load: loadPricing, needs: 'nobody' },
+  { path: '/detail', page: <DashboardPage />, load: loadDashboard, needs: 'user' },
+  { path: '/personal', page: <PersonalPage />, load: loadPersonal, needs: 'user' },
+  { path: '/midjourney', page: <DrawingsPage />, load: loadDrawings, needs: 'user' },
+  { path: '/task', page: <TasksPage />, load: loadTasks, needs: 'user' },
+  { path: '/playground', page: <PlaygroundPage />, load: loadPlayground, needs: 'user' },
+  { path: '/token', page: <TokensPage />, load: loadTokens, needs: 'user' },
+  { path: '/log', page: <LogsPage />, load: loadLogs, needs: 'user' },
+  { path: '/topup', page: <WalletPage />, load: loadWallet, needs: 'user' },
+  { path: '/channel', page: <ChannelsPage />, load: loadChannels, needs: 'admin' },
+  { path: '/user', page: <UsersPage />, load: loadUsers, needs: 'admin' },
+  { path: '/orders', page: <OrdersPage />, load: loadOrders, needs: 'admin' },
+  { path: '/redemption', page: <RedemptionPage />, load: loadRedemption, needs: 'admin' },
+  { path: '/setting', page: <SettingsPage />, load: loadSettings, needs: 'admin' },
 ];
 
-function Guarded({ page, needs }: Page) {
+/** Fetches the page of an address before anybody has decided to show it. */
+export function warmPage(path: string): void {
+  const found = pages.find((one) => path === one.path || path.startsWith(`${one.path}/`));
+  const load = found === undefined || found.needs === 'nobody' || readUser() !== null ? found?.load : loadLogin;
+  void load?.().catch(() => undefined);
+}
+
+function Guarded({ page, needs }: Omit<Page, 'load' | 'path'>) {
   const user = useUser();
   if (needs !== 'nobody' && user === null) return <Redirect to="/login" />;
   if (needs === 'admin' && !isAdmin(user)) return <NotFoundPage />;
@@ -144,14 +145,14 @@ export function App() {
           </Route>
           <Route path="/chat/:id?">{({ id }) => <ChatPage key={id} index={Number(id ?? 0)} />}</Route>
           <Route path={/^\/channel(\/(add|edit\/\d+))?\/?$/}>
-            <Guarded path="/channel" page={<ChannelsPage />} needs="admin" />
+            <Guarded page={<ChannelsPage />} needs="admin" />
           </Route>
           <Route path={/^\/user(\/edit(\/\d+)?)?\/?$/}>
-            <Guarded path="/user" page={<UsersPage />} needs="admin" />
+            <Guarded page={<UsersPage />} needs="admin" />
           </Route>
           {pages.map((one) => (
             <Route key={one.path} path={one.path}>
-              <Guarded {...one} />
+              <Guarded page={one.page} needs={one.needs} />
             </Route>
           ))}
           <Route>

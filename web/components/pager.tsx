@@ -13,38 +13,48 @@ export const rememberedSize = (): number => {
 export interface PagerProps {
   /** The first page is 1. */
   readonly page: number;
-  readonly size: number;
+  /** null = rows are added as one scrolls. */
+  readonly size: number | null;
   /** null = unknown: there is a next page while pages are full. */
   readonly total: number | null;
   /** Rows on this page. */
   readonly count?: number;
   readonly onPage: (page: number) => void;
-  readonly onSize?: (size: number) => void;
+  readonly onSize?: (size: number | null) => void;
+  /** Rows shown so far; present where rows can be added as one scrolls. */
+  readonly endless?: number;
 }
 
-export function Pager({ page, size, total, count = 0, onPage, onSize }: PagerProps) {
+export function Pager({ page, size, total, count = 0, onPage, onSize, endless }: PagerProps) {
   const { t } = useTranslation();
-  const isLast = total === null ? count < size : page * size >= total;
-  if (page === 1 && isLast && (total ?? count) <= (pageSizes[0] ?? 0)) return null;
+  const isLast = size === null || (total === null ? count < size : page * size >= total);
+  if (page === 1 && isLast && size !== null && (total ?? count) <= (pageSizes[0] ?? 0)) return null;
+  const range = () =>
+    total === null || size === null
+      ? page
+      : t('app.range', { from: Math.min(total, (page - 1) * size + 1), to: Math.min(page * size, total), total });
   return (
     <div className="flex items-center gap-2 px-5 py-2.5">
-      <button type="button" className="button" disabled={page === 1} onClick={() => onPage(page - 1)}>
-        {t('app.previous')}
-      </button>
-      <span className="text-[12px] text-ink-3">
-        {total === null
-          ? page
-          : t('app.range', { from: Math.min(total, (page - 1) * size + 1), to: Math.min(page * size, total), total })}
-      </span>
-      <button type="button" className="button" disabled={isLast} onClick={() => onPage(page + 1)}>
-        {t('app.next')}
-      </button>
+      {size === null ? (
+        <span className="text-[12px] text-ink-3">{t('app.range', { from: 1, to: endless ?? count, total })}</span>
+      ) : (
+        <>
+          <button type="button" className="button" disabled={page === 1} onClick={() => onPage(page - 1)}>
+            {t('app.previous')}
+          </button>
+          <span className="text-[12px] text-ink-3">{range()}</span>
+          <button type="button" className="button" disabled={isLast} onClick={() => onPage(page + 1)}>
+            {t('app.next')}
+          </button>
+        </>
+      )}
       {onSize === undefined ? null : (
         <select
           className="field ml-auto h-7 w-auto max-sm:hidden"
           aria-label={t('table.size')}
-          value={size}
+          value={size ?? 'all'}
           onChange={(event) => {
+            if (event.target.value === 'all') return onSize(null);
             localStorage.setItem(sizeKey, event.target.value);
             onSize(Number(event.target.value));
           }}
@@ -54,6 +64,7 @@ export function Pager({ page, size, total, count = 0, onPage, onSize }: PagerPro
               {t('table.perPage', { count: one })}
             </option>
           ))}
+          {endless === undefined ? null : <option value="all">{t('table.endless')}</option>}
         </select>
       )}
     </div>

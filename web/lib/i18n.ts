@@ -1,8 +1,7 @@
-/** Two languages, loaded up front because both are small; the choice is remembered. */
+/** Two languages; the one that is read is loaded, and the choice is remembered. */
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import { en } from '../locales/en.ts';
-import { zh } from '../locales/zh.ts';
+import type { zh } from '../locales/zh.ts';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
@@ -11,25 +10,36 @@ declare module 'i18next' {
   }
 }
 
+export type ReadLanguage = 'zh' | 'en';
+
 const storageKey = 'i18nextLng';
-const initial = localStorage.getItem(storageKey) ?? (navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en');
+const saved = localStorage.getItem(storageKey) ?? navigator.language.toLowerCase();
+const loaders = {
+  zh: async () => (await import('../locales/zh.ts')).zh,
+  en: async () => (await import('../locales/en.ts')).en,
+} as const;
 
-void i18next.use(initReactI18next).init({
-  lng: initial.startsWith('zh') ? 'zh' : 'en',
-  fallbackLng: 'zh',
-  resources: { zh: { translation: zh }, en: { translation: en } },
-  interpolation: { escapeValue: false },
-});
-
-const mark = (language: string) => {
+async function use(language: ReadLanguage): Promise<void> {
+  if (!i18next.hasResourceBundle(language, 'translation'))
+    i18next.addResourceBundle(language, 'translation', await loaders[language]());
+  await i18next.changeLanguage(language);
   document.documentElement.lang = language;
-};
-mark(i18next.language);
-
-export function setLanguage(language: 'zh' | 'en'): void {
-  localStorage.setItem(storageKey, language);
-  void i18next.changeLanguage(language);
-  mark(language);
 }
 
-export const currentLanguage = (): 'zh' | 'en' => (i18next.language.startsWith('zh') ? 'zh' : 'en');
+/** @returns when there are words to show. */
+export async function startLanguage(): Promise<void> {
+  await i18next.use(initReactI18next).init({
+    resources: {},
+    fallbackLng: false,
+    partialBundledLanguages: true,
+    interpolation: { escapeValue: false },
+  });
+  await use(saved.startsWith('zh') ? 'zh' : 'en');
+}
+
+export function setLanguage(language: ReadLanguage): void {
+  localStorage.setItem(storageKey, language);
+  void use(language);
+}
+
+export const currentLanguage = (): ReadLanguage => (i18next.language === 'en' ? 'en' : 'zh');

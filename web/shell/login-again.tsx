@@ -3,13 +3,11 @@ import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { LoginForm } from '../features/account/login-form.tsx';
-import { endSession, useEnded, writeUser } from '../lib/session.ts';
+import { endSession, writeUser } from '../lib/session.ts';
 
 export function LoginAgain() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const ended = useEnded();
-  if (!ended) return null;
   const leave = () => {
     endSession(false);
     writeUser(null);

@@ -3,16 +3,16 @@ import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { call } from '../lib/api.ts';
-import { useUser, writeUser } from '../lib/session.ts';
+import { useEnded, useUser, writeUser } from '../lib/session.ts';
 import { forgetUnsaved } from '../lib/unsaved.ts';
 import { CopyByHand } from './copy-by-hand.tsx';
-import { LoginAgain } from './login-again.tsx';
 import { placesFor } from './nav.ts';
 import { Shortcuts } from './shortcuts.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { useStatus } from './status.ts';
 import { TopBar } from './top-bar.tsx';
 
+const LoginAgain = lazy(async () => ({ default: (await import('./login-again.tsx')).LoginAgain }));
 const Palette = lazy(() => import('./palette.tsx').then((module) => ({ default: module.Palette })));
 const foldKey = 'default_collapse_sidebar';
 
@@ -22,6 +22,7 @@ const wide = (path: string): boolean => path === '/' || path === '/setup' || /^\
 export function Shell({ children }: { readonly children: ReactNode }) {
   const { t } = useTranslation();
   const user = useUser();
+  const ended = useEnded();
   const status = useStatus().data;
   const [path, navigate] = useLocation();
   const [open, setOpen] = useState(false);
@@ -90,7 +91,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </main>
       </div>
       <CopyByHand />
-      {user === null ? null : <LoginAgain />}
+      {user !== null && ended ? (
+        <Suspense>
+          <LoginAgain />
+        </Suspense>
+      ) : null}
       {user === null ? null : <Shortcuts places={places} onPalette={openPalette} />}
       {user !== null && palette ? (
         <Suspense>

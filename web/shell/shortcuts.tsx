@@ -1,10 +1,9 @@
 /** Single keys for those who never leave the keyboard; `?` lists them, a switch turns them off (WCAG 2.1.4). */
-import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
-import { useEffect, useRef, useState } from 'react';
-import { useTranslation } from 'react-i18next';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Place } from './nav.ts';
 
+const ShortcutSheet = lazy(async () => ({ default: (await import('./shortcut-sheet.tsx')).ShortcutSheet }));
 const offKey = 'shortcuts-off';
 const typing = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
@@ -26,7 +25,6 @@ export interface ShortcutsProps {
 }
 
 export function Shortcuts({ places, onPalette }: ShortcutsProps) {
-  const { t } = useTranslation();
   const [, navigate] = useLocation();
   const [open, setOpen] = useState(false);
   const [off, setOff] = useState(() => localStorage.getItem(offKey) === 'true');
@@ -65,47 +63,17 @@ export function Shortcuts({ places, onPalette }: ShortcutsProps) {
   }, [off, places, navigate, onPalette]);
 
   if (!open) return null;
-  const rows: readonly (readonly [string, string])[] = [
-    ['Ctrl K', t('palette.open')],
-    ['?', t('shortcuts.title')],
-    ['/', t('shortcuts.search')],
-    ['n', t('shortcuts.new')],
-    ['j k', t('shortcuts.rows')],
-    ['x', t('shortcuts.select')],
-    ...places.flatMap(({ jump, label }) => (jump === undefined ? [] : [[`g ${jump}`, t(label)] as const])),
-  ];
   return (
-    <Dialog open onClose={() => setOpen(false)} className="relative z-30">
-      <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
-      <div className="fixed inset-0 grid place-items-center p-4">
-        <DialogPanel className="max-h-full w-[420px] max-w-full overflow-auto rounded-3 border border-line-strong bg-raised p-5 shadow-pop">
-          <DialogTitle className="mb-3 font-semibold">{t('shortcuts.title')}</DialogTitle>
-          <dl className="grid grid-cols-[80px_1fr] gap-y-1.5">
-            {rows.map(([keys, what]) => (
-              <div key={keys} className="contents">
-                <dt className="flex gap-1">
-                  {keys.split(' ').map((key) => (
-                    <kbd key={key}>{key}</kbd>
-                  ))}
-                </dt>
-                <dd className="text-ink-2">{what}</dd>
-              </div>
-            ))}
-          </dl>
-          <label className="mt-4 flex items-center gap-2 text-ink-2">
-            <input
-              type="checkbox"
-              className="size-4 accent-(--accent)"
-              checked={!off}
-              onChange={(event) => {
-                setOff(!event.target.checked);
-                localStorage.setItem(offKey, String(!event.target.checked));
-              }}
-            />
-            {t('shortcuts.on')}
-          </label>
-        </DialogPanel>
-      </div>
-    </Dialog>
+    <Suspense>
+      <ShortcutSheet
+        places={places}
+        off={off}
+        onOff={(next) => {
+          setOff(next);
+          localStorage.setItem(offKey, String(next));
+        }}
+        onClose={() => setOpen(false)}
+      />
+    </Suspense>
   );
 }

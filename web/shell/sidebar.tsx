@@ -1,5 +1,4 @@
 /** The places of the console at the left; folded it shows icons with names in tooltips. */
-import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
 import { type ReactNode, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
@@ -7,6 +6,7 @@ import { Link, useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import { Framed } from '../components/framed.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
+import { LazyMenu } from '../components/lazy-menu.tsx';
 import { useTrouble } from './attention.ts';
 import { navGroups, placesFor } from './nav.ts';
 import { chatLinks, type Status } from './status.ts';
@@ -122,35 +122,49 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
           <Icon name={folded ? 'unfold' : 'fold'} />
           {folded ? null : <span className="font-normal">{t('nav.fold')}</span>}
         </button>
-        <Menu>
-          <MenuButton
-            className={`flex h-11 items-center gap-2 rounded-2 border-t border-line px-2 text-left hover:bg-hover ${folded ? 'justify-center' : ''}`}
-          >
-            <span className="grid size-6 flex-none place-items-center rounded-2 bg-accent-soft text-[11px] font-semibold text-accent-text uppercase">
-              {user.username.slice(0, 1)}
-            </span>
-            <span className={folded ? 'sr-only' : 'min-w-0'}>
-              <span className="block truncate leading-4">{user.username}</span>
-              <span className="block text-[11px] leading-4 text-ink-3">
-                {t(user.role >= 100 ? 'users.role100' : user.role >= 10 ? 'users.role10' : 'users.role1')}
-              </span>
-            </span>
-          </MenuButton>
-          <MenuItems anchor="top start" className="menu w-44">
-            <MenuItem>
-              <Link href="/personal" onClick={onGo} className="menu-item">
-                <Icon name="person" />
-                {t('nav.account')}
-              </Link>
-            </MenuItem>
-            <MenuItem>
-              <button type="button" className="menu-item" onClick={onLogout}>
-                <Icon name="out" />
-                {t('app.logout')}
-              </button>
-            </MenuItem>
-          </MenuItems>
-        </Menu>
+        <LazyMenu
+          button={{
+            className: `flex h-11 items-center gap-2 rounded-2 border-t border-line px-2 text-left hover:bg-hover ${folded ? 'justify-center' : ''}`,
+            content: (
+              <>
+                <span className="grid size-6 flex-none place-items-center rounded-2 bg-accent-soft text-[11px] font-semibold text-accent-text uppercase">
+                  {user.username.slice(0, 1)}
+                </span>
+                <span className={folded ? 'sr-only' : 'min-w-0'}>
+                  <span className="block truncate leading-4">{user.username}</span>
+                  <span className="block text-[11px] leading-4 text-ink-3">
+                    {t(user.role >= 100 ? 'users.role100' : user.role >= 10 ? 'users.role10' : 'users.role1')}
+                  </span>
+                </span>
+              </>
+            ),
+          }}
+          anchor="top start"
+          width="w-44"
+          items={[
+            {
+              id: 'account',
+              href: '/personal',
+              onPick: onGo,
+              content: (
+                <>
+                  <Icon name="person" />
+                  {t('nav.account')}
+                </>
+              ),
+            },
+            {
+              id: 'out',
+              onPick: onLogout,
+              content: (
+                <>
+                  <Icon name="out" />
+                  {t('app.logout')}
+                </>
+              ),
+            },
+          ]}
+        />
         {folded ? null : (
           <div className="px-2 text-[11px] leading-4 text-ink-3">
             {status?.footer_html ? (

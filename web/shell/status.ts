@@ -69,7 +69,8 @@ async function load(): Promise<Status> {
   return status;
 }
 
-export const useStatus = () => useQuery({ queryKey: ['status'], queryFn: load, staleTime: 60_000 });
+export const statusQuery = { queryKey: ['status'], queryFn: load, staleTime: 60_000 } as const;
+export const useStatus = () => useQuery(statusQuery);
 
 export interface ChatLink {
   readonly name: string;

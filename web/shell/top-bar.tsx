@@ -1,9 +1,9 @@
 /** Breadcrumb, links of the site, search, notice, language, theme. */
-import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
+import { LazyMenu } from '../components/lazy-menu.tsx';
 import { currentLanguage, setLanguage } from '../lib/i18n.ts';
 import { toggleTheme, useDark } from '../lib/theme.ts';
 import { placesFor } from './nav.ts';
@@ -118,21 +118,22 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
           </button>
         )}
         <NoticeButton />
-        <Menu>
-          <MenuButton className="button button-ghost" aria-label={t('app.languageMenu')}>
-            <Icon name="globe" />
-          </MenuButton>
-          <MenuItems anchor="bottom end" className="menu w-32">
-            {languages.map(([code, name]) => (
-              <MenuItem key={code}>
-                <button type="button" lang={code} className="menu-item" onClick={() => setLanguage(code)}>
-                  <span className="flex-1 text-left">{name}</span>
-                  {currentLanguage() === code ? <Icon name="check" /> : null}
-                </button>
-              </MenuItem>
-            ))}
-          </MenuItems>
-        </Menu>
+        <LazyMenu
+          button={{ className: 'button button-ghost', label: t('app.languageMenu'), content: <Icon name="globe" /> }}
+          anchor="bottom end"
+          width="w-32"
+          items={languages.map(([code, name]) => ({
+            id: code,
+            lang: code,
+            content: (
+              <>
+                <span className="flex-1 text-left">{name}</span>
+                {currentLanguage() === code ? <Icon name="check" /> : null}
+              </>
+            ),
+            onPick: () => setLanguage(code),
+          }))}
+        />
         <button
           type="button"
           className="button button-ghost"
@@ -154,22 +155,33 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
             )}
           </>
         ) : withSidebar ? null : (
-          <Menu>
-            <MenuButton className="button button-ghost">
-              <span className="grid size-5 place-items-center rounded-1 bg-accent-soft text-[11px] text-accent-text uppercase">
-                {user.username.slice(0, 1)}
-              </span>
-              <span className="max-sm:sr-only">{user.username}</span>
-            </MenuButton>
-            <MenuItems anchor="bottom end" className="menu w-40">
-              <MenuItem>
-                <button type="button" className="menu-item" onClick={onLogout}>
-                  <Icon name="out" />
-                  {t('app.logout')}
-                </button>
-              </MenuItem>
-            </MenuItems>
-          </Menu>
+          <LazyMenu
+            button={{
+              className: 'button button-ghost',
+              content: (
+                <>
+                  <span className="grid size-5 place-items-center rounded-1 bg-accent-soft text-[11px] text-accent-text uppercase">
+                    {user.username.slice(0, 1)}
+                  </span>
+                  <span className="max-sm:sr-only">{user.username}</span>
+                </>
+              ),
+            }}
+            anchor="bottom end"
+            width="w-40"
+            items={[
+              {
+                id: 'out',
+                content: (
+                  <>
+                    <Icon name="out" />
+                    {t('app.logout')}
+                  </>
+                ),
+                onPick: onLogout,
+              },
+            ]}
+          />
         )}
       </div>
     </header>

@@ -3,32 +3,29 @@ import {
   type ColumnDef,
   columnVisibilityFeature,
   createSortedRowModel,
-  type RowSelectionState,
-  rowSelectionFeature,
   rowSortingFeature,
   type SortingState,
   tableFeatures,
   useTable,
 } from '@tanstack/react-table';
-import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { FilterPlace } from '../../../server/contract/endpoints/access-token.ts';
 import { useUrl } from '../../lib/url.ts';
+import { Body, virtualFrom } from './body.tsx';
 import type { Column, Selection } from './column.ts';
-import { isControl, Line, shapeOf } from './line.tsx';
+import { isControl, shapeOf } from './line.tsx';
 import { usePreferences } from './preferences.ts';
 import { SavedFilters } from './saved-filters.tsx';
 import { ViewOptions } from './view-options.tsx';
+import { useWidths } from './widths.ts';
 
 const features = tableFeatures({
   columnVisibilityFeature,
-  rowSelectionFeature,
   rowSortingFeature,
   sortedRowModel: createSortedRowModel(),
 });
-/** Beyond this, rows out of sight are not built. */
-const virtualFrom = 100;
+const noRows: readonly never[] = [];
 const heights = { compact: 36, roomy: 44 } as const;
 
 export interface DataTableProps<Row extends { readonly id: number }> {
@@ -47,12 +44,14 @@ export interface DataTableProps<Row extends { readonly id: number }> {
   readonly bar?: ReactNode;
   /** A line under a row that has a problem. */
   readonly note?: (row: Row) => ReactNode;
+  /** The last rows are near, and there may be more. Stable. */
+  readonly onEnd?: (() => void) | undefined;
 }
 
 const compare = (one: number | string, other: number | string): number =>
   typeof one === 'number' && typeof other === 'number' ? one - other : String(one).localeCompare(String(other));
 export function DataTable<Row extends { readonly id: number }>(props: DataTableProps<Row>) {
-  const { caption, rows, columns, empty, loading, onOpen, selection, storeKey = '', place, bar, note } = props;
+  const { caption, rows, columns, empty, loading, onOpen, selection, storeKey = '', place, bar, note, onEnd } = props;
   const { t } = useTranslation();
   const url = useUrl();
   const preferences = usePreferences(storeKey);
@@ -73,29 +72,18 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
       ),
     [columns],
   );
-  const selected: RowSelectionState = {};
-  for (const id of selection?.chosen ?? []) selected[String(id)] = true;
+  // Rows that keep their order need no model; a log has thousands of them.
+  const sorted = sorting.filter(({ id }) => columns.some((column) => column.id === id && column.sort !== undefined));
   const table = useTable({
     features,
-    data: rows as Row[],
+    data: (sorted.length === 0 ? noRows : rows) as Row[],
     columns: defs,
     getRowId: (row) => String(row.id),
     state: {
-      sorting: sorting.filter(({ id }) => columns.some((column) => column.id === id && column.sort !== undefined)),
+      sorting: sorted,
       columnVisibility: Object.fromEntries(
         columns.map(({ id, hidden }) => [id, preferences.shown[id] ?? hidden !== true]),
       ),
-      rowSelection: selected,
-    },
-    onRowSelectionChange: (change) => {
-      const after = typeof change === 'function' ? change(selected) : change;
-      selection?.onChange(
-        new Set(
-          Object.keys(after)
-            .filter((id) => after[id])
-            .map(Number),
-        ),
-      );
     },
   });
   const visibleIds = columns.filter(({ id }) => table.getColumn(id)?.getIsVisible() ?? true).map(({ id }) => id);
@@ -112,17 +100,11 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     now?.onChange(chosen);
   }, []);
   const open = useCallback((row: Row) => latest.current.onOpen?.(row), []);
-  const lines = table.getRowModel().rows;
-  const many = lines.length > virtualFrom;
-  const virtual = useVirtualizer({
-    count: many ? lines.length : 0,
-    getScrollElement: () => box.current,
-    estimateSize: () => heights[preferences.density],
-    overscan: 12,
-  });
-  const windowed = virtual.getVirtualItems();
-  const [first, last] = [windowed.at(0), windowed.at(-1)];
-  const visible = many ? windowed.flatMap(({ index }) => lines[index] ?? []) : lines;
+  const model = sorted.length === 0 ? null : table.getRowModel().rows;
+  const lines = useMemo(() => model?.map(({ original }) => original) ?? rows, [model, rows]);
+  const many = lines.length > virtualFrom || onEnd !== undefined;
+  const allChosen = selection !== undefined && lines.length > 0 && lines.every(({ id }) => selection.chosen.has(id));
+  const widths = useWidths(box, many, `${visibleKey} ${preferences.density} ${lines[0]?.id ?? ''}`);
   const sortOn = (id: string) => {
     const current = sorting[0];
     url.set('sort', current?.id !== id ? id : current.desc ? '' : `-${id}`);
@@ -131,17 +113,17 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     if (isControl(event.target) || event.metaKey || event.ctrlKey || event.altKey) return;
     const all = [...(box.current?.querySelectorAll<HTMLElement>('tbody tr[data-row]') ?? [])];
     const here = all.indexOf((event.target as HTMLElement).closest('tr') ?? document.body);
-    const row = lines.find(({ id }) => id === all[here]?.dataset.row);
+    const row = lines.find(({ id }) => String(id) === all[here]?.dataset.row);
     if (event.key === 'j' || event.key === 'ArrowDown') all[Math.min(all.length - 1, here + 1)]?.focus();
     else if (event.key === 'k' || event.key === 'ArrowUp') all[Math.max(0, here - 1)]?.focus();
-    else if (event.key === 'x' && selection !== undefined && row !== undefined) row.toggleSelected();
-    else if (event.key === 'Enter' && row !== undefined) onOpen?.(row.original);
+    else if (event.key === 'x' && selection !== undefined && row !== undefined)
+      select(row.id, !selection.chosen.has(row.id));
+    else if (event.key === 'Enter' && row !== undefined) onOpen?.(row);
     else return;
     event.preventDefault();
   };
   const direction = (id: string): 'ascending' | 'descending' | 'none' =>
     sorting[0]?.id !== id ? 'none' : sorting[0].desc ? 'descending' : 'ascending';
-  const span = shown.length + (selection === undefined ? 0 : 1);
 
   return (
     <>
@@ -168,8 +150,19 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
           tabIndex={0}
           onKeyDown={onKey}
         >
-          <table className={`sheet-table cards ${preferences.density}`}>
+          <table
+            className={`sheet-table cards ${preferences.density} ${widths === null ? '' : 'measured'}`}
+            style={widths === null ? undefined : { width: widths.reduce((sum, width) => sum + width, 0) }}
+          >
             <caption className="sr-only">{caption}</caption>
+            {widths === null ? null : (
+              <colgroup>
+                {widths.map((width, index) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other identity here
+                  <col key={index} style={{ width }} />
+                ))}
+              </colgroup>
+            )}
             <thead>
               <tr>
                 {selection === undefined ? null : (
@@ -178,8 +171,10 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
                       type="checkbox"
                       className="size-4 accent-(--accent)"
                       aria-label={t('table.page')}
-                      checked={lines.length > 0 && table.getIsAllRowsSelected()}
-                      onChange={(event) => table.toggleAllRowsSelected(event.target.checked)}
+                      checked={allChosen}
+                      onChange={(event) =>
+                        selection.onChange(new Set(event.target.checked ? lines.map(({ id }) => id) : []))
+                      }
                     />
                   </th>
                 )}
@@ -202,29 +197,17 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
                 ))}
               </tr>
             </thead>
-            <tbody>
-              {first !== undefined && first.start > 0 ? (
-                <tr>
-                  <td colSpan={span} style={{ height: first.start }} />
-                </tr>
-              ) : null}
-              {visible.map((row) => (
-                <Line
-                  key={row.id}
-                  row={row.original}
-                  columns={shown}
-                  selected={selection === undefined ? null : selection.chosen.has(row.original.id)}
-                  onSelect={select}
-                  onOpen={open}
-                  note={note}
-                />
-              ))}
-              {many && last !== undefined && last.end < virtual.getTotalSize() ? (
-                <tr>
-                  <td colSpan={span} style={{ height: virtual.getTotalSize() - last.end }} />
-                </tr>
-              ) : null}
-            </tbody>
+            <Body
+              rows={lines}
+              columns={shown}
+              chosen={selection?.chosen ?? null}
+              onSelect={select}
+              onOpen={open}
+              note={note}
+              box={box}
+              rowHeight={heights[preferences.density]}
+              onEnd={onEnd}
+            />
           </table>
         </section>
       )}

@@ -1,6 +1,5 @@
 /** One row; built anew only when what it shows has changed, so that scrolling costs the rows that come into view. */
 import { memo, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import type { Column } from './column.ts';
 
 export interface LineProps<Row extends { readonly id: number }> {
@@ -10,6 +9,8 @@ export interface LineProps<Row extends { readonly id: number }> {
   readonly selected: boolean | null;
   readonly onSelect: (id: number, on: boolean) => void;
   readonly onOpen: ((row: Row) => void) | undefined;
+  /** Names the box that chooses a row. */
+  readonly labelOf: (id: number) => string;
   readonly note: ((row: Row) => ReactNode) | undefined;
 }
 
@@ -19,9 +20,24 @@ export const isControl = (target: EventTarget): boolean =>
 export const shapeOf = <Row,>(column: Column<Row>): string =>
   `${column.number ? 'number' : ''} ${column.key ? '' : 'max-sm:hidden'}`;
 
+interface CellsProps<Row> {
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+}
+
+function PlainCells<Row>({ row, columns }: CellsProps<Row>): ReactNode {
+  return columns.map((column) => (
+    <td key={column.id} className={shapeOf(column)}>
+      {column.cell(row)}
+    </td>
+  ));
+}
+
+/** Choosing a row changes its box, not what it says. */
+const Cells = memo(PlainCells) as typeof PlainCells;
+
 function PlainLine<Row extends { readonly id: number }>(props: LineProps<Row>) {
-  const { row, columns, selected, onSelect, onOpen, note } = props;
-  const { t } = useTranslation();
+  const { row, columns, selected, onSelect, onOpen, note, labelOf } = props;
   const problem = note?.(row);
   return (
     <>
@@ -39,17 +55,13 @@ function PlainLine<Row extends { readonly id: number }>(props: LineProps<Row>) {
             <input
               type="checkbox"
               className="size-4 accent-(--accent)"
-              aria-label={t('table.row', { id: row.id })}
+              aria-label={labelOf(row.id)}
               checked={selected}
               onChange={(event) => onSelect(row.id, event.target.checked)}
             />
           </td>
         )}
-        {columns.map((column) => (
-          <td key={column.id} className={shapeOf(column)}>
-            {column.cell(row)}
-          </td>
-        ))}
+        <Cells row={row} columns={columns} />
       </tr>
       {problem ? (
         <tr className="note">

@@ -1,8 +1,8 @@
 /** Columns of the channel table. */
-import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
 import type { TFunction } from 'i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { Icon } from '../../components/icon.tsx';
+import { LazyMenu } from '../../components/lazy-menu.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { money } from '../../lib/format.ts';
 import type { ChannelActions } from './actions.ts';
@@ -94,7 +94,7 @@ export function channelColumns({
       number: true,
       key: true,
       sort: (row) => row.response_time,
-      cell: (row) => <ResponseTime ms={row.response_time} />,
+      cell: (row) => <ResponseTime ms={row.response_time} untested={t('channels.untested')} />,
     },
     {
       id: 'used',
@@ -183,35 +183,24 @@ export function channelColumns({
           >
             <Icon name="edit" />
           </button>
-          <Menu>
-            <MenuButton
-              className="button button-ghost button-icon"
-              aria-label={t('channels.moreOf', { name: row.name })}
-            >
-              <Icon name="more" />
-            </MenuButton>
-            <MenuItems anchor="bottom end" className="menu w-40">
-              <MenuItem>
-                <button
-                  type="button"
-                  className="menu-item"
-                  onClick={() => actions.setStatus([row], row.status === 1 ? 2 : 1)}
-                >
-                  {row.status === 1 ? t('app.disable') : t('app.enable')}
-                </button>
-              </MenuItem>
-              <MenuItem>
-                <button type="button" className="menu-item" onClick={() => actions.copy(row)}>
-                  {t('channels.copy')}
-                </button>
-              </MenuItem>
-              <MenuItem>
-                <button type="button" className="menu-item text-danger" onClick={() => onRemove(row)}>
-                  {t('app.delete')}
-                </button>
-              </MenuItem>
-            </MenuItems>
-          </Menu>
+          <LazyMenu
+            button={{
+              className: 'button button-ghost button-icon',
+              label: t('channels.moreOf', { name: row.name }),
+              content: <Icon name="more" />,
+            }}
+            anchor="bottom end"
+            width="w-40"
+            items={[
+              {
+                id: 'status',
+                content: row.status === 1 ? t('app.disable') : t('app.enable'),
+                onPick: () => actions.setStatus([row], row.status === 1 ? 2 : 1),
+              },
+              { id: 'copy', content: t('channels.copy'), onPick: () => actions.copy(row) },
+              { id: 'delete', content: t('app.delete'), danger: true, onPick: () => onRemove(row) },
+            ]}
+          />
         </span>
       ),
     },

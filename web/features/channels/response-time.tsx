@@ -1,5 +1,4 @@
 /** Three bars carry the grade, the number the value. Source: specification 002 section 4. */
-import { useTranslation } from 'react-i18next';
 
 const grade = (ms: number): { readonly bars: number; readonly colour: string } =>
   ms <= 1000
@@ -10,9 +9,8 @@ const grade = (ms: number): { readonly bars: number; readonly colour: string } =
         ? { bars: 2, colour: 'bg-warning' }
         : { bars: 1, colour: 'bg-danger-solid' };
 
-export function ResponseTime({ ms }: { readonly ms: number }) {
-  const { t } = useTranslation();
-  if (ms === 0) return <span className="text-ink-3">{t('channels.untested')}</span>;
+export function ResponseTime({ ms, untested }: { readonly ms: number; readonly untested: string }) {
+  if (ms === 0) return <span className="text-ink-3">{untested}</span>;
   const { bars, colour } = grade(ms);
   return (
     <span className="inline-flex items-center gap-1.5">

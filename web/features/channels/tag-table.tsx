@@ -41,7 +41,7 @@ export function TagTable({ channels, loading, actions, onEdit, onOpen }: TagTabl
       header: t('channels.response'),
       number: true,
       sort: (row) => row.response,
-      cell: (row) => <ResponseTime ms={row.response} />,
+      cell: (row) => <ResponseTime ms={row.response} untested={t('channels.untested')} />,
     },
     {
       id: 'used',

@@ -1,8 +1,8 @@
 /** The usage log: sums, filters, rows that explain themselves, new ones as they come. */
 
 import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
@@ -18,6 +18,7 @@ import { useUrl } from '../../lib/url.ts';
 import { exportLogs } from './export.ts';
 import { logColumns } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';
+import { type LogFilters, useLogs } from './use-logs.ts';
 
 const kinds = [1, 2, 3, 4, 5] as const;
 const liveMs = 3000;
@@ -32,9 +33,9 @@ export function LogsPage() {
   const [, navigate] = useLocation();
   const [open, setOpen] = useState<Log | null>(null);
   const [held, setHeld] = useState(false);
-  const size = Number(url.get('size')) || rememberedSize();
-  const live = url.get('live') !== 'off' && page === 1 && !held && open === null;
-  const filters = {
+  const size = url.get('size') === 'all' ? null : Number(url.get('size')) || rememberedSize();
+  const live = url.get('live') !== 'off' && size !== null && page === 1 && !held && open === null;
+  const filters: LogFilters = {
     type: Number(url.get('type')) || 0,
     model_name: url.get('model'),
     token_name: url.get('token'),
@@ -45,12 +46,14 @@ export function LogsPage() {
     ...(admin ? { username: url.get('user'), channel: Number(url.get('channel')) || 0 } : {}),
   };
   const filtered = Object.values(filters).some((value) => value !== '' && value !== 0);
-  const list = useQuery({
-    queryKey: ['logs', admin, page, size, filters],
-    queryFn: () => call(admin ? 'log.list' : 'log.self', { p: page, page_size: size, ...filters }),
-    placeholderData: keepPreviousData,
+  const { rows, total, loading, onEnd } = useLogs({
+    admin,
+    filters,
+    page,
+    size,
     refetchInterval: live ? liveMs : false,
   });
+  const columns = useMemo(() => logColumns(t, admin), [t, admin]);
   const stat = useQuery({
     queryKey: ['log-stat', admin, filters],
     queryFn: () => call(admin ? 'log.stat' : 'log.self_stat', filters),
@@ -108,7 +111,7 @@ export function LogsPage() {
 
   return (
     <>
-      <PageHead title={t('logs.title')} count={list.data?.total}>
+      <PageHead title={t('logs.title')} count={total}>
         {chip(t('logs.quota'), money(stat?.quota ?? 0))}
         {chip('RPM', String(stat?.rpm ?? 0))}
         {chip('TPM', String(stat?.tpm ?? 0))}
@@ -120,7 +123,7 @@ export function LogsPage() {
                 <button
                   type="button"
                   className="menu-item"
-                  onClick={() => attempt(() => exportLogs(admin, filters, format))}
+                  onClick={() => attempt(() => exportLogs(admin, { ...filters }, format))}
                 >
                   {format.toUpperCase()}
                 </button>
@@ -133,9 +136,10 @@ export function LogsPage() {
       <div onMouseEnter={() => setHeld(true)} onMouseLeave={() => setHeld(false)}>
         <DataTable
           caption={t('logs.title')}
-          rows={list.data?.items ?? []}
-          columns={logColumns(t, admin)}
-          loading={list.isPending}
+          rows={rows}
+          columns={columns}
+          loading={loading}
+          onEnd={onEnd}
           onOpen={setOpen}
           storeKey="logs-table-columns"
           place="logs"
@@ -160,9 +164,10 @@ export function LogsPage() {
       <Pager
         page={page}
         size={size}
-        total={list.data?.total ?? 0}
+        total={total ?? 0}
         onPage={(next) => url.set('p', String(next))}
-        onSize={(next) => url.set('size', String(next))}
+        onSize={(next) => url.set('size', next === null ? 'all' : String(next))}
+        endless={rows.length}
       />
       {open === null ? null : <LogDrawer log={open} onClose={() => setOpen(null)} />}
     </>

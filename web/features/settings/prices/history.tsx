@@ -35,8 +35,8 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
     const done = await attempt(() => call('ratio.rollback', { version: open }), t('settings.saved'));
     setOpen(null);
     if (!done) return;
-    await client.invalidateQueries({ queryKey: ['ratio'] });
     onSaved();
+    await client.invalidateQueries({ queryKey: ['ratio'] });
   };
 
   if (!list.isPending && rows.length === 0)

@@ -1,0 +1,64 @@
+/** Drawers for objects, dialogs for decisions. */
+import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Icon } from './icon.tsx';
+
+export interface DrawerProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  readonly footer?: ReactNode;
+}
+
+export function Drawer({ title, onClose, children, footer }: DrawerProps) {
+  const { t } = useTranslation();
+  return (
+    <Dialog open onClose={onClose} className="relative z-20">
+      <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
+      <DialogPanel className="fixed inset-y-0 right-0 flex w-[520px] max-w-full flex-col border-l border-line-strong bg-surface shadow-drawer">
+        <header className="flex h-12 flex-none items-center gap-2 border-b border-line pr-3 pl-5">
+          <DialogTitle className="flex-1 truncate text-[16px] font-semibold">{title}</DialogTitle>
+          <button type="button" className="button button-ghost" onClick={onClose} aria-label={t('app.close')}>
+            <Icon name="close" />
+          </button>
+        </header>
+        <div className="flex-1 overflow-auto px-5 py-4">{children}</div>
+        {footer === undefined ? null : (
+          <footer className="flex flex-none justify-end gap-2 border-t border-line px-5 py-2.5">{footer}</footer>
+        )}
+      </DialogPanel>
+    </Dialog>
+  );
+}
+
+export interface ConfirmProps {
+  readonly title: string;
+  readonly text: string;
+  readonly action: string;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+export function Confirm({ title, text, action, onConfirm, onClose }: ConfirmProps) {
+  const { t } = useTranslation();
+  return (
+    <Dialog open onClose={onClose} className="relative z-30">
+      <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
+      <div className="fixed inset-0 grid place-items-center p-4">
+        <DialogPanel className="w-[420px] max-w-full rounded-3 border border-line-strong bg-raised p-5 shadow-pop">
+          <DialogTitle className="font-semibold">{title}</DialogTitle>
+          <p className="mt-2 mb-5 text-ink-2">{text}</p>
+          <div className="flex justify-end gap-2">
+            <button type="button" className="button" onClick={onClose} data-autofocus>
+              {t('app.cancel')}
+            </button>
+            <button type="button" className="button button-danger" onClick={onConfirm}>
+              {action}
+            </button>
+          </div>
+        </DialogPanel>
+      </div>
+    </Dialog>
+  );
+}

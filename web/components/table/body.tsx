@@ -1,0 +1,75 @@
+/** The rows of a table; of many only those in view are built, and scrolling builds nothing else. */
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { memo, type ReactNode, type RefObject, useCallback, useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Column } from './column.ts';
+import { Line } from './line.tsx';
+
+/** Beyond this, rows out of sight are not built. */
+export const virtualFrom = 100;
+const overscan = 6;
+/** The end is near when this many rows are left. */
+const nearEnd = 60;
+
+export interface BodyProps<Row extends { readonly id: number }> {
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  /** null = rows cannot be chosen. */
+  readonly chosen: ReadonlySet<number> | null;
+  readonly onSelect: (id: number, on: boolean) => void;
+  readonly onOpen: (row: Row) => void;
+  readonly note: ((row: Row) => ReactNode) | undefined;
+  /** What scrolls. */
+  readonly box: RefObject<HTMLElement | null>;
+  /** Pixels, roughly. */
+  readonly rowHeight: number;
+  /** Called whenever the last rows come near. */
+  readonly onEnd: (() => void) | undefined;
+}
+
+function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
+  const { rows, columns, chosen, onSelect, onOpen, note, box, rowHeight, onEnd } = props;
+  const { t } = useTranslation();
+  const labelOf = useCallback((id: number) => t('table.row', { id }), [t]);
+  const many = rows.length > virtualFrom || onEnd !== undefined;
+  const virtual = useVirtualizer({
+    count: many ? rows.length : 0,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    overscan,
+  });
+  const windowed = virtual.getVirtualItems();
+  const [first, last] = [windowed.at(0), windowed.at(-1)];
+  const near = last !== undefined && last.index >= rows.length - nearEnd;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every growth may leave the end as near as before
+  useEffect(() => {
+    if (near) onEnd?.();
+  }, [near, rows.length, onEnd]);
+  const shown = many ? windowed.flatMap(({ index }) => rows[index] ?? []) : rows;
+  const span = columns.length + (chosen === null ? 0 : 1);
+  const gap = (height: number) => (
+    <tr>
+      <td colSpan={span} style={{ height }} />
+    </tr>
+  );
+  return (
+    <tbody>
+      {first !== undefined && first.start > 0 ? gap(first.start) : null}
+      {shown.map((row) => (
+        <Line
+          key={row.id}
+          row={row}
+          columns={columns}
+          selected={chosen === null ? null : chosen.has(row.id)}
+          onSelect={onSelect}
+          onOpen={onOpen}
+          note={note}
+          labelOf={labelOf}
+        />
+      ))}
+      {last !== undefined && last.end < virtual.getTotalSize() ? gap(virtual.getTotalSize() - last.end) : null}
+    </tbody>
+  );
+}
+
+export const Body = memo(PlainBody) as typeof PlainBody;

@@ -1,0 +1,74 @@
+/** The rows of the log: one page of them, or page after page as they are scrolled to. */
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useCallback, useMemo, useState } from 'react';
+import type { Log } from '../../../server/contract/entities.ts';
+import { call } from '../../lib/api.ts';
+
+export interface LogFilters {
+  readonly type: number;
+  readonly model_name: string;
+  readonly token_name: string;
+  readonly group: string;
+  readonly request_id: string;
+  readonly start_timestamp: number;
+  readonly end_timestamp: number;
+  readonly username?: string;
+  readonly channel?: number;
+}
+
+export interface LogsWanted {
+  readonly admin: boolean;
+  readonly filters: LogFilters;
+  readonly page: number;
+  /** null = all of them, piece by piece. */
+  readonly size: number | null;
+  /** Milliseconds; false = rows hold still. */
+  readonly refetchInterval: number | false;
+}
+
+export interface Logs {
+  readonly rows: readonly Log[];
+  readonly total: number | undefined;
+  readonly loading: boolean;
+  /** More rows, where there are some. */
+  readonly onEnd: (() => void) | undefined;
+}
+
+/** What the server gives at once. */
+const piece = 100;
+const none: readonly Log[] = [];
+
+export function useLogs({ admin, filters, page, size, refetchInterval }: LogsWanted): Logs {
+  const endless = size === null;
+  const ask = (p: number, pageSize: number, until = filters.end_timestamp) =>
+    call(admin ? 'log.list' : 'log.self', { p, page_size: pageSize, ...filters, end_timestamp: until });
+  const list = useQuery({
+    queryKey: ['logs', admin, page, size, filters],
+    queryFn: () => ask(page, size ?? piece),
+    placeholderData: keepPreviousData,
+    refetchInterval,
+    enabled: !endless,
+  });
+  // Pages are counted from the newest row: what comes later must not move them.
+  const [now] = useState(() => Math.floor(Date.now() / 1000));
+  const all = useInfiniteQuery({
+    queryKey: ['logs', admin, 'all', filters],
+    queryFn: ({ pageParam }) => ask(pageParam, piece, filters.end_timestamp || now),
+    initialPageParam: 1,
+    getNextPageParam: (last, pages) => (last.items.length === piece ? pages.length + 1 : undefined),
+    enabled: endless,
+  });
+  const pages = all.data?.pages;
+  const rows = useMemo(() => {
+    const seen = new Map<number, Log>();
+    for (const one of pages ?? []) for (const row of one.items) seen.set(row.id, row);
+    return [...seen.values()];
+  }, [pages]);
+  const { hasNextPage, isFetching, fetchNextPage } = all;
+  const more = useCallback(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage]);
+  return endless
+    ? { rows, total: pages?.[0]?.total, loading: all.isPending, onEnd: more }
+    : { rows: list.data?.items ?? none, total: list.data?.total, loading: list.isPending, onEnd: undefined };
+}
