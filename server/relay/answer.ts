@@ -226,12 +226,16 @@ async function gathered(
   const { stream } = outcome;
   const broken = !(await readToEnd(stream, deps.idleMs));
   const usage = stream.passage.usage();
+  const gone = departure.gone();
+  // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
+  const failed = broken && !gone;
   await close(deps, exchange, outcome, {
-    endReason: exchange.inquiry.request.signal.aborted ? 'client_gone' : broken ? 'upstream_broken' : 'completed',
+    endReason: gone ? 'client_gone' : broken ? 'upstream_broken' : 'completed',
     usage,
     usageSource: usage === null ? null : broken ? 'partial' : 'reported',
-    delivered: usage === null || broken ? stream.passage.words() : nothingTold,
-    firstByteMs: stream.firstByteMs,
+    delivered: !failed && (usage === null || broken) ? stream.passage.words() : nothingTold,
+    firstByteMs: failed && usage === null ? null : stream.firstByteMs,
+    ...(failed ? { failure: 'broken' } : {}),
   });
   departure.upstream.abort();
   if (broken) {

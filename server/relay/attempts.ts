@@ -5,7 +5,7 @@ import { codecFor } from '../protocols/registry.ts';
 import type { SignFacts } from '../providers/quirk.ts';
 import type { Affinity } from './affinity.ts';
 import { type Prepared, prepareAttempt } from './attempt.ts';
-import type { Departure } from './departure.ts';
+import { type Departure, ownAbort } from './departure.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
 import type { Exchange, Inquiry } from './exchange.ts';
 import { classify, failedAttempt, mayRetry, redact, type Tried, triedOnly, type UpstreamFailure } from './failure.ts';
@@ -76,10 +76,11 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       last = channel;
       departure.asking(channel);
       deps.health.begin(channel);
-      const result = await send(deps, prepared, abort);
+      const own = ownAbort(abort);
+      const result = await send(deps, prepared, own);
       const reached =
         result.kind === 'answer'
-          ? await open(deps, exchange, { prepared, response: result.response, tried }, abort)
+          ? await open(deps, exchange, { prepared, response: result.response, tried }, own)
           : result.failure;
       if ('kind' in reached) {
         deps.health.succeeded(channel, key.index);
@@ -151,8 +152,8 @@ async function open(
   const { operation } = exchange.inquiry;
   if (operation === 'speech' || (isRecording(operation) && !type.includes('json')))
     return { kind: 'bytes', ...reached };
-  const bytes = await readWhole(response);
-  if (bytes === null) return hostFailure(response.status, 'broken');
+  const bytes = await readWhole(response, deps.idleMs, abort);
+  if (bytes === null) return hostFailure(response.status, abort.signal.aborted ? 'timeout' : 'broken');
   const firstByteMs = deps.now();
   const parsed = parseBody(bytes);
   if (parsed === undefined) return hostFailure(response.status, 'invalid');

@@ -53,3 +53,10 @@ function drainOf({ setting: { drain } }: ChannelSnapshot): number {
   if (drain === true) return drainMs;
   return typeof drain === 'number' && drain > 0 ? Math.min(drain * 1000, longestDrainMs) : 0;
 }
+
+/** A call that takes too long ends itself, not the request. */
+export function ownAbort(abort: AbortController): AbortController {
+  const own = new AbortController();
+  abort.signal.addEventListener('abort', () => own.abort(), { once: true, signal: own.signal });
+  return own;
+}

@@ -27,6 +27,8 @@ export interface DispatchDeps {
 
 /** Error bodies are read no further than this. */
 const errorBodyLimit = 64 * 1024;
+/** What an error has to say is said soon. */
+const errorBodyMs = 10_000;
 
 export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: AbortController) => Promise<Answer> {
   const headerLimits = createDeadlines(250);
@@ -60,7 +62,10 @@ export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: 
     if (response.status >= 200 && response.status < 300) {
       return { kind: 'answer', response, headersMs: deps.now() };
     }
-    return failed(await readFailure(response, call));
+    const told = headerLimits.start(Math.min(deps.headersTimeoutMs, errorBodyMs), () => abort.abort());
+    const failure = await readFailure(response, call);
+    told();
+    return failed(failure);
   };
 }
 

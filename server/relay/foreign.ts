@@ -2,6 +2,7 @@
 import { parseJson, record, records } from '../protocols/shared/json.ts';
 import type { Asked, ForeignForm } from '../providers/quirk.ts';
 import { embeddingTold } from './bodies.ts';
+import { ownAbort } from './departure.ts';
 import type { Answer, UpstreamCall } from './dispatch.ts';
 import type { Inquiry } from './exchange.ts';
 import { mayRetry, type UpstreamFailure } from './failure.ts';
@@ -82,18 +83,12 @@ export async function inlined(
     const { url, ...rest } = picture;
     if (typeof url !== 'string') return picture;
     // The address holds all that is needed; the key is for the upstream alone.
-    const result = await deps.dispatch({ ...call, url, headers: {}, body: null }, ownAbort(abort));
-    const bytes = result.kind === 'answer' ? await readWhole(result.response) : null;
+    const own = ownAbort(abort);
+    const result = await deps.dispatch({ ...call, url, headers: {}, body: null }, own);
+    const bytes = result.kind === 'answer' ? await readWhole(result.response, deps.limitMs, own) : null;
     return bytes === null ? picture : { ...rest, b64_json: Buffer.from(bytes).toString('base64') };
   });
   return { ...body, data: await Promise.all(data) };
-}
-
-/** A question that takes too long ends itself, not the request. */
-function ownAbort(abort: AbortController): AbortController {
-  const own = new AbortController();
-  abort.signal.addEventListener('abort', () => own.abort(), { once: true, signal: own.signal });
-  return own;
 }
 
 async function askAfter(
@@ -103,8 +98,9 @@ async function askAfter(
   abort: AbortController,
 ): Promise<{ readonly answer: unknown } | UpstreamFailure> {
   const { 'content-type': _, ...headers } = call.headers;
-  const result = await deps.dispatch({ ...call, url, headers, body: null }, ownAbort(abort));
-  const bytes = result.kind === 'answer' ? await readWhole(result.response) : null;
+  const own = ownAbort(abort);
+  const result = await deps.dispatch({ ...call, url, headers, body: null }, own);
+  const bytes = result.kind === 'answer' ? await readWhole(result.response, deps.limitMs, own) : null;
   if (result.kind === 'failure') return result.failure;
   const answer = bytes === null ? undefined : parseBody(bytes);
   return answer === undefined ? broken(result.response.status, 'invalid') : { answer };

@@ -2,19 +2,35 @@
 import type { ChatEvent, UpstreamError, Usage } from '../protocols/canonical.ts';
 import type { ResponseContext, UpstreamHalf } from '../protocols/codec.ts';
 import { record } from '../protocols/shared/json.ts';
+import { createDeadlines } from './deadlines.ts';
 
 /** Whole answers larger than this are refused; streams have no limit. */
 const wholeAnswerLimit = 64 * 1024 * 1024;
 
-/** @returns null when the upstream broke off or sent too much. */
-export async function readWhole(response: Response): Promise<Uint8Array<ArrayBuffer> | null> {
+/** So much arrives in one go. */
+const smallAnswer = 256 * 1024;
+const silences = createDeadlines(250);
+
+/**
+ * @param idleMs without a byte, after which the call is aborted.
+ * @returns null when the upstream broke off, fell silent or sent too much.
+ */
+export async function readWhole(
+  response: Response,
+  idleMs: number,
+  abort: AbortController,
+): Promise<Uint8Array<ArrayBuffer> | null> {
   const declared = Number(response.headers.get('content-length') ?? Number.NaN);
+  const cut = () => abort.abort();
+  let heard = silences.start(idleMs, cut);
   try {
-    if (declared <= wholeAnswerLimit) return await response.bytes();
+    if (declared <= smallAnswer) return await response.bytes();
     if (response.body === null) return null;
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      heard();
+      heard = silences.start(idleMs, cut);
       size += chunk.length;
       if (size > wholeAnswerLimit) return null;
       chunks.push(chunk);
@@ -22,6 +38,8 @@ export async function readWhole(response: Response): Promise<Uint8Array<ArrayBuf
     return new Uint8Array(Buffer.concat(chunks));
   } catch {
     return null;
+  } finally {
+    heard();
   }
 }
 

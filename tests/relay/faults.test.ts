@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { scenarios } from '../protocols/scenarios.ts';
-import { context, encoder, readStream, streamOf } from '../protocols/support.ts';
+import { context, encoder, meaning, readStream, streamOf } from '../protocols/support.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -68,7 +68,9 @@ interface Fault {
   /** Status the client sees. */
   readonly status: number;
   readonly only?: 'stream' | 'whole';
-  /** The client received words before it went wrong. */
+  /** Dialects that have such a thing; absent = all. */
+  readonly dialects?: readonly ProtocolId[];
+  /** Words came as events before it went wrong: streamed on, or gathered in vain for a client that wants one piece. */
   readonly partly?: true;
   /** The answer is good after all. */
   readonly good?: true;
@@ -142,7 +144,6 @@ const faults: Readonly<Record<string, Fault>> = {
       setTimeout(() => response.destroy(), 20);
     },
     status: 200,
-    only: 'stream',
     partly: true,
   },
   'cut after words': {
@@ -151,7 +152,6 @@ const faults: Readonly<Record<string, Fault>> = {
       response.end(wordsOf(dialect));
     },
     status: 200,
-    only: 'stream',
     partly: true,
   },
   'silence after words': {
@@ -160,7 +160,6 @@ const faults: Readonly<Record<string, Fault>> = {
       response.write(wordsOf(dialect));
     },
     status: 200,
-    only: 'stream',
     partly: true,
   },
   'an error after words': {
@@ -170,7 +169,6 @@ const faults: Readonly<Record<string, Fault>> = {
       response.end(wordsOf(dialect) + codecs[dialect].client.encodeStreamError(error));
     },
     status: 200,
-    only: 'stream',
     partly: true,
   },
   'a giant line': {
@@ -181,7 +179,6 @@ const faults: Readonly<Record<string, Fault>> = {
       for (let n = 0; n < 18; n++) response.write(line);
     },
     status: 200,
-    only: 'stream',
     partly: true,
   },
   'the end twice': {
@@ -191,8 +188,17 @@ const faults: Readonly<Record<string, Fault>> = {
       response.end(frames.join('') + (frames.at(-1) ?? ''));
     },
     status: 200,
-    only: 'stream',
     good: true,
+  },
+  'no last frame': {
+    play: (response, dialect) => {
+      startStream(response);
+      response.end(framesOf(dialect).slice(0, -1).join(''));
+    },
+    status: 200,
+    good: true,
+    // The others say in their last frame why they stopped.
+    dialects: ['openai-chat', 'anthropic-messages'],
   },
   'no blank line at the end': {
     play: (response, dialect) => {
@@ -200,7 +206,6 @@ const faults: Readonly<Record<string, Fault>> = {
       response.end(framesOf(dialect).join('').trimEnd());
     },
     status: 200,
-    only: 'stream',
     good: true,
   },
   'compressed bytes nobody asked for': {
@@ -211,10 +216,55 @@ const faults: Readonly<Record<string, Fault>> = {
     status: 502,
     only: 'whole',
   },
+  'reset inside of the body': {
+    play: (response, dialect) => {
+      const body = JSON.stringify(bodyOf(dialect));
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': String(body.length) });
+      response.write(body.slice(0, body.length / 2));
+      setTimeout(() => response.destroy(), 20);
+    },
+    status: 502,
+  },
+  'a body cut short': {
+    play: (response, dialect) => {
+      const body = JSON.stringify(bodyOf(dialect));
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(body.slice(0, body.length / 2));
+    },
+    status: 502,
+  },
+  'silence inside of the body': {
+    play: (response, dialect) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100000' });
+      response.write(JSON.stringify(bodyOf(dialect)).slice(0, 40));
+    },
+    status: 504,
+  },
+  'silence inside of a body without a length': {
+    play: (response, dialect) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write(JSON.stringify(bodyOf(dialect)).slice(0, 40));
+    },
+    status: 504,
+  },
+  'an error that never ends': {
+    play: (response) => {
+      response.writeHead(500, { 'content-type': 'application/json', 'content-length': '100000' });
+      response.write(`{"error":{"message":"${secret} at http://10.1.2.3`);
+    },
+    status: 502,
+  },
+  'a stream of compressed bytes': {
+    play: (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+      response.end(Bun.gzipSync(Buffer.alloc(50 * 1024 * 1024)));
+    },
+    status: 502,
+  },
 };
 
 const cases = Object.entries(faults).flatMap(([name, fault]) =>
-  dialects.flatMap((dialect) =>
+  (fault.dialects ?? dialects).flatMap((dialect) =>
     [true, false]
       .filter((stream) => fault.only === undefined || (fault.only === 'stream') === stream)
       .map((stream) => [name, dialect, stream ? 'streamed' : 'whole', fault] as const),
@@ -226,7 +276,8 @@ test.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
   upstream.script((response) => void fault.play(response, dialect, stream));
   const before = await gateway.balance();
   const { status, text, headers } = await ask(dialect, stream);
-  expect(status).toBe(fault.status);
+  const inVain = fault.partly === true && !stream;
+  expect(status).toBe(inVain ? 502 : fault.status);
   for (const hidden of [secret, '10.1.2.3', upstream.url.slice(7)]) expect(text).not.toContain(hidden);
   const [log, ...others] = await gateway.logs();
   expect(others).toEqual([]);
@@ -234,7 +285,16 @@ test.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
   const ends = stream && status === 200 ? readStream(codecs[dialect], encoder.encode(text)) : [];
   if (fault.good) {
     expect(log).toMatchObject({ type: 2, end_reason: 'completed', usage_source: 'reported', quota: paid });
-    expect(ends.at(-1)?.type).toBe('finish');
+    const told = stream ? ends : codecs[dialect].upstream.decodeResponse(JSON.parse(text));
+    expect(told.at(-1)?.type).toBe('finish');
+    expect(meaning(told).text).toBe('Hello, world');
+  } else if (inVain) {
+    // The client has none of the words: only what the upstream reported is charged.
+    expect(JSON.parse(text)).toHaveProperty('error.message');
+    expect(text).not.toContain('world');
+    expect(log).toMatchObject({ end_reason: 'upstream_broken', quota: paid });
+    if (log?.type === 5) expect(paid).toBe(0);
+    else expect(log).toMatchObject({ type: 2, usage_source: 'partial' });
   } else if (fault.partly) {
     expect(text).toContain('world');
     expect(ends.at(-1)?.type).toBe('error');
@@ -252,26 +312,76 @@ test.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
 });
 
 const absurd: readonly unknown[] = [undefined, null, -5, 1e300, 'NaN', {}, []];
-test.each(dialects.flatMap((dialect) => absurd.map((value) => [dialect, value] as const)))(
-  '%s: usage of %j is counted locally',
-  async (dialect, value) => {
-    const body = bodyOf(dialect);
-    const place = dialect === 'gemini-generate' ? 'usageMetadata' : 'usage';
-    const usage = Object.fromEntries(Object.keys(body[place] as object).map((name) => [name, value]));
-    upstream.script((response) => sendJson(response, { ...body, [place]: usage }));
-    const { status } = await ask(dialect, false);
-    expect(status).toBe(200);
-    const [log] = await gateway.logs();
-    expect(log).toMatchObject({ usage_source: 'estimated', end_reason: 'completed' });
-    expect(log?.quota).toBeGreaterThan(0);
-    expect(log?.quota).toBeLessThan(100);
+/** The same JSON with every count in its usage replaced. */
+const absurdIn = (text: string, value: unknown): string =>
+  JSON.stringify(JSON.parse(text), (name, member: unknown) =>
+    (name === 'usage' || name === 'usageMetadata') && typeof member === 'object' && member !== null
+      ? Object.fromEntries(Object.keys(member).map((count) => [count, value]))
+      : member,
+  );
+test.each(
+  dialects.flatMap((dialect) =>
+    absurd.flatMap((value) => ['streamed', 'whole'].map((form) => [dialect, value, form] as const)),
+  ),
+)('%s: usage of %j is counted locally, %s', async (dialect, value, form) => {
+  const stream = form === 'streamed';
+  upstream.script((response) => {
+    if (!stream) return sendJson(response, JSON.parse(absurdIn(JSON.stringify(bodyOf(dialect)), value)));
+    startStream(response);
+    response.end(
+      framesOf(dialect)
+        .join('')
+        .replace(/(?<=^data: )\{.*$/gm, (data) => absurdIn(data, value)),
+    );
+  });
+  const before = await gateway.balance();
+  const { status } = await ask(dialect, stream);
+  expect(status).toBe(200);
+  const [log, ...others] = await gateway.logs();
+  expect(others).toEqual([]);
+  expect(log).toMatchObject({ usage_source: 'estimated', end_reason: 'completed' });
+  expect(log?.quota).toBeGreaterThan(0);
+  expect(log?.quota).toBeLessThan(100);
+  expect(before - (await gateway.balance())).toBe(log?.quota);
+  expect(await gateway.verify()).toEqual([]);
+});
+
+test.each(dialects.flatMap((dialect) => [true, false].map((stream) => [dialect, stream] as const)))(
+  '%s: nobody listens, stream %j',
+  async (dialect, stream) => {
+    await upstream.stop();
+    const { status, text } = await ask(dialect, stream);
+    expect(status).toBe(502);
+    expect(JSON.parse(text)).toHaveProperty('error.message');
+    expect(text).not.toContain('127.0.0.1');
+    const [log, ...others] = await gateway.logs();
+    expect(others).toEqual([]);
+    expect(log).toMatchObject({ type: 5, quota: 0, end_reason: 'upstream_failed' });
+    expect(gateway.relay.open()).toBe(0);
+    expect(await gateway.verify()).toEqual([]);
   },
 );
 
-test.each(dialects)('%s: nobody listens', async (dialect) => {
-  await upstream.stop();
-  const { status, text } = await ask(dialect, false);
-  expect(status).toBe(502);
-  expect(text).not.toContain('127.0.0.1');
-  expect((await gateway.logs())[0]).toMatchObject({ type: 5, quota: 0 });
+test.each([
+  'no headers in time',
+  'silence inside of the body',
+  'an error that never ends',
+  'a stream that says nothing',
+])('%s: the next channel answers', async (name) => {
+  const stream = name.includes('stream');
+  const second = await startUpstream((response) => {
+    if (!stream) return sendJson(response, bodyOf('openai-chat'));
+    startStream(response);
+    response.end(framesOf('openai-chat').join(''));
+  });
+  await gateway.channel(second.url, { type: 199, models: 'm', priority: -1 });
+  await gateway.option('RetryTimes', '1');
+  upstream.script((response) => void faults[name]?.play(response, 'openai-chat', stream));
+  const { status, text } = await ask('openai-chat', stream);
+  expect([status, text.includes('world')]).toEqual([200, true]);
+  expect([upstream.requests.length, second.requests.length]).toEqual([1, 1]);
+  const [log, ...others] = await gateway.logs();
+  expect([log?.type, log?.end_reason, others]).toEqual([2, 'completed', []]);
+  await expect.poll(() => upstream.requests[0]?.closed, { timeout: 2000 }).toBe(true);
+  await second.stop();
 });
