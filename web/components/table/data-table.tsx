@@ -14,6 +14,7 @@ import type { FilterPlace } from '../../../server/contract/endpoints/access-toke
 import { useUrl } from '../../lib/url.ts';
 import { Body, virtualFrom } from './body.tsx';
 import type { Column, Selection } from './column.ts';
+import { Folded } from './folded.tsx';
 import { isControl, shapeOf } from './line.tsx';
 import { usePreferences } from './preferences.ts';
 import { SavedFilters } from './saved-filters.tsx';
@@ -129,7 +130,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
     <>
       {bar === undefined && storeKey === '' ? null : (
         <div className="flex flex-wrap items-center gap-2 px-5 pb-3">
-          {bar}
+          {bar === undefined ? null : <Folded>{bar}</Folded>}
           {storeKey === '' ? null : (
             <span className="ml-auto flex gap-2">
               {place === undefined ? null : <SavedFilters place={place} />}
