@@ -4,6 +4,7 @@ import type { Dropped } from '../codec.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
 import { present } from '../shared/json.ts';
+import { listLosses } from '../shared/losses.ts';
 import { customSchema, objectSchema, portableName } from '../shared/tools.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
 
@@ -21,6 +22,7 @@ const fallbackMaxTokens = 8192;
 export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
   const { system, messages } = encodeMessages(request, dropped);
   const tools = encodeTools(request, dropped);
+  listLosses(request, { names: true, ...(request.dialect === 'anthropic-messages' ? { strict: true } : {}) }, dropped);
   const maxTokens = request.maxTokens ?? fallbackMaxTokens;
   const thinking = encodeThinking(request, maxTokens, messages, dropped);
   const sampling = encodeSampling(request, thinking.on, dropped);

@@ -4,6 +4,7 @@ import type { Dropped } from '../codec.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
 import { lookUp, present } from '../shared/json.ts';
+import { listLosses } from '../shared/losses.ts';
 import { argumentsObject, customSchema, portableName, wrapCustom } from '../shared/tools.ts';
 
 const carried = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
@@ -18,6 +19,7 @@ type Block = Record<string, unknown>;
 export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
   const { system, contents } = encodeMessages(request, dropped);
   const tools = encodeTools(request.tools, dropped);
+  listLosses(request, {}, dropped);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: cannot be switched off');
   if (request.user !== null) dropped.push('/user: not known to the upstream');
   if (request.stop.length > mostStops) dropped.push(`/stop: only ${mostStops} are taken`);
@@ -160,7 +162,7 @@ function encodePart(part: Part, place: Place): Block[] {
       return [mediaBlock(part.source, 'application/pdf')];
     case 'reasoning': {
       if (part.origin !== 'gemini-generate') {
-        if (part.signature !== null || part.redacted !== null)
+        if (part.signature !== null || part.redacted !== null || part.text !== '')
           place.dropped.push(`${place.path}: a thought without this provider's signature`);
         return [];
       }

@@ -4,6 +4,7 @@ import type { Dropped } from '../codec.ts';
 import { effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
 import { present, record } from '../shared/json.ts';
+import { listLosses } from '../shared/losses.ts';
 import { customSchema, portableName } from '../shared/tools.ts';
 import { encodeMessages } from './encode-messages.ts';
 
@@ -42,6 +43,7 @@ export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<st
       if (value !== null) dropped.push(`/${key}: refused by reasoning models`);
   }
   const tools = encodeTools(request, dropped);
+  listLosses(request, { detail: true, names: true, strict: true, ...(same ? { grammar: true } : {}) }, dropped);
   return present({
     model: request.model,
     messages: encodeMessages(request, dropped),

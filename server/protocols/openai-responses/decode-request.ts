@@ -63,7 +63,11 @@ export function decodeRequest(
     user: text(body.user),
     candidates: 1,
     dialect: 'openai-responses',
-    extra: { ...extrasOf(body, known), ...(verbosity === null ? {} : { verbosity }) },
+    extra: {
+      ...extrasOf(body, known),
+      ...(verbosity === null ? {} : { verbosity }),
+      ...(text(reasoning?.context) === null ? {} : { 'reasoning/context': reasoning?.context }),
+    },
   };
 }
 

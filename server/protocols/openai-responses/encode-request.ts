@@ -1,9 +1,10 @@
 /** The common form as a Responses request. Nothing is kept at the upstream: `store` is off and sealed thoughts are asked for. */
-import type { ChatRequest, Message, Part, Tool } from '../canonical.ts';
+import type { ChatRequest, Message, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
-import { present } from '../shared/json.ts';
+import { present, record } from '../shared/json.ts';
+import { listLosses } from '../shared/losses.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { portableId, portableName } from '../shared/tools.ts';
 
@@ -30,8 +31,10 @@ export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<st
   }
   if (request.stop.length > 0) dropped.push('/stop: not known to the upstream');
   if (request.candidates > 1) dropped.push('/n: one answer only');
+  const own = request.dialect === 'openai-responses';
   const { verbosity, ...extra } = request.extra;
-  const tools = encodeTools(request.tools, dropped);
+  const tools = encodeTools(request, dropped);
+  listLosses(request, { detail: true, names: true, strict: true, ...(own ? { grammar: true } : {}) }, dropped);
   const effort = effortOf(request.reasoning);
   const words = present({ format: encodeFormat(request.responseFormat), verbosity });
   return present({
@@ -59,10 +62,13 @@ function encodeChoice({ toolChoice, tools }: ChatRequest): unknown {
   return { type: custom ? 'custom' : 'function', name: portableName(toolChoice.name) };
 }
 
-function encodeTools(tools: readonly Tool[], dropped: Dropped): Item[] {
+function encodeTools({ tools, dialect }: ChatRequest, dropped: Dropped): Item[] {
   return tools.flatMap((tool, index): Item[] => {
     const name = portableName(tool.name);
-    if (tool.kind === 'custom') return [present({ type: 'custom', name, description: tool.description })];
+    if (tool.kind === 'custom') {
+      const format = dialect === 'openai-responses' ? record(tool.raw)?.format : undefined;
+      return [present({ type: 'custom', name, description: tool.description, format })];
+    }
     if (tool.kind === 'function') {
       const { description, schema, strict } = tool;
       return [{ type: 'function', name, ...present({ description }), parameters: schema, strict: strict ?? false }];
@@ -123,7 +129,7 @@ function encodeItem(part: Part, path: string, dropped: Dropped): Item[] | null {
     }
     case 'reasoning': {
       if (part.origin !== 'openai-responses' || part.redacted === null) {
-        if (part.signature !== null || part.redacted !== null)
+        if (part.signature !== null || part.redacted !== null || part.text !== '')
           dropped.push(`${path}: a thought without this provider's seal`);
         return [];
       }

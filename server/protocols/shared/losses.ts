@@ -1,0 +1,32 @@
+/** What the common form knows and a dialect has no place for: listed here, so that nothing is lost without a word. */
+import type { ChatRequest, Part } from '../canonical.ts';
+import type { Dropped } from '../codec.ts';
+import { record } from './json.ts';
+
+export interface Places {
+  /** How closely a picture is looked at. */
+  readonly detail?: true;
+  /** Names of files. */
+  readonly names?: true;
+  /** Arguments of calls are held to their schema on demand. */
+  readonly strict?: true;
+  /** Custom tools follow a grammar. */
+  readonly grammar?: true;
+}
+
+export function listLosses(request: ChatRequest, places: Places, dropped: Dropped): void {
+  for (const [at, { parts }] of request.messages.entries())
+    for (const [index, part] of parts.entries()) listPart(part, `/messages/${at}/content/${index}`, places, dropped);
+  for (const [index, tool] of request.tools.entries()) {
+    if (tool.strict === true && !places.strict) dropped.push(`/tools/${index}/strict: not known to the upstream`);
+    const grammar = tool.kind === 'custom' && record(record(tool.raw)?.format)?.type === 'grammar';
+    if (grammar && !places.grammar) dropped.push(`/tools/${index}/format: no grammar is followed`);
+  }
+}
+
+function listPart(part: Part, path: string, places: Places, dropped: Dropped): void {
+  if (part.type === 'tool-result') for (const item of part.content) listPart(item, path, places, dropped);
+  const told = part.type === 'image' && part.detail !== undefined && part.detail !== 'auto';
+  if (told && !places.detail) dropped.push(`${path}/detail: not known to the upstream`);
+  if (part.type === 'file' && part.name !== null && !places.names) dropped.push(`${path}/name: has no place here`);
+}
