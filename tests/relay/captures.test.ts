@@ -13,6 +13,7 @@ const folder = resolve(import.meta.dirname, '../../../shared/client-captures');
 
 interface Capture {
   readonly file: string;
+  readonly method?: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
   readonly body: Readonly<Record<string, unknown>>;
@@ -25,18 +26,27 @@ const own: Capture = {
   body: { model: 'gpt-4o', stream: true, messages: [{ role: 'user', content: 'Good morning' }] },
 };
 
-const recorded: Capture[] = (existsSync(folder) ? readdirSync(folder) : [])
+const all: Capture[] = (existsSync(folder) ? readdirSync(folder) : [])
   .filter((file) => file.endsWith('.json'))
-  .map((file) => ({ file, ...(JSON.parse(readFileSync(join(folder, file), 'utf8')) as object) }) as Capture)
-  .filter(({ url, body }) => {
-    const route = relayRouteFor(String(url).split('?')[0] ?? '')?.route;
-    return route?.operation === 'chat' && typeof body === 'object' && body !== null;
-  });
+  .map((file) => ({ file, ...(JSON.parse(readFileSync(join(folder, file), 'utf8')) as object) }) as Capture);
+const recorded = all.filter(({ url, method, body }) => {
+  const route = relayRouteFor(String(url).split('?')[0] ?? '')?.route;
+  return route?.operation === 'chat' && method === 'POST' && typeof body === 'object' && body !== null;
+});
+/** Everything but conversations: lists, counts, embeddings, pictures, sound. */
+const others: readonly Capture[] = [
+  { file: 'own list', method: 'GET', url: '/v1/models', headers: {}, body: {} },
+  ...all.filter(({ file, url }) => url !== undefined && !recorded.some((chat) => chat.file === file)),
+];
 
 const captures: readonly Capture[] = [own, ...recorded];
 const dialects = Object.keys(codecs) as ProtocolId[];
 const pathOf = (capture: Capture): string => capture.url.split('?')[0] ?? '';
-const modelOf = (capture: Capture): string => relayRouteFor(pathOf(capture))?.model ?? String(capture.body.model);
+const modelOf = (capture: Capture): string => {
+  const matched = relayRouteFor(pathOf(capture));
+  const named = matched?.model ?? capture.body?.model ?? matched?.route.defaultModel;
+  return typeof named === 'string' ? named : 'none';
+};
 const credentials = ['authorization', 'x-api-key', 'x-goog-api-key'];
 
 let gateway: TestGateway;
@@ -48,14 +58,16 @@ beforeAll(async () => {
   gateway = await createTestGateway();
   practice = startPracticeUpstream({ port: 0 });
   same = await startUpstream((response) => sendJson(response, { error: { message: 'no', type: 'x' } }, 400));
-  const models = [...new Set(captures.map(modelOf))].join(',') || 'none';
+  const models = [...new Set([...captures, ...others].map(modelOf))].join(',') || 'none';
   for (const dialect of dialects) {
     const setting = JSON.stringify({ dialect });
     await gateway.channel(practice.url, { type: 199, models, group: dialect, setting });
   }
   await gateway.channel(same.url, { type: 199, models, group: 'same' });
+  const model_mapping = JSON.stringify(Object.fromEntries(models.split(',').map((name) => [name, 'mapped-model'])));
+  await gateway.channel(same.url, { type: 199, models, group: 'mapped', model_mapping });
   await gateway.option('SelfUseModeEnabled', 'true');
-  const groups = ['same', ...dialects];
+  const groups = ['same', 'mapped', ...dialects];
   await gateway.option(
     'GroupRatio',
     JSON.stringify(Object.fromEntries(['default', ...groups].map((name) => [name, 1]))),
@@ -104,12 +116,26 @@ test.each(captures.map((capture) => [capture.file, capture] as const))(
     else expect(received?.body.toString()).toBe(JSON.stringify(capture.body));
     expect(JSON.stringify(received?.headers)).not.toContain(key);
     expect(received?.headers.authorization).toBe('Bearer sk-upstream-secret-key');
+    // The rest tells who the client is, or would let it speak for us.
+    const known =
+      /^(host|connection|accept|accept-encoding|user-agent|content-(type|length)|authorization|anthropic-(version|beta)|openai-beta|idempotency-key)$/;
+    expect(Object.keys(received?.headers ?? {}).filter((name) => !known.test(name))).toEqual([]);
+    if (received?.headers['user-agent'] !== undefined)
+      expect(received.headers['user-agent']).not.toBe(headersOf(capture)['user-agent']);
     for (const name of ['anthropic-version', 'anthropic-beta'] as const) {
       const given = headersOf(capture)[name];
       if (given !== undefined) expect(received?.headers[name]).toBe(given);
     }
   },
 );
+
+function lossesOf(capture: Capture, from: ProtocolId, to: ProtocolId): string[] {
+  const dropped: string[] = [];
+  const stream = relayRouteFor(pathOf(capture))?.route.stream ?? capture.body.stream === true;
+  const asked = codecs[from].translation.decodeRequest(capture.body, { model: modelOf(capture), stream });
+  codecs[to].translation.encodeRequest(asked, dropped);
+  return dropped;
+}
 
 test.each(captures.flatMap((capture) => dialects.map((dialect) => [capture.file, dialect, capture] as const)))(
   '%s is answered by an upstream of %s',
@@ -118,5 +144,75 @@ test.each(captures.flatMap((capture) => dialects.map((dialect) => [capture.file,
     const response = await send(capture, token.key, headersOf(capture));
     expect(await response.text()).toContain('practice');
     expect(response.status).toBe(200);
+    // The log lists what the translation lost, as the dialect's own halves list it.
+    const from = relayRouteFor(pathOf(capture))?.route.protocol ?? 'openai-chat';
+    const [log] = await gateway.logs();
+    const listed = (JSON.parse(log?.other ?? '{}') as { dropped?: string[] }).dropped ?? [];
+    expect(log?.token_id).toBe(token.id);
+    if (from === dialect) expect(listed).toEqual([]);
+    else expect(listed).toEqual(lossesOf(capture, from, dialect));
   },
 );
+
+test.each(captures.map((capture) => [capture.file, capture] as const))(
+  '%s reaches a channel that maps its model with that alone changed',
+  async (_file, capture) => {
+    const before = same.requests.length;
+    const token = await gateway.token({ group: 'mapped' });
+    await send(capture, token.key, headersOf(capture));
+    const received = same.requests[before];
+    const named = relayRouteFor(pathOf(capture))?.model == null;
+    const sent = JSON.parse(received?.body.toString() ?? 'null') as Record<string, unknown>;
+    const { stream_options: _ours, ...rest } = sent;
+    const { stream_options: _theirs, ...body } = capture.body;
+    expect(rest).toEqual(named ? { ...body, model: 'mapped-model' } : body);
+    if (!named) expect(received?.path).toContain('/models/mapped-model:');
+    // The client's own text, not a retelling of it.
+    if (sent.stream_options === undefined || capture.body.stream_options !== undefined)
+      expect(received?.body.toString()).toBe(
+        JSON.stringify(named ? { ...capture.body, model: 'mapped-model' } : capture.body),
+      );
+  },
+);
+
+/** What a recorded form consists of, sent as one. */
+function formOf(capture: Capture): { readonly type: string; readonly body: string } {
+  const mark = 'mark';
+  const part = (name: string, value: string) =>
+    `--${mark}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const body = `${part('model', modelOf(capture))}${part('prompt', 'x')}${part('file"; filename="a.bin', 'x')}--${mark}--\r\n`;
+  return { type: `multipart/form-data; boundary=${mark}`, body };
+}
+
+test.each(others.map((capture) => [capture.file, capture] as const))('%s is accepted', async (_file, capture) => {
+  const path = pathOf(capture);
+  if (path === '/api/hello') return expect(relayRouteFor(path)).toBeUndefined();
+  const headers = { ...headersOf(capture), authorization: `Bearer sk-${key}` };
+  const socket = capture.method === 'UPGRADE';
+  const asks = capture.method === 'POST';
+  const isForm = relayRouteFor(path)?.route.body === 'form';
+  const form = isForm ? formOf(capture) : { type: 'application/json', body: JSON.stringify(capture.body) };
+  const before = same.requests.length;
+  const request = new Request(`http://gateway${capture.url}`, {
+    method: asks ? 'POST' : 'GET',
+    headers: {
+      ...headers,
+      ...(asks ? { 'content-type': form.type } : {}),
+      ...(socket ? { upgrade: 'websocket' } : {}),
+    },
+    ...(asks ? { body: form.body } : {}),
+  });
+  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  const answer = await response.text();
+  if (socket) return expect(response.status).toBe(426);
+  const operation = relayRouteFor(path)?.route.operation;
+  if (operation === undefined || operation === 'count_tokens')
+    return expect([response.status, answer.length > 2]).toEqual([200, true]);
+  // Paid ones get as far as the upstream, which refuses them here.
+  expect([response.status, same.requests.length - before]).toEqual([400, 1]);
+  expect(answer).toContain('no (request id');
+  const received = same.requests[before];
+  if (isForm) expect(received?.body.toString()).toBe(form.body);
+  else if (relayRouteFor(path)?.route.protocol === 'openai-chat')
+    expect(JSON.parse(received?.body.toString() ?? '')).toEqual(capture.body);
+});
