@@ -405,7 +405,12 @@ test('calls of bundled tools come back to a Responses client with their bundle t
         },
       ],
       tools: [
-        { type: 'namespace', name: 'clock', tools: [{ type: 'function', name: 'sleep', parameters: {} }] },
+        {
+          type: 'namespace',
+          name: 'clock',
+          description: 'Time.',
+          tools: [{ type: 'function', name: 'sleep', description: 'Waits.', parameters: {} }],
+        },
         { type: 'function', name: 'my__own', parameters: {} },
       ],
       tool_choice: { type: 'function', namespace: 'clock', name: 'sleep' },
@@ -413,6 +418,7 @@ test('calls of bundled tools come back to a Responses client with their bundle t
     { model: null, stream: true },
   );
   expect(request.toolChoice).toEqual({ name: 'clock__sleep' });
+  expect(request.tools[0]?.description).toBe('Time.\n\nWaits.');
   expect(request.tools.map(({ name }) => name)).toEqual(['clock__sleep', 'my__own', 'functions__apply_patch']);
   const restore = toolRestorer(request.tools)?.();
   const call = (index: number, name: string, words: string): ChatEvent[] => [

@@ -70,7 +70,6 @@ const harmless: readonly (readonly [RegExp, string])[] = [
   [/\.strict$/, 'the default'],
   [/\.detail$/, 'the default'],
   [/input_audio\.format$/, 'the default'],
-  [/^input\.\*\.tools\.\*\.description$/, 'tools are told by themselves, without their bundle'],
 ];
 
 /** The request as an upstream of the other dialect gets it, and what is listed as lost. */
@@ -109,7 +108,7 @@ function silentLosses({ from, body }: Asked, to: ProtocolId): string[] {
           change((outer) => Object.fromEntries(Object.entries(outer as object).filter(([name]) => name !== key))),
         );
         if (without.told === whole.told) {
-          if (without.listed === whole.listed) lost.add(place.join('.'));
+          if (without.listed === whole.listed && member !== '') lost.add(place.join('.'));
           // What is in it goes with it: it was listed, or its place is below.
           continue;
         }

@@ -182,6 +182,9 @@ function decodePart(item: Record<string, unknown>): Part {
   return { type: 'unknown', dialect: 'openai-responses', raw: item };
 }
 
+const joinedWords = (first: string, second: string | null): string =>
+  second === null ? first : `${first}\n\n${second}`;
+
 function decodeTool(tool: Record<string, unknown>): Tool[] {
   const name = text(tool.name) ?? text(tool.type) ?? '';
   const description = text(tool.description);
@@ -193,7 +196,14 @@ function decodeTool(tool: Record<string, unknown>): Tool[] {
     case 'namespace':
       return records(tool.tools)
         .flatMap(decodeTool)
-        .map((inner) => ({ ...inner, name: bundled(name, inner.name), namespace: name }));
+        .map((inner, index) => ({
+          ...inner,
+          name: bundled(name, inner.name),
+          namespace: name,
+          // What is said of the bundle has no place of its own elsewhere: its first tool says it.
+          description:
+            index === 0 && description !== null ? joinedWords(description, inner.description) : inner.description,
+        }));
     default:
       return [{ kind: 'provider', name, description, schema: null, strict: null, raw: tool }];
   }
