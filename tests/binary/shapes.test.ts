@@ -1,4 +1,4 @@
-/** What `--json` answers look like: names and types of fields, recorded once. They may grow and never lose anything. */
+/** What `--json` answers look like: names and types of fields, recorded once. They may grow and never lose anything. Here because calling every command takes a while. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { commands } from '../../cli/commands/index.ts';
 import { openDatabase } from '../../db/open.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { startPracticeUpstream } from '../../server/practice/upstream.ts';
-import { everywhere, onMachine } from './every-command.ts';
-import { createRunner, type Runner } from './runner.ts';
+import { everywhere, onMachine } from '../cli/every-command.ts';
+import { createRunner, type Runner } from '../cli/runner.ts';
 
 /** Regenerate with GATEWAY_RECORD_SHAPES=1 after adding fields. */
 const recorded = join(import.meta.dirname, 'shapes.json');
