@@ -192,65 +192,6 @@ test('an edited price is shown before it is stored, and the model without a pric
   expect(complaints).toEqual([]);
 }, 60_000);
 
-test('every route in both languages, both themes and three widths', async () => {
-  const faults: string[] = [];
-  for (const [language, theme, width] of [
-    ['en', 'light', 1280],
-    ['zh', 'dark', 1280],
-    ['zh', 'light', 768],
-    ['en', 'dark', 375],
-    ['zh', 'light', 375],
-  ] as const) {
-    await page.setViewportSize({ width, height: 800 });
-    await page.evaluate(
-      ([lng, mode]) => {
-        localStorage.setItem('i18nextLng', lng);
-        localStorage.setItem('theme-mode', mode);
-      },
-      [language, theme] as const,
-    );
-    for (const route of [
-      '',
-      'playground',
-      'detail',
-      'pricing',
-      'midjourney',
-      'task',
-      'personal',
-      'login',
-      'register',
-      'reset',
-      'user/reset?email=a@b.example&token=x',
-      'token',
-      'log',
-      'topup',
-      'channel',
-      'redemption',
-      'orders',
-      'orders?view=callbacks',
-      'setting?tab=operation&block=history',
-      'user',
-      'setting',
-      'about',
-      'api-docs',
-      'nowhere',
-    ]) {
-      await page.goto(`${url}/${route}`);
-      await page.locator('h1').waitFor();
-      await page.waitForLoadState('networkidle');
-      const place = `/${route} ${language} ${theme} ${width}`;
-      for (const fault of await violations()) faults.push(`${place}: ${fault}`);
-      const wide = await page.evaluate(
-        () => document.documentElement.scrollWidth > document.documentElement.clientWidth,
-      );
-      if (wide) faults.push(`${place}: scrolls sideways`);
-      await page.screenshot({ path: join(shots, `${route || 'home'}-${language}-${theme}-${width}.png`) });
-    }
-  }
-  expect(faults).toEqual([]);
-  expect(complaints).toEqual([]);
-}, 240_000);
-
 test('a session that ends over a half-filled form is opened again above it', async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.evaluate(() => localStorage.setItem('i18nextLng', 'en'));

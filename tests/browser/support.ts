@@ -26,7 +26,8 @@ export interface Stage {
   readonly upstream: string;
   /** What browsers of this stage complained about. */
   readonly complaints: string[];
-  readonly newContext: () => Promise<BrowserContext>;
+  /** @param still without transitions. */
+  readonly newContext: (still?: boolean) => Promise<BrowserContext>;
   readonly newPage: (context: BrowserContext) => Promise<Page>;
   readonly close: () => Promise<void>;
 }
@@ -44,8 +45,12 @@ export async function openStage(): Promise<Stage> {
     url,
     upstream,
     complaints,
-    async newContext() {
-      const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 800 } });
+    async newContext(still = false) {
+      const context = await browser.newContext({
+        locale: 'en-US',
+        viewport: { width: 1280, height: 800 },
+        ...(still ? { reducedMotion: 'reduce' as const } : {}),
+      });
       await context.grantPermissions(['clipboard-read', 'clipboard-write']);
       return context;
     },
@@ -55,6 +60,15 @@ export async function openStage(): Promise<Stage> {
         if (message.type() === 'error' || message.type() === 'warning')
           complaints.push(`${message.type()}: ${message.text()}`);
       });
+      const traffic = { open: 0, since: performance.now() };
+      const count = (change: number) => () => {
+        traffic.open += change;
+        traffic.since = performance.now();
+      };
+      page.on('request', count(1));
+      page.on('requestfinished', count(-1));
+      page.on('requestfailed', count(-1));
+      traffics.set(page, traffic);
       page.on('pageerror', (error) => complaints.push(error.message));
       page.on('response', (response) => {
         if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
@@ -68,6 +82,20 @@ export async function openStage(): Promise<Stage> {
   };
 }
 
+const traffics = new WeakMap<Page, { open: number; since: number }>();
+const quietMs = 120;
+
+/** Nothing has been asked of the server for a moment. */
+export async function quietLine(page: Page): Promise<void> {
+  const limit = performance.now() + 10_000;
+  for (;;) {
+    const { open, since } = traffics.get(page) ?? { open: 0, since: 0 };
+    if (open <= 0 && performance.now() - since > quietMs) return;
+    if (performance.now() > limit) throw new Error(`${page.url()} never falls silent`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 interface AxeResult {
   readonly violations: readonly {
     readonly id: string;
@@ -79,9 +107,14 @@ interface AxeResult {
 export async function violationsOn(page: Page): Promise<string[]> {
   // Colours fade while menus and drawers open; they are judged when they have arrived.
   await page.waitForTimeout(350);
-  await page.evaluate(axe);
+  return violationsNow(page);
+}
+
+/** The same without waiting, for pages that hold still. */
+export async function violationsNow(page: Page): Promise<string[]> {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   const result = (await page.evaluate(
-    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })",
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations'], preload: false })",
   )) as AxeResult;
   return result.violations.flatMap((one) =>
     one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ''}`),

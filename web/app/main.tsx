@@ -2,16 +2,14 @@ import './app.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { Toaster } from 'sonner';
 import { warmMenus } from '../components/lazy-menu.tsx';
 import { warmOverlays } from '../components/overlay.tsx';
 import { startLanguage } from '../lib/i18n.ts';
 import { watchForms } from '../lib/unsaved.ts';
 import { statusQuery } from '../shell/status.ts';
+import { Toasts } from '../shell/toasts.tsx';
 import { App, warmPage } from './routes.tsx';
 
-/** Toasts follow the theme like everything that floats. */
-const toastStyle = { background: 'var(--bg-raised)', color: 'var(--text-1)', border: '1px solid var(--line-strong)' };
 const client = new QueryClient({ defaultOptions: { queries: { retry: 1, refetchOnWindowFocus: false } } });
 watchForms();
 // Words, the site's status and the page that was asked for are on their way together.
@@ -25,7 +23,7 @@ if (root !== null) {
       <StrictMode>
         <QueryClientProvider client={client}>
           <App />
-          <Toaster position="bottom-right" visibleToasts={3} closeButton toastOptions={{ style: toastStyle }} />
+          <Toasts />
         </QueryClientProvider>
       </StrictMode>,
     );

@@ -1,5 +1,4 @@
 /** Filters of this table that the reader keeps: applied with a click, wherever one logs in. */
-import { Popover, PopoverButton, PopoverPanel } from '@headlessui/react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -10,6 +9,7 @@ import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { filterOf } from '../../lib/url.ts';
 import { Icon } from '../icon.tsx';
+import { Popover } from '../popover.tsx';
 
 export function SavedFilters({ place }: { readonly place: FilterPlace }) {
   const { t } = useTranslation();
@@ -28,58 +28,60 @@ export function SavedFilters({ place }: { readonly place: FilterPlace }) {
     if (await change(() => call('filter.save', { place, name, query: current }))) setName('');
   };
   return (
-    <Popover className="max-sm:hidden">
-      <PopoverButton className="button">
-        <Icon name="book" />
-        {t('table.saved')} {kept.length === 0 ? null : kept.length}
-      </PopoverButton>
-      <PopoverPanel anchor="bottom end" className="menu grid w-64 gap-2 p-3">
-        {({ close }) => (
-          <>
-            {kept.length === 0 ? <p className="text-[12px] text-ink-3">{t('table.noneSaved')}</p> : null}
-            <ul className="max-h-72 overflow-auto">
-              {kept.map((one) => (
-                <li key={one.id} className="flex items-center gap-1">
-                  <button
-                    type="button"
-                    className={`h-7 min-w-0 flex-1 truncate rounded-2 px-2 text-left hover:bg-hover ${one.query === current ? 'font-medium text-accent-text' : ''}`}
-                    onClick={() => {
-                      setQuery(new URLSearchParams(one.query));
-                      close();
-                    }}
-                  >
-                    {one.name}
-                  </button>
-                  <button
-                    type="button"
-                    className="button button-ghost button-icon"
-                    aria-label={t('table.forget', { name: one.name })}
-                    onClick={() => change(() => call('filter.delete', { id: one.id }))}
-                  >
-                    <Icon name="close" />
-                  </button>
-                </li>
-              ))}
-            </ul>
-            <form onSubmit={save} className="flex gap-2">
-              <input
-                className="field h-7"
-                aria-label={t('table.filterName')}
-                placeholder={t('table.filterName')}
-                maxLength={40}
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-              <button type="submit" className="button" disabled={name.trim() === '' || current === ''}>
-                {t('app.save')}
-              </button>
-            </form>
-            <button type="button" className="button" onClick={() => copyOrShow(location.href)}>
-              {t('table.copyLink')}
+    <Popover
+      button={
+        <>
+          <Icon name="book" />
+          {t('table.saved')} {kept.length === 0 ? null : kept.length}
+        </>
+      }
+      className="grid w-64 gap-2 p-3"
+    >
+      {(close) => (
+        <>
+          {kept.length === 0 ? <p className="text-[12px] text-ink-3">{t('table.noneSaved')}</p> : null}
+          <ul className="max-h-72 overflow-auto">
+            {kept.map((one) => (
+              <li key={one.id} className="flex items-center gap-1">
+                <button
+                  type="button"
+                  className={`h-7 min-w-0 flex-1 truncate rounded-2 px-2 text-left hover:bg-hover ${one.query === current ? 'font-medium text-accent-text' : ''}`}
+                  onClick={() => {
+                    setQuery(new URLSearchParams(one.query));
+                    close();
+                  }}
+                >
+                  {one.name}
+                </button>
+                <button
+                  type="button"
+                  className="button button-ghost button-icon"
+                  aria-label={t('table.forget', { name: one.name })}
+                  onClick={() => change(() => call('filter.delete', { id: one.id }))}
+                >
+                  <Icon name="close" />
+                </button>
+              </li>
+            ))}
+          </ul>
+          <form onSubmit={save} className="flex gap-2">
+            <input
+              className="field h-7"
+              aria-label={t('table.filterName')}
+              placeholder={t('table.filterName')}
+              maxLength={40}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+            <button type="submit" className="button" disabled={name.trim() === '' || current === ''}>
+              {t('app.save')}
             </button>
-          </>
-        )}
-      </PopoverPanel>
+          </form>
+          <button type="button" className="button" onClick={() => copyOrShow(location.href)}>
+            {t('table.copyLink')}
+          </button>
+        </>
+      )}
     </Popover>
   );
 }

@@ -1,7 +1,7 @@
 /** Columns and density of a table. */
-import { Popover, PopoverButton, PopoverPanel } from '@headlessui/react';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../icon.tsx';
+import { Popover } from '../popover.tsx';
 import { Segment } from '../segment.tsx';
 import type { Column } from './column.ts';
 import type { Preferences } from './preferences.ts';
@@ -16,40 +16,46 @@ export function ViewOptions<Row>({ columns, preferences }: ViewOptionsProps<Row>
   const { shown, setShown, density, setDensity } = preferences;
   const isShown = ({ id, hidden }: Column<Row>): boolean => shown[id] ?? hidden !== true;
   return (
-    <Popover className="max-sm:hidden">
-      <PopoverButton className="button">
-        <Icon name="columns" />
-        {t('table.columns')} {columns.filter(isShown).length}
-      </PopoverButton>
-      <PopoverPanel anchor="bottom end" className="menu grid w-56 gap-2 p-3">
-        <Segment
-          label={t('table.density')}
-          value={density}
-          options={[
-            ['compact', t('table.compact')],
-            ['roomy', t('table.roomy')],
-          ]}
-          onChange={setDensity}
-        />
-        <ul className="max-h-72 overflow-auto">
-          {columns.map((column) => (
-            <li key={column.id}>
-              <label className="flex h-7 items-center gap-2">
-                <input
-                  type="checkbox"
-                  className="size-4 accent-(--accent)"
-                  checked={isShown(column)}
-                  onChange={(event) => setShown({ ...shown, [column.id]: event.target.checked })}
-                />
-                {column.header}
-              </label>
-            </li>
-          ))}
-        </ul>
-        <button type="button" className="button" onClick={() => setShown({})}>
-          {t('table.reset')}
-        </button>
-      </PopoverPanel>
+    <Popover
+      button={
+        <>
+          <Icon name="columns" />
+          {t('table.columns')} {columns.filter(isShown).length}
+        </>
+      }
+      className="grid w-56 gap-2 p-3"
+    >
+      {() => (
+        <>
+          <Segment
+            label={t('table.density')}
+            value={density}
+            options={[
+              ['compact', t('table.compact')],
+              ['roomy', t('table.roomy')],
+            ]}
+            onChange={setDensity}
+          />
+          <ul className="max-h-72 overflow-auto">
+            {columns.map((column) => (
+              <li key={column.id}>
+                <label className="flex h-7 items-center gap-2">
+                  <input
+                    type="checkbox"
+                    className="size-4 accent-(--accent)"
+                    checked={isShown(column)}
+                    onChange={(event) => setShown({ ...shown, [column.id]: event.target.checked })}
+                  />
+                  {column.header}
+                </label>
+              </li>
+            ))}
+          </ul>
+          <button type="button" className="button" onClick={() => setShown({})}>
+            {t('table.reset')}
+          </button>
+        </>
+      )}
     </Popover>
   );
 }

@@ -88,7 +88,7 @@ export function ApiDocsPage() {
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 px-5 pb-6">
         {[...groups].map(([name, inside]) => (
           <section key={name} aria-label={name} className="rounded-3 border border-line">
-            <h2 className="border-b border-line px-4 py-2 font-semibold">{name}</h2>
+            <h2 className="border-b border-line px-4 py-2 font-mono font-semibold">{name}</h2>
             {inside.map((row) => (
               <Call key={row.operationId} row={row} />
             ))}

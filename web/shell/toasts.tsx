@@ -1,0 +1,18 @@
+/** Short news at the lower right; they follow the theme like everything that floats. */
+import { useTranslation } from 'react-i18next';
+import { Toaster } from 'sonner';
+
+const style = { background: 'var(--bg-raised)', color: 'var(--text-1)', border: '1px solid var(--line-strong)' };
+
+export function Toasts() {
+  const { t } = useTranslation();
+  return (
+    <Toaster
+      position="bottom-right"
+      visibleToasts={3}
+      closeButton
+      containerAriaLabel={t('app.toasts')}
+      toastOptions={{ style, closeButtonAriaLabel: t('app.close') }}
+    />
+  );
+}
