@@ -27,9 +27,7 @@ export interface FrontDoor {
 const hardBodyLimit = 256 * 1024 * 1024;
 /** Sound comes in frames of a megabyte and more. */
 const frameLimit = 16 * 1024 * 1024;
-const controlPaths = ['/api/', '/v1/dashboard/', '/dashboard/billing/'];
-
-const isControlPath = (path: string): boolean => controlPaths.some((prefix) => path.startsWith(prefix));
+const isControlPath = (path: string): boolean => path.startsWith('/api/');
 
 /** The path of a request's URL without building a URL object. */
 export function pathOf(url: string): string {
@@ -57,7 +55,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       // Coding agents look whether anybody is there before they log in.
       if (path === '/api/hello') return new Response(null);
       if (isRealtime(request, path)) return upgrade(listener, request, options.relay.realtime(request, peer));
-      if (isRelayPath(path) && !isControlPath(path)) return closing(options.relay.handle(request, path, peer));
+      if (isRelayPath(path)) return closing(options.relay.handle(request, path, peer));
       if (!isControlPath(path)) {
         const asset = options.consoleAsset(request, path);
         if (asset !== null) return asset;

@@ -114,7 +114,10 @@ const relayPrefixes = ['/v1/', '/v1beta/', '/v2/', '/pg/', '/mj', '/suno/'] as c
 
 /** Paths that belong to the relay even when no row matches: their errors have the relay's shape. */
 export const isRelayPath = (path: string): boolean =>
-  relayPrefixes.some((prefix) => path.startsWith(prefix)) || path === '/rerank' || path === '/rerank/';
+  relayPrefixes.some((prefix) => path.startsWith(prefix)) ||
+  path === '/rerank' ||
+  path === '/rerank/' ||
+  path.startsWith('/dashboard/billing/');
 
 /** Paths of providers' state that no channel can be picked for: answered, not forgotten. */
 export const unimplementedPaths =

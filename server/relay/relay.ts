@@ -7,6 +7,7 @@ import { createAdmit } from './admit.ts';
 import { createAffinity } from './affinity.ts';
 import { type AnswerDeps, answer } from './answer.ts';
 import { type Authorise, createAuthorise } from './authorise.ts';
+import { answerBilling, isBillingPath } from './billing.ts';
 import type { ChargeDeps } from './charge.ts';
 import { answerTokenCount } from './count-tokens.ts';
 import type { TokenCounter } from './counting/counter.ts';
@@ -204,6 +205,10 @@ export function createRelay(deps: RelayDeps): Relay {
     handle(request, path, peer) {
       const work = worksFor(path);
       if (work !== null) return works(work, request, nextId(), () => authorise.identify(request, peer));
+      if (isBillingPath(path)) {
+        const facts = { state, wallets: deps.wallets, authorise, requestId: nextId() };
+        return Promise.resolve(answerBilling(facts, request, path, peer));
+      }
       if (isModelsPath(path)) {
         return Promise.resolve(listModels({ state, authorise, requestId: nextId() }, request, path, peer));
       }
@@ -246,6 +251,7 @@ const unbilled: Principal = {
     status: 1,
     group: 'default',
     balance: 0,
+    used: 0,
     balanceVersion: 0,
     setting: { accept_unset_model_ratio_model: true },
   },

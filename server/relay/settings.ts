@@ -50,6 +50,12 @@ export interface RelaySettings {
   readonly geminiImagineModels: ReadonlySet<string>;
   /** Answers carry a header that says how their channel was chosen. */
   readonly showTrace: boolean;
+  /** Billing questions are answered for the key, not for its user. */
+  readonly tokenStat: boolean;
+  /** Amounts are told in dollars. */
+  readonly inCurrency: boolean;
+  /** Quota in one dollar. */
+  readonly quotaPerUnit: number;
   /** Whole answers carry headers that say what they cost. */
   readonly showCost: boolean;
   /** Of all requests of a group together. */
@@ -98,6 +104,9 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
     botCheck: optionValue(stored, 'TurnstileCheckEnabled'),
     trustsProxy: proxyList(optionValue(stored, 'general_setting.trusted_proxies')),
+    tokenStat: optionValue(stored, 'DisplayTokenStatEnabled'),
+    inCurrency: optionValue(stored, 'DisplayInCurrencyEnabled'),
+    quotaPerUnit: optionValue(stored, 'QuotaPerUnit'),
     showCost: optionValue(stored, 'general_setting.cost_header_enabled'),
     showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
     claudeMaxTokens: maxTokensByModel(optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>),

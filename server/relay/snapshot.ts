@@ -8,6 +8,8 @@ export interface UserSnapshot {
   readonly group: string;
   /** Quota in the user's account when the row was read; the relay keeps its own running balance afterwards. */
   readonly balance: number;
+  /** Quota used in all, read together with the balance. */
+  readonly used: number;
   /** `accounts.version` read together with the balance; balance events up to it are already included. */
   readonly balanceVersion: number;
   /** The user's `setting` JSON, parsed ({} when empty or malformed). */

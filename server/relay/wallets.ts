@@ -19,12 +19,15 @@ export interface Wallets {
   hold(userId: number, tokenId: number, amount: number): HoldAnswer;
   /** Gives a hold back and charges what was really used. */
   settle(userId: number, tokenId: number, held: number, charged: number): void;
+  /** What a user, or a token, has left and has used; `limit` Infinity = without end. */
+  standing(userId: number, tokenId: number | null): { readonly limit: number; readonly used: number };
   /** What the user could still hold now. */
   available(userId: number, tokenId: number): number;
 }
 
 interface Purse {
   balance: number;
+  used: number;
   held: number;
   version: number;
 }
@@ -48,13 +51,14 @@ export function createWallets(): Wallets {
     purse.balance += event.delta;
     const cap = event.token === undefined ? undefined : caps.get(event.token.id);
     if (cap !== undefined) cap.used += event.token?.used ?? 0;
+    purse.used += event.token?.used ?? 0;
   };
   const room = (cap: Cap): number => (cap.unlimited ? Number.MAX_SAFE_INTEGER : cap.limit - cap.used - cap.held);
 
   return {
     seeUser(user) {
       if (purses.has(user.id)) return;
-      const purse = { balance: user.balance, held: 0, version: user.balanceVersion };
+      const purse = { balance: user.balance, used: user.used, held: 0, version: user.balanceVersion };
       purses.set(user.id, purse);
       for (const event of early.get(user.id) ?? []) apply(purse, event);
       early.delete(user.id);
@@ -92,12 +96,21 @@ export function createWallets(): Wallets {
       if (purse !== undefined) {
         purse.held -= held;
         purse.balance -= charged;
+        purse.used += charged;
       }
       const cap = caps.get(tokenId);
       if (cap !== undefined) {
         cap.held -= held;
         cap.used += charged;
       }
+    },
+    standing(userId, tokenId) {
+      if (tokenId === null) {
+        const purse = purses.get(userId);
+        return { limit: (purse?.balance ?? 0) + (purse?.used ?? 0), used: purse?.used ?? 0 };
+      }
+      const cap = caps.get(tokenId);
+      return { limit: cap?.unlimited === true ? Number.POSITIVE_INFINITY : (cap?.limit ?? 0), used: cap?.used ?? 0 };
     },
     available(userId, tokenId) {
       const purse = purses.get(userId);

@@ -67,7 +67,14 @@ const routeRows = relayRoutes.flatMap((route): Row[] => {
     : [row];
 });
 
-const listRows = ['/v1/models', '/v1/models/m', '/v1beta/models', '/v1beta/models/m'].map(
+const listRows = [
+  '/v1/models',
+  '/v1/models/m',
+  '/v1beta/models',
+  '/v1beta/models/m',
+  '/v1/dashboard/billing/subscription',
+  '/dashboard/billing/usage',
+].map(
   (path): Row => ({
     name: `GET ${path}`,
     method: 'GET',

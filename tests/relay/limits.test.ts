@@ -20,6 +20,7 @@ const principal = (limits: Partial<TokenLimits> | null, day = never, month = nev
     status: 1,
     group: 'default',
     balance: 0,
+    used: 0,
     balanceVersion: 0,
     setting: {},
   },

@@ -11,6 +11,7 @@ const user = (id: number, balance: number, balanceVersion = 0) => ({
   status: 1,
   group: 'default',
   balance,
+  used: 0,
   balanceVersion,
   setting: {},
 });

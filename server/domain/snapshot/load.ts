@@ -88,6 +88,7 @@ const userSnapshot = (row: UserRow): UserSnapshot => ({
   status: row.status,
   group: row.group_name,
   balance: row.balance,
+  used: row.used_quota,
   balanceVersion: row.version,
   setting: objectOf(row.setting),
 });
