@@ -122,10 +122,13 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
     en: 'Separated by commas; empty believes the connection alone, as without a proxy.',
   },
   WorkerUrl: {
-    zh: '代替本机访问外部地址的 Worker，留空则直接访问。',
-    en: 'A worker that stands as a proxy before outside addresses; empty fetches directly.',
+    zh: '为同类控制台保留：外部地址由本机检查后直接访问。',
+    en: 'Kept for consoles of this family: outside addresses are checked and called from here.',
   },
-  WorkerValidKey: { zh: 'Worker 接受的密钥，只写不显示。', en: 'The key the worker accepts; written, never shown.' },
+  WorkerValidKey: {
+    zh: '为同类控制台保留，只写不显示。',
+    en: 'Kept for consoles of this family; written, never shown.',
+  },
   PayAddress: {
     zh: '易支付接口的地址，留空则关闭在线充值。',
     en: 'The Epay interface; empty turns this kind of top-up off.',
