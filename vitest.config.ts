@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['tests/**/*.test.{ts,tsx}'],
     testTimeout: 20_000,
     hookTimeout: 20_000,
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Files of one worker share their modules: loading them anew for each took a third of the time.
     isolate: false,
   },

@@ -96,6 +96,8 @@ test('first run, key, request, explained charge: all in the console', async () =
 
 test('the playground answers on the reader’s own account, and settings take effect', async () => {
   await page.goto(`${url}/playground`);
+  // The first model comes into the field with the list; text typed at that very moment would stand beside it.
+  await expect.poll(() => page.getByLabel('Model').inputValue()).not.toBe('');
   await page.getByLabel('Model').fill('practice-small');
   await page.getByPlaceholder('Say something').fill('hello');
   await page.keyboard.press('Enter');

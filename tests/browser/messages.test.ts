@@ -79,6 +79,7 @@ test('channels', async () => {
   await drawer.getByLabel('模型映射').fill('');
   await drawer.getByLabel('API 地址').fill('http://127.0.0.1:1/v1/');
   await save();
+  await sees('带有 /v1 可能导致请求失败');
   await page.getByRole('dialog').getByRole('button', { name: '取消' }).last().click();
   await drawer.getByLabel('API 地址').fill('http://127.0.0.1:1/');
   await save();

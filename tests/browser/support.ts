@@ -71,7 +71,14 @@ export async function openStage(): Promise<Stage> {
       traffics.set(page, traffic);
       page.on('pageerror', (error) => complaints.push(error.message));
       page.on('response', (response) => {
-        if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
+        if (response.status() < 400) return;
+        complaints.push(`${response.status()} ${response.url()}`);
+        // What went wrong on the server is needed to mend it.
+        if (response.status() >= 500)
+          void response.text().then(
+            (text) => console.log(response.url(), text.slice(0, 500)),
+            () => undefined,
+          );
       });
       return page;
     },

@@ -90,6 +90,7 @@ async function pageFor(role: Role, language: Language): Promise<Page> {
   contexts.set(key, context);
   const page = await stage.newPage(context);
   if (known === undefined) await enter(page, role === 'root' ? 'root' : `${role}-one`, language);
+  else await page.goto(stage.url);
   return page;
 }
 
