@@ -9,6 +9,8 @@ export interface Checks {
   readonly exclude: readonly string[];
   /** Skip types and lint. */
   readonly testsOnly?: boolean;
+  /** Files at the same time, where each is a program or a browser of its own. */
+  readonly workers?: number;
 }
 
 const run = async (title: string, command: string[], env: Record<string, string> = {}): Promise<boolean> => {
@@ -49,6 +51,7 @@ export async function runChecks(checks: Checks): Promise<number> {
       'node_modules/vitest/vitest.mjs',
       'run',
       '--pool=threads',
+      ...(checks.workers === undefined ? [] : [`--maxWorkers=${checks.workers}`]),
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
