@@ -7,8 +7,6 @@ export type AuditRow = Selectable<AuditTable>;
 /** What a row says; number and hashes come with the writing. */
 export type AuditEntry = Omit<AuditRow, 'id' | 'hash' | 'previous_hash'>;
 
-export type AuditRepository = ReturnType<typeof createAuditRepository>;
-
 /** @param hashOf hash of an entry that follows `previousHash`. */
 export function createAuditRepository(
   { query }: Database,

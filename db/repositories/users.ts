@@ -26,8 +26,6 @@ export type UserPatch = Pick<
 
 export type IdentityColumn = 'github_id' | 'oidc_id' | 'wechat_id' | 'telegram_id' | 'linux_do_id';
 
-export type UsersRepository = ReturnType<typeof createUsersRepository>;
-
 export function createUsersRepository({ query }: Database) {
   const select = () =>
     query

@@ -169,7 +169,6 @@ export const priceVersionShape = z.object({
   /** Options the change touched. */
   keys: z.array(z.string()),
 });
-export type PriceVersion = z.infer<typeof priceVersionShape>;
 
 export const priceChangeShape = z.object({
   key: z.string(),

@@ -20,5 +20,4 @@ export type EndReason =
   | 'quota_cut'
   | 'recovered';
 
-export type UsageMode = 'external' | 'self' | 'demo';
 export type Language = 'zh' | 'en';

@@ -109,12 +109,6 @@ export function saysNothing(events: readonly ChatEvent[], usage: Usage | null): 
   return finish === null || finish === 'stop' || finish === 'other';
 }
 
-export const usageOf = (events: readonly ChatEvent[]): Usage | null => {
-  let usage: Usage | null = null;
-  for (const event of events) if (event.type === 'usage') usage = event.usage;
-  return usage;
-};
-
 /** Puts reasoning into the text between `<think>` marks, for clients that know no other place. */
 export function thinkingToContent(): (event: ChatEvent) => readonly ChatEvent[] {
   // Index of the text block that holds the thoughts; later blocks keep theirs.

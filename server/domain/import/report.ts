@@ -26,5 +26,3 @@ export function createReporter() {
     report: (quota: ImportReport['quota']): ImportReport => ({ counts: Object.fromEntries(counts), notes, quota }),
   };
 }
-
-export type Reporter = ReturnType<typeof createReporter>;

@@ -100,4 +100,3 @@ export const codeProviders = {
 } as const satisfies Readonly<Record<string, CodeProvider>>;
 
 export type CodeProviderId = keyof typeof codeProviders;
-export const isCodeProvider = (id: string): id is CodeProviderId => Object.hasOwn(codeProviders, id);

@@ -27,8 +27,6 @@ export type CallbackOutcome = 'new' | 'credited' | 'duplicate' | 'unmatched' | '
 
 const mostKeptBody = 2048;
 
-export type Inbox = ReturnType<typeof createInbox>;
-
 export function createInbox(deps: {
   readonly repository: ReturnType<typeof createTopUpsRepository>;
   readonly ledger: Ledger;

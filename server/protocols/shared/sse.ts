@@ -181,9 +181,3 @@ export function createSseTextSplitter(limit: number = frameLimit): SseTextSplitt
     },
   };
 }
-
-/** One event as text; `event` '' writes none. */
-export const sseFrame = (event: string, data: unknown): string => {
-  const body = typeof data === 'string' ? data : JSON.stringify(data);
-  return event === '' ? `data: ${body}\n\n` : `event: ${event}\ndata: ${body}\n\n`;
-};

@@ -34,8 +34,6 @@ export interface Submission {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export type Submit = (submission: Submission, path: string) => Promise<Response>;
-
 const callTimeoutMs = 60_000;
 const imageLimit = 32 * 1024 * 1024;
 

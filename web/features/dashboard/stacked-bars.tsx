@@ -15,7 +15,6 @@ export interface StackedBarsProps {
 
 const height = 240;
 const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-export const colourOf = (index: number): string => `var(--data-${index + 1})`;
 
 /** uPlot draws lines over each other: each series carries the sum of itself and all below, the tallest is drawn first. */
 function stacked(chart: Chart): number[][] {
