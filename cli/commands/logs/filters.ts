@@ -50,13 +50,18 @@ export interface TailQuery extends LogQuery {
   /** Seconds. */
   readonly slow: number;
   readonly ended: string | undefined;
+  /** `429`, or `5xx` for all of a hundred. */
+  readonly status: string | undefined;
 }
 
 /** @throws AppError usage */
 export function tailQueryOf(flags: FlagValues, now: number): TailQuery {
   const slow = Number((text(flags.slow) ?? '0').replace(/s$/, ''));
   if (!Number.isFinite(slow)) throw new AppError('usage', { detail: `--slow ${text(flags.slow)}: 5s` });
-  return { ...queryOf(flags, now), slow, ended: text(flags.ended) };
+  const status = text(flags.status)?.toLowerCase();
+  if (status !== undefined && !/^[1-5](\d\d|xx)$/.test(status))
+    throw new AppError('usage', { detail: `--status ${status}: 200, 429, 5xx` });
+  return { ...queryOf(flags, now), slow, ended: text(flags.ended), status };
 }
 
 /** @throws AppError usage */
@@ -75,10 +80,20 @@ export function queryOf(flags: FlagValues, now: number): LogQuery {
   };
 }
 
+/** What the upstream answered with; '' = it never did. */
+function statusOf(row: Log): string {
+  if (row.type === 2) return '200';
+  return /"failure":"[a-z]+ (\d{3})"/.exec(row.other)?.[1] ?? '';
+}
+
+const hasStatus = (row: Log, wanted: string): boolean =>
+  wanted.endsWith('xx') ? statusOf(row)[0] === wanted[0] : statusOf(row) === wanted;
+
 /** The same conditions, for rows that are here already. */
 export const matches = (row: Log, query: TailQuery): boolean =>
   row.use_time >= query.slow &&
   (query.ended === undefined || row.end_reason === query.ended) &&
+  (query.status === undefined || hasStatus(row, query.status)) &&
   (query.type === undefined || row.type === query.type) &&
   (query.model_name === undefined || row.model_name === query.model_name) &&
   (query.username === undefined || row.username === query.username) &&
