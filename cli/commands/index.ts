@@ -41,5 +41,5 @@ export const commands: readonly CommandRow[] = [
   ...provisioningRows,
   ...importRows,
   ...connectionRows,
-  ...helpRows,
+  ...helpRows(() => commands),
 ];

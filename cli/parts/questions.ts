@@ -1,20 +1,6 @@
 /** Questions to a person: drawn where the terminal can be drawn on, plain lines everywhere else. */
 import type { Context } from '../context.ts';
-
-export interface Choice {
-  readonly value: string;
-  readonly label: string;
-}
-
-export interface Question {
-  readonly label: string;
-  readonly secret?: boolean;
-  readonly choices?: readonly Choice[];
-  /** Taken when nothing is typed. */
-  readonly fallback?: string;
-  /** An empty answer is one. */
-  readonly optional?: boolean;
-}
+import type { Question } from './question.ts';
 
 /** @throws AppError cancelled, input_needed. */
 export async function answerTo(context: Context, question: Question): Promise<string> {

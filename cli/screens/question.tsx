@@ -1,7 +1,7 @@
 /** One question: a line, a masked secret, or a choice that narrows while one types. */
 import { Box, Text, useInput } from 'ink';
 import { useState } from 'react';
-import type { Choice, Question } from '../parts/questions.ts';
+import type { Choice, Question } from '../parts/question.ts';
 
 const shownChoices = 8;
 

@@ -1,9 +1,9 @@
 /** The overview, renewed every second until q or Esc. */
 import { Box, Text, useInput } from 'ink';
 import { useEffect, useState } from 'react';
-import { overview } from '../commands/site/status.ts';
 import type { Context } from '../context.ts';
 import { detailLines } from '../output.ts';
+import { overview } from '../parts/overview.ts';
 import { stage } from './stage.tsx';
 
 const everyMs = 1000;

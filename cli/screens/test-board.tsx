@@ -1,8 +1,8 @@
 /** Channels under test, each line as it stands. */
 import { Box, Text, useWindowSize } from 'ink';
 import { useEffect, useState } from 'react';
-import type { TestRow } from '../commands/channel/test.ts';
 import type { Context } from '../context.ts';
+import type { TestRow } from '../parts/test-row.ts';
 import { clean, shorten } from '../table.ts';
 import { stage } from './stage.tsx';
 

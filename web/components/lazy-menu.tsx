@@ -1,26 +1,6 @@
 /** The button of a menu whose code is loaded when somebody comes near it. */
-import { lazy, type ReactNode, Suspense, useState } from 'react';
-
-export interface MenuEntry {
-  readonly id: string;
-  readonly content: ReactNode;
-  readonly lang?: string;
-  readonly danger?: boolean;
-  readonly href?: string;
-  readonly onPick?: () => void;
-}
-
-export interface MenuProps {
-  readonly button: {
-    readonly className: string;
-    /** Only where the content has no words. */
-    readonly label?: string | undefined;
-    readonly content: ReactNode;
-  };
-  readonly items: readonly MenuEntry[];
-  readonly anchor: 'bottom end' | 'top start';
-  readonly width: string;
-}
+import { lazy, Suspense, useState } from 'react';
+import type { MenuProps } from './menu-props.ts';
 
 const load = () => import('./menu.tsx');
 const OpenMenu = lazy(async () => ({ default: (await load()).OpenMenu }));

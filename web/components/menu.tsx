@@ -2,7 +2,7 @@
 import { MenuButton, MenuItem, MenuItems, Menu as Parts } from '@headlessui/react';
 import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
-import type { MenuProps } from './lazy-menu.tsx';
+import type { MenuProps } from './menu-props.ts';
 
 export function OpenMenu({ button, items, anchor, width }: MenuProps) {
   const opener = useRef<HTMLButtonElement>(null);

@@ -2,16 +2,8 @@
 import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, integer, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import type { TestRow } from '../../parts/test-row.ts';
 import { chosenChannels } from './fields.ts';
-
-export interface TestRow {
-  readonly id: number;
-  readonly name: string;
-  readonly success: boolean;
-  readonly message: string;
-  /** Seconds. */
-  readonly time: number;
-}
 
 export const test: CommandRun = async (context, flags, _ref, refs) => {
   const client = await context.client();

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AppError, errors } from '../../../server/contract/errors.ts';
 import { commit, version as release } from '../../../server/embedded/version.ts';
-import type { CommandRun } from '../../command.ts';
+import type { CommandRow, CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { globals } from '../../globals.ts';
 import { completionScripts } from './scripts.ts';
@@ -51,27 +51,28 @@ export const help: CommandRun = async (context, _flags, given) => {
   );
 };
 
-export const capabilities: CommandRun = async (context) => {
-  const { commands } = await import('../index.ts');
-  const { language } = context;
-  const manifest = {
-    version: release,
-    commands: commands
-      .filter((row) => row.hidden !== true)
-      .map(({ name, argument, flags, examples, ...row }) => ({
-        name,
-        argument: argument ?? '',
-        summary: row[language],
-        flags: (flags ?? []).map((flag) => ({ flag: flag.flag, summary: flag[language] })),
-        examples: examples.map((example) => `gateway ${example}`),
-      })),
-    global_flags: globals.map((flag) => ({ flag: flag.flag, summary: flag[language] })),
-    exit_codes: exitCodes.map(({ code, ...row }) => ({ code, meaning: row[language] })),
-    environment: environment.map(({ name, ...row }) => ({ name, meaning: row[language] })),
-    errors: Object.entries(errors).map(([code, { exit }]) => ({ code, exit })),
+export const capabilities =
+  (commands: readonly CommandRow[]): CommandRun =>
+  async (context) => {
+    const { language } = context;
+    const manifest = {
+      version: release,
+      commands: commands
+        .filter((row) => row.hidden !== true)
+        .map(({ name, argument, flags, examples, ...row }) => ({
+          name,
+          argument: argument ?? '',
+          summary: row[language],
+          flags: (flags ?? []).map((flag) => ({ flag: flag.flag, summary: flag[language] })),
+          examples: examples.map((example) => `gateway ${example}`),
+        })),
+      global_flags: globals.map((flag) => ({ flag: flag.flag, summary: flag[language] })),
+      exit_codes: exitCodes.map(({ code, ...row }) => ({ code, meaning: row[language] })),
+      environment: environment.map(({ name, ...row }) => ({ name, meaning: row[language] })),
+      errors: Object.entries(errors).map(([code, { exit }]) => ({ code, exit })),
+    };
+    context.output.line(JSON.stringify(manifest, null, context.output.isTty ? 2 : undefined));
   };
-  context.output.line(JSON.stringify(manifest, null, context.output.isTty ? 2 : undefined));
-};
 
 export const version: CommandRun = async (context) => {
   context.output.object({ version: release, commit }, [`gateway ${release} (${commit})`], release);

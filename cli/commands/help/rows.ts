@@ -1,6 +1,7 @@
 import type { CommandRow } from '../../command.ts';
 
-export const helpRows: readonly CommandRow[] = [
+/** @param all every command there is, these among them. */
+export const helpRows = (all: () => readonly CommandRow[]): readonly CommandRow[] => [
   {
     name: 'completion',
     argument: '<shell>',
@@ -23,7 +24,7 @@ export const helpRows: readonly CommandRow[] = [
     zh: '命令、参数、退出码清单（JSON）',
     en: 'commands, flags and exit codes as JSON',
     examples: ['capabilities', 'capabilities --lang zh'],
-    load: async () => (await import('./help.ts')).capabilities,
+    load: async () => (await import('./help.ts')).capabilities(all()),
   },
   {
     name: 'version',

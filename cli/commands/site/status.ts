@@ -2,14 +2,8 @@
 import { AppError } from '../../../server/contract/errors.ts';
 import { version } from '../../../server/embedded/version.ts';
 import type { CommandRun } from '../../command.ts';
-import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
-import { addressOf } from '../../parts/access.ts';
-
-export async function overview(context: Context): Promise<Record<string, unknown>> {
-  const found = await (await context.client()).call('status.overview');
-  return { version, url: addressOf(context), data_dir: context.dataDir, ...found };
-}
+import { overview } from '../../parts/overview.ts';
 
 export const status: CommandRun = async (context, flags) => {
   if (flags.watch === true && context.screens) {

@@ -1,5 +1,5 @@
 /** Access tokens with scopes and saved filters of the caller; the operator's tokens are the first administrator's. */
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 import { creator } from './token.ts';
 
 export const accessTokenHandlers: HandlersOf<

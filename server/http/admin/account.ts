@@ -1,7 +1,7 @@
 /** Registration, e-mail addresses, lost passwords, and a user's own settings. */
 import type { Asker } from '../../domain/accounts/service.ts';
 import type { Call } from '../call.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 
 const askerOf = ({ meta }: Pick<Call, 'meta'>): Asker => ({
   ip: meta.ip,

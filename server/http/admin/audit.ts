@@ -1,5 +1,5 @@
 /** The audit trail, for the super administrator. */
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(100, size === undefined || size <= 0 ? 10 : size);
 

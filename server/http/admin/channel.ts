@@ -1,6 +1,6 @@
 /** Upstream channels and the models they bring. */
 import { ChannelStatus } from '../../contract/enums.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(1000, size === undefined || size <= 0 ? 10 : size);
 /** A search has no pages. */

@@ -1,12 +1,11 @@
 /** Every endpoint's handler: parse is done, one service call, render is elsewhere. */
 
-import type { InputOf } from '../../contract/endpoint.ts';
-import type { EndpointId, EndpointOf } from '../../contract/endpoints/index.ts';
-import type { Call } from '../call.ts';
+import type { EndpointId } from '../../contract/endpoints/index.ts';
 import { accessTokenHandlers } from './access-token.ts';
 import { accountHandlers } from './account.ts';
 import { auditHandlers } from './audit.ts';
 import { channelHandlers } from './channel.ts';
+import type { HandlersOf } from './handlers-of.ts';
 import { localHandlers } from './local.ts';
 import { logHandlers } from './log.ts';
 import { provisionHandlers } from './provision.ts';
@@ -19,10 +18,6 @@ import { tokenHandlers } from './token.ts';
 import { usageHandlers } from './usage.ts';
 import { userHandlers } from './user.ts';
 import { walletHandlers } from './wallet.ts';
-
-export type HandlersOf<Ids extends EndpointId> = {
-  readonly [Id in Ids]: (call: Call<InputOf<EndpointOf<Id>>>) => Promise<unknown>;
-};
 
 export const handlers: HandlersOf<EndpointId> = {
   ...siteHandlers,

@@ -1,7 +1,7 @@
 /** What only the owner of the data directory may ask for. */
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 
 export const localHandlers: HandlersOf<
   'local.check' | 'local.vacuum' | 'local.backup' | 'local.password' | 'local.access_token'

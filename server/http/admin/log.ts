@@ -3,7 +3,7 @@ import type { LogFilter } from '../../../db/repositories/logs.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { LogFormat } from '../../contract/log-export.ts';
 import type { Download } from '../call.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './paging.ts';
 
 interface LogQuery {

@@ -1,5 +1,5 @@
 /** The declarative file. */
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 
 export const provisionHandlers: HandlersOf<'provision.export' | 'provision.apply'> = {
   'provision.export': ({ services }) => services.provisioning.export(),

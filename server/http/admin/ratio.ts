@@ -1,5 +1,5 @@
 /** Price maps over time. */
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './paging.ts';
 
 export const ratioHandlers: HandlersOf<

@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import { scopesAllow } from '../../contract/scopes.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
 import type { Actor } from '../call.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './paging.ts';
 
 /** Whoever may only read codes does not get what redeems them. */

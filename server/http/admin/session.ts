@@ -2,7 +2,7 @@
 import { AppError } from '../../contract/errors.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call } from '../call.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 import { answerEntrance, visitorOf } from './sign-in.ts';
 
 const logout = async ({ services, meta, reply }: Call) => {

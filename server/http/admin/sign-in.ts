@@ -6,7 +6,7 @@ import type { Entrance } from '../../domain/sessions/entrance.ts';
 import { sessionSeconds, type Visitor } from '../../domain/sessions/service.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call, CallMeta } from '../call.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 
 export const visitorOf = (meta: CallMeta): Visitor => ({
   ip: meta.ip,

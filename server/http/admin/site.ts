@@ -1,6 +1,6 @@
 /** Set-up, status, options, groups, and what only the owner of the data directory may ask. */
 import { openApi } from '../../contract/openapi.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 
 export const siteHandlers: HandlersOf<
   | 'setup.get'

@@ -6,7 +6,7 @@ import { AppError } from '../../contract/errors.ts';
 import { scopesAllow } from '../../contract/scopes.ts';
 import { keyHint } from '../../domain/secrets/vault.ts';
 import type { Actor, Call } from '../call.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 import { pageSize } from './paging.ts';
 
 const ownerOf = (actor: Actor): number | null => (actor.via === 'local' ? null : actor.userId);

@@ -1,6 +1,6 @@
 /** Prices for everybody, usage by the hour, drawings and tasks. */
 import type { Call } from '../call.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 import { pageSize } from './paging.ts';
 
 interface Window {

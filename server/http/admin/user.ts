@@ -1,5 +1,5 @@
 /** The caller's own account, and user management. */
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './paging.ts';
 
 export const userHandlers: HandlersOf<
