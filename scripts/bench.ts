@@ -1,6 +1,7 @@
 /**
- * Speed of the executable with every bill durable before the last byte, next to the direct way, its own lower tiers and
- * another gateway. Flags: --quick (one short round), --rounds N, --seconds S per measurement, --alone (no comparison).
+ * Speed of the executable with every bill durable before the last byte, next to the direct way, the bare relay that is
+ * the floor of this runtime, its own lower tiers and another gateway. Flags: --quick (one short round), --rounds N,
+ * --seconds S per measurement, --alone (no comparison), --before FILE (an older build, measured in the same rounds).
  * Ends with one line of JSON.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,10 +12,13 @@ import {
   gateway,
   isCompiled,
   models,
+  type Program,
   type Running,
+  type Site,
   serve,
   setUp,
   startComparison,
+  startFloor,
   startUpstreams,
   type Tier,
   type Upstreams,
@@ -38,8 +42,14 @@ const flag = (name: string, fallback: number): number => {
   const value = Number(process.argv[at + 1]);
   return at < 0 || !Number.isFinite(value) || value <= 0 ? fallback : value;
 };
+const textFlag = (name: string): string | null => {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? null : (process.argv[at + 1] ?? null);
+};
 const isQuick = process.argv.includes('--quick');
 const rounds = flag('--rounds', isQuick ? 1 : 3);
+/** The build to compare with; null = none. */
+const before = textFlag('--before');
 const seconds = flag('--seconds', isQuick ? 0.8 : 1.5);
 /** Nothing is measured again after this. */
 const budgetMs = isQuick ? 40_000 : 150_000;
@@ -54,6 +64,10 @@ interface Subject {
   readonly port: (upstream: Shape['upstream']) => number;
   readonly headers: (upstream: Shape['upstream']) => string;
 }
+
+const floorName = 'floor: bare relay';
+const durable = 'T3 + durable bill';
+const beforeName = 'T3 of the build before';
 
 const shapes = [
   { name: 'c=1', connections: 1, stream: false, upstream: 'fast' },
@@ -164,12 +178,12 @@ async function openStreams(fresh: Running): Promise<{ count: number; stuck: numb
   return { count, stuck: count - result.good, kbEach: (most - before) / count, p99: result.p99 };
 }
 
-async function startTimes(dataDir: string, existingMs: number): Promise<Record<string, number>> {
+async function startTimes(site: Site, existingMs: number): Promise<Record<string, number>> {
   const time = async (args: readonly string[]): Promise<number> => {
     const taken: number[] = [];
     for (let i = 0; i < 11; i++) {
       const at = performance.now();
-      await command(dataDir, args);
+      await command(site, args);
       taken.push(performance.now() - at);
     }
     return median(taken);
@@ -188,16 +202,20 @@ async function startTimes(dataDir: string, existingMs: number): Promise<Record<s
   };
 }
 
-function subjectsOf(
-  upstreams: Upstreams,
-  tiers: readonly Running[],
-  other: { child: Bun.Subprocess; port: number } | null,
-) {
-  const names = ['T1 relay only', 'T2 + keys and routing', 'T3 + durable bill'];
+interface Measured {
+  readonly upstreams: Upstreams;
+  readonly floor: Awaited<ReturnType<typeof startFloor>>;
+  readonly running: readonly (readonly [name: string, Running])[];
+  readonly other: { readonly child: Bun.Subprocess; readonly port: number } | null;
+}
+
+function subjectsOf({ upstreams, floor, running, other }: Measured) {
+  const bare = { token: '-', headers: () => '' };
   const subjects: Subject[] = [
-    { name: 'direct', pid: null, token: '-', port: (upstream) => upstreams.ports[upstream], headers: () => '' },
-    ...tiers.map(({ child, token, port }, index) => ({
-      name: names[index] ?? '',
+    { ...bare, name: 'direct', pid: null, port: (upstream) => upstreams.ports[upstream] },
+    { ...bare, name: floorName, pid: floor.child.pid, port: (upstream) => floor.ports[upstream] },
+    ...running.map(([name, { child, token, port }]) => ({
+      name,
       pid: child.pid,
       token,
       port: () => port,
@@ -236,30 +254,39 @@ let failed = true;
 try {
   if (!isCompiled) console.log('dist/gateway is missing (npm run build): measuring the sources instead');
   const upstreams = await startUpstreams();
-  const tiers: Running[] = [];
-  for (const tier of [1, 2, 3] as const satisfies readonly Tier[]) {
-    const dataDir = join(dir, `tier${tier}`);
-    tiers.push(await serve(dataDir, await setUp(dataDir, upstreams), tier));
-  }
-  const t3 = tiers[2];
-  if (t3 === undefined) throw new Error('no gateway');
+  const begin = async (name: string, program: Program, tier: Tier): Promise<[string, Running]> => {
+    const site = { program, dataDir: join(dir, name) };
+    return [name, await serve(site, await setUp(site, upstreams), tier)];
+  };
+  const measured = await begin(durable, gateway, 3);
+  const [, t3] = measured;
+  const running = [
+    await begin('T1 relay only', gateway, 1),
+    await begin('T2 + keys and routing', gateway, 2),
+    measured,
+    ...(before === null ? [] : [await begin(beforeName, [before], 3)]),
+  ];
+  const floor = await startFloor(upstreams);
   const other = process.argv.includes('--alone') ? null : await startComparison();
-  const subjects = subjectsOf(upstreams, tiers, other);
+  const subjects = subjectsOf({ upstreams, floor, running, other });
   const table = await measureAll(subjects, upstreams.pids);
   printTable(table);
 
   const rssMb = residentKb(t3.child.pid) / 1024;
-  for (const { child } of [...tiers, ...(other === null ? [] : [other])]) await end(child);
-  const verified = await command(t3.dataDir, ['ledger', 'verify', '--json']).then(
+  const ended = [...running.map(([, one]) => one), floor, ...(other === null ? [] : [other])];
+  for (const { child } of ended) await end(child);
+  const verified = await command(t3.site, ['ledger', 'verify', '--json']).then(
     () => true,
     () => false,
   );
-  const again = await serve(t3.dataDir, t3.token, 3);
+  const again = await serve(t3.site, t3.token, 3);
   const streams = await openStreams(again);
   await end(again.child);
-  const times = await startTimes(t3.dataDir, again.readyMs);
+  const times = await startTimes(t3.site, again.readyMs);
 
-  const at = (shape: Shape['name'], subject = 'T3 + durable bill') => table[shape]?.[subject];
+  const at = (shape: Shape['name'], subject: string = durable) => table[shape]?.[subject];
+  const cpuAgainst = (shape: Shape['name'], subject: string): number =>
+    (at(shape)?.cpuMicros ?? 0) / Math.max(1, at(shape, subject)?.cpuMicros ?? 0);
   const ratio = (at('c=64')?.cpuMicros ?? 0) / Math.max(1, at('c=64', 'T1 relay only')?.cpuMicros ?? 0);
   console.log(`\nprice of billing, T3/T1 CPU at c=64: ${ratio.toFixed(2)}`);
   console.log(`ledger after the load: ${verified ? 'clean' : 'VIOLATIONS'}`);
@@ -269,6 +296,8 @@ try {
     least('req/s at c=64', at('c=64')?.rps ?? 0, 12_000, 'req/s'),
     least('req/s at c=16', at('c=16')?.rps ?? 0, 8000, 'req/s'),
     most('CPU per request at c=64', at('c=64')?.cpuMicros ?? 0, 80, 'us'),
+    most('CPU per request at c=64 / floor', cpuAgainst('c=64', floorName), 2.8, ''),
+    most('CPU per request at c=16 / floor', cpuAgainst('c=16', floorName), 3.6, ''),
     most('CPU per stream, chunks at once', at('64 chunks at once')?.cpuMicros ?? 0, 450, 'us'),
     most('CPU per stream, translated', at('64 chunks, translated')?.cpuMicros ?? 0, 700, 'us'),
     most('CPU per stream, chunks apart', at('64 chunks, 1 ms apart')?.cpuMicros ?? 0, 450, 'us'),
@@ -284,6 +313,11 @@ try {
     most('serve ready, one core, used directory', times.serveExisting ?? 0, 400, 'ms'),
   ];
   printGoals(goals);
+  if (before !== null) {
+    console.log('\nCPU per request against the build before');
+    for (const { name } of shapes)
+      console.log(`${name.padEnd(24)}${(cpuAgainst(name, beforeName) * 100).toFixed(0)} %`);
+  }
   const seen = Object.values(table).flatMap((rows) => Object.values(rows));
   const noise = Math.max(0, ...seen.map((row) => row.noise));
   if (noise >= quietShare)

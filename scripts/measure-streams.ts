@@ -187,15 +187,16 @@ async function stall(pid: number, port: number, token: string): Promise<Stall> {
 
 if (!isCompiled) throw new Error('dist/gateway is missing: run bun scripts/build.ts');
 const dataDir = mkdtempSync(join(tmpdir(), 'gateway-streams-'));
+const site = { program: gateway, dataDir };
 const goals: Goal[] = [];
 const goal = (name: string, value: number, limit: number, unit: string, direction: Goal['direction'] = 'at most') =>
   goals.push({ name, value, limit, unit, direction });
 try {
-  await command(dataDir, ['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
+  await command(site, ['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
   const address = ['--base-url', `http://127.0.0.1:${upstream.port}`, '--models', model];
-  await command(dataDir, ['channel', 'add', '--type', 'practice', '--name', 'up', ...address, '--key-stdin'], 'k');
-  await command(dataDir, ['option', 'set', `ModelRatio=${JSON.stringify({ [model]: 0 })}`]);
-  const token = await command(dataDir, ['token', 'create', '--name', 'streams', '--quota', 'unlimited', '-q']);
+  await command(site, ['channel', 'add', '--type', 'practice', '--name', 'up', ...address, '--key-stdin'], 'k');
+  await command(site, ['option', 'set', `ModelRatio=${JSON.stringify({ [model]: 0 })}`]);
+  const token = await command(site, ['token', 'create', '--name', 'streams', '--quota', 'unlimited', '-q']);
   const port = freePort();
   const child = start(null, [...gateway, 'serve', '--port', String(port)], { GATEWAY_DATA_DIR: dataDir });
   await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);

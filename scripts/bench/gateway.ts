@@ -6,12 +6,20 @@ import { answers, cores, freePort, start } from './process.ts';
 const root = resolve(import.meta.dirname, '../..');
 const binary = join(root, 'dist', 'gateway');
 export const isCompiled = existsSync(binary);
-export const gateway: readonly string[] = isCompiled ? [binary] : [process.execPath, join(root, 'cli', 'main.ts')];
+/** What is typed before a verb. */
+export type Program = readonly string[];
+export const gateway: Program = isCompiled ? [binary] : [process.execPath, join(root, 'cli', 'main.ts')];
+
+/** A data folder and the build that works on it. */
+export interface Site {
+  readonly program: Program;
+  readonly dataDir: string;
+}
 
 /** @throws Error with what the command wrote when it fails. */
-export async function command(dataDir: string, args: readonly string[], input = ''): Promise<string> {
-  const child = Bun.spawn([...gateway, ...args], {
-    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
+export async function command(site: Site, args: readonly string[], input = ''): Promise<string> {
+  const child = Bun.spawn([...site.program, ...args], {
+    env: { ...process.env, GATEWAY_DATA_DIR: site.dataDir },
     stdin: new Blob([input]),
     stdout: 'pipe',
     stderr: 'pipe',
@@ -58,34 +66,47 @@ export const models = {
 } as const;
 
 export interface Running {
+  readonly site: Site;
   readonly child: Bun.Subprocess;
   readonly port: number;
   readonly token: string;
-  readonly dataDir: string;
   readonly readyMs: number;
 }
 
 /** 1 = passing on alone, 2 = with keys and routing, 3 = everything. */
 export type Tier = 1 | 2 | 3;
 
-export async function setUp(dataDir: string, upstreams: Upstreams): Promise<string> {
-  await command(dataDir, ['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
+/** @returns the key of a token without limit. */
+export async function setUp(site: Site, upstreams: Upstreams): Promise<string> {
+  await command(site, ['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
   for (const name of ['fast', 'paced', 'slow', 'told'] as const) {
     const type = name === 'told' ? 'anthropic' : 'practice';
     const address = ['--base-url', `http://127.0.0.1:${upstreams.ports[name]}`, '--models', models[name]];
-    await command(dataDir, ['channel', 'add', '--type', type, '--name', name, ...address, '--key-stdin'], 'k');
+    await command(site, ['channel', 'add', '--type', type, '--name', name, ...address, '--key-stdin'], 'k');
   }
-  return command(dataDir, ['token', 'create', '--name', 'bench', '--quota', 'unlimited', '-q']);
+  return command(site, ['token', 'create', '--name', 'bench', '--quota', 'unlimited', '-q']);
 }
 
-export async function serve(dataDir: string, token: string, tier: Tier): Promise<Running> {
+export async function serve(site: Site, token: string, tier: Tier): Promise<Running> {
   const port = freePort();
-  const child = start(cores.measured, [...gateway, 'serve', '--port', String(port)], {
-    GATEWAY_DATA_DIR: dataDir,
+  const child = start(cores.measured, [...site.program, 'serve', '--port', String(port)], {
+    GATEWAY_DATA_DIR: site.dataDir,
     ...(tier === 3 ? {} : { GATEWAY_BENCH_TIER: String(tier) }),
   });
   const readyMs = await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
-  return { child, port, token, dataDir, readyMs };
+  return { site, child, port, token, readyMs };
+}
+
+/** The least a relay can be in this runtime: each port passes everything on to one upstream. */
+export async function startFloor(upstreams: Upstreams): Promise<{ child: Bun.Subprocess; ports: Upstreams['ports'] }> {
+  const names = ['fast', 'paced', 'slow'] as const;
+  const ports = { fast: freePort(), paced: freePort(), slow: freePort() };
+  const pairs = names.map((name) => `${ports[name]}:${upstreams.ports[name]}`);
+  const child = start(cores.measured, [process.execPath, join(import.meta.dirname, 'floor.ts'), ...pairs], {
+    BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
+  });
+  await answers(`http://127.0.0.1:${ports.fast}/v1/models`);
+  return { child, ports: { ...ports, told: ports.fast } };
 }
 
 /** Installs the comparison beside the build, with install scripts off. @returns null when that was not possible. */
