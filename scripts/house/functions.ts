@@ -1,0 +1,82 @@
+/** Every function of a file with its size, read from the syntax tree that Vite's parser makes. */
+import { parseAst } from 'vite';
+
+export interface FunctionFacts {
+  readonly file: string;
+  /** '' = it has none of its own. */
+  readonly name: string;
+  readonly line: number;
+  /** Without those of named functions inside, which are measured themselves. */
+  readonly lines: number;
+  /** Ways to part: if, ?:, loops, case, catch. */
+  readonly branches: number;
+  readonly parameters: number;
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [member: string]: unknown;
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
+const kinds: ReadonlySet<string> = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
+const partings: ReadonlySet<string> = new Set([
+  'IfStatement',
+  'ConditionalExpression',
+  'ForStatement',
+  'ForOfStatement',
+  'ForInStatement',
+  'WhileStatement',
+  'DoWhileStatement',
+  'CatchClause',
+]);
+
+const childrenOf = (node: Node): Node[] =>
+  Object.values(node).flatMap((value) => (Array.isArray(value) ? value.filter(isNode) : isNode(value) ? [value] : []));
+
+const nameIn = (node: unknown): string => {
+  if (!isNode(node)) return '';
+  return typeof node.name === 'string' ? node.name : typeof node.value === 'string' ? node.value : '';
+};
+
+/** What the parent calls a function: a variable, a member, a method. */
+const nameFrom = (parent: Node): string => nameIn(parent.type === 'VariableDeclarator' ? parent.id : parent.key);
+
+/** @param file a path that ends in .ts or .tsx. */
+export function functionsIn(file: string, text: string): readonly FunctionFacts[] {
+  const lineStarts = [0, ...[...text.matchAll(/\n/g)].map((match) => match.index + 1)];
+  const lineOf = (offset: number): number => {
+    let low = 0;
+    let high = lineStarts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((lineStarts[middle] ?? 0) <= offset) low = middle;
+      else high = middle;
+    }
+    return low + 1;
+  };
+  const found: FunctionFacts[] = [];
+  /** @returns what lies below a node and belongs to the function around it: functions with a name are measured themselves. */
+  const walk = (node: Node, parent: Node): { branches: number; foreign: number } => {
+    let branches = partings.has(node.type) || (node.type === 'SwitchCase' && isNode(node.test)) ? 1 : 0;
+    let foreign = 0;
+    for (const child of childrenOf(node)) {
+      const below = walk(child, node);
+      branches += below.branches;
+      foreign += below.foreign;
+    }
+    if (!kinds.has(node.type)) return { branches, foreign };
+    const name = nameIn(node.id) || nameFrom(parent);
+    const line = lineOf(node.start);
+    const whole = lineOf(node.end) - line + 1;
+    const parameters = Array.isArray(node.params) ? node.params.length : 0;
+    found.push({ file, name, line, lines: whole - foreign, branches, parameters });
+    return name === '' ? { branches, foreign } : { branches: 0, foreign: whole };
+  };
+  const program = parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Node;
+  walk(program, program);
+  return found;
+}
