@@ -190,6 +190,9 @@ export type ChatEvent =
   | { readonly type: 'finish'; readonly reason: FinishReason }
   | { readonly type: 'error'; readonly error: UpstreamError };
 
+/** The events of one type. */
+export type EventOf<Type extends ChatEvent['type']> = Extract<ChatEvent, { readonly type: Type }>;
+
 /** An upstream's complaint in one form; `message` may quote the upstream and must be redacted before a client sees it. */
 export interface UpstreamError {
   readonly status: number | null;

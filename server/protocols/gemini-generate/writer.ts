@@ -1,5 +1,5 @@
 /** Answers as a stream of Gemini answers: words as they come, calls when they are whole. */
-import type { ChatEvent, Citation, Part, Usage } from '../canonical.ts';
+import type { ChatEvent, Citation, EventOf, Part, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
 import { markSignature } from '../shared/signatures.ts';
 import { encodePart, finishWord } from './encode-response.ts';
@@ -28,6 +28,13 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const whole = (part: Part): string => {
     const told = encodePart(part);
     return told.length === 0 ? '' : frame(told.map((item) => JSON.stringify(item)).join(','));
+  };
+  const callEnd = ({ index, signature, origin }: EventOf<'tool-call-end'>): string => {
+    const call = calls.get(index);
+    calls.delete(index);
+    if (call === undefined) return '';
+    const sealed = signature === undefined ? {} : { signature };
+    return whole({ ...call, ...sealed, ...(origin === undefined ? {} : { origin }) });
   };
 
   return {
@@ -68,17 +75,8 @@ export function createWriter(context: ResponseContext): StreamWriter {
           if (call !== undefined) calls.set(event.index, { ...call, arguments: call.arguments + event.arguments });
           return '';
         }
-        case 'tool-call-end': {
-          const call = calls.get(event.index);
-          calls.delete(event.index);
-          if (call === undefined) return '';
-          const { signature, origin } = event;
-          return whole({
-            ...call,
-            ...(signature === undefined ? {} : { signature }),
-            ...(origin === undefined ? {} : { origin }),
-          });
-        }
+        case 'tool-call-end':
+          return callEnd(event);
         case 'media':
           return whole(event.part);
         case 'usage':

@@ -1,5 +1,5 @@
 /** Answers in the form of chat completion chunks. */
-import type { ChatEvent } from '../canonical.ts';
+import type { ChatEvent, EventOf } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
 import { present } from '../shared/json.ts';
 import { portableId, portableName } from '../shared/tools.ts';
@@ -39,6 +39,29 @@ export function createWriter(context: ResponseContext): StreamWriter {
     const piece = tool.custom ? { custom: { input: text } } : { function: { arguments: text } };
     return chunk(JSON.stringify({ tool_calls: [{ index: tool.position, ...piece }] }));
   };
+  const callStart = (event: EventOf<'tool-call-start'>): string => {
+    const custom = event.custom === true;
+    const tool = { position: calls++, custom, told: false };
+    tools.set(event.index, tool);
+    const name = portableName(event.name);
+    const called = custom ? { custom: { name, input: '' } } : { function: { name, arguments: '' } };
+    const call = { index: tool.position, id: portableId(event.id), type: custom ? 'custom' : 'function', ...called };
+    return chunk(JSON.stringify({ tool_calls: [call] }));
+  };
+  const callEnd = (event: EventOf<'tool-call-end'>): string => {
+    const tool = tools.get(event.index);
+    // Clients parse what they gathered: no arguments are an empty object.
+    const empty = tool !== undefined && !tool.told && !tool.custom ? callPiece(event.index, '{}') : '';
+    if (event.signature === undefined || event.origin !== 'gemini-generate') return empty;
+    const extra = { google: { thought_signature: event.signature } };
+    return empty + chunk(JSON.stringify({ tool_calls: [{ index: tool?.position ?? 0, extra_content: extra }] }));
+  };
+  const seal = (event: EventOf<'reasoning-end'>): string => {
+    if ((event.signature ?? event.redacted) === null) return '';
+    const words = thoughts.get(event.index) ?? '';
+    const detail = { ...reasoningDetail({ ...event, type: 'reasoning', text: words }), index: event.index };
+    return chunk(JSON.stringify({ reasoning_details: [detail] }));
+  };
 
   return {
     write(event: ChatEvent): string {
@@ -58,37 +81,14 @@ export function createWriter(context: ResponseContext): StreamWriter {
         case 'reasoning-delta':
           thoughts.set(event.index, (thoughts.get(event.index) ?? '') + event.text);
           return chunk(`{"reasoning_content":${JSON.stringify(event.text)}}`);
-        case 'reasoning-end': {
-          const sealed = event.signature ?? event.redacted;
-          if (sealed === null) return '';
-          const words = thoughts.get(event.index) ?? '';
-          const detail = { ...reasoningDetail({ ...event, type: 'reasoning', text: words }), index: event.index };
-          return chunk(JSON.stringify({ reasoning_details: [detail] }));
-        }
-        case 'tool-call-start': {
-          const custom = event.custom === true;
-          const tool = { position: calls++, custom, told: false };
-          tools.set(event.index, tool);
-          const name = portableName(event.name);
-          const called = custom ? { custom: { name, input: '' } } : { function: { name, arguments: '' } };
-          const call = {
-            index: tool.position,
-            id: portableId(event.id),
-            type: custom ? 'custom' : 'function',
-            ...called,
-          };
-          return chunk(JSON.stringify({ tool_calls: [call] }));
-        }
+        case 'reasoning-end':
+          return seal(event);
+        case 'tool-call-start':
+          return callStart(event);
         case 'tool-call-delta':
           return callPiece(event.index, event.arguments);
-        case 'tool-call-end': {
-          const tool = tools.get(event.index);
-          // Clients parse what they gathered: no arguments are an empty object.
-          const empty = tool !== undefined && !tool.told && !tool.custom ? callPiece(event.index, '{}') : '';
-          if (event.signature === undefined || event.origin !== 'gemini-generate') return empty;
-          const extra = { google: { thought_signature: event.signature } };
-          return empty + chunk(JSON.stringify({ tool_calls: [{ index: tool?.position ?? 0, extra_content: extra }] }));
-        }
+        case 'tool-call-end':
+          return callEnd(event);
         case 'refusal-delta':
           return chunk(`{"refusal":${JSON.stringify(event.text)}}`);
         case 'media': {

@@ -102,6 +102,12 @@ export function createReader(): StreamReader {
         events.push({ type: 'unknown', dialect: 'openai-responses', raw: item });
     }
   };
+  const startItem = (key: string, item: Record<string, unknown>, events: ChatEvent[]) => {
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') startCall(key, item, events);
+    if (item.type !== 'reasoning') return;
+    const id = text(item.id);
+    openBlock(key, 'reasoning', events, id === null ? {} : { id });
+  };
   const startCall = (key: string, item: Record<string, unknown>, events: ChatEvent[]): Block => {
     called = true;
     const space = text(item.namespace);
@@ -183,12 +189,7 @@ export function createReader(): StreamReader {
           start(record(event.response) ?? {}, events);
           break;
         case 'response.output_item.added':
-          if (item.type === 'function_call' || item.type === 'custom_tool_call')
-            startCall(String(output), item, events);
-          else if (item.type === 'reasoning') {
-            const id = text(item.id);
-            openBlock(String(output), 'reasoning', events, id === null ? {} : { id });
-          }
+          startItem(String(output), item, events);
           break;
         case 'response.output_text.delta':
           pieceOf(place, 'text', text(event.delta), events);

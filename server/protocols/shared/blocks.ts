@@ -1,9 +1,6 @@
 /** Events gathered back into the parts of a message, for dialects that tell an answer in one piece. */
 import type { ChatEvent, FinishReason, Part, Usage } from '../canonical.ts';
 
-type ReasoningPart = Extract<Part, { type: 'reasoning' }>;
-type ToolCallPart = Extract<Part, { type: 'tool-call' }>;
-
 export interface Gathered {
   readonly parts: readonly Part[];
   readonly finish: FinishReason;
@@ -12,109 +9,79 @@ export interface Gathered {
   readonly hasToolCall: boolean;
 }
 
+/** @returns the part that an event opens or brings whole; null = neither. */
+function opened(event: ChatEvent): Part | null {
+  switch (event.type) {
+    case 'text-start':
+      return { type: 'text', text: '' };
+    case 'reasoning-start': {
+      const id = event.id === undefined ? {} : { id: event.id };
+      return { type: 'reasoning', text: '', signature: null, redacted: null, ...id };
+    }
+    case 'tool-call-start': {
+      const { id, name, custom, namespace } = event;
+      const kind = custom === true ? { custom } : {};
+      return { type: 'tool-call', id, name, arguments: '', ...kind, ...(namespace === undefined ? {} : { namespace }) };
+    }
+    case 'refusal-delta':
+      return { type: 'refusal', text: event.text };
+    case 'media':
+      return event.part;
+    case 'unknown':
+      return event;
+    default:
+      return null;
+  }
+}
+
+/** @returns the part with what an event adds to it. */
+function grown(part: Part, event: ChatEvent): Part {
+  const origin = 'origin' in event && event.origin !== undefined ? { origin: event.origin } : {};
+  switch (part.type) {
+    case 'text':
+      if (event.type === 'text-delta') return { ...part, text: part.text + event.text };
+      if (event.type !== 'text-end' || event.citations === undefined || event.citations.length === 0) return part;
+      return { ...part, citations: event.citations };
+    case 'reasoning':
+      if (event.type === 'reasoning-delta') return { ...part, text: part.text + event.text };
+      if (event.type !== 'reasoning-end') return part;
+      return { ...part, signature: event.signature, redacted: event.redacted, ...origin };
+    case 'tool-call':
+      if (event.type === 'tool-call-delta') return { ...part, arguments: part.arguments + event.arguments };
+      if (event.type !== 'tool-call-end' || event.signature === undefined) return part;
+      return { ...part, signature: event.signature, ...origin };
+    case 'refusal':
+      return event.type === 'refusal-delta' ? { ...part, text: part.text + event.text } : part;
+    default:
+      return part;
+  }
+}
+
 export function gather(events: readonly ChatEvent[]): Gathered {
   const parts: Part[] = [];
   const places = new Map<number, number>();
   let finish: FinishReason = { unified: 'other', raw: null };
   let usage: Usage | null = null;
   let id: string | null = null;
-  const at = (index: number): number => places.get(index) ?? -1;
-  const change = (index: number, edit: (part: Part) => Part) => {
-    const place = at(index);
-    const part = parts[place];
-    if (part !== undefined) parts[place] = edit(part);
-  };
-  const start = (index: number, part: Part) => {
-    places.set(index, parts.length);
-    parts.push(part);
+  /** Where the part stands that an event belongs to; undefined = nowhere yet. */
+  const placeOf = (event: ChatEvent): number | undefined => {
+    if (event.type === 'refusal-delta') return parts.at(-1)?.type === 'refusal' ? parts.length - 1 : undefined;
+    return 'index' in event && !event.type.endsWith('-start') ? places.get(event.index) : undefined;
   };
   for (const event of events) {
-    switch (event.type) {
-      case 'response-start':
-        id ??= event.id;
-        break;
-      case 'text-start':
-        start(event.index, { type: 'text', text: '' });
-        break;
-      case 'text-delta':
-        change(event.index, (part) => (part.type === 'text' ? { ...part, text: part.text + event.text } : part));
-        break;
-      case 'text-end':
-        if (event.citations !== undefined && event.citations.length > 0) {
-          const { citations } = event;
-          change(event.index, (part) => (part.type === 'text' ? { ...part, citations } : part));
-        }
-        break;
-      case 'reasoning-start':
-        start(event.index, {
-          type: 'reasoning',
-          text: '',
-          signature: null,
-          redacted: null,
-          ...(event.id === undefined ? {} : { id: event.id }),
-        });
-        break;
-      case 'reasoning-delta':
-        change(event.index, (part) => ({
-          ...(part as ReasoningPart),
-          text: (part as ReasoningPart).text + event.text,
-        }));
-        break;
-      case 'reasoning-end':
-        change(event.index, (part) => ({
-          ...(part as ReasoningPart),
-          signature: event.signature,
-          redacted: event.redacted,
-          ...(event.origin === undefined ? {} : { origin: event.origin }),
-        }));
-        break;
-      case 'tool-call-start':
-        start(event.index, {
-          type: 'tool-call',
-          id: event.id,
-          name: event.name,
-          arguments: '',
-          ...(event.custom === true ? { custom: true } : {}),
-          ...(event.namespace === undefined ? {} : { namespace: event.namespace }),
-        });
-        break;
-      case 'tool-call-delta':
-        change(event.index, (part) => ({
-          ...(part as ToolCallPart),
-          arguments: (part as ToolCallPart).arguments + event.arguments,
-        }));
-        break;
-      case 'tool-call-end':
-        if (event.signature !== undefined) {
-          const { signature, origin } = event;
-          change(event.index, (part) => ({
-            ...(part as ToolCallPart),
-            signature,
-            ...(origin === undefined ? {} : { origin }),
-          }));
-        }
-        break;
-      case 'refusal-delta': {
-        const last = parts.at(-1);
-        if (last?.type === 'refusal') parts[parts.length - 1] = { ...last, text: last.text + event.text };
-        else parts.push({ type: 'refusal', text: event.text });
-        break;
-      }
-      case 'media':
-        parts.push(event.part);
-        break;
-      case 'usage':
-        usage = event.usage;
-        break;
-      case 'finish':
-        finish = event.reason;
-        break;
-      case 'unknown':
-        parts.push(event);
-        break;
-      case 'error':
-        break;
+    if (event.type === 'response-start') id ??= event.id;
+    else if (event.type === 'usage') usage = event.usage;
+    else if (event.type === 'finish') finish = event.reason;
+    const place = placeOf(event);
+    const known = place === undefined ? undefined : parts[place];
+    if (place !== undefined && known !== undefined) {
+      parts[place] = grown(known, event);
+      continue;
     }
+    const part = opened(event);
+    if (part === null) continue;
+    if ('index' in event) places.set(event.index, parts.length);
+    parts.push(part);
   }
   return { parts, finish, usage, id, hasToolCall: parts.some(({ type }) => type === 'tool-call') };
 }
