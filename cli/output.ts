@@ -112,7 +112,7 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
           const cells = rows.map((row) => columns.map((column) => shown(clean(column.value(row)))));
           const room = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
           const texts = streams.outIsTty
-            ? table(columns, cells, room, shape.header, streams.colour === true)
+            ? table(columns, cells, { room, header: shape.header, colour: streams.colour === true })
             : cells.map((values) => values.join('\t'));
           for (const text of texts) line(text);
         }

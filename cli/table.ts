@@ -24,13 +24,17 @@ function cell(text: string, cells: number, right: boolean): string {
 
 const narrowest = 6;
 
-/** @param room cells of a line; the widest columns give way first, then the last ones fall off. */
+export interface TableLook {
+  /** Cells of a line; the widest columns give way first, then the last ones fall off. */
+  readonly room: number;
+  readonly header: boolean;
+  readonly colour: boolean;
+}
+
 export function table(
   columns: readonly { readonly name: string; readonly right?: boolean }[],
   cells: readonly (readonly string[])[],
-  room: number,
-  header = true,
-  colour = false,
+  { room, header, colour }: TableLook,
 ): string[] {
   const widths = columns.map((column, index) =>
     Math.max(width(column.name), ...cells.map((row) => width(row[index] ?? ''))),

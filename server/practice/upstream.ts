@@ -128,7 +128,7 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
         failures -= 1;
         return json(errorBody(knobs.errorStatus), knobs.errorStatus);
       }
-      return speak(asked, model, body, text, knobs);
+      return speak({ asked, model, body, text }, knobs);
     },
   });
   return {
@@ -158,7 +158,15 @@ function bodyOf(text: string): Body | null {
 /** Words without which no request asks for tools or a schema. */
 const special = /"(?:tools|response_format|format|output_config|responseMimeType|response_mime_type)"/;
 
-function speak(asked: Asked | null, model: string, body: Body, text: string, knobs: Knobs): Response {
+interface Spoken {
+  /** null = embeddings are asked for. */
+  readonly asked: Asked | null;
+  readonly model: string;
+  readonly body: Body;
+  readonly text: string;
+}
+
+function speak({ asked, model, body, text }: Spoken, knobs: Knobs): Response {
   const size = text.length;
   if (asked === null) return json(JSON.stringify(embeddings(model, body.input, size)));
   const { chunks, noUsage } = knobs;

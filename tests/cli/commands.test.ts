@@ -79,7 +79,11 @@ test('--jq says what it does not understand', () => {
 
 test('tables fit, in cells and not in characters', () => {
   const cells = [['一二三四五六七八九十一二三四五六七八九十', 'x'.repeat(80), 'y']];
-  for (const line of table([{ name: 'name' }, { name: 'text' }, { name: 'end' }], cells, 40))
+  for (const line of table([{ name: 'name' }, { name: 'text' }, { name: 'end' }], cells, {
+    room: 40,
+    header: true,
+    colour: false,
+  }))
     expect(Bun.stringWidth(line)).toBeLessThanOrEqual(40);
 });
 

@@ -204,8 +204,8 @@ test('colour adds nothing but escapes, and leaves the widths alone', () => {
     ['ok', 'first'],
     ['FAILED', 'second'],
   ];
-  const plain = table(columns, cells, 40);
-  const painted = table(columns, cells, 40, true, true);
+  const plain = table(columns, cells, { room: 40, header: true, colour: false });
+  const painted = table(columns, cells, { room: 40, header: true, colour: true });
   expect(painted).not.toEqual(plain);
   expect(painted.map((line) => Bun.stripANSI(line))).toEqual(plain);
 });

@@ -43,7 +43,12 @@ test('every bar of the window is there, the largest series first, the small ones
     row('2026-11-18T12:00:00', 'before', 100),
     ...['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => row('2026-11-19T11:00:00', name, 2 + index)),
   ];
-  const chart = chartOf(rows, at('2026-11-19T10:00:00'), at('2026-11-19T12:30:00'), 'hour', 'quota');
+  const chart = chartOf(rows, {
+    from: at('2026-11-19T10:00:00'),
+    to: at('2026-11-19T12:30:00'),
+    granularity: 'hour',
+    metric: 'quota',
+  });
   expect(chart.starts).toHaveLength(3);
   expect(chart.series.map(({ name, total }) => [name, total])).toEqual([
     ['big', 15],

@@ -25,5 +25,5 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
     else if (part.type === 'tool-call') output.push(callItem(idOf('fc'), part));
     else if (part.type === 'image') output.push(messageItem(idOf('msg'), [textPart(imageText(part))]));
   }
-  return responseObject(context, statusOf(finish, output), output, usage, finish);
+  return responseObject(context, statusOf(finish, output), { output, usage, reason: finish });
 }

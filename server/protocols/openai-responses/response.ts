@@ -12,12 +12,18 @@ export type Item = Record<string, unknown>;
 
 export const responseId = (id: string): string => (id.startsWith('resp_') ? id : `resp_${id}`);
 
+/** What an answer holds so far. */
+interface Told {
+  readonly output: readonly Item[];
+  readonly usage: Usage | null;
+  /** null = not over yet. */
+  readonly reason: FinishReason | null;
+}
+
 export function responseObject(
   context: ResponseContext,
   status: 'in_progress' | 'completed' | 'incomplete',
-  output: readonly Item[],
-  usage: Usage | null,
-  reason: FinishReason | null = null,
+  { output, usage, reason }: Told,
 ): Item {
   return {
     id: responseId(context.responseId),

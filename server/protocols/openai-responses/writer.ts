@@ -34,7 +34,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const start = (): string => {
     if (started) return '';
     started = true;
-    const response = responseObject(context, 'in_progress', [], null);
+    const response = responseObject(context, 'in_progress', { output: [], usage: null, reason: null });
     return sendObject('response.created', { response }) + sendObject('response.in_progress', { response });
   };
   const place = (entry: Open): string => `"item_id":"${entry.id}","output_index":${entry.output},"content_index":0`;
@@ -186,7 +186,7 @@ export function createWriter(context: ResponseContext): StreamWriter {
             else out += closeMessage(key);
           }
           const status = statusOf(event.reason, output);
-          const response = responseObject(context, status, output, usage, event.reason);
+          const response = responseObject(context, status, { output, usage, reason: event.reason });
           return out + sendObject(`response.${status}`, { response });
         }
         default:

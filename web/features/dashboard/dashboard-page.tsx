@@ -53,7 +53,7 @@ export function DashboardPage() {
   const self = useQuery({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   const data = rows.data;
   const chart = useMemo(
-    () => chartOf(data ?? [], from, to, granularity, metric),
+    () => chartOf(data ?? [], { from, to, granularity, metric }),
     [data, from, to, granularity, metric],
   );
   const nameOf = useCallback((name: string) => (name === '' ? t('dashboard.others') : name), [t]);

@@ -47,14 +47,15 @@ function next(start: number, granularity: Granularity): number {
   return Math.floor(at.getTime() / 1000);
 }
 
-/** @param from @param to epoch seconds; every bar between them is there, empty or not. */
-export function chartOf(
-  rows: readonly UsageRow[],
-  from: number,
-  to: number,
-  granularity: Granularity,
-  metric: Metric,
-): Chart {
+export interface ChartWish {
+  /** Epoch seconds; every bar between the two is there, empty or not. */
+  readonly from: number;
+  readonly to: number;
+  readonly granularity: Granularity;
+  readonly metric: Metric;
+}
+
+export function chartOf(rows: readonly UsageRow[], { from, to, granularity, metric }: ChartWish): Chart {
   const starts: number[] = [];
   for (let start = startOf(from, granularity); start <= to; start = next(start, granularity)) starts.push(start);
   const place = new Map(starts.map((start, index) => [start, index]));
