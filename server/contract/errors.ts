@@ -254,6 +254,14 @@ export const errors = {
     'The request body is nested too deep or too wide',
   ),
   body_invalid: row(400, 'invalid_request_error', 2, 'client', '无效的请求：{detail}', 'Invalid request: {detail}'),
+  background_unsupported: row(
+    400,
+    'invalid_request_error',
+    2,
+    'client',
+    '不支持 {name}：后台任务的结果无法在此取回和计费，请去掉该参数',
+    '{name} is not supported: work that goes on in the background cannot be fetched or billed here. Leave it out',
+  ),
   route_unknown: row(
     404,
     'invalid_request_error',

@@ -77,6 +77,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       departure.asking(channel);
       deps.health.begin(channel);
       const own = ownAbort(abort);
+      inquiry.form?.onFault(() => own.abort());
       const result = await send(deps, prepared, own);
       const reached =
         result.kind === 'answer'
@@ -88,6 +89,9 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
         return reached;
       }
       if (abort.signal.aborted && departure.gone()) break;
+      // The body went wrong on its way: nobody but the caller is to blame.
+      const fault = inquiry.form?.fault() ?? null;
+      if (fault !== null) return failed(fault);
       failure = reached;
       tried[tried.length - 1] = {
         ...triedOnly(channel),

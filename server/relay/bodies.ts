@@ -18,10 +18,11 @@ export type MemberEdits = ReadonlyMap<string, string | undefined>;
 /** @param model as the upstream calls it. */
 export function editedBody(inquiry: Inquiry, model: string, more: MemberEdits): UpstreamCall['body'] {
   const { json, form } = inquiry;
-  if (json === null) return form === null ? '' : form.body(model === inquiry.model ? null : model);
+  if (json === null) return form === null ? '' : form.body(model === form.fields.get('model') ? null : model);
   const edits = new Map(more);
-  // Where the path names the model the body need not.
-  if (model !== inquiry.body.model && inquiry.body.model !== undefined) edits.set('model', JSON.stringify(model));
+  // Where the path names the model the body need not; where nobody named it, the upstream must not choose one of its own.
+  const named = inquiry.body.model !== undefined || inquiry.protocol !== 'gemini-generate';
+  if (model !== inquiry.body.model && named) edits.set('model', JSON.stringify(model));
   // The playground's own word for whose prices hold.
   if (inquiry.route.session && 'group' in inquiry.body) edits.set('group', undefined);
   return edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);

@@ -1,95 +1,102 @@
 /** Multipart bodies: the small fields are read, the files pass through as they are, edited only where the model is named. */
 import { AppError } from '../contract/errors.ts';
+import { type FormScan, scanForm } from './form-scan.ts';
+import { boundaryOf } from './form-type.ts';
 
 /** What is read before the body is passed on; requests up to this size can be repeated at another channel. */
 const readAhead = 8 * 1024 * 1024;
-/** Values longer than this are files in all but name. */
-const fieldLimit = 64 * 1024;
-
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
+/** So much of a recording tells how it is written. */
+const fileHead = 64 * 1024;
 
 export interface Form {
   readonly contentType: string;
   /** Text fields in what has been read. */
   readonly fields: ReadonlyMap<string, string>;
-  /** The first file's content in what has been read, for its length in seconds. */
+  /** The content of `file` in what has been read, for its length in seconds. */
   readonly file: Uint8Array | null;
   readonly replayable: boolean;
   /** The body with another model; call once, again only when replayable. */
   body(model: string | null): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-  /** Size of the whole body in bytes, as far as it has been passed on. */
-  size(): number;
+  /** Size of `file` in bytes, as far as it has been passed on. */
+  fileSize(): number;
+  /** What was found wrong with the body while it was passed on: the caller's mistake, not the upstream's. */
+  fault(): AppError | null;
+  /** Called before the body breaks off at its fault. */
+  onFault(call: () => void): void;
 }
 
-/** @throws AppError body_invalid when it is no form, body_too_large. */
-export async function readForm(request: Request, bodyLimit: number): Promise<Form> {
+export interface FormLimits {
+  /** Largest body in bytes. */
+  readonly size: number;
+  /** The price depends on fields that may stand behind the files: nothing goes out before all was read. */
+  readonly whole: boolean;
+}
+
+/** @throws AppError body_invalid when it is no form that everybody reads alike, body_too_large. */
+export async function readForm(request: Request, limits: FormLimits): Promise<Form> {
   const contentType = request.headers.get('content-type') ?? '';
-  const boundary = /boundary=(?:"([^"]{1,200})"|([^;\s]{1,200}))/i.exec(contentType);
-  const mark = boundary?.[1] ?? boundary?.[2];
-  if (!/^multipart\/form-data/i.test(contentType) || mark === undefined) {
-    throw new AppError('body_invalid', { detail: 'multipart/form-data is expected' });
-  }
+  const scan = scanForm(boundaryOf(contentType));
   if (request.body === null) throw new AppError('body_invalid', { detail: 'the form is empty' });
   const reader = request.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   const chunks: Uint8Array[] = [];
-  let size = 0;
+  let total = 0;
+  /** Every byte passes here before anybody else sees it. */
+  const next = async (): Promise<Uint8Array | null> => {
+    const { done, value } = await reader.read();
+    if (done) {
+      scan.end();
+      return null;
+    }
+    total += value.length;
+    if (total > limits.size) throw new AppError('body_too_large', { limit: limits.size });
+    scan.push(value);
+    return value;
+  };
   let done = false;
-  while (!done && size < readAhead) {
-    const read = await reader.read();
-    done = read.done;
-    if (read.value !== undefined) {
-      chunks.push(read.value);
-      size += read.value.length;
-    }
-    if (size > bodyLimit) throw new AppError('body_too_large', { limit: bodyLimit });
+  while (!done && (limits.whole || total < readAhead || !isKnown(scan))) {
+    const chunk = await next();
+    if (chunk === null) done = true;
+    else chunks.push(chunk);
   }
-  let head = Buffer.concat(chunks);
-  let parts = readParts(head, mark);
-  // A file in front of the fields: they must be seen before a channel can be chosen.
-  while (!done && parts.model === null) {
-    const more: Uint8Array[] = [];
-    for (let got = 0; !done && got < readAhead; ) {
-      const read = await reader.read();
-      done = read.done;
-      if (read.value === undefined) continue;
-      more.push(read.value);
-      got += read.value.length;
-    }
-    head = Buffer.concat([head, ...more]);
-    if (head.length > bodyLimit) throw new AppError('body_too_large', { limit: bodyLimit });
-    parts = readParts(head, mark);
-  }
-  let total = head.length;
-  const bytes = (model: string | null): Uint8Array<ArrayBuffer> =>
-    new Uint8Array(
-      model === null || parts.model === null
-        ? head
-        : Buffer.concat([head.subarray(0, parts.model.start), Buffer.from(model), head.subarray(parts.model.end)]),
-    );
+  const head = Buffer.concat(chunks);
+  const file = scan.file();
+  let fault: AppError | null = null;
+  let told: () => void = () => undefined;
   return {
     contentType,
-    fields: parts.fields,
-    file: parts.file,
+    fields: scan.fields,
+    file: file === null ? null : head.subarray(file.start, file.end),
     replayable: done,
-    size: () => total,
+    fault: () => fault,
+    onFault(call) {
+      told = call;
+    },
+    fileSize() {
+      const span = scan.file();
+      return span === null ? 0 : span.end - span.start;
+    },
     body(model) {
-      if (done) return bytes(model);
-      let first = true;
+      const first = withModel(head, scan, contentType, model);
+      if (done) return first;
+      let begun = false;
       return new ReadableStream<Uint8Array>({
         async pull(controller) {
-          if (first) {
-            first = false;
-            controller.enqueue(bytes(model));
+          if (!begun) {
+            begun = true;
+            controller.enqueue(first);
             return;
           }
-          const read = await reader.read();
-          if (read.done) return controller.close();
-          total += read.value.length;
-          if (total > bodyLimit) return controller.error(new AppError('body_too_large', { limit: bodyLimit }));
-          controller.enqueue(read.value);
+          try {
+            const chunk = await next();
+            if (chunk === null) controller.close();
+            else controller.enqueue(chunk);
+          } catch (error) {
+            if (error instanceof AppError) fault = error;
+            // First of all the upstream must not take the broken body for a whole one.
+            told();
+            void reader.cancel().catch(() => undefined);
+            controller.error(error);
+          }
         },
         cancel: (reason) => reader.cancel(reason),
       });
@@ -97,34 +104,24 @@ export async function readForm(request: Request, bodyLimit: number): Promise<For
   };
 }
 
-interface Parts {
-  readonly fields: ReadonlyMap<string, string>;
-  readonly model: Span | null;
-  readonly file: Uint8Array | null;
+/** Fields may stand behind a file: the model must be seen before a channel can be chosen, the recording before it can be paid for. */
+function isKnown(scan: FormScan): boolean {
+  const file = scan.file();
+  return scan.model() !== null && file !== null && (file.complete || file.end - file.start >= fileHead);
 }
 
-function readParts(bytes: Buffer, boundary: string): Parts {
-  const fields = new Map<string, string>();
-  let model: Span | null = null;
-  let file: Uint8Array | null = null;
-  const mark = Buffer.from(`--${boundary}`);
-  let at = bytes.indexOf(mark);
-  while (at >= 0) {
-    const headersEnd = bytes.indexOf('\r\n\r\n', at);
-    if (headersEnd < 0) break;
-    const headers = bytes.toString('utf8', at + mark.length, headersEnd);
-    const start = headersEnd + 4;
-    const next = bytes.indexOf(Buffer.from(`\r\n--${boundary}`), start);
-    const name = /name="([^"]*)"/i.exec(headers)?.[1] ?? '';
-    if (/filename[*]?=/i.test(headers)) file ??= bytes.subarray(start, next < 0 ? bytes.length : next);
-    else if (next >= 0 && next - start <= fieldLimit) {
-      if (fields.has(name) && (name === 'model' || name === 'n')) {
-        throw new AppError('body_invalid', { detail: `${name} appears twice` });
-      }
-      fields.set(name, bytes.toString('utf8', start, next));
-      if (name === 'model') model = { start, end: next };
-    }
-    at = next < 0 ? -1 : next + 2;
+const modelHeaders = 'Content-Disposition: form-data; name="model"\r\n\r\n';
+
+/** @param model null = the body stays as it is. */
+function withModel(head: Buffer, scan: FormScan, contentType: string, model: string | null): Uint8Array<ArrayBuffer> {
+  if (model === null) return new Uint8Array(head);
+  const span = scan.model();
+  if (span !== null) {
+    const before = head.subarray(0, span.headers ?? span.start);
+    const value = Buffer.from(span.headers === null ? model : `${modelHeaders}${model}`);
+    return new Uint8Array(Buffer.concat([before, value, head.subarray(span.end)]));
   }
-  return { fields, model, file };
+  const ownBreak = head[0] === 13 ? '' : '\r\n';
+  const part = Buffer.from(`--${boundaryOf(contentType)}\r\n${modelHeaders}${model}${ownBreak}`);
+  return new Uint8Array(Buffer.concat([part, head]));
 }

@@ -97,11 +97,11 @@ export function maxTokensOf(body: Readonly<Record<string, unknown>>): number | n
 }
 
 /** Answers asked for at once. */
-export const choicesOf = (body: Readonly<Record<string, unknown>>): number =>
-  Math.min(
-    wholeNumber(body.n) ?? wholeNumber(record(body.generationConfig ?? body.generation_config)?.candidateCount) ?? 1,
-    128,
-  );
+export function choicesOf(body: Readonly<Record<string, unknown>>): number {
+  const config = record(body.generationConfig ?? body.generation_config);
+  const asked = [body.n, body.best_of, config?.candidateCount, config?.candidate_count];
+  return Math.min(Math.max(1, ...asked.map((value) => wholeNumber(value) ?? 1)), 128);
+}
 
 /** @param delivered pictures in the answer; null = as many as were asked for. */
 function picturePrices(inquiry: Inquiry, prices: Prices, delivered: number | null): Prices {
@@ -125,11 +125,7 @@ const spokenLength = (inquiry: Inquiry): number =>
 function recordingTokens(inquiry: Inquiry, delivered?: Delivered): number {
   const told = delivered === undefined ? null : (toldSeconds(delivered.body) ?? subtitleSeconds(delivered.told.texts));
   const { form } = inquiry;
-  const seconds =
-    told ??
-    (form?.file == null
-      ? 60
-      : audioSeconds(form.file, form.replayable ? form.file.length : Math.max(form.size(), form.file.length)));
+  const seconds = told ?? (form?.file == null ? 60 : audioSeconds(form.file, form.fileSize()));
   return Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
 }
 

@@ -3,20 +3,9 @@ import { AppError } from '../contract/errors.ts';
 import type { Inquiry, JsonContent } from './exchange.ts';
 import { type Form, readForm } from './form.ts';
 import { outline } from './json-text.ts';
-import type { MatchedRoute } from './operations.ts';
+import { checkFields, checkMembers, checkModelName } from './members.ts';
+import type { MatchedRoute, Operation } from './operations.ts';
 import { readPrompt } from './prompt.ts';
-
-/** Members whose doubling could make us bill one thing and the upstream serve another. */
-const single = new Set([
-  'model',
-  'stream',
-  'max_tokens',
-  'max_completion_tokens',
-  'max_output_tokens',
-  'generationConfig',
-  'n',
-  'stream_options',
-]);
 
 export interface ParseContext {
   readonly requestId: string;
@@ -31,11 +20,16 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   const declared = Number(request.headers.get('content-length') ?? 0);
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
   const asksForm = route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
-  const content = asksForm ? await readFormContent(request, context) : await readJsonContent(request, context);
+  const content = asksForm
+    ? await readFormContent(request, context, route.operation)
+    : await readJsonContent(request, context);
   const { body } = content;
+  if (content.json === null) checkFields(body, route.operation);
+  else checkMembers(content.json, body, matched);
   const model = matched.model ?? body.model ?? route.defaultModel;
   if (model === undefined || model === null || model === '') throw new AppError('model_missing');
   if (typeof model !== 'string') throw new AppError('body_invalid', { detail: 'model must be a string' });
+  checkModelName(model);
   const stream = route.stream ?? (asksForm ? body.stream === 'true' : body.stream);
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
     throw new AppError('body_invalid', { detail: 'stream must be true or false' });
@@ -62,8 +56,10 @@ interface Content {
   readonly form: Form | null;
 }
 
-async function readFormContent(request: Request, context: ParseContext): Promise<Content> {
-  const form = await readForm(request, context.bodyLimit);
+async function readFormContent(request: Request, context: ParseContext, operation: Operation): Promise<Content> {
+  // Recordings are paid by their length, pictures by fields.
+  const whole = operation !== 'transcriptions' && operation !== 'translations';
+  const form = await readForm(request, { size: context.bodyLimit, whole });
   return { body: Object.fromEntries(form.fields), json: null, form };
 }
 
@@ -77,12 +73,6 @@ async function readJsonContent(request: Request, context: ParseContext): Promise
     throw new AppError('body_not_json');
   }
   const body = parseObject(text);
-  const seen = new Set<string>();
-  for (const { key } of shape.members) {
-    if (!single.has(key)) continue;
-    if (seen.has(key)) throw new AppError('body_invalid', { detail: `${key} appears twice` });
-    seen.add(key);
-  }
   return { body, json: { bytes, text, shape }, form: null };
 }
 
