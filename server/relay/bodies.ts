@@ -20,8 +20,10 @@ export function editedBody(inquiry: Inquiry, model: string, more: MemberEdits): 
   const { json, form } = inquiry;
   if (json === null) return form === null ? '' : form.body(model === form.fields.get('model') ? null : model);
   const edits = new Map(more);
-  // Where the path names the model the body need not; where nobody named it, the upstream must not choose one of its own.
-  const named = inquiry.body.model !== undefined || inquiry.protocol !== 'gemini-generate';
+  // Gemini's path names the model. Where nobody named it the upstream must not choose one of its own, but for
+  // moderation, whose default only means whatever the upstream has.
+  const inPath = inquiry.protocol === 'gemini-generate' || inquiry.operation === 'moderations';
+  const named = inquiry.body.model !== undefined || !inPath;
   if (model !== inquiry.body.model && named) edits.set('model', JSON.stringify(model));
   // The playground's own word for whose prices hold.
   if (inquiry.route.session && 'group' in inquiry.body) edits.set('group', undefined);
