@@ -14,6 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { failureError } from './failure.ts';
 import { reportedUsage } from './meter.ts';
 import { clientError, errorResponse } from './render-error.ts';
+import { jsonType, shownType } from './sealed.ts';
 import { settle } from './settle.ts';
 import { type OpenStream, readToEnd, relayStream, type StreamEnd } from './stream.ts';
 import { nothingTold, type Told, toldOf } from './told.ts';
@@ -30,7 +31,6 @@ export interface AnswerDeps extends AttemptsDeps {
 const shownHeaders = ['content-type', 'openai-version', 'openai-processing-ms', 'x-request-id'] as const;
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache',
   'x-accel-buffering': 'no',
 } as const;
 
@@ -98,7 +98,7 @@ const shownFrom = (response: Response): Record<string, string> => {
   const headers: Record<string, string> = {};
   for (const name of shownHeaders) {
     const value = response.headers.get(name);
-    if (value !== null) headers[name] = value;
+    if (value !== null) headers[name] = name === 'content-type' ? shownType(value) : value;
   }
   return headers;
 };
@@ -195,7 +195,8 @@ async function whole(
     delivered: usage === null ? toldOf(wordsOf(events)) : nothingTold,
     firstByteMs: outcome.firstByteMs,
   });
-  const headers = { ...shownFrom(response), ...ownHeaders(exchange, outcome) };
+  const shown = shownFrom(response);
+  const headers = { ...shown, ...ownHeaders(exchange, outcome), 'content-type': jsonType(shown['content-type']) };
   if (told === null) return new Response(bytes, { status: response.status, headers });
   const shape = reshapeFor(exchange);
   return new Response(shape === null ? told : shape.push(told) + shape.end(), {

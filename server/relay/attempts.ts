@@ -2,6 +2,7 @@
 import { AppError } from '../contract/errors.ts';
 import type { ChatEvent, UpstreamError } from '../protocols/canonical.ts';
 import { codecFor } from '../protocols/registry.ts';
+import { record } from '../protocols/shared/json.ts';
 import type { SignFacts } from '../providers/quirk.ts';
 import type { Affinity } from './affinity.ts';
 import { type Prepared, prepareAttempt } from './attempt.ts';
@@ -173,6 +174,11 @@ async function open(
   const told = () => (foreign === null ? new TextDecoder().decode(bytes) : JSON.stringify(body));
   const error = errorIn(foreign === null ? upstream : openAi, body, told, prepared.ownWire);
   if (error !== null) return inBodyFailure(error, prepared);
+  // Work that goes on without us has been ordered: nobody else may be asked for it once more.
+  const { status } = record(body) ?? {};
+  if (operation === 'chat' && (status === 'queued' || status === 'in_progress')) {
+    return { ...hostFailure(response.status, 'invalid'), class: 'client' };
+  }
   const usage = upstream.readUsage(body);
   const silent = operation === 'chat' && (usage === null || usage.output + usage.reasoning === 0);
   if (silent && saysNothing(upstream.decodeResponse(body), usage)) return hostFailure(response.status, 'empty');

@@ -24,6 +24,7 @@ import { type FindSession, identifyPlayer, inChosenGroup } from './playground.ts
 import { type Conversation, createRealtime } from './realtime.ts';
 import { clientError, dialectOf, errorResponse, listedError, retryAfterOf } from './render-error.ts';
 import { createRequestIds } from './request-id.ts';
+import { sealed } from './sealed.ts';
 import type { RelayState } from './state.ts';
 import { noCharge, type Tier } from './tiers.ts';
 import type { Wallets } from './wallets.ts';
@@ -201,24 +202,26 @@ export function createRelay(deps: RelayDeps): Relay {
     ended: () => open--,
   });
 
+  const answered = (request: Request, path: string, peer: Peer): Promise<Response> => {
+    const work = worksFor(path);
+    if (work !== null) return works(work, request, nextId(), () => authorise.identify(request, peer));
+    if (isBillingPath(path)) {
+      const facts = { state, wallets: deps.wallets, authorise, requestId: nextId() };
+      return Promise.resolve(answerBilling(facts, request, path, peer));
+    }
+    if (isModelsPath(path)) {
+      return Promise.resolve(listModels({ state, authorise, requestId: nextId() }, request, path, peer));
+    }
+    return guarded(request, path, async (route) => ({
+      principal: route.session
+        ? await identifyPlayer(state, deps.findSession, request)
+        : authorise.identify(request, peer),
+      free: false,
+    }));
+  };
+
   return {
-    handle(request, path, peer) {
-      const work = worksFor(path);
-      if (work !== null) return works(work, request, nextId(), () => authorise.identify(request, peer));
-      if (isBillingPath(path)) {
-        const facts = { state, wallets: deps.wallets, authorise, requestId: nextId() };
-        return Promise.resolve(answerBilling(facts, request, path, peer));
-      }
-      if (isModelsPath(path)) {
-        return Promise.resolve(listModels({ state, authorise, requestId: nextId() }, request, path, peer));
-      }
-      return guarded(request, path, async (route) => ({
-        principal: route.session
-          ? await identifyPlayer(state, deps.findSession, request)
-          : authorise.identify(request, peer),
-        free: false,
-      }));
-    },
+    handle: async (request, path, peer) => sealed(await answered(request, path, peer)),
     test(order) {
       const request = new Request(`http://relay${order.path}`, {
         method: 'POST',
@@ -229,7 +232,10 @@ export function createRelay(deps: RelayDeps): Relay {
         Promise.resolve({ principal: testPrincipal(order.channelId), free: true }),
       );
     },
-    realtime,
+    realtime: async (request, peer) => {
+      const reached = await realtime(request, peer);
+      return reached instanceof Response ? sealed(reached) : reached;
+    },
     standings: (ids) =>
       ids.map((id) => {
         const channel = state.channel(id);

@@ -7,6 +7,7 @@ import type { Exchange, Inquiry, Principal } from '../exchange.ts';
 import { redact, triedOnly } from '../failure.ts';
 import { parse } from '../parse.ts';
 import { retryAfterOf } from '../render-error.ts';
+import { isMedia } from '../sealed.ts';
 import type { ChannelSnapshot } from '../snapshot.ts';
 import type { RelayState } from '../state.ts';
 import { createDraw } from './draw.ts';
@@ -223,16 +224,8 @@ async function image(deps: WorksDeps, mjId: string): Promise<Response> {
     const response = await deps.fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(callTimeoutMs) });
     const type = response.headers.get('content-type') ?? '';
     const size = Number(response.headers.get('content-length') ?? 0);
-    if (!response.ok || !/^(image|video)\//.test(type) || size > imageLimit)
-      return complaint(502, 4, 'image_unavailable');
-    return new Response(response.body, {
-      headers: {
-        'content-type': type,
-        'cache-control': 'public, max-age=86400',
-        'content-security-policy': "default-src 'none'; sandbox",
-        'x-content-type-options': 'nosniff',
-      },
-    });
+    if (!response.ok || !isMedia(type) || size > imageLimit) return complaint(502, 4, 'image_unavailable');
+    return new Response(response.body, { headers: { 'content-type': type } });
   } catch {
     return complaint(502, 4, 'image_unavailable');
   }
