@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Token } from '../../server/contract/entities.ts';
 import { TokenStatus } from '../../server/contract/enums.ts';
 import { AppError } from '../../server/contract/errors.ts';
+import { shownKey } from '../../server/contract/token-key.ts';
 import type { Context } from '../context.ts';
 
 const fileOf = (dataDir: string): string => join(dataDir, 'gateway.url');
@@ -22,19 +23,21 @@ export function addressOf(context: Context): string {
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : `http://127.0.0.1:${port}`;
 }
 
-/** The named token, else the first enabled one. @throws AppError not_found */
+/** The named token, else the first enabled one, its key as programs want it. @throws AppError not_found */
 export async function tokenFor(context: Context, name: string | undefined): Promise<Token> {
   const client = await context.client();
   if (name !== undefined) {
     const { findToken } = await import('../commands/token/token.ts');
-    return findToken(client, name);
+    return shown(await findToken(client, name));
   }
   const found = (await client.call('token.list', { p: 0, size: 100 })).findLast(
     (token) => token.status === TokenStatus.enabled,
   );
   if (found === undefined) throw new AppError('not_found', { what: context.say('可用的令牌', 'an enabled token') });
-  return found;
+  return shown(found);
 }
+
+const shown = (token: Token): Token => ({ ...token, key: shownKey(token.key) });
 
 export const audiences = ['openai', 'anthropic', 'gemini', 'claude', 'codex', 'opencode'] as const;
 export type Audience = (typeof audiences)[number];

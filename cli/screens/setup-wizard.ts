@@ -1,4 +1,5 @@
 /** First run: mode, administrator, channel, test call, token, environment. At most eight questions. */
+import { shownKey } from '../../server/contract/token-key.ts';
 import type { Context } from '../context.ts';
 import { addressOf, variablesFor } from '../parts/access.ts';
 import { answerTo } from '../parts/questions.ts';
@@ -30,7 +31,8 @@ export async function setupWizard(context: Context): Promise<void> {
   const [channel] = await channelForm(context);
   output.note(say('正在测试……', 'testing ...'));
   const test = channel === undefined ? null : await client.call('channel.test', { id: channel.id });
-  const { key } = await client.call('token.create', { name: 'first', unlimited_quota: true });
+  const made = await client.call('token.create', { name: 'first', unlimited_quota: true });
+  const key = shownKey(made.key);
   const variables = variablesFor(null, addressOf(context), key);
   output.object(
     { result: 'created', username, mode, channel: channel?.id, test, key },

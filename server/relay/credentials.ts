@@ -1,5 +1,7 @@
 /** Finds the caller's key wherever a client of any dialect puts it. All places are equal: same limits, same log. */
 
+import { bareKey } from '../contract/token-key.ts';
+
 export interface Credential {
   /** The key without `sk-`. */
   readonly key: string;
@@ -38,7 +40,7 @@ export function readCredential(request: Request): Credential | null {
     fromSocketProtocol(headers.get('sec-websocket-protocol')) ||
     fromQuery(request.url);
   if (!raw) return null;
-  const key = raw.startsWith('sk-') ? raw.slice(3) : raw;
+  const key = bareKey(raw);
   // Keys of people's own making may hold dashes themselves.
   const dash = key.lastIndexOf('-');
   return { key, pinned: dash < 0 ? null : { key: key.slice(0, dash), channelId: key.slice(dash + 1) } };

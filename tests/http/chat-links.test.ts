@@ -38,7 +38,7 @@ test('a chat page gets a key of its own with the limits of the first enabled tok
   const child = tokens.find(({ name }) => name === 'chat: Lobe');
   expect(child).toMatchObject({ remain_quota: 700, model_limits: 'gpt-4o', rpm_limit: 7 });
   const { url } = first.body.data as { url: string };
-  expect(url).toBe(`https://chat.example.com/?key=${child?.key}&url={address}`);
+  expect(url).toBe(`https://chat.example.com/?key=sk-${child?.key}&url={address}`);
   expect(url).not.toContain(parent?.key);
 });
 

@@ -195,7 +195,7 @@ async function neighbour(name: string, role: number): Promise<Neighbour> {
     .execute();
   const { key: own } = made.body.data as { key: string };
   const words = ['@private.example', '-github', '-oidc', '-wechat', '-telegram', '-linuxdo', '.hooks.example', '-hook'];
-  return { id, headers, traces: [own, own.slice(3), token, ...words.map((word) => `${name}${word}`)] };
+  return { id, headers, traces: [own, token, ...words.map((word) => `${name}${word}`)] };
 }
 
 const ofAdmins = (endpoints as readonly Endpoint[]).filter(

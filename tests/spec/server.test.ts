@@ -133,7 +133,7 @@ const dictionary = async () => {
   };
   await addChannel({ models: 'gpt-4o-mini', base_url: 'http://127.0.0.1:1' });
   await api.gateway.sync();
-  const bare = token.key.slice(3);
+  const bare = token.key;
   const wish = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
   expect((await relaySays(bare, wish)).text).toContain('用户额度不足');
   expect((await relaySays('x'.repeat(48), wish)).text).toContain('无效的令牌');
@@ -149,7 +149,7 @@ const dictionary = async () => {
   const owner = (await works('POST', '/api/token/', { name: 'b', unlimited_quota: true }, root)) as { key: string };
   await works('PUT', '/api/user/', { id: rootId, add_quota: 5_000_000 });
   await api.gateway.sync();
-  expect((await relaySays(`${owner.key.slice(3)}-1`, wish)).text).toContain('该渠道已被禁用');
+  expect((await relaySays(`${owner.key}-1`, wish)).text).toContain('该渠道已被禁用');
   await works('PUT', '/api/channel/', { id: 1, status: 1 });
   await set('ModelRequestRateLimitEnabled', 'true');
   await set('ModelRequestRateLimitCount', '1');
@@ -541,7 +541,7 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     await works('PUT', '/api/user/', { id: plainId, add_quota: 5_000_000 });
     await api.gateway.sync();
     const wish = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
-    expect(await relaySays(`${key.slice(3)}-1`, wish)).toMatchObject({
+    expect(await relaySays(`${key}-1`, wish)).toMatchObject({
       status: 403,
       text: expect.stringContaining('普通用户不支持指定渠道'),
     });

@@ -1,6 +1,7 @@
 /** API tokens. */
 import type { Token } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { shownKey } from '../../../server/contract/token-key.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, integer, needed, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -13,7 +14,11 @@ import { expiryOf, quotaOf, unlimited } from '../../parts/values.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'expired', 4: 'exhausted' } as const;
 const statusWord = (status: number): string => statusWords[status as keyof typeof statusWords] ?? 'unknown';
-const masked = (token: Token): Token => ({ ...token, key: `${token.key.slice(0, 7)}…${token.key.slice(-4)}` });
+const shown = (token: Token): Token => ({ ...token, key: shownKey(token.key) });
+function masked(token: Token): Token {
+  const { key } = shown(token);
+  return { ...token, key: `${key.slice(0, 7)}…${key.slice(-4)}` };
+}
 
 const columns: readonly Column<Token>[] = [
   { name: 'id', value: (row) => String(row.id), right: true },
@@ -67,7 +72,7 @@ function fieldsOf(flags: FlagValues) {
 }
 
 function print(context: Context, tokens: readonly Token[], result: string): void {
-  for (const token of tokens)
+  for (const token of tokens.map(shown))
     context.output.object({ result, ...token }, [token.key], token.key, {
       OPENAI_API_KEY: token.key,
       OPENAI_BASE_URL: `${context.url === '' ? 'http://127.0.0.1:3000' : context.url}/v1`,

@@ -5,6 +5,7 @@ import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { Role, TokenStatus, UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedToken, ProvisionedUser } from '../../contract/provision.ts';
+import { bareKey } from '../../contract/token-key.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { keyColumns, type TokensService } from '../tokens/service.ts';
 import type { AccountService } from '../users/account.ts';
@@ -64,7 +65,7 @@ const defined = (value: object) => Object.fromEntries(Object.entries(value).filt
 
 /** Columns a token of the file wants. */
 const columnsOf = (token: ProvisionedToken, vault: Vault) => {
-  const key = token.key?.trim().replace(/^sk-/, '');
+  const key = token.key === undefined ? undefined : bareKey(token.key);
   const models = token.models === undefined ? undefined : asText(token.models);
   return {
     status: token.status === undefined ? undefined : TokenStatus[token.status],

@@ -8,6 +8,7 @@ import type { Token } from '../../contract/entities.ts';
 import { TokenStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { periodStart } from '../../contract/periods.ts';
+import { bareKey } from '../../contract/token-key.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
@@ -84,7 +85,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       total: await repository.count(owner),
     }),
     async search(owner: number | null, keyword: string, key: string): Promise<Token[]> {
-      const bare = key.replace(/^sk-/, '');
+      const bare = bareKey(key);
       return (await repository.search(owner, keyword, bare === '' ? null : deps.vault.keyHmac(bare))).map(view);
     },
     /** By id or by name. @throws AppError not_found */
@@ -162,7 +163,7 @@ const newKey = (): string =>
 
 /** @param given with or without `sk-`. @throws AppError params_invalid */
 export function keyColumns(given: string, vault: Vault) {
-  const key = given.trim().replace(/^sk-/, '');
+  const key = bareKey(given);
   if (!/^[\w-]{8,128}$/.test(key)) throw new AppError('params_invalid', { detail: 'token key' });
   return { key_hmac: vault.keyHmac(key), key_sealed: vault.seal('token-key', key), key_hint: keyHint(key) };
 }

@@ -10,12 +10,11 @@ import type { HandlersOf } from './handlers-of.ts';
 import { pageSize } from './paging.ts';
 
 const ownerOf = (actor: Actor): number | null => (actor.via === 'local' ? null : actor.userId);
-const withPrefix = (token: Token): Token => ({ ...token, key: `sk-${token.key}` });
 /** Whoever may only read tokens does not get the keys, which spend. */
 const shownTo = (actor: Actor) =>
   actor.scopes === undefined || scopesAllow(actor.scopes, { id: 'token.create' }, true)
-    ? withPrefix
-    : (token: Token): Token => ({ ...token, key: keyHint(`sk-${token.key}`) });
+    ? (token: Token): Token => token
+    : (token: Token): Token => ({ ...token, key: keyHint(token.key) });
 
 /** The operator creates tokens for the first administrator. */
 export async function creator({ actor, services }: Pick<Call<unknown>, 'actor' | 'services'>): Promise<number> {
@@ -52,12 +51,11 @@ export const tokenHandlers: HandlersOf<
   'token.create': async (call) => {
     const { key } = call.input;
     if (key !== undefined && call.actor.role < Role.admin) throw new AppError('role_too_low');
-    return withPrefix(await call.services.tokens.create(await creator(call), call.input, key));
+    return call.services.tokens.create(await creator(call), call.input, key);
   },
-  'token.update': async ({ services, input, actor }) =>
-    withPrefix(await services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false)),
-  'token.rotate': async ({ services, input, actor }) =>
-    withPrefix(await services.tokens.rotate(input.id, ownerOf(actor))),
+  'token.update': ({ services, input, actor }) =>
+    services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false),
+  'token.rotate': ({ services, input, actor }) => services.tokens.rotate(input.id, ownerOf(actor)),
   'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
   'token.delete_many': ({ services, input, actor }) => services.tokens.removeMany(input.ids, ownerOf(actor)),
   'chat.open': ({ services, input, actor }) => services.chatLinks.open(actor.userId, input.index),

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Token } from '../../../server/contract/entities.ts';
+import { shownKey } from '../../../server/contract/token-key.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { money } from '../../lib/format.ts';
@@ -64,14 +65,15 @@ function FirstRequest({ name }: { readonly name: string }) {
 
 export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
   const { t } = useTranslation();
-  const lines = snippets(location.origin, token.key);
+  const key = shownKey(token.key);
+  const lines = snippets(location.origin, key);
   const [shown, setShown] = useState('curl');
   const text = lines.find(([name]) => name === shown)?.[1] ?? '';
   return (
     <Drawer title={t('tokens.reveal')} onClose={onClose}>
       <div className="mb-3 flex items-center gap-2 rounded-2 border border-line-strong bg-sunken p-2">
-        <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{token.key}</code>
-        <button type="button" className="button button-primary" onClick={() => onCopy(token.key)}>
+        <code className="min-w-0 flex-1 font-mono text-[12px] break-all">{key}</code>
+        <button type="button" className="button button-primary" onClick={() => onCopy(key)}>
           {t('app.copy')}
         </button>
       </div>

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation } from 'wouter';
 import type { Token } from '../../../server/contract/entities.ts';
+import { shownKey } from '../../../server/contract/token-key.ts';
 import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Confirm } from '../../components/overlay.tsx';
@@ -64,7 +65,7 @@ export function TokensPage() {
     }
   };
   const copyChosen = () => {
-    const keys = rows.filter(({ id }) => chosen.has(id)).map((row) => `${row.name}    ${row.key}`);
+    const keys = rows.filter(({ id }) => chosen.has(id)).map((row) => `${row.name}    ${shownKey(row.key)}`);
     if (keys.length === 0) return toast.error(t('tokens.pickOne'));
     void copyOrShow(keys.join('\n'));
   };
@@ -118,7 +119,7 @@ export function TokensPage() {
       key: true,
       cell: (row) => (
         <span className="flex gap-1">
-          <button type="button" className="button" onClick={() => copyOrShow(row.key)}>
+          <button type="button" className="button" onClick={() => copyOrShow(shownKey(row.key))}>
             <Icon name="copy" />
             {t('app.copy')}
           </button>
