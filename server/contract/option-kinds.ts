@@ -1,4 +1,5 @@
 /** The kinds an option value can have: each checks the stored text and says in both languages what is wrong with it. */
+import { isAddressPart } from './address-part.ts';
 
 export interface Complaint {
   readonly zh: string;
@@ -209,6 +210,19 @@ export const ratioTable: OptionKind<Readonly<Record<string, Readonly<Record<stri
 };
 
 const limitNames = ['rpm', 'tpm', 'concurrency'];
+
+/** JSON object of model -> version, a part of an address. */
+export const versionTable: OptionKind<Readonly<Record<string, string>>> = {
+  ...texts,
+  check(value) {
+    const complaint = texts.check(value);
+    if (complaint !== null || value.trim() === '') return complaint;
+    const bad = Object.entries(texts.parse(value)).find(([, version]) => version !== '' && !isAddressPart(version));
+    return bad === undefined
+      ? null
+      : { zh: `${bad[0]} 的版本无效，例如 v1beta`, en: `${bad[0]} has no valid version, such as v1beta` };
+  },
+};
 
 /** JSON object of name -> {rpm, tpm, concurrency}, each a whole number, 0 or absent = no limit. */
 export const limitTable: OptionKind<Readonly<Record<string, Readonly<Record<string, number>>>>> = {

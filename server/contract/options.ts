@@ -17,6 +17,7 @@ import {
   text,
   texts,
   toggle,
+  versionTable,
 } from './option-kinds.ts';
 
 export interface OptionRow<T = unknown> {
@@ -651,7 +652,7 @@ export const options = {
     'Gemini safety settings',
   ),
   'gemini.version_settings': row(
-    json('object'),
+    versionTable,
     '{"default":"v1beta","gemini-1.0-pro":"v1"}',
     'models',
     'gemini',

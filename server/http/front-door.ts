@@ -127,6 +127,9 @@ const loopback = /^(127\.|::1$|::ffff:127\.)/;
 async function forward(request: Request, ip: string, direct: string, socket: string): Promise<Response> {
   const headers = new Headers(request.headers);
   for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
+  // Two that agree are one (RFC 9112 6.3), and are told as "5, 5"; those that disagree the listener itself refuses.
+  const length = headers.get('content-length');
+  if (length?.includes(',')) headers.set('content-length', length.split(',', 1)[0] ?? '');
   headers.set('x-gateway-client-ip', ip);
   // A proxy on this machine connects from here for callers from anywhere.
   const proxied = headers.has('x-forwarded-for') || headers.has('forwarded') || headers.has('x-real-ip');

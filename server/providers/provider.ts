@@ -1,4 +1,5 @@
 /** What a provider row says, and the addresses that follow from it. */
+import { isAddressPart, isModelName } from '../contract/address-part.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 
 export type Auth =
@@ -66,7 +67,10 @@ export function endpointFor(provider: Provider, operation: string, facts: Endpoi
   const path = facts.path ?? provider.paths[operation];
   const base = (facts.baseUrl === '' ? provider.baseUrl : facts.baseUrl).replace(/\/+$/, '');
   if (path === undefined || base === '' || !provider.operations.includes(operation)) return null;
-  return filled(joined(provider, base, path), provider, facts);
+  const address = joined(provider, base, path);
+  const other = facts.other || (provider.other?.fallback ?? '');
+  if (address.includes('{other}') && !isAddressPart(other)) return null;
+  return isModelName(facts.model) ? filled(address, facts.model, other) : null;
 }
 
 /** People paste whole addresses, or with the version in them; doubling either would break every request. */
@@ -105,9 +109,8 @@ function rootOf(provider: Provider, base: string): string {
 
 const hasPath = (base: string): boolean => /^[a-z]+:\/\/[^/]+\/./i.test(base);
 
-const filled = (address: string, provider: Provider, facts: EndpointFacts): string =>
+// The text is put in by a function: `$&` in a name is no pattern.
+const filled = (address: string, model: string, other: string): string =>
   !address.includes('{')
     ? address
-    : address
-        .replace('{model}', encodeURIComponent(facts.model))
-        .replace('{other}', encodeURIComponent(facts.other || (provider.other?.fallback ?? '')));
+    : address.replace('{model}', () => encodeURIComponent(model)).replace('{other}', () => encodeURIComponent(other));

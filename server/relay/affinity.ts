@@ -1,21 +1,32 @@
 /** Remembers which channel served a conversation, so that its prompt cache is met again. Memory only, bounded. */
+import { record, records, text } from '../protocols/shared/json.ts';
 import type { Inquiry, Principal } from './exchange.ts';
 
 export interface Affinity {
   /** The channel that served this conversation lately. */
   find(key: string | null): number | null;
   remember(key: string | null, channelId: number): void;
-  /** An upstream that keeps responses can only continue those of its own. */
-  rememberResponse(responseId: string, channelId: number): void;
-  channelOfResponse(responseId: string): number | null;
+  /** An upstream that keeps responses can only continue those of its own, and for whom it made them. */
+  rememberKept(id: string, kept: Kept): void;
+  kept(id: string): Kept | null;
+}
+
+/** What an upstream keeps under an id: a response, a conversation, a container. */
+export interface Kept {
+  readonly channelId: number;
+  readonly ownerId: number;
 }
 
 /** Prompt caches live five minutes to an hour. */
 const lifetimeMs = 15 * 60_000;
 const mostEntries = 20_000;
+/** Upstreams keep responses for thirty days. */
+const keptMs = 30 * 24 * 3_600_000;
+const mostKept = 50_000;
 
 export function createAffinity(now: () => number): Affinity {
   const served = new Map<string, { readonly channelId: number; readonly until: number }>();
+  const owned = new Map<string, Kept & { readonly until: number }>();
   const put = (key: string, channelId: number, ms: number) => {
     served.delete(key);
     served.set(key, { channelId, until: now() + ms });
@@ -32,9 +43,31 @@ export function createAffinity(now: () => number): Affinity {
     remember(key, channelId) {
       if (key !== null) put(key, channelId, lifetimeMs);
     },
-    rememberResponse: (responseId, channelId) => put(`response:${responseId}`, channelId, 24 * lifetimeMs),
-    channelOfResponse: (responseId) => get(`response:${responseId}`),
+    rememberKept(id, { channelId, ownerId }) {
+      owned.delete(id);
+      owned.set(id, { channelId, ownerId, until: now() + keptMs });
+      if (owned.size <= mostKept) return;
+      const oldest = owned.keys().next().value;
+      if (oldest !== undefined) owned.delete(oldest);
+    },
+    kept(id) {
+      const entry = owned.get(id);
+      return entry === undefined || entry.until < now() ? null : entry;
+    },
   };
+}
+
+function idOf(value: unknown): readonly string[] {
+  const id = text(value) ?? text(record(value)?.id);
+  return id === null ? [] : [id];
+}
+
+/** Ids by which a request asks for something that its upstream keeps. */
+export function keptIds({ protocol, body }: Pick<Inquiry, 'protocol' | 'body'>): readonly string[] {
+  if (protocol === 'anthropic-messages') return idOf(body.container);
+  if (protocol !== 'openai-responses') return [];
+  const containers = records(body.tools).flatMap(({ container }) => (typeof container === 'string' ? [container] : []));
+  return [...idOf(body.previous_response_id), ...idOf(body.conversation), ...containers];
 }
 
 /** Headers and members by which clients name their conversation. */

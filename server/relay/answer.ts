@@ -4,7 +4,9 @@ import { formatUsd } from '../contract/quota.ts';
 import type { ChatEvent, Usage } from '../protocols/canonical.ts';
 import type { Reshape } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
+import { record, text } from '../protocols/shared/json.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
+import { keptIds } from './affinity.ts';
 import type { Prepared } from './attempt.ts';
 import { type AttemptsDeps, changeFor, contextOf, isGathered, type Outcome, tryChannels } from './attempts.ts';
 import { relayBytes } from './bytes.ts';
@@ -256,7 +258,7 @@ function streamOf(
   opening: OpenStream,
   departure: Departure,
 ): ReadableStream<Uint8Array> {
-  noteResponseId(deps, exchange, outcome.prepared, opening.passage.responseId());
+  noteKept(deps, exchange, outcome.prepared, opening.passage.responseId());
   return relayStream({ ...pumpOptions(deps, exchange, departure, () => outcome), opening });
 }
 
@@ -332,14 +334,23 @@ function pumpOptions(
   };
 }
 
-/** A kept response can only be continued where it was made. */
+/** What an upstream keeps can only be continued where it was made, by whom it was made for. */
 function noteResponse(deps: AnswerDeps, exchange: Exchange, outcome: Pick<Reached, 'prepared'>, body: unknown): void {
-  if (exchange.inquiry.protocol !== 'openai-responses') return;
-  const id = (body as { id?: unknown } | null)?.id;
-  noteResponseId(deps, exchange, outcome.prepared, typeof id === 'string' ? id : null);
+  const answered = record(body);
+  noteKept(deps, exchange, outcome.prepared, text(answered?.id), text(record(answered?.container)?.id));
 }
 
-function noteResponseId(deps: AnswerDeps, exchange: Exchange, prepared: Prepared, id: string | null): void {
-  const keeps = exchange.inquiry.protocol === 'openai-responses' && !prepared.retold;
-  if (keeps && id !== null) deps.affinity.rememberResponse(id, prepared.channel.id);
+function noteKept(
+  deps: AnswerDeps,
+  { inquiry, plan }: Exchange,
+  prepared: Prepared,
+  response: string | null,
+  container: string | null = null,
+): void {
+  const { protocol, body } = inquiry;
+  if (prepared.retold || (protocol !== 'openai-responses' && protocol !== 'anthropic-messages')) return;
+  const made = protocol === 'openai-responses' && body.store !== false ? response : container;
+  for (const id of made === null ? keptIds(inquiry) : [made, ...keptIds(inquiry)]) {
+    deps.affinity.rememberKept(id, { channelId: prepared.channel.id, ownerId: plan.ownerId });
+  }
 }

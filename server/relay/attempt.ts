@@ -1,4 +1,5 @@
 /** Prepares one attempt at one channel: mapped model, dialect, body, address and headers. */
+import { isModelName } from '../contract/address-part.ts';
 import type { ChatEvent, ProtocolId } from '../protocols/canonical.ts';
 import type { UpstreamHalf } from '../protocols/codec.ts';
 import { codecFor } from '../protocols/registry.ts';
@@ -100,6 +101,7 @@ export function prepareAttempt(
   if (first === null) return null;
   const wish = inquiry.operation === 'chat' ? wishOf(mapped, first, settings.thinking) : null;
   const upstreamModel = wish?.model ?? mapped;
+  if (!isModelName(upstreamModel)) return null;
   const quirk = quirkOf(provider.slug);
   const chat = inquiry.operation === 'chat';
   const wire = chat ? (quirk?.wireFor?.(upstreamModel, key.key) ?? null) : null;

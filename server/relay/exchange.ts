@@ -54,6 +54,8 @@ export interface Plan {
   /** Quota held until the end. */
   readonly hold: number;
   readonly promptTokens: number;
+  /** Whose request it is: what the upstream keeps of it is theirs. */
+  readonly ownerId: number;
   /** Names the conversation whose prompt an upstream may have cached. */
   readonly conversation: string | null;
   /** How the candidates came about, where the operator wants it shown. */

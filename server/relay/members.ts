@@ -1,4 +1,5 @@
 /** Refuses bodies that another parser could read as another model, number or size than the one that is billed. */
+import { isModelName } from '../contract/address-part.ts';
 import { AppError } from '../contract/errors.ts';
 import { record, records } from '../protocols/shared/json.ts';
 import { checkMemberNames } from './billed-members.ts';
@@ -53,7 +54,7 @@ export function checkMembers({ text, shape }: JsonContent, body: Body, { route, 
 
 /** It may become part of an address, and what is no text is replaced by some. @throws AppError body_invalid. */
 export function checkModelName(model: string): void {
-  if (model.isWellFormed() && !/[\p{Cc}]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)/u.test(model)) return;
+  if (isModelName(model)) return;
   throw refused(`${JSON.stringify(model.slice(0, 100))} is no name of a model`);
 }
 

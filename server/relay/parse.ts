@@ -17,7 +17,7 @@ export interface ParseContext {
 /** @throws AppError body_*, model_missing. */
 export async function parse(request: Request, matched: MatchedRoute, context: ParseContext): Promise<Inquiry> {
   const { route } = matched;
-  const declared = Number(request.headers.get('content-length') ?? 0);
+  const declared = Number.parseInt(request.headers.get('content-length') ?? '0', 10);
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
   const asksForm = route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
   const content = asksForm

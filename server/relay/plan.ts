@@ -3,7 +3,7 @@ import { ChannelStatus } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
 import { resolvePrices } from '../contract/pricing-tables.ts';
 import { holdEstimate } from '../contract/quota.ts';
-import { type Affinity, conversationKey } from './affinity.ts';
+import { type Affinity, conversationKey, type Kept, keptIds } from './affinity.ts';
 import { type ChooseFacts, orderChannels } from './choose.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
 import type { Health } from './health.ts';
@@ -24,10 +24,9 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   const { state } = deps;
   const { group, user } = principal;
   const pinned = principal.pinnedChannel;
+  const kept = keptFor(deps.affinity, inquiry, user.id);
   const route =
-    pinned === null
-      ? continuing(deps.affinity, inquiry, state.route(group, inquiry.model))
-      : [[pinnedChannel(state, pinned, test)]];
+    pinned === null ? continuing(kept, state.route(group, inquiry.model)) : [[pinnedChannel(state, pinned, test)]];
   // With nobody to choose from, nothing needs to be remembered.
   const conversation = route.some((tier) => tier.length > 1) ? conversationKey(inquiry, principal) : null;
   const facts: ChooseFacts = {
@@ -48,17 +47,27 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
     prices,
     promptTokens: size.promptTokens,
     hold: holdEstimate(size.prices, size),
+    ownerId: user.id,
     conversation,
     showCost: settings.showCost,
     trace: settings.showTrace ? traceOf(route, candidates, facts) : null,
   };
 }
 
-/** A kept response continues where it was made, as long as that channel still serves the caller. */
-function continuing(affinity: Affinity, inquiry: Inquiry, route: Route): Route {
-  const id = inquiry.protocol === 'openai-responses' ? inquiry.body.previous_response_id : null;
-  const made = typeof id === 'string' ? affinity.channelOfResponse(id) : null;
-  const channel = made === null ? undefined : route.flat().find((candidate) => candidate.id === made);
+/** What the request continues. The upstream knows our key alone: whose it is only we can tell. @throws AppError previous_response_not_found. */
+function keptFor(affinity: Affinity, inquiry: Inquiry, userId: number): Kept | null {
+  let first: Kept | null = null;
+  for (const id of keptIds(inquiry)) {
+    const kept = affinity.kept(id);
+    if (kept !== null && kept.ownerId !== userId) throw new AppError('previous_response_not_found');
+    first ??= kept;
+  }
+  return first;
+}
+
+/** It continues where it was made, as long as that channel still serves the caller. */
+function continuing(kept: Kept | null, route: Route): Route {
+  const channel = kept === null ? undefined : route.flat().find((candidate) => candidate.id === kept.channelId);
   return channel === undefined ? route : [[channel]];
 }
 

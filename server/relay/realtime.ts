@@ -13,6 +13,7 @@ import { mapModel } from './choose.ts';
 import type { Exchange, Inquiry, Peer } from './exchange.ts';
 import { triedOnly } from './failure.ts';
 import type { Health } from './health.ts';
+import { checkModelName } from './members.ts';
 import { readPrompt } from './prompt.ts';
 import { clientError, errorResponse, retryAfterOf } from './render-error.ts';
 import type { RelaySettings } from './settings.ts';
@@ -99,6 +100,7 @@ export function createRealtime(deps: RealtimeDeps) {
       const principal = deps.authorise.identify(request, peer);
       const model = new URL(request.url).searchParams.get('model') ?? '';
       if (model === '') throw new AppError('model_missing');
+      checkModelName(model);
       deps.authorise.allowModel(principal, model);
       exchange = deps.admit(inquiryFor(request, requestId, model, deps.now()), principal, false);
       const reached = await reach(deps, exchange, request);

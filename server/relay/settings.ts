@@ -99,7 +99,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
       gemini: optionValue(stored, 'gemini.thinking_adapter_enabled'),
       geminiShare: optionValue(stored, 'gemini.thinking_adapter_budget_tokens_percentage'),
     },
-    geminiVersion: textByModel(optionValue(stored, 'gemini.version_settings') as Record<string, unknown>, 'v1beta'),
+    geminiVersion: textByModel(optionValue(stored, 'gemini.version_settings'), 'v1beta'),
     geminiSafety: safetySettings(optionValue(stored, 'gemini.safety_settings') as Record<string, unknown>),
     geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
     botCheck: optionValue(stored, 'TurnstileCheckEnabled'),

@@ -3,6 +3,7 @@ import type { Insertable, Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
 import { type ChannelFilter, type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import type { ChannelsTable } from '../../../db/schema.ts';
+import { isModelName } from '../../contract/address-part.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -166,7 +167,7 @@ export function createChannels(deps: {
       if (made === undefined) throw new AppError('not_found', { what: `channel ${id}` });
       return channelView(made);
     },
-    ...createBulk(repository, checkMapping),
+    ...createBulk(repository, checkModels),
     /** There is nothing to rebuild: routes follow from the channels themselves. @returns how many were looked at. */
     fix: (): Promise<number> => repository.count(),
     modelsOf: async (id: number): Promise<string[]> => {
@@ -335,9 +336,22 @@ function checkMapping(text: string): void {
   if (text.trim() !== '' && !isObject(text)) throw new AppError('channel_mapping_json');
 }
 
+/** Mapped names become part of addresses. */
+function checkModels(text: string): void {
+  checkMapping(text);
+  const names = text.trim() === '' ? [] : Object.values(JSON.parse(text) as object);
+  const bad = names.find((name) => typeof name !== 'string' || !isModelName(name));
+  if (bad !== undefined) throw new AppError('params_invalid', { detail: `model_mapping: ${JSON.stringify(bad)}` });
+}
+
 function checkJson(fields: ChannelFields): void {
   for (const text of [fields.model_mapping, fields.status_code_mapping, fields.param_override, fields.setting])
     checkMapping(text ?? '');
+  checkModels(fields.model_mapping ?? '');
+  const other = (fields.other ?? '').trim();
+  // A version, a region or an id becomes part of an address; a table of them or a plug-in's parameter is JSON.
+  if (!isObject(other) && (!isModelName(other) || /[?#]/.test(other)))
+    throw new AppError('params_invalid', { detail: `other: ${other}` });
 }
 
 function isObject(text: string): boolean {

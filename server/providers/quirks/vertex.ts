@@ -76,24 +76,27 @@ const operations = new Set(['chat', 'images', 'embeddings']);
 function shape(call: Call): Shaped | null {
   if (!operations.has(call.operation)) return null;
   const region = regionFor(call.other, call.model);
+  // It becomes part of the host.
+  if (!/^[a-z0-9-]{1,40}$/.test(region)) return null;
+  const model = encodeURIComponent(dated(call.model)).replace('%40', '@');
   const host = region === 'global' ? 'aiplatform.googleapis.com' : `${region}-aiplatform.googleapis.com`;
   const base = call.baseUrl === '' ? `https://${host}` : call.baseUrl;
   const place = `${base}/v1/projects/${accountOf(call.key).project}/locations/${region}`;
   if (call.operation !== 'chat') {
     const draws = call.operation === 'images' && !call.model.startsWith('imagen');
     const verb = draws ? 'generateContent' : 'predict';
-    return { url: `${place}/publishers/google/models/${call.model}:${verb}`, body: call.body };
+    return { url: `${place}/publishers/google/models/${encodeURIComponent(call.model)}:${verb}`, body: call.body };
   }
   switch (dialectFor(call.model)) {
     case 'gemini-generate': {
       const verb = call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-      return { url: `${place}/publishers/google/models/${call.model}:${verb}`, body: call.body };
+      return { url: `${place}/publishers/google/models/${encodeURIComponent(call.model)}:${verb}`, body: call.body };
     }
     case 'anthropic-messages': {
       const { model: _, ...body } = call.body;
       const verb = call.stream ? 'streamRawPredict' : 'rawPredict';
       return {
-        url: `${place}/publishers/anthropic/models/${dated(call.model)}:${verb}`,
+        url: `${place}/publishers/anthropic/models/${model}:${verb}`,
         body: { anthropic_version: 'vertex-2023-10-16', ...body },
       };
     }

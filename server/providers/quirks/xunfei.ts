@@ -1,4 +1,5 @@
 /** iFlytek Spark: keys `APPID|APISecret|APIKey` talk over a socket with a signed address; a password of the HTTP service is sent as it is, in OpenAI's form. */
+import { isAddressPart } from '../../contract/address-part.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Call, Outgoing, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { signUrl, type UrlSecret } from '../signing/signed-url.ts';
@@ -59,6 +60,7 @@ function secretOf(key: string): UrlSecret {
 
 function shape(call: Call): Shaped | null {
   if (call.operation !== 'chat') return null;
+  if (call.other.trim() !== '' && !isAddressPart(call.other.trim())) return null;
   const { domain, path } = sparkEdition(call.model, call.other);
   if (!talks(call.key)) {
     const version = domain === 'x1' ? 'v2' : 'v1';
