@@ -175,7 +175,7 @@ const stage = await openStage();
 try {
   const { url } = stage;
   const page = await stage.newPage(await stage.newContext());
-  await page.goto(`${url}/setup`);
+  await page.goto(stage.setupLink);
   await page.getByLabel('Username').fill('root');
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByLabel('Confirm password').fill('password1');

@@ -80,7 +80,6 @@ export async function openDirect(
       origin: '',
       stateCookie: '',
       sessionHash: null,
-      loopback: true,
     } as const;
     const reply = {
       setSession: () => undefined,

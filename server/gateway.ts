@@ -30,7 +30,7 @@ export interface GatewayOptions {
 
 export interface Gateway {
   readonly url: string;
-  /** Needed for setting up over the network; null once set up. */
+  /** Needed for setting up over HTTP; null once set up. */
   readonly setupCode: string | null;
   /** What an earlier crash left and how it was settled. */
   readonly recovered: { readonly settled: number; readonly voided: number };
@@ -46,7 +46,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
     await endRotation(files, nativeBinding, rotationStamp(Date.now()));
-    const setupCode = randomBytes(4).toString('hex');
+    const setupCode = randomBytes(8).toString('hex');
     const ledgerThread = startThread('ledger');
     const controlThread = startThread('control');
     threads.push(ledgerThread, controlThread);
@@ -129,6 +129,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         relay,
         controlSocket: files.httpSocket,
         trustsProxy: (address) => state.settings().trustsProxy(address),
+        secureHost: () => state.settings().secureHost,
         consoleAsset: createConsoleAssets(() => state.settings().botCheck),
       }),
     );

@@ -15,6 +15,10 @@ export function announce(dataDir: string, url: string): () => void {
   return () => rmSync(fileOf(dataDir), { force: true });
 }
 
+/** Where a browser sets the site up with one click; the fragment never reaches a server's log. */
+export const setupLink = (url: string, code: string): string =>
+  `${url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]')}/setup#code=${code}`;
+
 /** The remote address, else the one the server on this data directory listens on. */
 export function addressOf(context: Context): string {
   if (context.url !== '') return context.url.replace(/\/$/, '');

@@ -418,8 +418,8 @@ export const errors = {
     'permission_error',
     4,
     'client',
-    '需要初始化验证码，请查看服务启动时打印的信息',
-    'The one-time setup code printed at start is required',
+    '需要初始化验证码：请打开服务启动时打印的链接，或在本机运行 gateway status',
+    'The one-time setup code is required: open the link printed at start, or run gateway status on the machine',
     403,
   ),
   demo_readonly: row(

@@ -12,6 +12,7 @@ import type { CallMeta, Download } from './call.ts';
 import { invoke, mutates } from './invoke.ts';
 import { languageOf } from './language.ts';
 import { replyTo } from './reply.ts';
+import { strictTransport } from './transport-security.ts';
 
 export interface AppOptions {
   readonly services: Services;
@@ -40,9 +41,10 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
-  app.use((_request, response, next) => {
+  app.use((request, response, next) => {
     response.setHeader('X-Oneapi-Request-Id', options.requestId());
     for (const [name, value] of Object.entries(everyAnswer)) response.setHeader(name, value);
+    if (request.header('x-gateway-tls') === '1') response.setHeader(strictTransport.name, strictTransport.value);
     next();
   });
   for (const row of endpoints as readonly Endpoint[]) {
@@ -90,7 +92,6 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
       origin: originOf(request),
       stateCookie: cookieOf(request.headers.cookie ?? '', stateCookie) ?? '',
       sessionHash: identity.sessionHash,
-      loopback: local || isLoopback(request),
     };
     const body: unknown = request.body;
     const sent =
@@ -151,12 +152,6 @@ const originOf = (request: Request): string => {
   const secure = request.header('x-forwarded-proto') === 'https' || request.header('origin') === `https://${host}`;
   return `${secure ? 'https' : 'http'}://${host}`;
 };
-
-const loopbackName = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
-
-/** The name matters too: a foreign page whose name was pointed at this machine, or a proxy on it, connects from loopback. */
-const isLoopback = (request: Request): boolean =>
-  request.header('x-gateway-loopback') === '1' && loopbackName.test(request.header('host') ?? '');
 
 function bodyError(error: unknown): unknown {
   const { type, status } = (error ?? {}) as { type?: unknown; status?: unknown };

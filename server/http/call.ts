@@ -28,8 +28,6 @@ export interface CallMeta {
   readonly stateCookie: string;
   /** Hash of the session that authenticated the call, if one did. */
   readonly sessionHash: string | null;
-  /** True when the connection itself comes from the loopback interface or the local socket. */
-  readonly loopback: boolean;
 }
 
 /** Set by a handler that must touch the HTTP answer; ignored by other transports. */

@@ -1,9 +1,11 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
 import type { Server, ServerWebSocket } from 'bun';
-import { isRelayPath } from '../relay/operations.ts';
+import { AppError, formatError } from '../contract/errors.ts';
 import type { Conversation } from '../relay/realtime.ts';
 import type { Relay } from '../relay/relay.ts';
 import { clientAddress } from './client-ip.ts';
+import { placeOf } from './places.ts';
+import { cameOverTls, strictTransport } from './transport-security.ts';
 
 export interface FrontDoorOptions {
   readonly host: string;
@@ -13,6 +15,8 @@ export interface FrontDoorOptions {
   readonly controlSocket: string;
   /** Whether a proxy at this address may say who it calls for. */
   readonly trustsProxy: (address: string) => boolean;
+  /** Host of the site's own https address, '' = none. */
+  readonly secureHost?: () => string;
   /** Answers console files; null when the path is not one of them. */
   readonly consoleAsset: (request: Request, path: string) => Response | null;
 }
@@ -27,7 +31,6 @@ export interface FrontDoor {
 const hardBodyLimit = 256 * 1024 * 1024;
 /** Sound comes in frames of a megabyte and more. */
 const frameLimit = 16 * 1024 * 1024;
-const isControlPath = (path: string): boolean => path.startsWith('/api/');
 
 /** The path of a request's URL without building a URL object. */
 export function pathOf(url: string): string {
@@ -55,12 +58,21 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       // Coding agents look whether anybody is there before they log in.
       if (path === '/api/hello') return new Response(null);
       if (isRealtime(request, path)) return upgrade(listener, request, options.relay.realtime(request, peer));
-      if (isRelayPath(path)) return closing(options.relay.handle(request, path, peer));
-      if (!isControlPath(path)) {
+      const place = placeOf(path);
+      if (place === 'relay') return closing(options.relay.handle(request, path, peer));
+      if (place === 'nowhere') return unknownRoute(request.method, path);
+      const secure = cameOverTls({
+        host: request.headers.get('host'),
+        scheme: request.headers.get('x-forwarded-proto'),
+        trusted: options.trustsProxy(direct()),
+        secureHost: options.secureHost?.() ?? '',
+      });
+      if (place === 'console') {
         const asset = options.consoleAsset(request, path);
+        if (secure) asset?.headers.set(strictTransport.name, strictTransport.value);
         if (asset !== null) return asset;
       }
-      return forward(request, peer.ip(), direct(), options.controlSocket);
+      return forward(request, peer.ip(), secure, options.controlSocket);
     },
     websocket: {
       idleTimeout: 0,
@@ -121,19 +133,29 @@ async function upgrade(
   return new Response(null, { status: 400 });
 }
 
-const loopback = /^(127\.|::1$|::ffff:127\.)/;
+/** Never a page: a program that mistyped its address must not take HTML for an answer. */
+function unknownRoute(method: string, path: string): Response {
+  const { row, params } = new AppError('route_unknown', { method, path });
+  return Response.json(
+    {
+      success: false,
+      message: `${formatError('route_unknown', params, 'zh')} / ${formatError('route_unknown', params, 'en')}`,
+      code: 'route_unknown',
+      params,
+    },
+    { status: row.status, headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } },
+  );
+}
 
 /** Hands a request to the control thread; headers of the inner border are ours alone to set. */
-async function forward(request: Request, ip: string, direct: string, socket: string): Promise<Response> {
+async function forward(request: Request, ip: string, secure: boolean, socket: string): Promise<Response> {
   const headers = new Headers(request.headers);
   for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
   // Two that agree are one (RFC 9112 6.3), and are told as "5, 5"; those that disagree the listener itself refuses.
   const length = headers.get('content-length');
   if (length?.includes(',')) headers.set('content-length', length.split(',', 1)[0] ?? '');
   headers.set('x-gateway-client-ip', ip);
-  // A proxy on this machine connects from here for callers from anywhere.
-  const proxied = headers.has('x-forwarded-for') || headers.has('forwarded') || headers.has('x-real-ip');
-  headers.set('x-gateway-loopback', loopback.test(direct) && !proxied ? '1' : '0');
+  if (secure) headers.set('x-gateway-tls', '1');
   const start = request.url.indexOf('/', 8);
   const target = `http://control${start < 0 ? '/' : request.url.slice(start)}`;
   const hasBody = request.method !== 'GET' && request.method !== 'HEAD';

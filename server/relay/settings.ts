@@ -66,6 +66,8 @@ export interface RelaySettings {
   readonly botCheck: boolean;
   /** Whether a proxy at this address may say who it calls for. */
   readonly trustsProxy: (address: string) => boolean;
+  /** Host of the site's own https address, '' = none. */
+  readonly secureHost: string;
   /** Milliseconds between keep-alives, null = none. */
   readonly pingMs: number | null;
 }
@@ -104,6 +106,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
     botCheck: optionValue(stored, 'TurnstileCheckEnabled'),
     trustsProxy: proxyList(optionValue(stored, 'general_setting.trusted_proxies')),
+    secureHost: secureHostOf(optionValue(stored, 'ServerAddress')),
     tokenStat: optionValue(stored, 'DisplayTokenStatEnabled'),
     inCurrency: optionValue(stored, 'DisplayInCurrencyEnabled'),
     quotaPerUnit: optionValue(stored, 'QuotaPerUnit'),
@@ -119,6 +122,9 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
       : null,
   };
 }
+
+const secureHostOf = (address: string): string =>
+  /^https:/i.test(address) && URL.canParse(address) ? new URL(address).host : '';
 
 /** @param rows addresses and networks; what cannot be read trusts nobody. */
 function proxyList(rows: readonly string[]): (address: string) => boolean {

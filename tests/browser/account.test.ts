@@ -15,7 +15,7 @@ beforeAll(async () => {
   url = stage.url.replace('127.0.0.1', 'localhost');
   const context = await stage.newContext();
   page = await stage.newPage(context);
-  await page.goto(`${url}/setup`);
+  await page.goto(stage.setupLink.replace('127.0.0.1', 'localhost'));
   await page.getByLabel('Username').fill('root');
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByLabel('Confirm password').fill('password1');

@@ -22,6 +22,9 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.waitForURL('**/setup');
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'setup.png') });
+  // The printed link, opened where the page is open already: one click and nothing to type.
+  await page.goto(stage.setupLink);
+  expect(await page.getByLabel('Set-up code').inputValue()).toMatch(/^[0-9a-f]{16}$/);
   await page.getByLabel('Username').fill('root');
   await page.getByLabel('Password', { exact: true }).fill('short');
   await page.getByRole('button', { name: 'Set up' }).click();

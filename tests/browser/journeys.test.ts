@@ -14,7 +14,7 @@ beforeAll(async () => {
   stage = await openStage();
   url = stage.url;
   admin = await stage.newPage(await stage.newContext());
-  await admin.goto(`${url}/setup`);
+  await admin.goto(stage.setupLink);
   await admin.getByLabel('Username').fill('root');
   await admin.getByLabel('Password', { exact: true }).fill('password1');
   await admin.getByLabel('Confirm password').fill('password1');

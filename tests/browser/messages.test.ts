@@ -13,7 +13,7 @@ beforeAll(async () => {
   stage = await openStage();
   url = stage.url;
   page = await stage.newPage(await stage.newContext());
-  await page.goto(`${url}/setup`);
+  await page.goto(stage.setupLink);
   await page.evaluate(() => localStorage.setItem('i18nextLng', 'zh'));
   await page.reload();
   const press = () => page.getByRole('button', { name: '初始化系统' }).click();

@@ -23,6 +23,8 @@ export interface Stage {
   readonly sandbox: Sandbox;
   readonly browser: Browser;
   readonly url: string;
+  /** Carries the one-time code, as printed at start. */
+  readonly setupLink: string;
   readonly upstream: string;
   /** What browsers of this stage complained about. */
   readonly complaints: string[];
@@ -37,12 +39,14 @@ export async function openStage(): Promise<Stage> {
   const sandbox = createSandbox();
   const upstream = (await sandbox.start(['mock-upstream', '--port', String(freePort())])).line;
   const url = (await sandbox.start(['serve', '--port', String(freePort())])).line.replace('URL: ', '');
+  const { setup_link: setupLink } = JSON.parse((await sandbox.run(['status', '--json'])).out) as { setup_link: string };
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: quiet });
   const complaints: string[] = [];
   return {
     sandbox,
     browser,
     url,
+    setupLink,
     upstream,
     complaints,
     async newContext(still = false) {

@@ -97,7 +97,7 @@ async function pageFor(role: Role, language: Language): Promise<Page> {
 beforeAll(async () => {
   stage = await openStage();
   root = await stage.newPage(await stage.newContext(true));
-  await root.goto(`${stage.url}/setup`);
+  await root.goto(stage.setupLink);
   await root.getByLabel('Username').fill('root');
   await root.getByLabel('Password', { exact: true }).fill(password);
   await root.getByLabel('Confirm password').fill(password);

@@ -57,8 +57,8 @@ test('the front door tells relay and API the same address, whatever headers of i
   const dir = mkdtempSync(join(tmpdir(), 'door-'));
   const socket = join(dir, 'control.sock');
   const control = createServer((request, response) => {
-    const { 'x-gateway-client-ip': ip, 'x-gateway-loopback': loopback } = request.headers;
-    response.end(JSON.stringify({ ip, loopback }));
+    const { 'x-gateway-client-ip': ip, 'x-gateway-as-user': user = null } = request.headers;
+    response.end(JSON.stringify({ ip, user }));
   });
   await new Promise<void>((resolve) => control.listen(socket, resolve));
   let trusted = '';
@@ -76,13 +76,13 @@ test('the front door tells relay and API the same address, whatever headers of i
   const ask = async (path: string) =>
     (
       await fetch(`http://127.0.0.1:${door.port}${path}`, {
-        headers: { 'x-forwarded-for': '203.0.113.7', 'x-gateway-client-ip': '8.8.8.8', 'x-gateway-loopback': '1' },
+        headers: { 'x-forwarded-for': '203.0.113.7', 'x-gateway-client-ip': '8.8.8.8', 'x-gateway-as-user': 'root' },
       })
     ).json();
-  expect(await ask('/api/status')).toEqual({ ip: '127.0.0.1', loopback: '0' });
+  expect(await ask('/api/status')).toEqual({ ip: '127.0.0.1', user: null });
   expect(await ask('/v1/models')).toEqual({ ip: '127.0.0.1' });
   trusted = '127.0.0.1';
-  expect(await ask('/api/status')).toEqual({ ip: '203.0.113.7', loopback: '0' });
+  expect(await ask('/api/status')).toEqual({ ip: '203.0.113.7', user: null });
   expect(await ask('/v1/models')).toEqual({ ip: '203.0.113.7' });
   await door.stop(10);
   control.close();

@@ -101,32 +101,6 @@ test('without Sec-Fetch-Site the origin must be ours', async () => {
   expect(await put({ origin: 'https://gw.example' })).toMatchObject({ success: true });
 });
 
-test.each([
-  ['127.0.0.1:3000', '1', false],
-  ['localhost:3000', '1', false],
-  ['[::1]:3000', '1', false],
-  ['rebound.example:3000', '1', true],
-  ['localhost.evil.example', '1', true],
-  ['127.0.0.1:3000', '0', true],
-])('set-up through %s, loopback %s: code needed %s', async (host, loopback, needed) => {
-  const api = await fixture();
-  const headers = { host, 'x-gateway-loopback': loopback };
-  expect((await api.send('GET', '/api/setup', undefined, headers)).body.data).toMatchObject({ code_required: needed });
-  const facts = { username: 'r', password: 'password1', confirmPassword: 'password1' };
-  const { body } = await api.send('POST', '/api/setup', facts, headers);
-  if (needed) expect(body.code).toBe('setup_code_required');
-  else expect(body).toMatchObject({ success: true, message: '系统初始化成功' });
-});
-
-test('the set-up code cannot be guessed at leisure', async () => {
-  const api = await fixture();
-  const codes = [];
-  for (let i = 0; i < 22; i++) codes.push((await api.send('POST', '/api/setup', { code: String(i) })).body.code);
-  expect(new Set(codes.slice(0, 20))).toEqual(new Set(['setup_code_required']));
-  expect(codes.slice(20)).toEqual(['too_many_attempts', 'too_many_attempts']);
-  expect((await api.send('POST', '/api/setup', { code: 'code' })).body.code).toBe('too_many_attempts');
-});
-
 test('two set-ups at once make one administrator; a broken one is taken up again', async () => {
   const api = await fixture();
   const { raw } = api.gateway.database;

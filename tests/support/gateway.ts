@@ -107,7 +107,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     origin: '',
     stateCookie: '',
     sessionHash: null,
-    loopback: true,
   } as const;
   const reply = {
     setSession: () => undefined,

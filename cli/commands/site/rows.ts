@@ -22,6 +22,11 @@ export const siteRows: readonly CommandRow[] = [
       { flag: '--username <name>', zh: '管理员用户名', en: "administrator's username" },
       { flag: '--password-stdin', zh: '从标准输入读取密码', en: 'read the password from standard input' },
       { flag: '--password-file <path>', zh: '从文件读取密码', en: 'read the password from a file' },
+      {
+        flag: '--code <code>',
+        zh: '与 --url 一起：服务启动时打印的初始化验证码',
+        en: 'with --url: the set-up code the server printed at start',
+      },
       { flag: '--mode <mode>', zh: '使用模式：external、self-use、demo', en: 'external, self-use, demo' },
       { flag: '--channel-type <name>', zh: '同时添加渠道：类型', en: 'add a channel too: provider' },
       { flag: '--channel-name <text>', zh: '渠道名称', en: 'its name' },

@@ -5,7 +5,7 @@ import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import { startGateway } from '../../../server/gateway.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
-import { announce } from '../../parts/access.ts';
+import { announce, setupLink } from '../../parts/access.ts';
 import { fromEnvironment } from './from-environment.ts';
 
 const graceMs = 30_000;
@@ -33,8 +33,9 @@ export const serve: CommandRun = async (context, flags) => {
   const forget = announce(context.dataDir, gateway.url);
   const words =
     context.language === 'zh'
-      ? { url: '地址', code: '初始化验证码', data: '数据目录', stop: 'Ctrl-C 停止' }
-      : { url: 'URL', code: 'Set-up code', data: 'Data folder', stop: 'Ctrl-C to stop' };
+      ? { url: '地址', setup: '初始化（仅一次有效的链接）', data: '数据目录', stop: 'Ctrl-C 停止' }
+      : { url: 'URL', setup: 'Set-up (a link that works once)', data: 'Data folder', stop: 'Ctrl-C to stop' };
+  const link = gateway.setupCode === null ? null : setupLink(gateway.url, gateway.setupCode);
   const json = flags.jsonLogs === true || context.env.GATEWAY_LOG_FORMAT === 'json';
   if (json)
     output.line(
@@ -44,16 +45,16 @@ export const serve: CommandRun = async (context, flags) => {
         event: 'ready',
         url: gateway.url,
         data_dir: context.dataDir,
-        setup_code: gateway.setupCode,
+        setup_link: link,
         recovered: gateway.recovered,
       }),
     );
   else {
     output.line(`${words.url}: ${gateway.url}`);
-    if (gateway.setupCode !== null) output.line(`${words.code}: ${gateway.setupCode}`);
+    if (link !== null) output.line(`${words.setup}: ${link}`);
     output.line(`${words.data}: ${context.dataDir}`);
   }
-  if (flags.open === true) openBrowser(gateway.url);
+  if (flags.open === true) openBrowser(link ?? gateway.url);
   if (!json && gateway.recovered.settled + gateway.recovered.voided > 0) {
     output.note(`recovered: ${gateway.recovered.settled} settled, ${gateway.recovered.voided} voided`);
   }

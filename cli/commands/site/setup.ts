@@ -22,10 +22,12 @@ async function administrator(context: Context, client: Client, flags: FlagValues
   const username = text(flags.username) ?? context.env.GATEWAY_ADMIN_USERNAME;
   const password = state.root_init ? '' : await context.secret(flags, 'password', 'GATEWAY_ADMIN_PASSWORD');
   if (!state.root_init) needed({ '--username': username, '--password-stdin': password });
+  const code = text(flags.code) ?? context.env.GATEWAY_SETUP_CODE;
   await client.call('setup.run', {
     username,
     password,
     confirmPassword: password,
+    ...(code === undefined ? {} : { code }),
     SelfUseModeEnabled: mode === 'self',
     DemoSiteEnabled: mode === 'demo',
   });

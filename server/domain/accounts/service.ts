@@ -68,8 +68,10 @@ export function createAccounts(deps: {
   };
 
   return {
-    /** @throws AppError register_*, input_invalid, username_taken, code_wrong, email_*, too_many_attempts. */
+    /** @throws AppError setup_needed, register_*, input_invalid, username_taken, code_wrong, email_*, too_many_attempts. */
     async register(given: Registration, asker: Asker): Promise<void> {
+      // The first account is the administrator's.
+      if (!(await users.rootExists())) throw new AppError('setup_needed');
       if (!options.get('RegisterEnabled')) throw new AppError('register_closed');
       if (!options.get('PasswordRegisterEnabled')) throw new AppError('register_password_closed');
       const username = checkUsername(given.username);

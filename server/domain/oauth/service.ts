@@ -57,6 +57,7 @@ export function createOAuth(deps: {
   };
 
   const register = async (column: IdentityColumn, prefix: string, profile: Profile, affCode: string) => {
+    if (!(await users.rootExists())) throw new AppError('setup_needed');
     if (!options.get('RegisterEnabled')) throw new AppError('register_closed');
     const username = await freeName(profile.username, prefix);
     const email = profile.email !== '' && !(await repository.emailTaken(profile.email, 0)) ? profile.email : '';
@@ -119,7 +120,7 @@ export function createOAuth(deps: {
   return {
     /** Goes into the address of the other service and, as a cookie, into the browser that asked. */
     state: (affCode: string): string => states.issue({ affCode }),
-    /** @throws AppError oauth_*, register_closed, user_closed. */
+    /** @throws AppError oauth_*, setup_needed, register_closed, user_closed. */
     async callback(id: CodeProviderId, given: Callback): Promise<Outcome> {
       const { name, column, prefix, enabled, exchange } = codeProviders[id];
       if (given.error !== '') throw new AppError('oauth_refused', { detail: given.error.slice(0, 200) });

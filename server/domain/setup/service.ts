@@ -9,8 +9,8 @@ import type { UsersService } from '../users/service.ts';
 /** What the first administrator starts with: 200 dollars. Source: backend-reference 5.1. */
 const rootQuota = 100_000_000;
 const shortestPassword = 8;
-/** Guesses of the one-time code in ten minutes, from everywhere together: only one person has a reason to try. */
-const codeGuesses = 20;
+/** Wrong codes in ten minutes, from everywhere together; beyond them guessing is refused unread, the right code never. */
+const wrongGuesses = 20;
 
 export interface SetupFacts {
   readonly username: string;
@@ -29,12 +29,12 @@ export interface SetupState {
 export function createSetup(deps: {
   readonly users: UsersService;
   readonly options: OptionsService;
-  /** Printed at start; null = none is asked for. */
+  /** Printed at start; null = nobody can set up over HTTP. */
   readonly setupCode: string | null;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
-  const guesses = new RateLimiterMemory({ points: codeGuesses, duration: 600 });
+  const guesses = new RateLimiterMemory({ points: wrongGuesses, duration: 600 });
   const isDone = async () => (await deps.options.meta('setup_at')) !== undefined;
 
   const runOnce = async (facts: SetupFacts): Promise<void> => {
@@ -70,19 +70,19 @@ export function createSetup(deps: {
       root_init: await deps.users.rootExists(),
       database_type: 'sqlite',
     }),
-    /** @throws AppError setup_code_required, too_many_attempts. */
+    /** Strangers who guess must not keep the owner out, so the right code passes whatever they did. @throws AppError setup_code_required, too_many_attempts. */
     async checkCode(given: string): Promise<void> {
-      if (deps.setupCode === null) return;
+      if (deps.setupCode !== null && isSame(given.trim(), deps.setupCode)) return;
+      if (given.trim() === '') throw new AppError('setup_code_required');
       try {
         await guesses.consume('code');
       } catch {
         throw new AppError('too_many_attempts');
       }
-      const expected = Buffer.from(deps.setupCode);
-      const bytes = Buffer.from(given);
-      if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected))
-        throw new AppError('setup_code_required');
+      throw new AppError('setup_code_required');
     },
+    /** For the owner of the data directory: the code that still opens set-up over HTTP, null once it is done. */
+    openCode: async (): Promise<string | null> => ((await isDone()) ? null : deps.setupCode),
     /** Two at once: the second waits, then hears that it is done. @throws AppError setup_* */
     async run(facts: SetupFacts): Promise<void> {
       while (running !== null) await running.catch(() => undefined);
@@ -94,4 +94,9 @@ export function createSetup(deps: {
       }
     },
   };
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
 }

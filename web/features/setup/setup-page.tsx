@@ -1,15 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { ApiError, call } from '../../lib/api.ts';
+import { codeIn } from './code-in.ts';
 
 const modes = ['external', 'self', 'demo'] as const;
 const reloadMs = 1500;
 
+/** Whoever opens the printed link in a page that is open already changes the fragment alone. */
+function onFragment(changed: () => void): () => void {
+  addEventListener('hashchange', changed);
+  return () => removeEventListener('hashchange', changed);
+}
+
 export function SetupPage() {
   const { t } = useTranslation();
+  const code = useSyncExternalStore(onFragment, () => codeIn(location.hash));
   const { data: state, isError } = useQuery({ queryKey: ['setup'], queryFn: () => call('setup.get') });
   const [mode, setMode] = useState<(typeof modes)[number]>('external');
   const [error, setError] = useState('');
@@ -75,7 +83,16 @@ export function SetupPage() {
         )}
         {state.code_required ? (
           <Field label={t('setup.code')} help={t('setup.codeHelp')}>
-            {(ids) => <input {...ids} name="code" className="field font-mono" autoComplete="off" />}
+            {(ids) => (
+              <input
+                {...ids}
+                key={code}
+                name="code"
+                className="field font-mono"
+                defaultValue={code}
+                autoComplete="off"
+              />
+            )}
           </Field>
         ) : null}
         <fieldset className="mb-2 grid gap-2">
