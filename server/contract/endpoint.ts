@@ -26,8 +26,8 @@ export interface Endpoint<Input extends z.ZodMiniType = z.ZodMiniType, Output ex
   readonly done?: { readonly zh: string; readonly en: string };
   /** A stranger's form: a bot check comes first when the site has one; its token is the field `turnstile`. */
   readonly botCheck?: boolean;
-  /** Allowed although it mutates while the site is in demo mode (login, logout). */
-  readonly demo?: boolean;
+  /** Allowed although it mutates while the site is in demo mode: to everybody (login, logout), or to the super administrator, who must be able to end it. */
+  readonly demo?: boolean | 'root';
 }
 
 /** Declares one row; exists for the inference of `input` and `output`. */

@@ -199,8 +199,8 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
     en: 'Administrators see the steps still open on the dashboard.',
   },
   DemoSiteEnabled: {
-    zh: '显示演示标记，普通用户不能修改内容。',
-    en: 'Marks the site as a demo and keeps visitors from changing it.',
+    zh: '显示演示标记；除登录外拒绝所有人的任何修改，只有超级管理员仍可修改配置项，以便关闭它。',
+    en: 'Refuses all changes but signing in, to everybody; only the super administrator still changes options, this one too.',
   },
   SelfUseModeEnabled: {
     zh: '单人使用：隐藏计费相关功能，未设置价格的模型也可使用。',
@@ -243,8 +243,8 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
     en: 'Kept for imported settings; this gateway does not use it.',
   },
   LogRetentionDays: {
-    zh: '超过天数的用量日志会自动删除；余额不受影响。',
-    en: 'Older usage logs are deleted by themselves; balances are not touched.',
+    zh: '超过天数的用量日志会自动且永久删除；余额不受影响。',
+    en: 'Older usage logs are deleted by themselves and for good; balances are not touched.',
   },
   LogConsumeEnabled: {
     zh: '关闭后仍然计费，但不再记录每次请求。',

@@ -51,16 +51,50 @@ export const lines: OptionKind<readonly string[]> = {
       .filter((line) => line !== ''),
 };
 
-/** An address of the web, or nothing. */
+const notAnAddress: Complaint = { zh: '必须以 http:// 或 https:// 开头', en: 'must start with http:// or https://' };
+
+/** A browser or a server of ours will follow it: the web alone, without names and passwords, without what a letter or a page would cut off. */
+const isWebAddress = (value: string): boolean => {
+  if (!/^https?:\/\/[^\s\\<>"']+$/i.test(value) || !URL.canParse(value)) return false;
+  const { username, password } = new URL(value);
+  return username === '' && password === '';
+};
+
+/** An address of the web as it is, or nothing. */
 export const address: OptionKind<string> = {
   name: 'text',
   clean: (value) => value.trim(),
-  check: (value) =>
-    value === '' || (/^https?:\/\//i.test(value) && URL.canParse(value))
-      ? null
-      : { zh: '必须以 http:// 或 https:// 开头', en: 'must start with http:// or https://' },
+  check: (value) => (value.trim() === '' || isWebAddress(value.trim()) ? null : notAnAddress),
   parse: (value) => value,
 };
+
+const withoutSlashes = (value: string): string => value.trim().replace(/\/+$/, '');
+
+/** An address that paths are put behind, or nothing; slashes at its end are no part of it, also where they were stored long ago. */
+export const base: OptionKind<string> = {
+  name: 'text',
+  clean: withoutSlashes,
+  check(value) {
+    if (value.trim() !== '' && !isWebAddress(value.trim())) return notAnAddress;
+    return /[?#]/.test(value) ? { zh: '不能包含 ? 或 #', en: 'must not contain ? or #' } : null;
+  },
+  parse: withoutSlashes,
+};
+
+/** Address of a picture: of the web, or a path on this site. */
+export const picture: OptionKind<string> = {
+  ...address,
+  check: (value) => (/^\/(?![/\\])[^\s\\<>"']*$/.test(value.trim()) ? null : address.check(value)),
+};
+
+/** What runs or carries its content instead of leading somewhere; browsers skip white space and control characters in a scheme. */
+const runs = /^(javascript|data|vbscript|blob|file):/i;
+const strings = (value: unknown): string[] =>
+  typeof value === 'string'
+    ? [value]
+    : typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap(strings)
+      : [];
 
 export const currency: OptionKind<string> = {
   name: 'text',
@@ -177,6 +211,17 @@ export const json = (shape: 'object' | 'array'): OptionKind<unknown> => ({
   },
   parse: (value) => (value.trim() === '' ? (shape === 'array' ? [] : {}) : jsonOf(value)),
 });
+
+/** JSON list of {name: address}; programs on a desk have schemes of their own. */
+export const chatLinks: OptionKind<unknown> = {
+  ...json('array'),
+  check(value) {
+    const complaint = json('array').check(value);
+    if (complaint !== null || value.trim() === '') return complaint;
+    const bad = strings(jsonOf(value)).find((item) => runs.test(item.replace(/[\p{C}\s]/gu, '')));
+    return bad === undefined ? null : { zh: `不允许的地址：${bad}`, en: `this kind of address is refused: ${bad}` };
+  },
+};
 
 /** JSON object of name -> text. */
 export const texts: OptionKind<Readonly<Record<string, string>>> = {

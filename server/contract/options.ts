@@ -2,6 +2,8 @@
 import defaults from './default-prices.json' with { type: 'json' };
 import {
   address,
+  base,
+  chatLinks,
   choice,
   currency,
   decimal,
@@ -12,6 +14,7 @@ import {
   lines,
   networks,
   type OptionKind,
+  picture,
   ratios,
   ratioTable,
   text,
@@ -34,8 +37,6 @@ export interface OptionRow<T = unknown> {
   readonly secret: boolean;
   /** Field of the status payload that publishes it. */
   readonly publicAs: string | null;
-  /** One trailing slash is removed before it is stored. */
-  readonly trimSlash: boolean;
   /** Another option that must not be empty before this switch may be turned on. */
   readonly needs: string | null;
   /** Switch that must be on for this one to matter; forms lock it otherwise. */
@@ -48,7 +49,6 @@ interface Extras {
   readonly role?: number;
   readonly secret?: boolean;
   readonly publicAs?: string;
-  readonly trimSlash?: boolean;
   readonly needs?: string;
   readonly dependsOn?: string;
   readonly confirm?: { readonly value: string; readonly zh: string; readonly en: string };
@@ -71,7 +71,6 @@ const row = <T>(
   role: extras.role ?? 10,
   secret: extras.secret ?? false,
   publicAs: extras.publicAs ?? null,
-  trimSlash: extras.trimSlash ?? false,
   needs: extras.needs ?? null,
   dependsOn: extras.dependsOn ?? null,
   confirm: extras.confirm ?? null,
@@ -147,12 +146,12 @@ export const options = {
     secret: true,
   }),
   'oidc.well_known': row(address, '', 'system', 'login', 'OIDC Well-Known URL', 'OIDC well-known URL', { role: 100 }),
-  'oidc.authorization_endpoint': row(text, '', 'system', 'login', 'OIDC 授权端点', 'OIDC authorization endpoint', {
+  'oidc.authorization_endpoint': row(address, '', 'system', 'login', 'OIDC 授权端点', 'OIDC authorization endpoint', {
     role: 100,
     publicAs: 'oidc_authorization_endpoint',
   }),
-  'oidc.token_endpoint': row(text, '', 'system', 'login', 'OIDC 令牌端点', 'OIDC token endpoint', { role: 100 }),
-  'oidc.user_info_endpoint': row(text, '', 'system', 'login', 'OIDC 用户信息端点', 'OIDC user info endpoint', {
+  'oidc.token_endpoint': row(address, '', 'system', 'login', 'OIDC 令牌端点', 'OIDC token endpoint', { role: 100 }),
+  'oidc.user_info_endpoint': row(address, '', 'system', 'login', 'OIDC 用户信息端点', 'OIDC user info endpoint', {
     role: 100,
   }),
   WeChatAuthEnabled: row(toggle, 'false', 'system', 'login', '允许通过微信登录 & 注册', 'Allow sign-in with WeChat', {
@@ -160,16 +159,15 @@ export const options = {
     publicAs: 'wechat_login',
     needs: 'WeChatServerAddress',
   }),
-  WeChatServerAddress: row(text, '', 'system', 'login', 'WeChat Server 服务器地址', 'WeChat server address', {
+  WeChatServerAddress: row(base, '', 'system', 'login', 'WeChat Server 服务器地址', 'WeChat server address', {
     role: 100,
-    trimSlash: true,
   }),
   WeChatServerToken: row(text, '', 'system', 'login', 'WeChat Server 访问凭证', 'WeChat server token', {
     role: 100,
     secret: true,
   }),
   WeChatAccountQRCodeImageURL: row(
-    text,
+    picture,
     '',
     'system',
     'login',
@@ -255,9 +253,9 @@ export const options = {
   SMTPFrom: row(text, '', 'system', 'mail', 'SMTP 发送者邮箱', 'SMTP sender address', { role: 100 }),
   SMTPToken: row(text, '', 'system', 'mail', 'SMTP 访问凭证', 'SMTP password', { role: 100, secret: true }),
   SMTPSSLEnabled: row(toggle, 'false', 'system', 'mail', '启用 SMTP SSL', 'Use SSL for SMTP', { role: 100 }),
-  ServerAddress: row(text, '', 'system', 'server', '服务器地址', 'Server address', {
+  ServerAddress: row(base, '', 'system', 'server', '服务器地址', 'Server address', {
+    role: 100,
     publicAs: 'server_address',
-    trimSlash: true,
   }),
   'general_setting.trusted_proxies': row(
     networks,
@@ -268,9 +266,9 @@ export const options = {
     'Trusted proxies (addresses or networks; X-Forwarded-For is believed from these alone)',
     { role: 100 },
   ),
-  WorkerUrl: row(text, '', 'system', 'server', 'Worker 地址', 'Worker URL', { role: 100, trimSlash: true }),
+  WorkerUrl: row(base, '', 'system', 'server', 'Worker 地址', 'Worker URL', { role: 100 }),
   WorkerValidKey: row(text, '', 'system', 'server', 'Worker 密钥', 'Worker key', { role: 100, secret: true }),
-  PayAddress: row(text, '', 'system', 'payment', '支付地址', 'Payment address', { role: 100, trimSlash: true }),
+  PayAddress: row(base, '', 'system', 'payment', '支付地址', 'Payment address', { role: 100 }),
   EpayId: row(text, '', 'system', 'payment', '易支付商户 ID', 'Epay merchant id', { role: 100 }),
   EpayKey: row(text, '', 'system', 'payment', '易支付商户密钥', 'Epay merchant key', { role: 100, secret: true }),
   Price: row(decimal(0), '7.3', 'system', 'payment', '充值价格（x 元/美金）', 'Price (yuan per dollar)', {
@@ -316,19 +314,23 @@ export const options = {
     'Top-up group ratios',
     { role: 100 },
   ),
-  CustomCallbackAddress: row(text, '', 'system', 'payment', '回调地址', 'Callback address', { role: 100 }),
+  CustomCallbackAddress: row(base, '', 'system', 'payment', '回调地址', 'Callback address', { role: 100 }),
   Notice: row(text, '', 'other', 'content', '公告', 'Announcement'),
-  SystemName: row(text, 'New API', 'other', 'content', '系统名称', 'System name', { publicAs: 'system_name' }),
-  Logo: row(text, '', 'other', 'content', 'Logo 图片地址', 'Logo address', { publicAs: 'logo' }),
-  About: row(text, '', 'other', 'content', '关于', 'About'),
-  HomePageContent: row(text, '', 'other', 'content', '首页内容', 'Home page content'),
+  SystemName: row(text, 'New API', 'other', 'content', '系统名称', 'System name', {
+    role: 100,
+    publicAs: 'system_name',
+  }),
+  Logo: row(picture, '', 'other', 'content', 'Logo 图片地址', 'Logo address', { role: 100, publicAs: 'logo' }),
+  About: row(text, '', 'other', 'content', '关于', 'About', { role: 100 }),
+  HomePageContent: row(text, '', 'other', 'content', '首页内容', 'Home page content', { role: 100 }),
   Footer: row(text, '', 'other', 'content', '页脚', 'Footer', { publicAs: 'footer_html' }),
-  TopUpLink: row(text, '', 'other', 'content', '充值链接', 'Top-up link', { publicAs: 'top_up_link', role: 100 }),
-  'general_setting.docs_link': row(text, '', 'other', 'content', '文档地址', 'Documentation link', {
+  TopUpLink: row(address, '', 'other', 'content', '充值链接', 'Top-up link', { publicAs: 'top_up_link', role: 100 }),
+  'general_setting.docs_link': row(address, '', 'other', 'content', '文档地址', 'Documentation link', {
+    role: 100,
     publicAs: 'docs_link',
   }),
   'general_setting.release_url': row(
-    text,
+    address,
     '',
     'other',
     'content',
@@ -336,7 +338,7 @@ export const options = {
     'Release address (asked when checking for updates)',
     { role: 100 },
   ),
-  Chats: row(json('array'), '[]', 'other', 'content', '聊天配置', 'Chat links', { publicAs: 'chats' }),
+  Chats: row(chatLinks, '[]', 'other', 'content', '聊天配置', 'Chat links', { role: 100, publicAs: 'chats' }),
   DefaultCollapseSidebar: row(
     toggle,
     'false',
@@ -347,6 +349,7 @@ export const options = {
     { publicAs: 'default_collapse_sidebar' },
   ),
   QuotaPerUnit: row(decimal(1), '500000', 'operation', 'general', '单位美元额度', 'Quota per dollar', {
+    role: 100,
     publicAs: 'quota_per_unit',
   }),
   RetryTimes: row(integer(0), '0', 'operation', 'general', '失败重试次数', 'Retries after failure'),
@@ -357,7 +360,7 @@ export const options = {
     'general',
     '以货币形式显示额度',
     'Show quota as currency',
-    { publicAs: 'display_in_currency' },
+    { role: 100, publicAs: 'display_in_currency' },
   ),
   DisplayTokenStatEnabled: row(
     toggle,
@@ -377,9 +380,11 @@ export const options = {
     { publicAs: 'checklist_enabled' },
   ),
   DemoSiteEnabled: row(toggle, 'false', 'operation', 'general', '演示站点模式', 'Demo site mode', {
+    role: 100,
     publicAs: 'demo_site_enabled',
   }),
   SelfUseModeEnabled: row(toggle, 'false', 'operation', 'general', '自用模式', 'Self-use mode', {
+    role: 100,
     publicAs: 'self_use_mode_enabled',
   }),
   DrawingEnabled: row(toggle, 'true', 'operation', 'drawing', '启用绘图功能', 'Enable drawing', {
@@ -446,8 +451,11 @@ export const options = {
     'logs',
     '日志保留天数（0 = 不清理）',
     'Days logs are kept (0 = for ever)',
+    { role: 100 },
   ),
-  LogConsumeEnabled: row(toggle, 'true', 'operation', 'logs', '启用额度消费日志记录', 'Record consumption'),
+  LogConsumeEnabled: row(toggle, 'true', 'operation', 'logs', '启用额度消费日志记录', 'Record consumption', {
+    role: 100,
+  }),
   DataExportEnabled: row(toggle, 'true', 'operation', 'dashboard', '启用数据看板', 'Enable the dashboard', {
     publicAs: 'enable_data_export',
   }),

@@ -34,6 +34,7 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
   if (
     mutates(row) &&
     row.demo !== true &&
+    !(row.demo === 'root' && actor.role >= Role.root) &&
     actor.via !== 'local' &&
     services.options.get('DemoSiteEnabled') &&
     (await services.setup.isDone())

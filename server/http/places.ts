@@ -1,11 +1,11 @@
 /** Which part of the server a path belongs to: decided here and nowhere else, for every spelling of a path. */
-import { isRelayPath } from '../relay/operations.ts';
+import { isRelayPath, relaySegments } from '../relay/operations.ts';
 
 /** `nowhere`: a program's path in a spelling that no client of ours uses; never a page, never another way in. */
 export type Place = 'relay' | 'api' | 'console' | 'nowhere';
 
 /** First segments that belong to programs. */
-const programs = new Set(['api', 'v1', 'v1beta', 'v2', 'pg', 'mj', 'suno', 'rerank']);
+const programs: ReadonlySet<string> = new Set(['api', ...relaySegments]);
 
 export function placeOf(path: string): Place {
   if (isRelayPath(path)) return 'relay';

@@ -112,6 +112,12 @@ function decoded(segment: string): string {
 
 const relayPrefixes = ['/v1/', '/v1beta/', '/v2/', '/pg/', '/mj', '/suno/'] as const;
 
+/** First segments of the relay's paths. */
+export const relaySegments: readonly string[] = [
+  ...relayPrefixes.map((prefix) => prefix.replaceAll('/', '')),
+  'rerank',
+];
+
 /** Paths that belong to the relay even when no row matches: their errors have the relay's shape. */
 export const isRelayPath = (path: string): boolean =>
   relayPrefixes.some((prefix) => path.startsWith(prefix)) ||

@@ -29,6 +29,7 @@ export const optionEndpoints = [
     }),
     output: nothing,
     summary: { zh: '修改配置项', en: 'Set an option' },
+    demo: 'root',
   }),
   endpoint({
     id: 'option.reset_ratios',
@@ -38,6 +39,7 @@ export const optionEndpoints = [
     input: none,
     output: z.object({ version: z.int() }),
     summary: { zh: '重置模型倍率', en: 'Reset model ratios' },
+    demo: 'root',
     done: { zh: '重置模型倍率成功', en: 'Model ratios are reset' },
   }),
   endpoint({
@@ -57,5 +59,6 @@ export const optionEndpoints = [
     input: z.object({ key: z.string() }),
     output: nothing,
     summary: { zh: '恢复配置项默认值', en: 'Put an option back to its default' },
+    demo: 'root',
   }),
 ] as const;

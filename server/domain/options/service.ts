@@ -9,6 +9,7 @@ import {
   type OptionValue,
   optionKeys,
   optionRow,
+  optionText,
   optionValue,
 } from '../../contract/options.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -86,7 +87,7 @@ export async function createOptions(deps: {
     if (!isOptionKey(key)) throw new AppError('option_unknown', { key });
     const row = optionRow(key);
     if (role < row.role) throw new AppError('option_root_only', { key });
-    const text = row.trimSlash ? value.trim().replace(/\/$/, '') : (row.kind.clean?.(value) ?? value);
+    const text = row.kind.clean?.(value) ?? value;
     const complaint = row.kind.check(text);
     if (complaint !== null) throw new AppError('option_invalid', { key, ...complaint });
     if (
@@ -109,8 +110,8 @@ export async function createOptions(deps: {
 
   return {
     get: <K extends OptionKey>(key: K): OptionValue<K> => optionValue(stored, key),
-    /** Stored text or default. */
-    text: (key: OptionKey): string => stored.get(key) ?? optionRow(key).fallback,
+    /** Stored text, or the default where nothing valid is stored. */
+    text: (key: OptionKey): string => optionText(stored, key),
     fallback: (key: OptionKey): string => optionRow(key).fallback,
     list(): OptionView[] {
       return optionKeys.map((key) => ({

@@ -13,7 +13,7 @@ export function AboutPage() {
       <PageHead title={t('nav.about')} />
       <div className="max-w-4xl px-5">
         {about ? (
-          <Framed title={t('nav.about')} content={about} />
+          <Framed title={t('nav.about')} content={about} asPage />
         ) : (
           <p className="text-ink-2">{about === undefined ? t('app.loading') : t('site.noAbout')}</p>
         )}

@@ -30,7 +30,7 @@ export function HomePage() {
     return (
       <div className={/^https:\/\/\S+$/.test(home.trim()) ? 'h-full' : 'mx-auto max-w-4xl px-5 py-6'}>
         <h1 className="sr-only">{title}</h1>
-        <Framed title={title} content={home} />
+        <Framed title={title} content={home} asPage />
       </div>
     );
   }

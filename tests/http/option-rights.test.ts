@@ -1,0 +1,288 @@
+/** Who may write each option, and why: the whole list, walked over HTTP by a user, an administrator and the super administrator. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OptionKey, optionKeys, optionRow } from '../../server/contract/options.ts';
+import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+
+const signIn = 'how people get in';
+const mail = 'who sends the letters that carry sign-in links';
+const payment = 'what is paid, to whom, and how a payment is proven';
+const money = 'what an amount means when somebody pays';
+const secret = 'a secret, or what decides where one is sent';
+const address = 'an address that browsers, letters or services of others follow in the site’s name';
+const proof = 'what remains to prove what was used';
+const owner = 'what the site is, chosen at set-up';
+const words = 'words in a frame where nothing runs and nothing can be typed';
+const look = 'how the console looks or counts; leads nowhere';
+const relay = 'how requests are routed, limited or told upstream: an administrator’s daily work';
+const prices = 'prices of models: an administrator may give quota away as well';
+const idle = 'kept for imported settings, without effect';
+
+const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>> = {
+  PasswordLoginEnabled: [100, signIn],
+  PasswordRegisterEnabled: [100, signIn],
+  EmailVerificationEnabled: [100, signIn],
+  RegisterEnabled: [100, signIn],
+  GitHubOAuthEnabled: [100, signIn],
+  GitHubClientId: [100, signIn],
+  GitHubClientSecret: [100, secret],
+  'oidc.enabled': [100, signIn],
+  'oidc.client_id': [100, signIn],
+  'oidc.client_secret': [100, secret],
+  'oidc.well_known': [100, address],
+  'oidc.authorization_endpoint': [100, address],
+  'oidc.token_endpoint': [100, secret],
+  'oidc.user_info_endpoint': [100, secret],
+  WeChatAuthEnabled: [100, signIn],
+  WeChatServerAddress: [100, secret],
+  WeChatServerToken: [100, secret],
+  WeChatAccountQRCodeImageURL: [100, address],
+  TelegramOAuthEnabled: [100, signIn],
+  TelegramBotToken: [100, secret],
+  TelegramBotName: [100, signIn],
+  LinuxDOOAuthEnabled: [100, signIn],
+  LinuxDOClientId: [100, signIn],
+  LinuxDOClientSecret: [100, secret],
+  TurnstileCheckEnabled: [100, signIn],
+  TurnstileSiteKey: [100, signIn],
+  TurnstileSecretKey: [100, secret],
+  EmailDomainRestrictionEnabled: [100, signIn],
+  EmailAliasRestrictionEnabled: [100, signIn],
+  EmailDomainWhitelist: [100, signIn],
+  SMTPServer: [100, secret],
+  SMTPPort: [100, mail],
+  SMTPAccount: [100, mail],
+  SMTPFrom: [100, mail],
+  SMTPToken: [100, secret],
+  SMTPSSLEnabled: [100, secret],
+  ServerAddress: [100, address],
+  'general_setting.trusted_proxies': [100, 'whose word about a caller’s address is believed'],
+  WorkerUrl: [100, secret],
+  WorkerValidKey: [100, secret],
+  PayAddress: [100, payment],
+  EpayId: [100, payment],
+  EpayKey: [100, secret],
+  Price: [100, payment],
+  StripeApiSecret: [100, secret],
+  StripeWebhookSecret: [100, secret],
+  StripeUnitPrice: [100, payment],
+  StripeCurrency: [100, payment],
+  MinTopUp: [100, payment],
+  TopupGroupRatio: [100, payment],
+  CustomCallbackAddress: [100, address],
+  Notice: [10, words],
+  SystemName: [100, 'stands in letters, authenticators and passkey prompts as the site’s name'],
+  Logo: [100, address],
+  About: [100, 'may be a page from elsewhere inside the console'],
+  HomePageContent: [100, 'may be a page from elsewhere inside the console'],
+  Footer: [10, words],
+  TopUpLink: [100, address],
+  'general_setting.docs_link': [100, address],
+  'general_setting.release_url': [100, address],
+  Chats: [100, 'addresses that are handed keys of users'],
+  DefaultCollapseSidebar: [10, look],
+  QuotaPerUnit: [100, money],
+  RetryTimes: [10, relay],
+  DisplayInCurrencyEnabled: [100, money],
+  DisplayTokenStatEnabled: [10, look],
+  'console_setting.checklist_enabled': [10, look],
+  DemoSiteEnabled: [100, owner],
+  SelfUseModeEnabled: [100, owner],
+  DrawingEnabled: [10, relay],
+  TaskEnabled: [10, relay],
+  MjNotifyEnabled: [10, 'passes on what a client names, for that client’s own request'],
+  MjAccountFilterEnabled: [10, relay],
+  MjForwardUrlEnabled: [10, relay],
+  MjModeClearEnabled: [10, relay],
+  MjActionCheckSuccessEnabled: [10, relay],
+  CheckSensitiveEnabled: [10, relay],
+  CheckSensitiveOnPromptEnabled: [10, relay],
+  StopOnSensitiveEnabled: [10, idle],
+  SensitiveWords: [10, relay],
+  StreamCacheQueueLength: [10, idle],
+  LogRetentionDays: [100, proof],
+  LogConsumeEnabled: [100, proof],
+  DataExportEnabled: [10, look],
+  DataExportInterval: [10, idle],
+  DataExportDefaultTime: [10, look],
+  ChannelDisableThreshold: [10, relay],
+  QuotaRemindThreshold: [10, look],
+  AutomaticDisableChannelEnabled: [10, relay],
+  AutomaticEnableChannelEnabled: [10, relay],
+  AutomaticDisableKeywords: [10, relay],
+  QuotaForNewUser: [10, prices],
+  PreConsumedQuota: [10, relay],
+  QuotaForInviter: [10, prices],
+  QuotaForInvitee: [10, prices],
+  ModelPrice: [10, prices],
+  ModelRatio: [10, prices],
+  CacheRatio: [10, prices],
+  CreateCacheRatio: [10, prices],
+  CompletionRatio: [10, prices],
+  ImageRatio: [10, prices],
+  AudioRatio: [10, prices],
+  AudioCompletionRatio: [10, prices],
+  ContextTiers: [10, prices],
+  ToolPrices: [10, prices],
+  GroupRatio: [10, prices],
+  GroupGroupRatio: [10, prices],
+  ChannelCostRatio: [10, prices],
+  UserUsableGroups: [10, prices],
+  ModelRequestRateLimitEnabled: [10, relay],
+  ModelRequestRateLimitDurationMinutes: [10, relay],
+  ModelRequestRateLimitCount: [10, relay],
+  ModelRequestRateLimitSuccessCount: [10, relay],
+  GroupLimits: [10, relay],
+  'gemini.safety_settings': [10, relay],
+  'gemini.version_settings': [10, 'a part of the upstream’s path, nothing but a version'],
+  'gemini.supported_imagine_models': [10, relay],
+  'gemini.thinking_adapter_enabled': [10, relay],
+  'gemini.thinking_adapter_budget_tokens_percentage': [10, relay],
+  'claude.model_headers_settings': [10, relay],
+  'claude.default_max_tokens': [10, relay],
+  'claude.thinking_adapter_enabled': [10, relay],
+  'claude.thinking_adapter_budget_tokens_percentage': [10, relay],
+  'global.pass_through_request_enabled': [10, relay],
+  'general_setting.route_trace_enabled': [10, relay],
+  'general_setting.cost_header_enabled': [10, relay],
+  'general_setting.ping_interval_enabled': [10, relay],
+  'general_setting.ping_interval_seconds': [10, relay],
+  FileUploadPermission: [10, idle],
+  FileDownloadPermission: [10, idle],
+  ImageUploadPermission: [10, idle],
+  ImageDownloadPermission: [10, idle],
+};
+
+let api: ApiFixture;
+let callers: Readonly<Record<number, Headers>>;
+beforeAll(async () => {
+  api = await createApiFixture();
+  callers = {
+    1: (await api.addUser('user', 1)).headers,
+    10: (await api.addUser('admin', 10)).headers,
+    100: (await api.addUser('owner', 100)).headers,
+  };
+});
+afterAll(() => api.close());
+
+const put = async (key: string, value: string, role: number): Promise<string> => {
+  const { body } = await api.send('PUT', '/api/option/', { key, value }, callers[role]);
+  return body.success === true ? 'written' : (body.code ?? '');
+};
+
+test('A2: the list names every option once', () => {
+  expect(Object.keys(rights).sort()).toEqual([...optionKeys].sort());
+});
+
+test.each(Object.entries(rights))('A2: %s is written by role %s alone', async (key, [least]) => {
+  const row = optionRow(key as OptionKey);
+  expect(row.role).toBe(least);
+  const value = row.secret ? 'sk-secret' : row.fallback;
+  expect(await put(key, value, 1)).toBe('role_too_low');
+  expect(await put(key, value, 10)).toBe(least > 10 ? 'option_root_only' : 'written');
+  expect(await put(key, value, 100)).toBe('written');
+  const reset = async (role: number) => (await api.send('POST', '/api/option/reset', { key }, callers[role])).body.code;
+  expect(await reset(10)).toBe(least > 10 ? 'option_root_only' : undefined);
+  const listed = (await api.send('GET', '/api/option/details', undefined, callers[10])).body.data as readonly {
+    readonly key: string;
+    readonly value: string;
+  }[];
+  expect(listed.find((option) => option.key === key)?.value).toBe(row.secret ? '' : row.fallback);
+});
+
+/** Rows a browser, a letter or a server of ours follows. */
+const bases = ['WeChatServerAddress', 'ServerAddress', 'WorkerUrl', 'PayAddress', 'CustomCallbackAddress'] as const;
+const addresses = [
+  'oidc.well_known',
+  'oidc.authorization_endpoint',
+  'oidc.token_endpoint',
+  'oidc.user_info_endpoint',
+  'TopUpLink',
+  'general_setting.docs_link',
+  'general_setting.release_url',
+] as const;
+const pictures = ['Logo', 'WeChatAccountQRCodeImageURL'] as const;
+
+test('A2: every row that looks like an address is known as one', () => {
+  const named = optionKeys.filter((key) => /url|address|link|endpoint|well_known|logo/i.test(key));
+  const switches = named.filter((key) => optionRow(key).kind.name === 'switch');
+  expect(named.filter((key) => !switches.includes(key)).sort()).toEqual(
+    [...bases, ...addresses, ...pictures].sort() as string[],
+  );
+});
+
+const hostile = [
+  'javascript:alert(1)',
+  'JavaScript:alert(1)',
+  ' java\nscript:alert(1)',
+  'data:text/html,<script>1</script>',
+  'data:image/svg+xml,<svg onload=1>',
+  'vbscript:x',
+  'file:///etc/passwd',
+  'blob:https://a.example/1',
+  '//evil.example',
+  '/\\evil.example',
+  'evil.example',
+  'ftp://a.example',
+  'https://',
+  'https://a.example@evil.example',
+  'https://user:word@evil.example',
+  'https://a.example/"><img>',
+  'https://a.example\\@evil.example',
+  'https://a.exa mple',
+];
+
+test.each([...bases, ...addresses, ...pictures])('A2: %s leads to the web or nowhere', async (key) => {
+  for (const value of hostile) expect([value, await put(key, value, 100)]).toEqual([value, 'option_invalid']);
+  for (const value of ['https://a.example', 'http://127.0.0.1:3000', 'https://a.example/sub', ''])
+    expect([value, await put(key, value, 100)]).toEqual([value, 'written']);
+});
+
+test('A2: chat links may start programs, and run nothing', async () => {
+  for (const value of hostile.slice(0, 8)) {
+    expect(await put('Chats', JSON.stringify([{ name: value }]), 100)).toBe('option_invalid');
+    expect(await put('Chats', JSON.stringify([{ name: { deep: [value] } }]), 100)).toBe('option_invalid');
+  }
+  const program = '[{"a":"cherrystudio://providers/api-keys?v={key}"},{"b":"https://chat.example/?key={key}"}]';
+  expect(await put('Chats', program, 100)).toBe('written');
+});
+
+test('A2: a version is a version', async () => {
+  for (const version of ['../../x', '..', 'v1/../../y', 'v1?x', 'v1#', '', 'v1%2f..', 1])
+    expect(await put('gemini.version_settings', JSON.stringify({ default: version }), 10)).toBe('option_invalid');
+  expect(await put('gemini.version_settings', '{"default":"v1beta","m":"v1"}', 10)).toBe('written');
+});
+
+test.each(bases)(
+  'M16: slashes at the end of %s are no part of it, also where they were stored long ago',
+  async (key) => {
+    const { services, database } = api.gateway;
+    for (const given of ['https://a.example/', 'https://a.example///', ' https://a.example/ ']) {
+      expect(await put(key, given, 100)).toBe('written');
+      expect(services.options.text(key)).toBe('https://a.example');
+    }
+    database.raw.prepare('UPDATE options SET value = ? WHERE key = ?').run('https://a.example//', key);
+    await services.options.reload();
+    expect(services.options.get(key)).toBe('https://a.example');
+    for (const value of ['https://a.example/?x=', 'https://a.example/#x'])
+      expect(await put(key, value, 100)).toBe('option_invalid');
+  },
+);
+
+test('A4: in demo mode the super administrator still changes options, and nothing else; others nothing', async () => {
+  const { gateway, send } = api;
+  await gateway.services.options.setMeta('setup_at', '1');
+  expect(await put('DemoSiteEnabled', 'true', 10)).toBe('option_root_only');
+  expect(await put('DemoSiteEnabled', 'true', 100)).toBe('written');
+  expect(await put('RetryTimes', '3', 10)).toBe('demo_readonly');
+  expect(await put('RetryTimes', '3', 100)).toBe('written');
+  const reset = (role: number) => send('POST', '/api/option/reset', { key: 'RetryTimes' }, callers[role]);
+  expect((await reset(10)).body.code).toBe('demo_readonly');
+  expect((await reset(100)).body.success).toBe(true);
+  const made = await send('POST', '/api/token/', { name: 't', unlimited_quota: true }, callers[100]);
+  expect(made.body.code).toBe('demo_readonly');
+  expect(await put('DemoSiteEnabled', 'false', 10)).toBe('demo_readonly');
+  expect(await put('DemoSiteEnabled', 'false', 100)).toBe('written');
+  expect((await send('POST', '/api/token/', { name: 't', unlimited_quota: true }, callers[100])).body.success).toBe(
+    true,
+  );
+});
