@@ -8,6 +8,7 @@ import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
 import { authenticate, authenticateOwner, cookieOf, stateCookie } from './authenticate.ts';
+import { bodyError, refuseDeep } from './body.ts';
 import type { CallMeta, Download } from './call.ts';
 import { invoke, mutates } from './invoke.ts';
 import { languageOf } from './language.ts';
@@ -41,6 +42,8 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
+  // Another spelling of a path must not be another way in.
+  app.enable('case sensitive routing');
   app.use((request, response, next) => {
     response.setHeader('X-Oneapi-Request-Id', options.requestId());
     for (const [name, value] of Object.entries(everyAnswer)) response.setHeader(name, value);
@@ -50,7 +53,8 @@ export function createApp(options: AppOptions): Express {
   for (const row of endpoints as readonly Endpoint[]) {
     if (row.body === 'text') app.use(row.path, express.text({ limit: textLimit, type: () => true }));
   }
-  app.use(express.json({ limit: bodyLimit, type: () => true, strict: false }));
+  const verify = (_request: unknown, _response: unknown, bytes: Uint8Array) => refuseDeep(bytes);
+  app.use(express.json({ limit: bodyLimit, type: () => true, strict: false, verify }));
   for (const row of endpoints as readonly Endpoint[]) {
     const method = row.method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
     app[method](row.path, (request, response) => answer(row, request, response, options));
@@ -68,7 +72,7 @@ export function createApp(options: AppOptions): Express {
   });
   // Express tells error handlers by their four parameters.
   app.use((error: unknown, request: Request, response: Response, _next: unknown) =>
-    fail(request, response, options, bodyError(error)),
+    fail(request, response, options, bodyError(error, bodyLimit)),
   );
   return app;
 }
@@ -152,13 +156,6 @@ const originOf = (request: Request): string => {
   const secure = request.header('x-forwarded-proto') === 'https' || request.header('origin') === `https://${host}`;
   return `${secure ? 'https' : 'http'}://${host}`;
 };
-
-function bodyError(error: unknown): unknown {
-  const { type, status } = (error ?? {}) as { type?: unknown; status?: unknown };
-  if (type === 'entity.too.large') return new AppError('body_too_large', { limit: bodyLimit }, error);
-  if (status === 400) return new AppError('body_not_json', {}, error);
-  return error;
-}
 
 function fail(request: Request, response: Response, options: AppOptions, error: unknown): void {
   const known = error instanceof AppError ? error : new AppError('internal', {}, error);

@@ -26,8 +26,6 @@ function firstSegment(path: string): string {
   );
 }
 
-/** What is no percent encoding stays as it is. */
+/** What is no percent encoding, or none of UTF-8, stays or becomes a sign that belongs to nobody. */
 const decoded = (text: string): string =>
-  text.includes('%')
-    ? text.replace(/%[\da-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
-    : text;
+  text.replace(/(%[\da-f]{2})+/gi, (codes) => Buffer.from(codes.replaceAll('%', ''), 'hex').toString('utf8'));

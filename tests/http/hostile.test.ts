@@ -25,6 +25,8 @@ const values: readonly unknown[] = [
   {},
   [1, 2],
   { $ne: 1 },
+  { toString: 1 },
+  [{ toString: 1 }],
   true,
   '\u0000',
   '\ud800',

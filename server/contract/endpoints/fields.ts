@@ -10,12 +10,17 @@ const numeric = (value: unknown): unknown => {
   return Number.isNaN(value) ? undefined : value;
 };
 
+/** An object's own `toString` is whatever its sender wrote. */
+const isPlain = (value: unknown): boolean => typeof value !== 'object' || value === null;
+
 /** Whole number; text is accepted, nonsense in a query counts as absent. */
 export const number = z.optional(z.pipe(z.transform(numeric), z.optional(z.int())));
 export const id = z.pipe(z.transform(numeric), z.int().check(z.positive()));
 export const text = z.optional(
   z.pipe(
-    z.transform((value) => (value === null || value === undefined ? undefined : String(value))),
+    z.transform((value) =>
+      value === null || value === undefined ? undefined : isPlain(value) ? String(value) : value,
+    ),
     z.optional(z.string()),
   ),
 );
@@ -44,7 +49,11 @@ export const jsonText = z.optional(
 export const commaList = z.optional(
   z.pipe(
     z.transform((value) =>
-      value === null || value === undefined ? undefined : Array.isArray(value) ? value.join(',') : value,
+      value === null || value === undefined
+        ? undefined
+        : Array.isArray(value) && value.every(isPlain)
+          ? value.join(',')
+          : value,
     ),
     z.optional(z.string()),
   ),
