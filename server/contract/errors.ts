@@ -598,6 +598,11 @@ export const errors = {
   channel_required: business('请填写渠道名称和渠道密钥！', 'Please enter the channel name and key!', 2),
   channel_models_required: business('请至少选择一个模型！', 'Please choose at least one model!', 2),
   channel_mapping_json: business('模型映射必须是合法的 JSON 格式！', 'The model mapping must be valid JSON!', 2),
+  channel_key_again: business(
+    '密钥将被发送到别处（{fields} 已更改），请同时重新填写密钥',
+    'This would send the stored key elsewhere ({fields} changed); please enter the key again with it',
+    4,
+  ),
   channel_type_unknown: business('未知的渠道类型 {type}', 'Unknown channel type {type}', 2),
   channel_tests_running: business('测试已在运行中', 'The tests are running already', 6),
   upstream_lookup: business('上游查询失败：{detail}', 'The upstream could not be asked: {detail}', 7),

@@ -43,13 +43,21 @@ test('a channel is asked before it is stored, and leaves nothing behind', async 
 });
 
 test('a stored channel is tried as it would be after the change, with its own key', async () => {
-  const id = await add('a', { base_url: 'http://127.0.0.1:1' });
+  const id = await add('a', { base_url: upstream.url });
   upstream.script((response) => sendJson(response, answered));
-  const body = { id, type: 1, base_url: upstream.url, models: 'm' };
+  const body = { id, base_url: `${upstream.url}/v1/`, models: 'm,n', model: 'n' };
   expect(await call('POST', '/api/channel/try', body)).toMatchObject({ success: true });
   expect(upstream.requests[0]?.headers.authorization).toBe('Bearer sk-secret-value');
-  expect((await call('GET', `/api/channel/${id}`)).data).toMatchObject({ base_url: 'http://127.0.0.1:1', status: 1 });
+  expect((await call('GET', `/api/channel/${id}`)).data).toMatchObject({ base_url: upstream.url, status: 1 });
   expect(await list()).toHaveLength(1);
+});
+
+test('a stored channel is tried elsewhere with a key that is typed for it', async () => {
+  const id = await add('a', { base_url: 'http://127.0.0.1:1' });
+  upstream.script((response) => sendJson(response, answered));
+  const body = { id, type: 1, base_url: upstream.url, models: 'm', key: 'sk-typed-for-it' };
+  expect(await call('POST', '/api/channel/try', body)).toMatchObject({ success: true });
+  expect(upstream.requests[0]?.headers.authorization).toBe('Bearer sk-typed-for-it');
 });
 
 test('several keys make several channels, or one that uses them in turn', async () => {

@@ -11,6 +11,7 @@ import type { Trouble } from '../../contract/trouble.ts';
 import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
+import { elsewhere } from './destination.ts';
 import { disableReason, statusInfo, type TroubleRules } from './trouble.ts';
 import { fetchBalance, fetchModels } from './upstream.ts';
 
@@ -46,6 +47,9 @@ export interface ChannelTestResult {
   /** Until the first byte of the answer; null when none came. */
   readonly firstTokenMs?: number | null;
 }
+
+/** `owner`: of the data directory, who could read every key anyway. */
+export type KeyHolder = 'owner' | 'other';
 
 /** Runs one real request through the relay, pinned to the channel. */
 export type RelayTest = (order: {
@@ -130,14 +134,16 @@ export function createChannels(deps: {
       );
       return (await repository.create(rows)).map(channelView);
     },
-    async update(id: number, fields: ChannelFields): Promise<Channel> {
-      await find(id);
+    /** @param holder without the key in `fields`, who may send the stored one elsewhere. @throws AppError channel_*, not_found */
+    async update(id: number, fields: ChannelFields, holder: KeyHolder = 'other'): Promise<Channel> {
+      const stored = await find(id);
       if (fields.type !== undefined && !isServed(fields.type))
         throw new AppError('channel_type_unknown', { type: fields.type });
       if (fields.models !== undefined && members(fields.models).length === 0)
         throw new AppError('channel_models_required');
       checkJson(fields);
       const key = fields.key?.trim() ?? '';
+      if (key === '' && holder !== 'owner') stays(stored, columnsOf(fields));
       const change: Updateable<ChannelsTable> = {
         ...columnsOf(fields),
         ...(key === '' ? {} : { key_sealed: deps.vault.seal('channel-key', key), key_hint: keyHint(key) }),
@@ -202,15 +208,23 @@ export function createChannels(deps: {
     /**
      * Asks a channel that is not stored: it exists, out of use, as long as the request takes.
      * @param id a stored channel that `fields` change; its own key where they bring none. null = a new one.
+     * @param holder as in `update`.
      * @throws AppError channel_*, not_found
      */
-    async tryOut(id: number | null, fields: ChannelFields, model: string, stream: boolean): Promise<ChannelTestResult> {
-      const type = fields.type ?? 1;
+    async tryOut(
+      id: number | null,
+      fields: ChannelFields,
+      model: string,
+      stream: boolean,
+      holder: KeyHolder = 'other',
+    ): Promise<ChannelTestResult> {
+      const stored = id === null ? null : await find(id);
+      const type = fields.type ?? stored?.type ?? 1;
       if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
       checkJson(fields);
-      const stored = id === null ? null : await find(id);
       const typed = (fields.key ?? '').trim();
       if (typed === '' && stored === null) throw new AppError('fetch_models_key');
+      if (typed === '' && stored !== null && holder !== 'owner') stays(stored, columnsOf({ ...fields, type }));
       const chosen = model || fields.test_model || members(fields.models ?? '')[0] || '';
       if (chosen === '') throw new AppError('channel_models_required');
       const { id: _, ...base } = stored ?? { id: 0 };
@@ -307,6 +321,12 @@ function separateKeys({ key = '', setting = '' }: ChannelFields): string[] {
 
 /** A channel that could never answer is refused when it is made. */
 const isServed = (type: number): boolean => (providerByType(type)?.operations.length ?? 0) > 0;
+
+/** @throws AppError channel_key_again */
+function stays(stored: ChannelRow, wanted: Updateable<ChannelsTable>): void {
+  const fields = elsewhere(stored, wanted as Partial<ChannelRow>);
+  if (fields.length > 0) throw new AppError('channel_key_again', { fields: fields.join(', ') });
+}
 
 function columnsOf(fields: ChannelFields): Updateable<ChannelsTable> {
   const groups = fields.group ?? fields.groups;

@@ -5,7 +5,7 @@ import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { ProvisionChange, ProvisionedChannel } from '../../contract/provision.ts';
 import { providers } from '../../providers/catalogue.ts';
-import { type ChannelFields, type ChannelsService, channelView } from '../channels/service.ts';
+import { type ChannelFields, type ChannelsService, channelView, type KeyHolder } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { asText, described, differing } from './compare.ts';
 
@@ -36,6 +36,7 @@ export async function applyChannels(
   wanted: readonly ProvisionedChannel[],
   label: string,
   prune: boolean,
+  holder: KeyHolder,
 ): Promise<ProvisionChange[]> {
   const repository = createChannelsRepository(deps.database);
   const changes: ProvisionChange[] = [];
@@ -58,7 +59,11 @@ export async function applyChannels(
     const changed = differing({ ...fields }, present);
     const newKey = channel.key !== undefined && deps.vault.open('channel-key', row.key_sealed) !== channel.key.trim();
     const said = [...described(changed, present), ...(newKey ? ['key: changed'] : [])];
-    if (said.length > 0) await deps.channels.update(row.id, { ...changed, ...(newKey ? { key: channel.key } : {}) });
+    if (said.length > 0) {
+      // A document that names the key proves that its author knows it.
+      const proven = (channel.key ?? '').trim() === '' ? holder : 'owner';
+      await deps.channels.update(row.id, { ...changed, ...(newKey ? { key: channel.key } : {}) }, proven);
+    }
     changes.push({ action: said.length > 0 ? 'update' : 'unchanged', kind: 'channel', name, fields: said });
   }
   for (const row of prune ? rest.filter(({ managed_by }) => managed_by === label) : []) {

@@ -4,7 +4,7 @@ import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { openSandbox } from '../../../db/sandbox.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type ProvisionChange, provisionDocument } from '../../contract/provision.ts';
-import type { ChannelsService } from '../channels/service.ts';
+import type { ChannelsService, KeyHolder } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { TokensService } from '../tokens/service.ts';
@@ -31,6 +31,8 @@ export interface ProvisionOrder {
   readonly dryRun: boolean;
   readonly prune: boolean;
   readonly actor: string;
+  /** Who may send stored keys of channels elsewhere without naming them. */
+  readonly holder: KeyHolder;
 }
 
 export type ProvisioningService = ReturnType<typeof createProvisioning>;
@@ -45,7 +47,7 @@ export function createProvisioning(deps: {
   return {
     export: () => exportSite(deps),
     /** All or nothing. @throws AppError params_invalid and whatever the single steps throw. */
-    async apply({ document, dryRun, prune, actor }: ProvisionOrder): Promise<ProvisionChange[]> {
+    async apply({ document, dryRun, prune, actor, holder }: ProvisionOrder): Promise<ProvisionChange[]> {
       const parsed = provisionDocument.safeParse(document);
       if (!parsed.success) {
         const [issue] = parsed.error.issues;
@@ -63,7 +65,7 @@ export function createProvisioning(deps: {
         const changes = [
           ...(await applyOptions(services.options, wanted, actor)),
           ...(await applyUsers(all, wanted.users ?? [])),
-          ...(await applyChannels(all, wanted.channels ?? [], label, prune)),
+          ...(await applyChannels(all, wanted.channels ?? [], label, prune, holder)),
           ...(await applyTokens(all, wanted.tokens ?? [], label, prune)),
         ];
         if (!dryRun) database.commit();

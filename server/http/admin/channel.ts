@@ -1,8 +1,12 @@
 /** Upstream channels and the models they bring. */
 import { ChannelStatus } from '../../contract/enums.ts';
+import type { KeyHolder } from '../../domain/channels/service.ts';
+import type { Actor } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(1000, size === undefined || size <= 0 ? 10 : size);
+/** Over the network nobody but who types it may send a key elsewhere, the super administrator included. */
+const holderOf = ({ via }: Actor): KeyHolder => (via === 'local' ? 'owner' : 'other');
 /** A search has no pages. */
 const searchLimit = 1000;
 /** Fixed, as in the family: clients only look at the id. */
@@ -80,19 +84,19 @@ export const channelHandlers: HandlersOf<
     })),
   'channel.get': ({ services, input }) => services.channels.get(input.id),
   'channel.create': ({ services, input }) => services.channels.create(input),
-  'channel.update': ({ services, input }) => services.channels.update(input.id, input),
+  'channel.update': ({ services, input, actor }) => services.channels.update(input.id, input, holderOf(actor)),
   'channel.delete': ({ services, input }) => services.channels.remove(input.id),
   'channel.test': async ({ services, input }) => {
     const result = await services.channels.test(input.id, input.model ?? '', input.stream ?? false);
     return { success: result.ok, message: result.message, time: Math.round(result.ms) / 1000 };
   },
-  'channel.try': async ({ services, input: { id, model, stream, ...fields } }) => {
+  'channel.try': async ({ services, actor, input: { id, model, stream, ...fields } }) => {
     const {
       ok,
       message,
       ms,
       firstTokenMs = null,
-    } = await services.channels.tryOut(id ?? null, fields, model ?? '', stream ?? false);
+    } = await services.channels.tryOut(id ?? null, fields, model ?? '', stream ?? false, holderOf(actor));
     const seconds = (value: number): number => Math.round(value) / 1000;
     return {
       success: ok,

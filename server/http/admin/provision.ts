@@ -9,5 +9,6 @@ export const provisionHandlers: HandlersOf<'provision.export' | 'provision.apply
       dryRun: input.dry_run ?? false,
       prune: input.prune ?? false,
       actor: actor.username,
+      holder: actor.via === 'local' ? 'owner' : 'other',
     }),
 };

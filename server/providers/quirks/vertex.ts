@@ -36,11 +36,13 @@ export function accountOf(key: string): Account {
   };
 }
 
-/** @param other a region, or JSON of model to region with `default`. */
+/** @param other a region, or JSON of model to region with `default`. @throws AppError upstream_unreachable for what cannot be a part of a host's name. */
 export function regionFor(other: string, model: string): string {
-  if (other.trim() === '') return fallbackRegion;
   const table = record(parseJson(other));
-  return table === null ? other.trim() : (text(table[model]) ?? text(table.default) ?? fallbackRegion);
+  const named = table === null ? other.trim() : (text(table[model]) ?? text(table.default) ?? '');
+  const region = named === '' ? fallbackRegion : named;
+  if (!/^[a-z\d-]+$/i.test(region)) throw new AppError('upstream_unreachable');
+  return region;
 }
 
 const dialectFor = (model: string): ProtocolId =>

@@ -1,0 +1,39 @@
+/** Where a stored key is sent: whoever changes that must know the key, or it could be had by asking one's own server what it was sent. */
+import type { ChannelRow } from '../../../db/repositories/channels.ts';
+
+export type Destination = Pick<ChannelRow, 'type' | 'base_url' | 'other' | 'setting'>;
+
+/** Members of `setting` that stand between us and the upstream, or say what it is told about the key; others shape requests. */
+const leads = /proxy|header|url|uri|address|host|origin|endpoint|auth|key(?!_mode$)/i;
+
+/** @returns names of the fields that would send the stored key elsewhere, as the wire calls them. */
+export function elsewhere(stored: Destination, wanted: Partial<Destination>): string[] {
+  const { type, base_url: base, other, setting } = { ...stored, ...wanted };
+  return [
+    ...(type === stored.type ? [] : ['type']),
+    ...(placeOf(base) === placeOf(stored.base_url) ? [] : ['base_url']),
+    // Regions and versions are words; anything else could leave the place of an address that is made from it.
+    ...(other !== stored.other && /[/\\@?#]/.test(other) ? ['other'] : []),
+    ...(leading(setting) === leading(stored.setting) ? [] : ['setting']),
+  ];
+}
+
+/** Not the origin alone: where many share a host, the path says who listens. A version at the end says nothing. */
+function placeOf(base: string): string {
+  const plain = base.trim().replace(/\/+$/, '');
+  const text = plain.replace(/\/v\d+(beta)?$/, '');
+  return URL.canParse(text) ? new URL(text).href.replace(/\/+$/, '') : text;
+}
+
+function leading(setting: string): string {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(setting || '{}');
+  } catch {
+    return setting;
+  }
+  const members = Object.entries(Object(parsed) as object).filter(
+    ([name, value]) => leads.test(name) && value !== '' && value !== null,
+  );
+  return JSON.stringify(members.sort(([one], [two]) => (one < two ? -1 : 1)));
+}
