@@ -1,6 +1,7 @@
 /** Looking after the database file: checks, compaction, consistent copies. */
 import { statSync } from 'node:fs';
 import type { Database } from './open.ts';
+import { keepPrivate } from './private-file.ts';
 
 export interface DatabaseCheck {
   /** Name of the newest migration. */
@@ -33,6 +34,7 @@ export function vacuumDatabase({ raw }: Database): { readonly before: number; re
 
 /** One read transaction: what others commit meanwhile neither waits nor gets in. */
 export function copyDatabase({ raw }: Database, file: string): void {
+  keepPrivate(file);
   raw.prepare('VACUUM INTO ?').run(file);
 }
 

@@ -1,6 +1,7 @@
 /** Opens the database file: path, PRAGMAs and the Kysely instance, in one place for every thread and process. */
 import BetterSqlite, { type Database as RawDatabase } from 'better-sqlite3';
 import { Kysely, SqliteDialect } from 'kysely';
+import { keepPrivate } from './private-file.ts';
 import type { Schema } from './schema.ts';
 
 export interface Database {
@@ -24,6 +25,7 @@ const busyTimeoutMs = 10_000;
 
 /** @throws the driver's error when the file cannot be opened or is not a database. */
 export function openDatabase(file: string, options: OpenOptions = {}): Database {
+  if (options.readonly !== true) keepPrivate(file);
   const raw = new BetterSqlite(file, {
     timeout: busyTimeoutMs,
     readonly: options.readonly ?? false,

@@ -1,0 +1,26 @@
+/** Files that hold everything are their owner's alone, whatever the folder and the umask say. */
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+
+const othersMay = 0o077;
+
+/** Creates it empty, which a database may be, when it is not there; what others may read or write otherwise is taken from them. The log beside it inherits its mode. */
+export function keepPrivate(file: string): void {
+  if (file === '' || file === ':memory:') return;
+  try {
+    closeSync(openSync(file, 'a', 0o600));
+  } catch {
+    // Whoever opens the database says why, in its own words.
+    return;
+  }
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    if (!existsSync(path)) continue;
+    const { mode } = statSync(path);
+    if ((mode & othersMay) === 0) continue;
+    try {
+      chmodSync(path, mode & 0o777 & ~othersMay);
+    } catch (error) {
+      // Somebody else's file that we may write: theirs to close, and `doctor` says so.
+      if ((error as { code?: unknown }).code !== 'EPERM') throw error;
+    }
+  }
+}

@@ -1,0 +1,80 @@
+/** What lies in the data folder is its owner's alone, also in a folder that everybody may look into. */
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { migrate } from '../../db/migrate.ts';
+import { openDatabase } from '../../db/open.ts';
+import { openDirect } from '../../server/direct.ts';
+import { restoreBackup } from '../../server/domain/backup/restore.ts';
+import { createMaintenance } from '../../server/domain/backup/service.ts';
+
+let home: string;
+let dir: string;
+const umask = process.umask();
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'modes-'));
+  dir = join(home, 'data');
+  mkdirSync(dir);
+  chmodSync(dir, 0o755);
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const open = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && (statSync(join(entry.parentPath, entry.name)).mode & 0o077) !== 0)
+    .map((entry) => entry.name);
+
+test('A12: database, log and key of a new folder, and its backup, are 0600 in a folder of 0755', async () => {
+  expect(umask & 0o044).toBe(0);
+  const gateway = await openDirect(dir, {});
+  await gateway.call('setup.run', { username: 'root', password: 'password1', confirmPassword: 'password1' });
+  expect(readdirSync(dir)).toEqual(
+    expect.arrayContaining(['gateway.db', 'gateway.db-wal', 'gateway.db-shm', 'secret.key']),
+  );
+  expect(open(dir)).toEqual([]);
+  await gateway.close();
+  expect(open(dir)).toEqual([]);
+  expect(statSync(dir).mode & 0o777).toBe(0o755);
+});
+
+test('A12: files that others could read before are closed when the database is opened', async () => {
+  const file = join(dir, 'gateway.db');
+  const first = openDatabase(file);
+  await migrate(first);
+  for (const end of ['', '-wal', '-shm']) chmodSync(file + end, 0o644);
+  const second = openDatabase(file);
+  expect(open(dir)).toEqual([]);
+  await second.close();
+  await first.close();
+  chmodSync(file, 0o664);
+  const third = openDatabase(file);
+  third.raw.exec('CREATE TABLE more (id INTEGER)');
+  expect(open(dir)).toEqual([]);
+  await third.close();
+});
+
+test('A12: a backup is closed while it is made, and so is what it is restored to', async () => {
+  const file = join(dir, 'gateway.db');
+  const database = openDatabase(file);
+  await migrate(database);
+  const seen: string[][] = [];
+  const maintenance = createMaintenance({
+    database,
+    version: 'test',
+    // Asked for when the copy lies there and the backup is not written yet.
+    now: () => {
+      seen.push(
+        readdirSync(dir).filter((name) => name.endsWith('.part')),
+        open(dir),
+      );
+      return 0;
+    },
+  });
+  await maintenance.backup(join(dir, 'kept.backup'));
+  expect(seen).toEqual([['kept.backup.part'], []]);
+  await database.close();
+  await restoreBackup(join(dir, 'kept.backup'), file, 'stamp', undefined);
+  expect(readdirSync(dir)).toEqual(expect.arrayContaining(['gateway.db', 'gateway.db.before-stamp', 'kept.backup']));
+  expect(open(dir)).toEqual([]);
+});
