@@ -80,6 +80,17 @@ test('amount and form say what the formulas say', async () => {
   expect(form.sign).toBe(epaySign(form, key));
 });
 
+test('M16: a callback address with slashes at its end calls back where we answer', async () => {
+  await api.send('PUT', '/api/option/', { key: 'CustomCallbackAddress', value: 'https://pay.site.example//' }, root);
+  const callback = async () => new URL((await pay()).data.notify_url ?? '').pathname;
+  expect(await callback()).toBe('/api/user/epay/notify');
+  api.gateway.database.raw
+    .prepare("UPDATE options SET value = 'https://pay.site.example/' WHERE key = 'CustomCallbackAddress'")
+    .run();
+  await api.gateway.services.options.reload();
+  expect(await callback()).toBe('/api/user/epay/notify');
+});
+
 test('what cannot be topped up is said in data', async () => {
   await api.gateway.option('MinTopUp', '5');
   expect(await post('/api/user/amount', { amount: 4 })).toMatchObject({ message: 'error', data: '充值数量不能小于5' });

@@ -68,6 +68,32 @@ test('A12: where a body is read as text, what cannot be read is refused too', as
     }
 });
 
+test('A12: the relay’s own paths, without a key', async () => {
+  const targets = [
+    '/v1/chat/completions',
+    '/v1/messages',
+    '/v1/responses',
+    '/v1beta/models/m:generateContent',
+    '/v1/audio/transcriptions',
+    '/v1/files',
+    '/v1/%ff',
+    '/v1beta/models/%zz:generateContent',
+    '/v1beta/models/%00',
+    '/mj/submit/imagine',
+    '/mj/image/%ff',
+    '/dashboard/billing/usage',
+    '/rerank',
+  ];
+  for (const target of targets)
+    for (const [name, headers, body] of bodies)
+      for (const method of ['GET', 'POST']) {
+        const { status, type } = await send(method, target, headers, method === 'GET' ? '' : body);
+        // What is not served says so.
+        const refused = (status >= 400 && status < 500) || status === 501;
+        expect([target, name, refused, type]).toEqual([target, name, true, 'application/json']);
+      }
+});
+
 /** Fields of a form as strangers fill them. */
 const values: readonly unknown[] = [
   { toString: 1 },

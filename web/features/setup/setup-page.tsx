@@ -15,9 +15,11 @@ function onFragment(changed: () => void): () => void {
   return () => removeEventListener('hashchange', changed);
 }
 
+const linkedCode = (): string => codeIn(location.hash);
+
 export function SetupPage() {
   const { t } = useTranslation();
-  const code = useSyncExternalStore(onFragment, () => codeIn(location.hash));
+  const code = useSyncExternalStore(onFragment, linkedCode, linkedCode);
   const { data: state, isError } = useQuery({ queryKey: ['setup'], queryFn: () => call('setup.get') });
   const [mode, setMode] = useState<(typeof modes)[number]>('external');
   const [error, setError] = useState('');
