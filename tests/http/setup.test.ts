@@ -147,3 +147,22 @@ test('A1: a link says nothing where it has no code', () => {
   for (const fragment of ['', '#', '#code=', '#other=1']) expect(codeIn(fragment)).toBe('');
   expect(codeIn('#code=0123456789abcdef')).toBe('0123456789abcdef');
 });
+
+test('A1: nobody signs up through another service before there is an administrator', async () => {
+  const answer = (async () => Response.json({ success: true, data: 'their-id' })) as unknown as typeof fetch;
+  const other = await createSite({ fetch: answer, guardedFetch: answer });
+  for (const [key, value] of [
+    ['WeChatServerAddress', 'https://wechat.example'],
+    ['WeChatAuthEnabled', 'true'],
+  ] as const)
+    await other.gateway.option(key, value);
+  const people = () => other.gateway.database.raw.prepare('SELECT count(*) FROM users').pluck().get();
+  other.gateway.database.raw.exec('DELETE FROM users');
+  const signIn = async () =>
+    (await sendRaw(other.port, ['GET /api/oauth/wechat?code=1 HTTP/1.1', 'Host: gw.example'])).body;
+  expect(await signIn()).toContain('setup_needed');
+  expect(people()).toBe(0);
+  await other.gateway.call('setup.run', facts);
+  expect(await signIn()).toContain('"success":true');
+  await other.close();
+});
