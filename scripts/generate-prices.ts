@@ -32,7 +32,7 @@ const per = (price: number | undefined, base: number | undefined): number | null
 /** @returns the text of default-prices.json. */
 export function generatePrices(): string {
   const family = data('family-prices.json') as Record<string, Record<string, number | string>>;
-  const own = data('own-prices.json') as Record<string, Ratios>;
+  const own = data('own-prices.json') as Record<string, Record<string, Ratios | number>>;
   const { _about, ...providers } = data('model-prices.json') as Record<string, Record<string, Cost>>;
   const tables: Record<string, Record<string, unknown>> = {};
   const table = (name: string): Record<string, unknown> => {
@@ -45,7 +45,8 @@ export function generatePrices(): string {
     if (ratio !== null) table(name)[model] = ratio;
   };
   for (const name of ['ModelRatio', 'ModelPrice', 'CompletionRatio', 'CacheRatio', 'CreateCacheRatio']) table(name);
-  for (const name of ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio', 'ContextTiers', 'ToolPrices']) table(name);
+  for (const name of ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio', 'ContextTiers', 'TierRatio', 'ToolPrices'])
+    table(name);
 
   for (const [model, cost] of Object.values(providers).flatMap((models) => Object.entries(models))) {
     set('ModelRatio', model, six(cost.input / 2));

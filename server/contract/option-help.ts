@@ -319,9 +319,13 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
     zh: 'JSON：模型 → 提示超过某长度后的价格系数。',
     en: 'JSON: model -> factors that hold above a length of the prompt.',
   },
+  TierRatio: {
+    zh: 'JSON：模型或前缀* → 成员:取值 → 价格系数，如 {"gpt-5*":{"service_tier:priority":2}}。没有系数的取值不会发往上游。',
+    en: 'JSON: model or beginning* -> member:value -> factor, such as {"gpt-5*":{"service_tier:priority":2}}. Values without a factor never go upstream.',
+  },
   ToolPrices: {
-    zh: 'JSON：工具 → 每次调用的美元价格。',
-    en: 'JSON: tool -> dollars per call.',
+    zh: 'JSON：工具 或 工具:模型（可用前缀*）→ 每次调用的美元价格。',
+    en: 'JSON: tool, or tool:model (the model may be a beginning*) -> dollars per call.',
   },
   GroupRatio: {
     zh: 'JSON：分组 → 所有价格的倍率。',

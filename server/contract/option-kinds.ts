@@ -1,6 +1,8 @@
 /** The kinds an option value can have: each checks the stored text and says in both languages what is wrong with it. */
 import { isAddressPart } from './address-part.ts';
 
+import { isTermName, pricedMembers } from './pricing-terms.ts';
+
 export interface Complaint {
   readonly zh: string;
   readonly en: string;
@@ -252,6 +254,24 @@ export const ratioTable: OptionKind<Readonly<Record<string, Readonly<Record<stri
     return null;
   },
   parse: (value) => (value.trim() === '' ? {} : (jsonOf(value) as Record<string, Record<string, number>>)),
+};
+
+/** JSON object of model or pattern -> (`member:value` -> factor). */
+export const termTable: OptionKind<Readonly<Record<string, Readonly<Record<string, number>>>>> = {
+  ...ratioTable,
+  check(value) {
+    const complaint = ratioTable.check(value);
+    if (complaint !== null || value.trim() === '') return complaint;
+    for (const [model, row] of Object.entries(ratioTable.parse(value))) {
+      const bad = Object.keys(row).find((name) => !isTermName(name));
+      if (bad !== undefined)
+        return {
+          zh: `${model}：${bad} 必须形如 service_tier:priority（成员：${Object.keys(pricedMembers).join('、')}）`,
+          en: `${model}: ${bad} must look like service_tier:priority (members: ${Object.keys(pricedMembers).join(', ')})`,
+        };
+    }
+    return null;
+  },
 };
 
 const limitNames = ['rpm', 'tpm', 'concurrency'];

@@ -17,6 +17,7 @@ import {
   picture,
   ratios,
   ratioTable,
+  termTable,
   text,
   texts,
   toggle,
@@ -577,6 +578,14 @@ export const options = {
     'pricing',
     '长上下文价格系数',
     'Price factors of long prompts',
+  ),
+  TierRatio: row(
+    termTable,
+    JSON.stringify(defaults.TierRatio),
+    'operation',
+    'pricing',
+    '服务等级价格系数',
+    'Price factors of service tiers, speeds and regions',
   ),
   ToolPrices: row(
     ratios,

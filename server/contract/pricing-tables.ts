@@ -2,6 +2,7 @@
 import { completionRatioFor } from './completion-rules.ts';
 import { audioRatioFor } from './pricing-audio.ts';
 import { ratioOf } from './pricing-decimal.ts';
+import { compileTermRules, matchesPattern, type Surcharge, type TermRule } from './pricing-terms.ts';
 
 /** Quota of one dollar. */
 export const quotaPerUnit = 500_000;
@@ -31,7 +32,9 @@ export interface PriceTables {
   readonly audioRatio: Ratios;
   readonly audioCompletionRatio: Ratios;
   readonly tiers: ReadonlyMap<string, readonly Tier[]>;
-  /** Dollars per call, by `tool` or `tool:model`. */
+  /** Factors of service tiers, speeds and regions. */
+  readonly termRules: readonly TermRule[];
+  /** Dollars per call, by `tool` or `tool:model`; the model may end in `*`. */
   readonly toolPrices: Ratios;
   readonly groupRatio: Ratios;
   /** User group -> used group -> ratio that replaces the group's. */
@@ -62,6 +65,12 @@ export interface Prices {
   /** Dollars per call of a tool the provider runs. */
   readonly toolPrices: Ratios;
   readonly quotaPerUnit: number;
+  /** Factors of the terms the request was served under. */
+  readonly surcharges?: readonly Surcharge[];
+  /** Prices of other models that worked on the same answer. */
+  readonly others?: ReadonlyMap<string, Prices>;
+  /** What the answer reports and no table has a price for: `speed:warp`, `model:x`. */
+  readonly unpriced?: readonly string[];
 }
 
 /** Option keys the tables are compiled from. */
@@ -75,6 +84,7 @@ export const priceOptionKeys = [
   'AudioRatio',
   'AudioCompletionRatio',
   'ContextTiers',
+  'TierRatio',
   'ToolPrices',
   'GroupRatio',
   'GroupGroupRatio',
@@ -95,6 +105,7 @@ export function compilePriceTables(text: (key: PriceOptionKey) => string): Price
     audioRatio: ratios('AudioRatio'),
     audioCompletionRatio: ratios('AudioCompletionRatio'),
     tiers: new Map(Object.entries(recordOf(text('ContextTiers'))).map(([model, list]) => [model, tiersOf(list)])),
+    termRules: compileTermRules(recordOf(text('TierRatio'))),
     toolPrices: ratios('ToolPrices'),
     groupRatio: ratios('GroupRatio'),
     groupGroupRatio: new Map(
@@ -243,10 +254,18 @@ const tiered = (base: Prices, tier: Tier): Prices => ({
 /** Six decimals, so that what a log row shows is what was multiplied. The detour over 12 digits drops the noise of binary fractions. */
 const ratio = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;
 
-/** A price for `tool:model` wins over the one for `tool`. */
+/** A price for `tool:model` wins over the one for `tool`; of patterns that match, the longest wins. */
 function toolPricesOf(tables: PriceTables, name: string): Ratios {
-  const own = new Map([...tables.toolPrices].filter(([key]) => !key.includes(':')));
-  const suffix = `:${name}`;
-  for (const [key, price] of tables.toolPrices) if (key.endsWith(suffix)) own.set(key.slice(0, -suffix.length), price);
+  const own = new Map<string, number>();
+  const particular = new Map<string, number>();
+  for (const [key, price] of tables.toolPrices) {
+    const at = key.indexOf(':');
+    const tool = at < 0 ? key : key.slice(0, at);
+    const pattern = at < 0 ? '*' : key.slice(at + 1);
+    const weight = pattern.endsWith('*') ? pattern.length : Number.POSITIVE_INFINITY;
+    if (!matchesPattern(pattern, name) || weight < (particular.get(tool) ?? 0)) continue;
+    particular.set(tool, weight);
+    own.set(tool, price);
+  }
   return own;
 }

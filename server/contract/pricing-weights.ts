@@ -1,6 +1,7 @@
 /** The short way to a charge: weights of a model's buckets as integers that floating point multiplies and adds exactly. */
 import { scale, timesScaled, toScaled } from './pricing-decimal.ts';
 import type { Prices } from './pricing-tables.ts';
+import { surchargeOf } from './pricing-terms.ts';
 
 /** What the buckets of a usage weigh, as integers over a power of ten small enough for exact floating point. */
 export interface Weights {
@@ -30,9 +31,9 @@ export function weightsOf(prices: Prices): Weights | null {
 }
 
 function compileWeights(prices: Prices): Weights | null {
-  const price = toScaled(prices.modelRatio) * toScaled(prices.groupRatio);
+  const price = toScaled(prices.modelRatio) * toScaled(prices.groupRatio) * toScaled(surchargeOf(prices));
   const bigs = bucketWeights(prices).map((weight) => weight * price);
-  let unit = scale * scale * scale;
+  let unit = scale ** 4n;
   while (unit > 1n && bigs.every((weight) => weight % 10n === 0n)) {
     unit /= 10n;
     bigs.forEach((weight, index) => {

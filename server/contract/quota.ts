@@ -1,17 +1,23 @@
 /** The arithmetic of money: one pure function prices a request; the relay, the ledger's check, the console and the CLI all call it. */
-import type { Usage } from '../protocols/canonical.ts';
-import { roundedDivision, scale, timesScaled, toScaled } from './pricing-decimal.ts';
+import type { Buckets, Usage, UsagePart } from '../protocols/canonical.ts';
+import { timesScaled } from './pricing-decimal.ts';
+import { exactQuota, pricesFor, promptTokensOf, type Share, sharesOf } from './pricing-shares.ts';
 import { type Prices, quotaPerUnit } from './pricing-tables.ts';
-import { bucketWeights, exactLimit, weightsOf } from './pricing-weights.ts';
+import type { Surcharge } from './pricing-terms.ts';
+import { exactLimit, weightsOf } from './pricing-weights.ts';
+
+export { pricesFor, promptTokensOf };
 
 export interface BillLine {
   readonly kind: 'input' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'output' | 'call';
-  /** What is special about the line: `audio`, `image`, or the name of the tool that was called. */
+  /** What is special about the line: the call of the model it belongs to, `audio`, `image`, or the name of the tool. */
   readonly detail?: string;
   /** Tokens, or calls. */
   readonly tokens: number;
   /** Weight of one token of this kind against an input token; dollars for `call`. */
   readonly ratio: number;
+  /** Set where it is not the bill's: another model's, or that of a longer prompt. */
+  readonly modelRatio?: number;
 }
 
 export interface Quote {
@@ -19,27 +25,9 @@ export interface Quote {
   readonly lines: readonly BillLine[];
 }
 
-/** Everything the model read. */
-export const promptTokensOf = (usage: Usage): number =>
-  usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput + usage.imageInput;
-
-/** The prices that hold for a prompt of this size. */
-export function pricesFor(prices: Prices, promptTokens: number): Prices {
-  for (const tier of prices.tiers) if (promptTokens > tier.above) return tier.prices;
-  return prices;
-}
-
-/** In the order of `bucketWeights`. */
-const tokensOf = (usage: Usage): number[] => [
-  usage.input,
-  usage.cacheRead,
-  usage.cacheWrite5m,
-  usage.cacheWrite1h,
-  usage.audioInput,
-  usage.imageInput,
-  usage.output + usage.reasoning,
-  usage.audioOutput,
-];
+/** `prompt_tokens` of a log row: without the cache where the dialect counts it beside the prompt (wire contract 8). */
+export const loggedPromptTokens = (usage: Usage): number =>
+  promptTokensOf(usage) - (usage.cacheBeside ? usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h : 0);
 
 const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
   for (const _name in record) return false;
@@ -52,7 +40,7 @@ const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
  */
 export function quotaOf(usage: Usage, base: Prices): number {
   const prices = base.tiers.length === 0 ? base : pricesFor(base, promptTokensOf(usage));
-  if (prices.modelPrice === null && hasNone(usage.toolCalls)) {
+  if (prices.modelPrice === null && usage.parts === undefined && hasNone(usage.toolCalls)) {
     const weights = weightsOf(prices);
     if (weights !== null) {
       const sum =
@@ -70,63 +58,56 @@ export function quotaOf(usage: Usage, base: Prices): number {
       }
     }
   }
-  return exactQuota(usage, prices);
+  return exactQuota(sharesOf(usage, base), usage.toolCalls, headOf(usage, base));
 }
 
-/** The same in whole numbers of any size. */
-function exactQuota(usage: Usage, prices: Prices): number {
-  const group = toScaled(prices.groupRatio);
-  const perUnit = toScaled(prices.quotaPerUnit) * group;
-  // Everything over 10^24.
-  let sum = 0n;
-  let tokens = 0;
-  if (prices.modelPrice !== null) {
-    sum += toScaled(prices.modelPrice) * toScaled(prices.priceFactor) * perUnit;
-  } else {
-    const price = toScaled(prices.modelRatio) * group * scale;
-    const weights = bucketWeights(prices);
-    tokensOf(usage).forEach((count, index) => {
-      tokens += count;
-      sum += BigInt(count) * (weights[index] ?? 0n) * price;
-    });
-  }
-  for (const [tool, calls] of Object.entries(usage.toolCalls)) {
-    sum += BigInt(calls) * toScaled(prices.toolPrices.get(tool) ?? 0) * perUnit * scale;
-  }
-  if (sum === 0n && tokens > 0 && prices.modelRatio > 0 && prices.groupRatio > 0) return 1;
-  return Number(roundedDivision(sum, scale ** 4n));
-}
+/** The prices a bill is headed with: those of the prompt's size, or of the model where its calls have sizes of their own. */
+const headOf = (usage: Usage, base: Prices): Prices =>
+  usage.parts === undefined ? pricesFor(base, promptTokensOf(usage)) : base;
 
 /** Quota of a usage with the bill it follows from. */
 export function quote(usage: Usage, base: Prices): Quote {
-  const prices = pricesFor(base, promptTokensOf(usage));
-  return { quota: quotaOf(usage, base), lines: linesOf(usage, prices) };
+  return quoteOf(sharesOf(usage, base), usage.toolCalls, headOf(usage, base));
 }
 
-function linesOf(usage: Usage, prices: Prices): BillLine[] {
+const quoteOf = (shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): Quote => ({
+  quota: exactQuota(shares, toolCalls, head),
+  lines: linesOf(shares, toolCalls, head),
+});
+
+function linesOf(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): BillLine[] {
   const lines: BillLine[] = [];
-  const add = (kind: BillLine['kind'], tokens: number, ratio: number, detail?: string) => {
-    if (tokens > 0) lines.push({ kind, tokens, ratio, ...(detail === undefined ? {} : { detail }) });
-  };
-  if (prices.modelPrice === null) {
-    add('input', usage.input, 1);
-    add('cache_read', usage.cacheRead, prices.cacheRatio);
-    add('cache_write', usage.cacheWrite5m, prices.cacheWriteRatio);
-    add('cache_write_1h', usage.cacheWrite1h, prices.cacheWrite1hRatio);
-    add('input', usage.audioInput, prices.audioRatio, 'audio');
-    add('input', usage.imageInput, prices.imageRatio, 'image');
-    add('output', usage.output + usage.reasoning, prices.completionRatio);
+  let called = false;
+  for (const { counts, prices, label } of shares) {
+    const other = prices.modelRatio === head.modelRatio ? {} : { modelRatio: prices.modelRatio };
+    const add = (kind: BillLine['kind'], tokens: number, ratio: number, detail?: string) => {
+      const words = [label, detail].filter((word) => typeof word === 'string');
+      if (tokens > 0)
+        lines.push({ kind, tokens, ratio, ...(words.length === 0 ? {} : { detail: words.join(', ') }), ...other });
+    };
+    if (prices.modelPrice !== null) {
+      if (prices === head && called) continue;
+      called ||= prices === head;
+      const detail = label === null ? {} : { detail: label };
+      lines.push({ kind: 'call', tokens: prices.priceFactor, ratio: prices.modelPrice, ...detail });
+      continue;
+    }
+    add('input', counts.input, 1);
+    add('cache_read', counts.cacheRead, prices.cacheRatio);
+    add('cache_write', counts.cacheWrite5m, prices.cacheWriteRatio);
+    add('cache_write_1h', counts.cacheWrite1h, prices.cacheWrite1hRatio);
+    add('input', counts.audioInput, prices.audioRatio, 'audio');
+    add('input', counts.imageInput, prices.imageRatio, 'image');
+    add('output', counts.output + counts.reasoning, prices.completionRatio);
     add(
       'output',
-      usage.audioOutput,
+      counts.audioOutput,
       Number(timesScaled(prices.audioRatio, prices.audioCompletionRatio)) / 1e6,
       'audio',
     );
-  } else {
-    add('call', prices.priceFactor, prices.modelPrice);
   }
-  for (const [tool, calls] of Object.entries(usage.toolCalls))
-    add('call', calls, prices.toolPrices.get(tool) ?? 0, tool);
+  for (const [tool, calls] of Object.entries(toolCalls))
+    if (calls > 0) lines.push({ kind: 'call', tokens: calls, ratio: head.toolPrices.get(tool) ?? 0, detail: tool });
   return lines;
 }
 
@@ -157,8 +138,7 @@ const noUsage: Usage = {
 
 /** The facts a log row keeps in `other`: names of the wire contract, and enough to recompute the charge. */
 export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> {
-  const promptTokens = promptTokensOf(usage);
-  const prices = pricesFor(base, promptTokens);
+  const prices = headOf(usage, base);
   const facts: Record<string, unknown> = {
     model_ratio: prices.modelRatio,
     model_price: prices.modelPrice ?? -1,
@@ -169,6 +149,7 @@ export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> 
     input: usage.input,
     output: usage.output + usage.reasoning,
   };
+  if (usage.cacheBeside) facts.claude = true;
   if (prices.userGroupRatio !== null) facts.user_group_ratio = prices.userGroupRatio;
   if (usage.cacheWrite5m + usage.cacheWrite1h > 0) {
     facts.cache_creation_tokens = usage.cacheWrite5m + usage.cacheWrite1h;
@@ -190,20 +171,64 @@ export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> 
   }
   if (usage.imageInput > 0) {
     facts.image = true;
-    facts.image_input = usage.imageInput;
+    // Pictures read, in the wire contract's name for them.
+    facts.image_output = usage.imageInput;
     facts.image_ratio = prices.imageRatio;
   }
   if (prices !== base) facts.tier_above = base.tiers.find((tier) => tier.prices === prices)?.above;
   if (prices.priceFactor !== 1) facts.price_factor = prices.priceFactor;
   if (prices.quotaPerUnit !== quotaPerUnit) facts.quota_per_unit = prices.quotaPerUnit;
+  if (prices.surcharges !== undefined)
+    facts.surcharges = Object.fromEntries(prices.surcharges.map(({ name, ratio }) => [name, ratio]));
+  if (usage.parts !== undefined) facts.iterations = sharesOf(usage, base).map(iterationFacts(usage.parts, base));
   const tools = Object.entries(usage.toolCalls).filter(([, calls]) => calls > 0);
   if (tools.length > 0) {
     facts.tools = Object.fromEntries(
       tools.map(([tool, calls]) => [tool, { calls, price: prices.toolPrices.get(tool) ?? 0 }]),
     );
   }
+  const unpriced = [
+    ...(base.unpriced ?? []),
+    ...tools.filter(([tool]) => !prices.toolPrices.has(tool)).map(([tool]) => `tool:${tool}`),
+  ];
+  if (unpriced.length > 0) facts.unpriced = unpriced;
   return facts;
 }
+
+const iterationFacts =
+  (parts: readonly UsagePart[], base: Prices) =>
+  ({ counts, prices }: Share, index: number): Record<string, unknown> => {
+    const part = parts[index];
+    const amounts = {
+      cache_tokens: counts.cacheRead,
+      cache_creation_tokens: counts.cacheWrite5m + counts.cacheWrite1h,
+      cache_write_1h: counts.cacheWrite1h,
+      audio_input: counts.audioInput,
+      audio_output: counts.audioOutput,
+      image_output: counts.imageInput,
+    };
+    return {
+      type: part?.kind,
+      ...(part?.model === null ? {} : { model: part?.model }),
+      input: counts.input,
+      output: counts.output + counts.reasoning,
+      ...Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount > 0)),
+      ...(prices === base ? {} : { prices: ownFacts(prices) }),
+    };
+  };
+
+const ownFacts = (prices: Prices): Record<string, number> => ({
+  model_ratio: prices.modelRatio,
+  model_price: prices.modelPrice ?? -1,
+  completion_ratio: prices.completionRatio,
+  cache_ratio: prices.cacheRatio,
+  cache_creation_ratio: prices.cacheWriteRatio,
+  cache_creation_1h_ratio: prices.cacheWrite1hRatio,
+  audio_ratio: prices.audioRatio,
+  audio_completion_ratio: prices.audioCompletionRatio,
+  image_ratio: prices.imageRatio,
+  group_ratio: prices.groupRatio,
+});
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -213,15 +238,31 @@ const factOf = (facts: Facts, key: string, absent = 0): number => {
 };
 const toolsOf = (facts: Facts) =>
   Object.entries((facts.tools ?? {}) as Record<string, { readonly calls: number; readonly price: number }>);
+const iterationsOf = (facts: Facts): readonly Facts[] =>
+  Array.isArray(facts.iterations) ? (facts.iterations as readonly Facts[]) : [];
+const surchargesOf = (facts: Facts): readonly Surcharge[] =>
+  Object.entries((facts.surcharges ?? {}) as Record<string, number>).map(([name, ratio]) => ({ name, ratio }));
 
 /** The prices a log row was charged by. @returns null when it carries none (error rows). */
 export function loggedPrices(facts: Facts): Prices | null {
   if (typeof facts.model_ratio !== 'number' || typeof facts.input !== 'number') return null;
+  const surcharges = surchargesOf(facts);
+  return {
+    ...ratiosIn(facts),
+    priceFactor: factOf(facts, 'price_factor', 1),
+    userGroupRatio: typeof facts.user_group_ratio === 'number' ? facts.user_group_ratio : null,
+    tiers: [],
+    toolPrices: new Map(toolsOf(facts).map(([tool, { price }]) => [tool, price])),
+    quotaPerUnit: factOf(facts, 'quota_per_unit', quotaPerUnit),
+    ...(surcharges.length === 0 ? {} : { surcharges }),
+  };
+}
+
+function ratiosIn(facts: Facts) {
   const completionRatio = factOf(facts, 'completion_ratio');
   return {
-    modelRatio: facts.model_ratio,
+    modelRatio: factOf(facts, 'model_ratio'),
     modelPrice: factOf(facts, 'model_price', -1) < 0 ? null : factOf(facts, 'model_price'),
-    priceFactor: factOf(facts, 'price_factor', 1),
     completionRatio,
     cacheRatio: factOf(facts, 'cache_ratio'),
     cacheWriteRatio: factOf(facts, 'cache_creation_ratio'),
@@ -230,34 +271,59 @@ export function loggedPrices(facts: Facts): Prices | null {
     audioRatio: factOf(facts, 'audio_ratio', 1),
     audioCompletionRatio: factOf(facts, 'audio_completion_ratio', completionRatio),
     groupRatio: factOf(facts, 'group_ratio'),
-    userGroupRatio: typeof facts.user_group_ratio === 'number' ? facts.user_group_ratio : null,
-    tiers: [],
-    toolPrices: new Map(toolsOf(facts).map(([tool, { price }]) => [tool, price])),
-    quotaPerUnit: factOf(facts, 'quota_per_unit', quotaPerUnit),
   };
 }
 
-/** The usage a log row was charged for. */
-export function billedUsage(facts: Facts): Usage {
+function bucketsIn(facts: Facts): Buckets {
   const write1h = factOf(facts, 'cache_write_1h');
   return {
-    ...noUsage,
     input: factOf(facts, 'input'),
     output: factOf(facts, 'output'),
+    reasoning: 0,
     cacheRead: factOf(facts, 'cache_tokens'),
     cacheWrite5m: factOf(facts, 'cache_creation_tokens') - write1h,
     cacheWrite1h: write1h,
     audioInput: factOf(facts, 'audio_input'),
     audioOutput: factOf(facts, 'audio_output'),
-    imageInput: factOf(facts, 'image_input'),
+    // Older rows called them what they are.
+    imageInput: factOf(facts, 'image_output', factOf(facts, 'image_input')),
+  };
+}
+
+/** The usage a log row was charged for. */
+export function billedUsage(facts: Facts): Usage {
+  const parts = iterationsOf(facts).map((part) => ({
+    ...bucketsIn(part),
+    kind: String(part.type),
+    model: typeof part.model === 'string' ? part.model : null,
+  }));
+  return {
+    ...bucketsIn(facts),
+    raw: null,
     toolCalls: Object.fromEntries(toolsOf(facts).map(([tool, { calls }]) => [tool, calls])),
+    ...(parts.length === 0 ? {} : { parts }),
+    ...(facts.claude === true ? { cacheBeside: true } : {}),
   };
 }
 
 /** Recomputes a charge from a log row's `other` alone. @returns null when the row carries no price. */
 export function recompute(facts: Facts): (Quote & { readonly prices: Prices }) | null {
   const prices = loggedPrices(facts);
-  return prices === null ? null : { ...quote(billedUsage(facts), prices), prices };
+  if (prices === null) return null;
+  const usage = billedUsage(facts);
+  const iterations = iterationsOf(facts);
+  const shares = sharesOf(usage, prices).map((share, index): Share => {
+    const own = iterations[index]?.prices;
+    const model = usage.parts?.[index]?.model ?? null;
+    return typeof own !== 'object' || own === null
+      ? share
+      : {
+          ...share,
+          prices: { ...prices, ...ratiosIn(own as Facts) },
+          label: `${share.label}${model === null ? '' : ` ${model}`}`,
+        };
+  });
+  return { ...quoteOf(shares, usage.toolCalls, prices), prices };
 }
 
 /** Dollars with as many decimals as asked, never an exponent. */

@@ -3,7 +3,7 @@
 export type ProtocolId = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini-generate';
 
 /** Token counts in disjoint buckets: their sum is everything the model read and wrote. Absent = 0. */
-export interface Usage {
+export interface Buckets {
   /** Input neither read from nor written to a cache, text only. */
   readonly input: number;
   readonly cacheRead: number;
@@ -16,8 +16,25 @@ export interface Usage {
   readonly output: number;
   readonly reasoning: number;
   readonly audioOutput: number;
+}
+
+/** One of several calls of a model that a single answer took. */
+export interface UsagePart extends Buckets {
+  /** In the upstream's word: `message`, `compaction`, `image_generation`. */
+  readonly kind: string;
+  /** Whose prices hold; null = those of the model that was asked for. */
+  readonly model: string | null;
+}
+
+export interface Usage extends Buckets {
   /** Calls of tools the provider bills per call, by tool name (`web_search`, `file_search`). */
   readonly toolCalls: Readonly<Record<string, number>>;
+  /** Set where one answer took several calls: the buckets above are their sum. */
+  readonly parts?: readonly UsagePart[];
+  /** Terms the answer says it was served under, by member (`service_tier`, `speed`, `inference_geo`). */
+  readonly terms?: Readonly<Record<string, string>>;
+  /** The dialect counts the cache beside the prompt, not in it. */
+  readonly cacheBeside?: true;
   /** The provider's own object, untouched. */
   readonly raw: unknown;
 }

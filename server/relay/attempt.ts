@@ -25,6 +25,7 @@ import type { KeyChoice } from './health.ts';
 import { type ModelWish, memberEdits, requestChange, wishOf } from './model-wish.ts';
 import type { RelaySettings } from './settings.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
+import { carriedTerms, type SentTerms, termsFor, withoutTerms } from './terms.ts';
 
 export interface Prepared {
   readonly call: UpstreamCall;
@@ -44,6 +45,8 @@ export interface Prepared {
   readonly usageAsked: boolean;
   /** What the translation could not carry over. */
   readonly dropped: readonly string[];
+  /** Which of the members that change the price went upstream. */
+  readonly terms: SentTerms;
   readonly quirk: Quirk | null;
   /** The upstream speaks none of the dialects. */
   readonly ownWire: boolean;
@@ -110,9 +113,10 @@ export function prepareAttempt(
   const codec = codecFor(dialect);
   const translated = dialect !== inquiry.protocol || wire !== null;
   const dropped: string[] = [];
+  const terms = termsFor(inquiry, channel, settings, upstreamModel);
   const usageAsked = dialect === 'openai-chat' && wire === null && wantsUsageFrame(inquiry, translated);
   const body = bodyOf(
-    { inquiry, channel, settings, dialect, quirk, wire, form, upstreamModel, wish, usageAsked, translated },
+    { inquiry, channel, settings, dialect, quirk, wire, form, upstreamModel, wish, terms, usageAsked, translated },
     dropped,
   );
   const headers = headersOf(inquiry, channel, provider, key, dialect, translated, settings);
@@ -154,6 +158,7 @@ export function prepareAttempt(
       channel.setting.thinking_to_content === true,
     usageAsked,
     dropped,
+    terms: body.terms,
     quirk,
     ownWire: wire !== null,
     foreign: body.foreign,
@@ -173,6 +178,7 @@ interface BodyFacts {
   readonly form: ForeignForm | null;
   readonly upstreamModel: string;
   readonly wish: ModelWish | null;
+  readonly terms: SentTerms;
   readonly usageAsked: boolean;
   readonly translated: boolean;
 }
@@ -181,14 +187,18 @@ interface Body {
   readonly body: UpstreamCall['body'];
   readonly retell: Prepared['retell'];
   readonly foreign: Foreign | null;
+  readonly terms: SentTerms;
 }
 
 function bodyOf(facts: BodyFacts, dropped: string[]): Body {
-  const { inquiry, channel, settings, dialect, upstreamModel, wish, usageAsked } = facts;
+  const { inquiry, channel, settings, dialect, upstreamModel, wish, terms, usageAsked } = facts;
   if (facts.form !== null)
-    return foreignBody(inquiry, facts.form, upstreamModel, channel.paramOverride, facts.translated, dropped);
+    return {
+      ...foreignBody(inquiry, facts.form, upstreamModel, channel.paramOverride, facts.translated, dropped),
+      terms: carriedTerms(terms, null),
+    };
   if (facts.translated && inquiry.operation === 'embeddings')
-    return { ...embeddingTold(inquiry, upstreamModel), foreign: null };
+    return { ...embeddingTold(inquiry, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
   const edited = (body: Readonly<Record<string, unknown>>) =>
     inquiry.operation === 'chat' ? (facts.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) ?? {}) : {};
   if (facts.translated) {
@@ -198,13 +208,17 @@ function bodyOf(facts: BodyFacts, dropped: string[]): Body {
     // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
     if (dialect === 'openai-chat' && facts.wire === null && inquiry.stream)
       body.stream_options = { include_usage: true };
+    dropped.push(...withoutTerms(body, terms));
     const told = { ...body, ...edited(body), ...channel.paramOverride };
-    return { body: JSON.stringify(told), retell: null, foreign: null };
+    return { body: JSON.stringify(told), retell: null, foreign: null, terms: carriedTerms(terms, told) };
   }
   const passThrough = settings.passThrough || channel.setting.pass_through === true;
+  const removed = terms.removed.map((name) => [name, undefined] as const);
+  dropped.push(...terms.dropped);
   const edits: MemberEdits = passThrough
-    ? new Map()
-    : new Map([
+    ? new Map(removed)
+    : new Map<string, string | undefined>([
+        ...removed,
         ...(usageAsked
           ? [['stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true })] as const]
           : []),
@@ -213,7 +227,7 @@ function bodyOf(facts: BodyFacts, dropped: string[]): Body {
           ([name, value]) => [name, JSON.stringify(value)] as const,
         ),
       ]);
-  return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null };
+  return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null, terms };
 }
 
 function headersOf(

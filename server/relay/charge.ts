@@ -1,7 +1,7 @@
 /** One request's money from hold to settlement: exactly one settle or void, whatever happens in between. */
 import { type EndReason, LogType, type UsageSource } from '../contract/enums.ts';
 import type { Prices } from '../contract/pricing-tables.ts';
-import { priceFacts, promptTokensOf, quotaOf } from '../contract/quota.ts';
+import { loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../contract/quota.ts';
 import type { Ledger, LogEntry } from '../ledger/commands.ts';
 import type { Usage } from '../protocols/canonical.ts';
 import type { Deadlines } from './deadlines.ts';
@@ -90,7 +90,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       model: inquiry.model,
       isStream: inquiry.stream,
       useTime: Math.round((endedMs - inquiry.startedMs) / 1000),
-      promptTokens: usage === null ? 0 : promptTokensOf(usage),
+      promptTokens: usage === null ? 0 : loggedPromptTokens(usage),
       completionTokens: usage === null ? 0 : completionTokensOf(usage),
       quota: amount,
       content: finish.content ?? '',

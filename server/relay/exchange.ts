@@ -7,6 +7,7 @@ import type { Outline } from './json-text.ts';
 import type { Operation, RelayRoute } from './operations.ts';
 import type { Prompt } from './prompt.ts';
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from './snapshot.ts';
+import type { Pricing } from './terms.ts';
 
 /** What a caller's address is, asked for only when somebody needs it. */
 export interface Peer {
@@ -50,7 +51,9 @@ export interface Principal {
 /** After `plan`: where it may go, in order, and what it may cost. */
 export interface Plan {
   readonly candidates: readonly ChannelSnapshot[];
+  /** Under the dearest terms the request can be served under; the bill follows what the answer reports. */
   readonly prices: Prices;
+  readonly pricing: Pricing;
   /** Quota held until the end. */
   readonly hold: number;
   readonly promptTokens: number;

@@ -2,6 +2,7 @@
 import { ChannelStatus } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
 import { resolvePrices } from '../contract/pricing-tables.ts';
+import { underTerms } from '../contract/pricing-terms.ts';
 import { holdEstimate } from '../contract/quota.ts';
 import { type Affinity, conversationKey, type Kept, keptIds } from './affinity.ts';
 import { type ChooseFacts, orderChannels } from './choose.ts';
@@ -10,6 +11,7 @@ import type { Health } from './health.ts';
 import { estimate } from './meter.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 import type { RelayState, Route } from './state.ts';
+import { largestSurcharges } from './terms.ts';
 import { traceOf } from './trace.ts';
 
 export interface PlanDeps {
@@ -39,12 +41,15 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   if (candidates.length === 0) throw new AppError('channel_unavailable', { group, model: inquiry.model });
   const settings = state.settings();
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
-  const prices = resolvePrices(settings.priceTables, inquiry.model, { group, userGroup: user.group, acceptUnset });
-  if (prices === null) throw new AppError('model_price_unset', { model: inquiry.model });
+  const pricing = { tables: settings.priceTables, group, userGroup: user.group };
+  const ordinary = resolvePrices(pricing.tables, inquiry.model, { ...pricing, acceptUnset });
+  if (ordinary === null) throw new AppError('model_price_unset', { model: inquiry.model });
+  const prices = underTerms(ordinary, largestSurcharges(inquiry, candidates, settings));
   const size = estimate(inquiry, prices, settings.preConsumedQuota);
   return {
     candidates,
     prices,
+    pricing,
     promptTokens: size.promptTokens,
     hold: holdEstimate(size.prices, size),
     ownerId: user.id,

@@ -7,6 +7,7 @@ import type { Exchange } from './exchange.ts';
 import type { Tried } from './failure.ts';
 import { countLocally, finalPrices } from './meter.ts';
 import type { StreamEnd } from './stream.ts';
+import { reportedPrices } from './terms.ts';
 
 export interface SettleFacts {
   readonly prepared: Prepared;
@@ -31,11 +32,13 @@ export async function settle(
       : nothing
         ? null
         : await counted(counter, exchange, end, facts.body ?? null);
+  const { upstreamModel, terms } = prepared;
+  const prices = reportedPrices(plan.prices, plan.pricing, { model: inquiry.model, upstreamModel, terms }, end.usage);
   await charge.finish({
     endReason: end.endReason,
     usage,
     usageSource: nothing ? 'none' : (end.usageSource ?? 'estimated'),
-    prices: finalPrices(inquiry, plan.prices, end.usage, facts.body ?? null),
+    prices: finalPrices(inquiry, prices, end.usage, facts.body ?? null),
     channel: prepared.channel,
     upstreamModel: prepared.upstreamModel,
     firstByteMs: end.firstByteMs,

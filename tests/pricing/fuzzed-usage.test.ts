@@ -4,6 +4,7 @@ import { compilePriceTables, resolvePrices } from '../../server/contract/pricing
 import { priceFacts, promptTokensOf, quotaOf, recompute } from '../../server/contract/quota.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
+import { bucketsOf } from '../../server/protocols/shared/usage.ts';
 import { randomOf } from '../support/random.ts';
 
 const rounds = 100_000;
@@ -89,7 +90,8 @@ test('100,000 invented usage objects: refused, or whole, within the largest cont
     const usage = codecFor(protocol).upstream.readUsage(names[protocol].outer(object));
     if (usage === null) continue;
     accepted++;
-    const { toolCalls, raw: _raw, ...buckets } = usage;
+    const { toolCalls } = usage;
+    const buckets = bucketsOf(usage);
     const counts = [...Object.values(buckets), ...Object.values(toolCalls)];
     const at = `seed ${seed}, round ${round}: ${protocol} ${JSON.stringify(object)}`;
     if (!counts.every((count) => Number.isSafeInteger(count) && count >= 0)) throw new Error(at);

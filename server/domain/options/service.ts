@@ -36,6 +36,7 @@ const priceKeys: readonly OptionKey[] = [
   'AudioRatio',
   'AudioCompletionRatio',
   'ContextTiers',
+  'TierRatio',
   'ToolPrices',
 ];
 /** Earlier texts of these are kept. */

@@ -19,7 +19,7 @@ const published: Readonly<Record<string, PriceOptionKey>> = {
   audio_ratio: 'AudioRatio',
   audio_completion_ratio: 'AudioCompletionRatio',
 };
-const own: ReadonlySet<string> = new Set([...Object.values(published), 'ContextTiers', 'ToolPrices']);
+const own: ReadonlySet<string> = new Set([...Object.values(published), 'ContextTiers', 'TierRatio', 'ToolPrices']);
 
 /** @throws AppError params_invalid when the text is no price list. */
 export function readPriceList(text: string): ForeignPrices {

@@ -16,7 +16,7 @@ export const anthropicMessages: Codec = {
     decodeResponse,
     reader: createReader,
     decodeError,
-    readUsage: (body) => readAnthropicUsage(record(body)?.usage),
+    readUsage: (body) => readAnthropicUsage(record(body)?.usage, record(body)?.container),
     isTerminal,
     isUsageOnly: () => false,
     mayMatter,

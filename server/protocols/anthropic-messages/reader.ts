@@ -53,6 +53,7 @@ function createEventReader() {
   let usage: Json | null = null;
   let finish: FinishReason | null = null;
   let refusal: string | null = null;
+  let container: unknown = null;
   let started = false;
   let ended = false;
 
@@ -161,7 +162,8 @@ function createEventReader() {
         started = true;
         const message = record(event.message) ?? {};
         usage = mergeUsage(usage, record(message.usage));
-        const counted = readAnthropicUsage(usage);
+        container = message.container;
+        const counted = readAnthropicUsage(usage, container);
         return [
           { type: 'response-start', id: text(message.id), model: text(message.model), created: null },
           ...(counted === null ? [] : [{ type: 'usage' as const, usage: counted }]),
@@ -176,10 +178,11 @@ function createEventReader() {
       case 'message_delta': {
         usage = mergeUsage(usage, record(event.usage));
         const change = record(event.delta);
+        container = change?.container ?? container;
         const reason = text(change?.stop_reason);
         refusal ??= text(record(change?.stop_details)?.explanation);
         if (reason !== null) finish ??= finishReason(reason);
-        const counted = readAnthropicUsage(usage);
+        const counted = readAnthropicUsage(usage, container);
         return counted === null ? [] : [{ type: 'usage', usage: counted }];
       }
       case 'message_stop':

@@ -1,7 +1,8 @@
 /** Anthropic's usage: input excludes what was read from or written to the cache. */
-import type { Usage } from '../canonical.ts';
-import { type Json, record } from '../shared/json.ts';
-import { tokenCounts } from '../shared/usage.ts';
+import type { Buckets, Usage, UsagePart } from '../canonical.ts';
+import { type Json, record, records, text } from '../shared/json.ts';
+import { toolCallsIn } from '../shared/tool-usage.ts';
+import { bucketsOf, detailCount, emptyUsage, ofParts, readTerms, tokenCounts } from '../shared/usage.ts';
 
 /** Later reports correct earlier ones member by member; null and absent correct nothing. */
 export function mergeUsage(earlier: Json | null, later: Json | null): Json | null {
@@ -11,44 +12,74 @@ export function mergeUsage(earlier: Json | null, later: Json | null): Json | nul
   return merged;
 }
 
-/** @returns null when there is none or it contradicts itself. */
-export function readAnthropicUsage(value: unknown): Usage | null {
+/**
+ * A detail that contradicts its total is cut to it: what is told of the whole answer always counts.
+ * @param container where the answer's code ran, beside the usage.
+ * @returns null when there is none or a total is absurd.
+ */
+export function readAnthropicUsage(value: unknown, container?: unknown): Usage | null {
   const usage = record(value);
   if (usage === null) return null;
-  const written = record(usage.cache_creation);
-  const counts = tokenCounts([
-    usage.input_tokens,
-    usage.output_tokens,
-    usage.cache_read_input_tokens,
-    usage.cache_creation_input_tokens,
-    written?.ephemeral_5m_input_tokens,
-    written?.ephemeral_1h_input_tokens,
-    record(usage.output_tokens_details)?.thinking_tokens,
-    record(usage.server_tool_use)?.web_search_requests,
-  ]);
-  if (counts === null) return null;
-  const [input, output, cacheRead, total, fiveMinutes, oneHour, thinking, searches] = counts;
-  // The split may come without its sum.
-  const creation = total === 0 ? fiveMinutes + oneHour : total;
-  if (input + output + cacheRead + creation === 0 || oneHour > creation || thinking > output) return null;
+  const whole = readCounts(usage);
+  if (whole === null) return null;
+  const counts = withIterations(usage, whole);
+  if (promptOf(counts) + counts.output + counts.reasoning === 0) return null;
+  const calls = toolCallsIn(usage);
+  // Code that only serves a search is not billed. Source: Anthropic's pricing page, code execution tool.
+  const ran = text(record(container)?.id) !== null && !calls.web_search && !calls.web_fetch;
   return {
-    input,
-    cacheRead,
-    cacheWrite5m: creation - oneHour,
-    cacheWrite1h: oneHour,
-    audioInput: 0,
-    imageInput: 0,
-    output: output - thinking,
-    reasoning: thinking,
-    audioOutput: 0,
-    toolCalls: searches > 0 ? { web_search: searches } : {},
+    ...counts,
+    toolCalls: ran ? { ...calls, code_execution: 1 } : calls,
+    ...readTerms({ service_tier: usage.service_tier, speed: usage.speed, inference_geo: usage.inference_geo }),
+    cacheBeside: true,
     raw: value,
   };
 }
 
+function readCounts(usage: Json): Buckets | null {
+  const totals = tokenCounts([usage.input_tokens, usage.output_tokens]);
+  if (totals === null) return null;
+  const [input, output] = totals;
+  const written = record(usage.cache_creation);
+  const fiveMinutes = detailCount(written?.ephemeral_5m_input_tokens);
+  const oneHour = detailCount(written?.ephemeral_1h_input_tokens);
+  // The split may come without its sum.
+  const creation = detailCount(usage.cache_creation_input_tokens) || fiveMinutes + oneHour;
+  const thinking = Math.min(output, detailCount(record(usage.output_tokens_details)?.thinking_tokens));
+  return {
+    ...bucketsOf(emptyUsage),
+    input,
+    cacheRead: detailCount(usage.cache_read_input_tokens),
+    cacheWrite5m: creation - Math.min(creation, oneHour),
+    cacheWrite1h: Math.min(creation, oneHour),
+    output: output - thinking,
+    reasoning: thinking,
+  };
+}
+
+const promptOf = (counts: Buckets): number =>
+  counts.input + counts.cacheRead + counts.cacheWrite5m + counts.cacheWrite1h;
+
+/**
+ * An answer that took several calls lists them: compaction, an adviser, a fallback. The totals beside the list leave some
+ * of them out, so the list is what is billed, unless it tells of less than the totals do.
+ */
+function withIterations(usage: Json, whole: Buckets): Buckets & { readonly parts?: readonly UsagePart[] } {
+  const listed = records(usage.iterations);
+  if (listed.length === 0) return whole;
+  const parts = listed.map((iteration): UsagePart => {
+    const counts = readCounts(iteration) ?? bucketsOf(emptyUsage);
+    return { ...counts, kind: text(iteration.type) ?? 'message', model: text(iteration.model) };
+  });
+  const sum = ofParts(parts);
+  if (promptOf(sum) < promptOf(whole) || sum.output + sum.reasoning < whole.output + whole.reasoning) return whole;
+  // One call without a model of its own says what the totals say.
+  return parts.length === 1 && parts[0]?.model === null ? whole : sum;
+}
+
 /** @param usage null = not known yet: the prompt is an estimate then, and the answer has begun. */
 export function encodeUsage(usage: Usage | null, promptTokens = 0): Record<string, unknown> {
-  const searches = usage?.toolCalls.web_search ?? 0;
+  const searches = usage?.toolCalls.web_search ?? usage?.toolCalls.google_search ?? 0;
   return {
     input_tokens: (usage?.input ?? promptTokens) + (usage?.audioInput ?? 0) + (usage?.imageInput ?? 0),
     cache_creation_input_tokens: (usage?.cacheWrite5m ?? 0) + (usage?.cacheWrite1h ?? 0),

@@ -4,7 +4,7 @@ import type { StreamReader } from '../codec.ts';
 import { lookUp, parseJson, record, records, text } from '../shared/json.ts';
 import { decodeError } from './errors.ts';
 import { readGrounding } from './grounding.ts';
-import { readGeminiUsage } from './usage.ts';
+import { groundingIn, readGeminiUsage } from './usage.ts';
 
 const finishes: Readonly<Record<string, UnifiedFinish>> = {
   STOP: 'stop',
@@ -144,10 +144,12 @@ export function createReader(): StreamReader {
       if (reason !== null) finish = { unified: lookUp(finishes, reason) ?? 'other', raw: reason };
       const blocked = text(record(body.promptFeedback)?.blockReason);
       if (blocked !== null) finish ??= { unified: 'content_filter', raw: blocked };
+      // Sources may come with one frame and the counts with the next.
+      if (candidate?.groundingMetadata !== undefined) searches = { ...searches, ...groundingIn(body) };
       const counted = readGeminiUsage(body);
       if (counted !== null) {
         usage = counted;
-        if (Object.keys(counted.toolCalls).length > 0) searches = counted.toolCalls;
+
         events.push({ type: 'usage', usage: { ...counted, toolCalls: searches } });
       }
       return events;

@@ -1,7 +1,7 @@
 /** Google's usage: the prompt includes what was cached, thoughts stand beside the candidates. */
 import type { Usage } from '../canonical.ts';
-import { record, records } from '../shared/json.ts';
-import { tokenCounts } from '../shared/usage.ts';
+import { list, record, records } from '../shared/json.ts';
+import { detailCount, readTerms, tokenCounts } from '../shared/usage.ts';
 
 const ofModality = (details: unknown, modality: string): number => {
   let sum = 0;
@@ -11,28 +11,25 @@ const ofModality = (details: unknown, modality: string): number => {
   return sum;
 };
 
-/** @param body a whole answer or one frame. @returns null when there is none or it contradicts itself. */
+/**
+ * A detail that contradicts its total is cut to it: what is told of the whole answer always counts.
+ * @param body a whole answer or one frame. @returns null when there is none or a total is absurd.
+ */
 export function readGeminiUsage(body: unknown): Usage | null {
   const usage = record(record(body)?.usageMetadata);
   if (usage === null) return null;
-  const counts = tokenCounts([
-    usage.promptTokenCount,
-    usage.toolUsePromptTokenCount,
-    usage.cachedContentTokenCount,
-    usage.candidatesTokenCount,
-    usage.thoughtsTokenCount,
-    ofModality(usage.promptTokensDetails, 'AUDIO'),
-    ofModality(usage.promptTokensDetails, 'IMAGE'),
-    ofModality(usage.candidatesTokensDetails, 'AUDIO'),
-  ]);
+  const counts = tokenCounts([usage.promptTokenCount, usage.candidatesTokenCount]);
   if (counts === null) return null;
-  const [prompt, toolUse, cached, candidates, thoughts, audio, images, spoken] = counts;
-  if (prompt + candidates + thoughts === 0 || cached > prompt || spoken > candidates) return null;
+  const [prompt, candidates] = counts;
+  const thoughts = detailCount(usage.thoughtsTokenCount);
+  const toolUse = detailCount(usage.toolUsePromptTokenCount);
+  if (prompt + toolUse + candidates + thoughts === 0) return null;
+  const cached = Math.min(prompt, detailCount(usage.cachedContentTokenCount));
+  const spoken = Math.min(candidates, detailCount(ofModality(usage.candidatesTokensDetails, 'AUDIO')));
   const fresh = prompt - cached;
   // What was cached may have been sound or pictures; the details do not say, so both are bounded by what is fresh.
-  const audioInput = Math.min(audio, fresh);
-  const imageInput = Math.min(images, fresh - audioInput);
-  const searches = searchesIn(body);
+  const audioInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'AUDIO')), fresh);
+  const imageInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'IMAGE')), fresh - audioInput);
   return {
     input: fresh - audioInput - imageInput + toolUse,
     cacheRead: cached,
@@ -43,18 +40,33 @@ export function readGeminiUsage(body: unknown): Usage | null {
     output: candidates - spoken,
     reasoning: thoughts,
     audioOutput: spoken,
-    toolCalls: searches > 0 ? { web_search: searches } : {},
+    toolCalls: groundingIn(body),
+    ...readTerms({ service_tier: tierIn(usage) }),
     raw: usage,
   };
 }
 
-function searchesIn(body: unknown): number {
-  let count = 0;
+/** `ON_DEMAND_PRIORITY` of Vertex, `serviceTier` elsewhere. */
+function tierIn(usage: Readonly<Record<string, unknown>>): unknown {
+  const { serviceTier, trafficType } = usage;
+  if (serviceTier !== undefined || typeof trafficType !== 'string') return serviceTier;
+  if (trafficType === 'TRAFFIC_TYPE_UNSPECIFIED') return undefined;
+  return trafficType.replace(/^ON_DEMAND_?/, '') || 'standard';
+}
+
+/** Grounding is sold by the query or by the prompt, as the model's generation has it: both are counted, the prices choose. */
+export function groundingIn(body: unknown): Record<string, number> {
+  const calls: Record<string, number> = {};
   for (const candidate of records(record(body)?.candidates)) {
-    const queries = record(candidate.groundingMetadata)?.webSearchQueries;
-    if (Array.isArray(queries)) count += queries.length;
+    const grounding = record(candidate.groundingMetadata);
+    const queries = list(grounding?.webSearchQueries).length;
+    if (queries > 0) {
+      calls.google_search = (calls.google_search ?? 0) + queries;
+      calls.google_search_prompt = 1;
+    }
+    if (records(grounding?.groundingChunks).some(({ maps }) => record(maps) !== null)) calls.google_maps_prompt = 1;
   }
-  return count;
+  return calls;
 }
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {

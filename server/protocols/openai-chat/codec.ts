@@ -15,7 +15,7 @@ export const openaiChat: Codec = {
     decodeResponse,
     reader: createReader,
     decodeError,
-    readUsage: (body) => readOpenAiUsage(record(body)?.usage),
+    readUsage: (body) => readOpenAiUsage(record(body)?.usage, record(body)?.service_tier),
     isTerminal,
     isUsageOnly,
     mayMatter,

@@ -120,6 +120,7 @@ function createChunkReader() {
     tools: new Map(),
   };
   let started = false;
+  let tier: string | null = null;
   let finish: FinishReason | null = null;
   let ended = false;
 
@@ -155,9 +156,10 @@ function createChunkReader() {
         started = true;
         events.push(startEvent(chunk));
       }
-      let usage = readOpenAiUsage(chunk.usage) ?? readOpenAiUsage(record(chunk.x_groq)?.usage);
+      tier = text(chunk.service_tier) ?? tier;
+      let usage = readOpenAiUsage(chunk.usage, tier) ?? readOpenAiUsage(record(chunk.x_groq)?.usage, tier);
       for (const choice of choices) {
-        usage ??= readOpenAiUsage(choice.usage);
+        usage ??= readOpenAiUsage(choice.usage, tier);
         // Further candidates are billed but told to no other dialect.
         if (typeof choice.index === 'number' && choice.index > 0) continue;
         if (record(choice.error) !== null) return [...events, ...fail(choice)];

@@ -1,44 +1,55 @@
 /** OpenAI's usage object: totals include their details, so the buckets are made disjoint here. */
 import type { Usage } from '../canonical.ts';
-import { record } from '../shared/json.ts';
-import { tokenCounts } from '../shared/usage.ts';
+import { type Json, record } from '../shared/json.ts';
+import { toolCallsIn } from '../shared/tool-usage.ts';
+import { detailCount, readTerms, tokenCount } from '../shared/usage.ts';
 
-/** @returns null when there is no usage or it contradicts itself (a detail larger than its total, negative or absurd counts). */
-export function readOpenAiUsage(value: unknown): Usage | null {
+const none: Json = Object.freeze({});
+
+/**
+ * A detail that contradicts its total is cut to it: what is told of the whole answer always counts.
+ * @param tier the answer's own service tier, which stands beside the usage.
+ * @returns null when there is no usage or a total is absurd.
+ */
+export function readOpenAiUsage(value: unknown, tier?: unknown): Usage | null {
   const usage = record(value);
   if (usage === null) return null;
-  const promptDetails = record(usage.prompt_tokens_details) ?? record(usage.input_tokens_details) ?? {};
-  const outputDetails = record(usage.completion_tokens_details) ?? record(usage.output_tokens_details) ?? {};
-  const counts = tokenCounts([
-    usage.prompt_tokens ?? usage.input_tokens,
-    usage.completion_tokens ?? usage.output_tokens,
-    promptDetails.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens,
-    promptDetails.cache_write_tokens ?? promptDetails.cache_creation_input_tokens,
-    promptDetails.audio_tokens,
-    promptDetails.image_tokens,
-    outputDetails.reasoning_tokens,
-    outputDetails.audio_tokens,
-  ]);
-  if (counts === null) return null;
-  const [prompt, output, cached, written, audioIn, images, reasoning, audioOut] = counts;
-  const input = prompt - cached - written - audioIn - images;
+  const promptDetails = record(usage.prompt_tokens_details) ?? record(usage.input_tokens_details) ?? none;
+  const outputDetails = record(usage.completion_tokens_details) ?? record(usage.output_tokens_details) ?? none;
+  const prompt = tokenCount(usage.prompt_tokens ?? usage.input_tokens);
+  const output = tokenCount(usage.completion_tokens ?? usage.output_tokens);
+  if (prompt === null || output === null || prompt + output === 0) return null;
+  // Grok on Azure reports more cached tokens than the prompt has.
+  const cached = Math.min(
+    prompt,
+    detailCount(promptDetails.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens),
+  );
+  const written = Math.min(
+    prompt - cached,
+    detailCount(promptDetails.cache_write_tokens ?? promptDetails.cache_creation_input_tokens),
+  );
+  const fresh = prompt - cached - written;
+  const audioIn = detailCount(promptDetails.audio_tokens);
+  const images = detailCount(promptDetails.image_tokens);
   // Some upstreams count cached sound or pictures in both details; only the cache is trusted to be inside the total then.
-  if (cached + written > prompt) return null;
-  if (prompt === 0 && output === 0) return null;
+  const told = audioIn + images <= fresh;
+  const reasoning = detailCount(outputDetails.reasoning_tokens);
+  const audioOut = detailCount(outputDetails.audio_tokens);
   // Some upstreams report reasoning outside of the completion count: their total says so.
   const outside = reasoning > 0 && usage.total_tokens === prompt + output + reasoning;
   const visible = output - (outside ? 0 : reasoning) - audioOut;
   return {
-    input: input >= 0 ? input : prompt - cached - written,
+    input: told ? fresh - audioIn - images : fresh,
     cacheRead: cached,
     cacheWrite5m: written,
     cacheWrite1h: 0,
-    audioInput: input >= 0 ? audioIn : 0,
-    imageInput: input >= 0 ? images : 0,
+    audioInput: told ? audioIn : 0,
+    imageInput: told ? images : 0,
     output: visible >= 0 ? visible : output,
     reasoning: outside || visible >= 0 ? reasoning : 0,
     audioOutput: visible >= 0 ? audioOut : 0,
-    toolCalls: {},
+    toolCalls: toolCallsIn(usage),
+    ...(typeof tier === 'string' ? readTerms({ service_tier: tier }) : undefined),
     raw: value,
   };
 }

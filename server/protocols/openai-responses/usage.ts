@@ -1,27 +1,66 @@
-/** Usage of the Responses API: its totals include their details, like those of chat; calls of hosted tools are counted from the items. */
-import type { Usage } from '../canonical.ts';
+/** Usage of the Responses API: its totals include their details, like those of chat; what hosted tools did is read from items and their own usage. */
+import type { Usage, UsagePart } from '../canonical.ts';
 import { readOpenAiUsage } from '../openai-chat/usage.ts';
-import { lookUp, record, records } from '../shared/json.ts';
+import { record, records, text } from '../shared/json.ts';
+import { bucketsOf, ofParts, tokenCount } from '../shared/usage.ts';
 
-const priced: Readonly<Record<string, string>> = {
-  web_search_call: 'web_search',
-  file_search_call: 'file_search',
-};
+/** Items that cost nothing of their own: the client ran them, or their tokens are all there is. */
+const unpaid: ReadonlySet<string> = new Set([
+  'function_call',
+  'custom_tool_call',
+  'local_shell_call',
+  'computer_call',
+  'apply_patch_call',
+  'tool_search_call',
+  'mcp_call',
+]);
 
 /** @param response a whole response object. */
 export function readResponseUsage(response: unknown): Usage | null {
   const body = record(response);
-  const usage = readOpenAiUsage(body?.usage);
-  if (usage === null) return null;
-  const preview = records(body?.tools).some(({ type }) => type === 'web_search_preview');
+  const usage = readOpenAiUsage(body?.usage, body?.service_tier);
+  if (body === null || usage === null) return null;
+  const painted = paintedPart(body);
+  const counted = record(record(body.usage)?.server_side_tool_usage_details) !== null;
+  const calls = counted ? usage.toolCalls : { ...usage.toolCalls, ...callsIn(body, painted !== null) };
+  const told = { ...usage, toolCalls: calls };
+  if (painted === null) return told;
+  return { ...told, ...ofParts([{ ...bucketsOf(told), kind: 'message', model: null }, painted]) };
+}
+
+function callsIn(body: Readonly<Record<string, unknown>>, painted: boolean): Record<string, number> {
+  const preview = records(body.tools).some(({ type }) => type === 'web_search_preview');
   const calls: Record<string, number> = {};
-  for (const { type } of records(body?.output)) {
-    const name = lookUp(priced, String(type));
-    if (name === undefined) continue;
-    const tool = name === 'web_search' && preview ? 'web_search_preview' : name;
-    calls[tool] = (calls[tool] ?? 0) + 1;
+  /** A container is paid once, however often it is used. */
+  const containers = new Set<string>();
+  for (const item of records(body.output)) {
+    const type = String(item.type);
+    if (!type.endsWith('_call') || unpaid.has(type) || (type === 'image_generation_call' && painted)) continue;
+    let name = type.slice(0, -'_call'.length);
+    if (name === 'web_search' && preview) name = 'web_search_preview';
+    if (name === 'image_generation') {
+      if (item.status === 'failed') continue;
+      name = [name, text(item.quality), text(item.size)].filter((word) => word !== null).join('-');
+    }
+    if (name === 'code_interpreter' || name === 'shell') {
+      const container = text(item.container_id) ?? text(record(item.environment)?.container_id);
+      // A shell without a container is the client's own.
+      if (container === null ? name === 'shell' : containers.has(container)) continue;
+      containers.add(container ?? name);
+    }
+    calls[name] = (calls[name] ?? 0) + 1;
   }
-  return Object.keys(calls).length === 0 ? usage : { ...usage, toolCalls: calls };
+  const searches = tokenCount(record(record(body.tool_usage)?.web_search)?.num_requests) ?? 0;
+  if (searches > 0) calls[preview ? 'web_search_preview' : 'web_search'] = searches;
+  return calls;
+}
+
+/** What the model that draws read and wrote, where the answer tells it apart. */
+function paintedPart(body: Readonly<Record<string, unknown>>): UsagePart | null {
+  const drawn = readOpenAiUsage(record(body.tool_usage)?.image_gen);
+  if (drawn === null) return null;
+  const tool = records(body.tools).find(({ type }) => type === 'image_generation');
+  return { ...bucketsOf(drawn), kind: 'image_generation', model: text(tool?.model) ?? 'image_generation' };
 }
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {

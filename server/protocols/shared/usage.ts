@@ -1,5 +1,5 @@
 /** Reads token counts that an upstream reports; what is absurd is refused, so that it is counted locally instead of billed. */
-import type { Usage } from '../canonical.ts';
+import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 
 /** Twice the longest context any model has; larger numbers are errors or attacks. */
 const mostTokens = 20_000_000;
@@ -16,6 +16,63 @@ export function tokenCounts<const T extends readonly unknown[]>(values: T): { [K
   const counts = values.map(tokenCount);
   return counts.includes(null) ? null : (counts as { [K in keyof T]: number });
 }
+
+/** A count that only tells something about a total: what is not sane counts as absent, so that the total still holds. */
+export const detailCount = (value: unknown): number => tokenCount(value) ?? 0;
+
+const prefix = 'service_tier_';
+
+/** A term as price tables name it. @returns null for what is no word. */
+export function termValue(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '' || value.length > 64) return null;
+  const word = value.toLowerCase();
+  return word.startsWith(prefix) ? word.slice(prefix.length) : word;
+}
+
+/** The terms an answer reports, for `Usage.terms`; nothing where it reports none. */
+export function readTerms(
+  members: Readonly<Record<string, unknown>>,
+): { readonly terms: Readonly<Record<string, string>> } | undefined {
+  let terms: Record<string, string> | undefined;
+  for (const name in members) {
+    const value = termValue(members[name]);
+    if (value === null) continue;
+    terms ??= {};
+    terms[name] = value;
+  }
+  return terms === undefined ? undefined : { terms };
+}
+
+/** The bare counts of a usage. */
+export const bucketsOf = (usage: Buckets): Buckets => ({
+  input: usage.input,
+  cacheRead: usage.cacheRead,
+  cacheWrite5m: usage.cacheWrite5m,
+  cacheWrite1h: usage.cacheWrite1h,
+  audioInput: usage.audioInput,
+  imageInput: usage.imageInput,
+  output: usage.output,
+  reasoning: usage.reasoning,
+  audioOutput: usage.audioOutput,
+});
+
+const plus = (one: Buckets, other: Buckets): Buckets => ({
+  input: one.input + other.input,
+  cacheRead: one.cacheRead + other.cacheRead,
+  cacheWrite5m: one.cacheWrite5m + other.cacheWrite5m,
+  cacheWrite1h: one.cacheWrite1h + other.cacheWrite1h,
+  audioInput: one.audioInput + other.audioInput,
+  imageInput: one.imageInput + other.imageInput,
+  output: one.output + other.output,
+  reasoning: one.reasoning + other.reasoning,
+  audioOutput: one.audioOutput + other.audioOutput,
+});
+
+/** Calls of models that one answer took, with their sum. */
+export const ofParts = (parts: readonly UsagePart[]): Buckets & { readonly parts: readonly UsagePart[] } => ({
+  ...parts.map(bucketsOf).reduce(plus, bucketsOf(emptyUsage)),
+  parts,
+});
 
 export const emptyUsage: Usage = {
   input: 0,

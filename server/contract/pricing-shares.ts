@@ -1,0 +1,82 @@
+/** A bill falls into shares: the calls of models that one answer took, each by its own prices. */
+import type { Buckets, Usage } from '../protocols/canonical.ts';
+import { roundedDivision, scale, toScaled } from './pricing-decimal.ts';
+import type { Prices } from './pricing-tables.ts';
+import { surchargeOf } from './pricing-terms.ts';
+import { bucketWeights } from './pricing-weights.ts';
+
+export interface Share {
+  readonly counts: Buckets;
+  readonly prices: Prices;
+  /** `2. compaction`; null where the answer took one call. */
+  readonly label: string | null;
+}
+
+/** Everything a model read. */
+export const promptTokensOf = (usage: Buckets): number =>
+  usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput + usage.imageInput;
+
+/** The prices that hold for a prompt of this size. */
+export function pricesFor(prices: Prices, promptTokens: number): Prices {
+  for (const tier of prices.tiers) if (promptTokens > tier.above) return tier.prices;
+  return prices;
+}
+
+/** In the order of `bucketWeights`. */
+const tokensOf = (usage: Buckets): number[] => [
+  usage.input,
+  usage.cacheRead,
+  usage.cacheWrite5m,
+  usage.cacheWrite1h,
+  usage.audioInput,
+  usage.imageInput,
+  usage.output + usage.reasoning,
+  usage.audioOutput,
+];
+
+export function sharesOf(usage: Usage, base: Prices): readonly Share[] {
+  if (usage.parts === undefined)
+    return [{ counts: usage, prices: pricesFor(base, promptTokensOf(usage)), label: null }];
+  return usage.parts.map((part, index) => {
+    const own = part.model === null ? undefined : base.others?.get(part.model);
+    const model = own === undefined ? '' : ` ${part.model}`;
+    return {
+      counts: part,
+      prices: pricesFor(own ?? base, promptTokensOf(part)),
+      label: `${index + 1}. ${part.kind}${model}`,
+    };
+  });
+}
+
+/**
+ * Quota in whole numbers of any size, rounded once. A price per call counts once for the model that was asked for.
+ * @param head whose groups, terms and tools hold for every share.
+ */
+export function exactQuota(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: Prices): number {
+  const group = toScaled(head.groupRatio);
+  const perUnit = toScaled(head.quotaPerUnit) * group;
+  // Everything over 10^24.
+  let sum = 0n;
+  let tokens = 0;
+  let called = false;
+  for (const { counts, prices } of shares) {
+    if (prices.modelPrice !== null) {
+      if (prices === head && called) continue;
+      called ||= prices === head;
+      sum += toScaled(prices.modelPrice) * toScaled(prices.priceFactor) * perUnit;
+      continue;
+    }
+    const price = toScaled(prices.modelRatio) * group * scale;
+    const weights = bucketWeights(prices);
+    tokensOf(counts).forEach((count, index) => {
+      if (prices.modelRatio > 0) tokens += count;
+      sum += BigInt(count) * (weights[index] ?? 0n) * price;
+    });
+  }
+  sum = sum * toScaled(surchargeOf(head));
+  for (const [tool, calls] of Object.entries(toolCalls)) {
+    sum += BigInt(calls) * toScaled(head.toolPrices.get(tool) ?? 0) * perUnit * scale * scale;
+  }
+  if (sum === 0n && tokens > 0 && head.groupRatio > 0) return 1;
+  return Number(roundedDivision(sum, scale ** 5n));
+}
