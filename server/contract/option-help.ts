@@ -320,8 +320,8 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
     en: 'JSON: model -> factors that hold above a length of the prompt.',
   },
   TierRatio: {
-    zh: 'JSON：模型或前缀* → 成员:取值 → 价格系数，如 {"gpt-5*":{"service_tier:priority":2}}。没有系数的取值不会发往上游。',
-    en: 'JSON: model or beginning* -> member:value -> factor, such as {"gpt-5*":{"service_tier:priority":2}}. Values without a factor never go upstream.',
+    zh: 'JSON：模型或前缀* → service_tier:priority 等 → 价格系数。没有系数的取值不会发往上游。',
+    en: 'JSON: model or beginning* -> service_tier:priority and the like -> factor. Others never go upstream.',
   },
   ToolPrices: {
     zh: 'JSON：工具 或 工具:模型（可用前缀*）→ 每次调用的美元价格。',

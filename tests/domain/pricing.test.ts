@@ -45,6 +45,7 @@ test('a reset can be taken back whole', async () => {
   await set('ModelPrice', { p: 0.5 });
   const { version } = (await call('option.reset_ratios')) as { version: number };
   expect(text('ModelRatio')).toBe(gateway.services.options.fallback('ModelRatio'));
+  expect(text('ModelPrice')).toBe('{"p":0.5}');
   await call('ratio.rollback', { version });
   expect([text('ModelRatio'), text('ModelPrice')]).toEqual(['{"a":1}', '{"p":0.5}']);
 });

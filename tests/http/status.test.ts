@@ -78,9 +78,23 @@ test('the option list has every key that is no secret, the details have all', as
   expect(details.filter(({ secret }) => secret).map(({ value }) => value)).toEqual(
     details.filter(({ secret }) => secret).map(() => ''),
   );
-  expect((await api.send('POST', '/api/option/rest_model_ratio', {}, headers)).body.code).toBe('role_too_low');
-  const { headers: root } = await api.addUser('root', 100);
-  expect((await api.send('POST', '/api/option/rest_model_ratio', {}, root)).body.message).toBe('重置模型倍率成功');
+});
+
+test('M13: whoever may edit the model ratios may reset them, and nothing else is reset', async () => {
+  const { headers } = await api.addUser('admin', 10);
+  const text = (key: string) => api.gateway.services.options.list().find((row) => row.key === key)?.value;
+  for (const [key, value] of [
+    ['ModelRatio', '{"own":3}'],
+    ['ModelPrice', '{"own":0.5}'],
+    ['CompletionRatio', '{"own":2}'],
+  ])
+    expect((await api.send('PUT', '/api/option/', { key, value }, headers)).body.success).toBe(true);
+  const { body } = await api.send('POST', '/api/option/rest_model_ratio', {}, headers);
+  expect(body).toMatchObject({ success: true, message: '重置模型倍率成功' });
+  expect(text('ModelRatio')).toBe(api.gateway.services.options.fallback('ModelRatio'));
+  expect([text('ModelPrice'), text('CompletionRatio')]).toEqual(['{"own":0.5}', '{"own":2}']);
+  const { headers: nobody } = await api.addUser('person', 1);
+  expect((await api.send('POST', '/api/option/rest_model_ratio', {}, nobody)).body.code).toBe('role_too_low');
 });
 
 test('one address cannot try many accounts', async () => {

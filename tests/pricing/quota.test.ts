@@ -174,10 +174,20 @@ test('names of the many models that share one price', () => {
   expect(listedName('gpt-4')).toBe('gpt-4');
 });
 
-test('locked completion ratios win unless the name has a slash', () => {
-  expect(completionRatioFor('gpt-4o', 9)).toBe(4);
-  expect(completionRatioFor('openai/gpt-4o', 9)).toBe(9);
-  expect(completionRatioFor('gpt-4', 9)).toBe(9);
+test('M11: a completion ratio that is set counts for every model, the family’s rules fill the gaps', () => {
+  for (const model of [
+    'gpt-4o',
+    'gpt-4o-mini',
+    'o1',
+    'o3-mini',
+    'gpt-4-turbo',
+    'gpt-3.5-turbo',
+    'claude-3-opus',
+    'gpt-4',
+  ])
+    expect([model, completionRatioFor(model, 9)]).toEqual([model, 9]);
+  expect(completionRatioFor('chatgpt-4o-latest', 0)).toBe(0);
+  expect(completionRatioFor('gpt-4o', undefined)).toBe(4);
   expect(completionRatioFor('gpt-4', undefined)).toBe(2);
   expect(completionRatioFor('unheard-of', undefined)).toBe(1);
 });

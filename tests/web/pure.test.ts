@@ -6,8 +6,8 @@ import { curlOf } from '../../web/features/logs/curl.ts';
 import { type PriceList, rowsFor } from '../../web/features/pricing/price-rows.ts';
 import {
   completionOf,
+  followsFamily,
   inputPrice,
-  isLocked,
   type MapTexts,
   outputPrice,
   ratioOf,
@@ -86,11 +86,13 @@ test('maps become rows and back; nothing else is touched', () => {
   expect(rowsOf(withoutModel(texts, 'mj')).map(({ name }) => name)).toEqual(['gpt-4o', 'plain']);
 });
 
-test('a family’s fixed completion ratio is told', () => {
+test('M11: what is set counts; where nothing is, the family’s default is told', () => {
   const [fixed, , free] = rowsOf(texts);
   if (fixed === undefined || free === undefined) throw new Error('lost');
-  expect([isLocked(fixed), completionOf(fixed)]).toEqual([true, 4]);
-  expect([isLocked(free), completionOf(free)]).toEqual([false, 3]);
+  expect([followsFamily(fixed), completionOf(fixed)]).toEqual([false, 9]);
+  expect([followsFamily(free), completionOf(free)]).toEqual([false, 3]);
+  const unset = { ...fixed, completion: null };
+  expect([followsFamily(unset), completionOf(unset)]).toEqual([true, 4]);
 });
 
 test('the price list is sorted for its reader and priced for the group', () => {

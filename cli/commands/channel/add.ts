@@ -5,7 +5,7 @@ import { type CommandRun, type FlagValues, needed, text } from '../../command.ts
 import type { Context } from '../../context.ts';
 import { eachOf } from '../../parts/bulk.ts';
 import { modeOf } from '../../parts/existing.ts';
-import { allChannels, chosenChannels, detail, fieldsOf, findChannel, typeOf } from './fields.ts';
+import { allChannels, chosenChannels, detail, fieldsOf, findChannel, settingOf, typeOf } from './fields.ts';
 
 export const keyOf = (context: Context, flags: FlagValues): Promise<string | undefined> =>
   context.secret(flags, 'key', 'GATEWAY_CHANNEL_KEY');
@@ -29,7 +29,7 @@ export const add: CommandRun = async (context, flags) => {
   const existing = (await allChannels(client)).find((channel) => channel.name === name && channel.type === type);
   if (existing !== undefined && mode === 'skip') return print(context, [existing], 'unchanged');
   if (existing !== undefined && mode === 'error') throw new AppError('conflict', { what: `channel ${name}` });
-  const fields = { ...fieldsOf(flags), type, key: secret };
+  const fields = { ...fieldsOf(flags), type, key: secret, setting: settingOf(flags, existing?.setting ?? '') };
   if (existing !== undefined)
     return print(context, [await client.call('channel.update', { id: existing.id, ...fields })], 'updated');
   const created = await client.call('channel.create', { ...fields, models: fields.models ?? models.join(',') });
@@ -56,14 +56,15 @@ export const edit: CommandRun = async (context, flags, ref, refs) => {
   const change = { ...fieldsOf(flags), type, key };
   const [only] = channels;
   if (ref !== '' && refs.length === 1 && only !== undefined && flags.dryRun !== true) {
-    const channel = await client.call('channel.update', { id: only.id, ...change });
+    const setting = settingOf(flags, only.setting);
+    const channel = await client.call('channel.update', { id: only.id, ...change, setting });
     return context.output.object(channel, detail(channel), String(channel.id));
   }
   await eachOf(
     context,
     channels,
-    async ({ id }) => {
-      await client.call('channel.update', { id, ...change });
+    async ({ id, setting }) => {
+      await client.call('channel.update', { id, ...change, setting: settingOf(flags, setting) });
       return 'updated';
     },
     flags.dryRun === true,

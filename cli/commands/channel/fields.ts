@@ -106,6 +106,24 @@ export const fieldsOf = (flags: FlagValues) => ({
   param_override: jsonOf(text(flags.override), '--override'),
 });
 
+/** The channel's settings with what the flags change; undefined = nothing. @param before as stored. @throws AppError usage */
+export function settingOf(flags: FlagValues, before: string): string | undefined {
+  const tiers = text(flags.allowTiers);
+  if (tiers !== undefined && tiers !== 'on' && tiers !== 'off')
+    throw new AppError('usage', { detail: `--allow-tiers ${tiers}: on, off` });
+  const region = typeof flags.region === 'string' ? flags.region.trim() : undefined;
+  if (tiers === undefined && region === undefined) return undefined;
+  const { allow_tiers, region: formerly, ...rest } = JSON.parse(before || '{}') as Record<string, unknown>;
+  const allowed = tiers === undefined ? allow_tiers === true : tiers === 'on';
+  const place = region ?? formerly;
+  const next = {
+    ...rest,
+    ...(allowed ? { allow_tiers: true } : {}),
+    ...(place === undefined || place === '' ? {} : { region: place }),
+  };
+  return Object.keys(next).length === 0 ? '' : JSON.stringify(next);
+}
+
 export const detail = (channel: Channel): string[] => {
   const { key_hint, ...rest } = channel;
   return detailLines({ ...rest, key: key_hint, status: statusWord(channel.status) });

@@ -17,6 +17,12 @@ const fields: readonly Flag[] = [
   { flag: '--tag <text>', zh: '标签', en: 'tag' },
   { flag: '--mapping <json>', zh: '模型映射（JSON 或 @文件）', en: 'model mapping (JSON or @FILE)' },
   { flag: '--override <json>', zh: '参数覆盖（JSON 或 @文件）', en: 'parameter overrides (JSON or @FILE)' },
+  {
+    flag: '--allow-tiers <on|off>',
+    zh: '允许按系数计费的服务等级、速度和区域',
+    en: 'let priced service tiers, speeds and regions through',
+  },
+  { flag: '--region <name>', zh: '价格区域，留空则删除', en: 'region whose price factor holds; empty removes it' },
   { flag: '--test-model <name>', zh: '测试模型', en: 'model for tests' },
 ];
 

@@ -13,10 +13,14 @@ const kinds: Readonly<Record<BillLine['kind'], { zh: string; en: string }>> = {
   call: { zh: '按次', en: 'per call' },
 };
 
+const listOf = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+
 export const explain: CommandRun = async (context, _flags, ref) => {
   const client = await context.client();
   const row = await client.call('log.get', { ref });
-  const again = row.other === '' ? null : recompute(JSON.parse(row.other) as Record<string, unknown>);
+  const facts = JSON.parse(row.other || '{}') as Record<string, unknown>;
+  const again = recompute(facts);
   if (again === null) {
     context.output.object(
       { log: row, bill: null },
@@ -34,13 +38,18 @@ export const explain: CommandRun = async (context, _flags, ref) => {
     ...lines.map((line) =>
       line.kind === 'call'
         ? `  ${name(line)}: $${line.ratio} x ${line.tokens} x ${prices.quotaPerUnit} x ${prices.groupRatio}`
-        : `  ${name(line)}: ${line.tokens} x ${line.ratio} = ${Number((line.tokens * line.ratio).toFixed(6))}`,
+        : `  ${name(line)}: ${line.tokens} x ${line.ratio} = ${Number((line.tokens * line.ratio).toFixed(6))}${
+            line.modelRatio === undefined ? '' : ` (${context.say('模型倍率', 'model ratio')} ${line.modelRatio})`
+          }`,
     ),
     ...(prices.modelPrice === null
       ? [
           `  x ${context.language === 'zh' ? '模型倍率' : 'model ratio'} ${prices.modelRatio} x ${context.language === 'zh' ? '分组倍率' : 'group ratio'} ${prices.groupRatio}`,
         ]
       : []),
+    ...(prices.surcharges ?? []).map((surcharge) => `  x ${surcharge.name} ${surcharge.ratio}`),
+    ...listOf(facts.unpriced).map((what) => `  ! ${context.say('没有价格', 'no price')}: ${what}`),
+    ...listOf(facts.dropped).map((what) => `  - ${context.say('未发往上游', 'not sent upstream')}: ${what}`),
     `  = ${quota} quota = $${formatUsd(quota)}   ${right ? (context.language === 'zh' ? '与扣费一致' : 'equals the charge') : `<> ${row.quota}`}`,
   ];
   context.output.object({ log: row, bill: { lines, prices, quota, matches: right } }, bill, String(row.id));

@@ -10,7 +10,6 @@ import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
 
 const maps: readonly OptionKey[] = priceOptionKeys.filter((key) => key !== 'QuotaPerUnit');
-const shippedMaps = priceOptionKeys.filter((key) => key !== 'QuotaPerUnit' && !key.startsWith('Group'));
 
 function mapOf(name: string): OptionKey {
   const found = maps.find((key) => key === name);
@@ -89,7 +88,7 @@ export const set: CommandRun = async (context, _flags, mapName, [, ...assignment
 /** What a reset would change: stored against shipped. */
 async function resetChanges(client: Client): Promise<PriceChange[]> {
   const texts = await textsOf(client);
-  return shippedMaps.flatMap((key) => pricesDiffer(key, texts.get(key) ?? '{}', defaultPriceText(key)));
+  return pricesDiffer('ModelRatio', texts.get('ModelRatio') ?? '{}', defaultPriceText('ModelRatio'));
 }
 
 export const changeLine = ({ key, name, before, after }: PriceChange): string =>
@@ -100,7 +99,7 @@ export const changeLine = ({ key, name, before, after }: PriceChange): string =>
       : `~ ${key}  ${name}  ${before} -> ${after}`;
 
 const question = (context: Context): string =>
-  context.say('将全部价格表恢复为默认？', 'Put all price maps back to the shipped ones?');
+  context.say('将模型倍率恢复为默认？', 'Put the model ratios back to the shipped ones?');
 
 async function agree(context: Context, changes: readonly PriceChange[], asked: string): Promise<void> {
   if (context.flags.yes === true) return;

@@ -36,8 +36,8 @@ export const ratioRows: readonly CommandRow[] = [
   {
     name: 'ratios reset',
     flags: [dryRun],
-    zh: '恢复默认倍率（先备份）',
-    en: 'put the price maps back to the shipped ones',
+    zh: '恢复默认模型倍率（先备份）',
+    en: 'put the model ratios back to the shipped ones',
     examples: ['ratios reset', 'ratios reset --yes'],
     load: async () => (await import('./ratios.ts')).reset,
   },

@@ -35,10 +35,14 @@ export const optionEndpoints = [
     id: 'option.reset_ratios',
     method: 'POST',
     path: '/api/option/rest_model_ratio',
-    access: 'root',
+    // Whoever may edit ModelRatio: the row's own role decides.
+    access: 'admin',
     input: none,
     output: z.object({ version: z.int() }),
-    summary: { zh: '重置模型倍率', en: 'Reset model ratios' },
+    summary: {
+      zh: '重置模型倍率（仅 ModelRatio）',
+      en: 'Put ModelRatio, and no other price map, back to the shipped one',
+    },
     demo: 'root',
     done: { zh: '重置模型倍率成功', en: 'Model ratios are reset' },
   }),

@@ -25,8 +25,8 @@ export interface OptionView {
 
 export type OptionsService = Awaited<ReturnType<typeof createOptions>>;
 
-/** Maps that go back to the shipped ones together. */
-const priceKeys: readonly OptionKey[] = [
+/** Earlier texts of these are kept. */
+const versionedKeys: readonly OptionKey[] = [
   'ModelRatio',
   'ModelPrice',
   'CompletionRatio',
@@ -38,9 +38,10 @@ const priceKeys: readonly OptionKey[] = [
   'ContextTiers',
   'TierRatio',
   'ToolPrices',
+  'GroupRatio',
+  'GroupGroupRatio',
+  'ChannelCostRatio',
 ];
-/** Earlier texts of these are kept. */
-const versionedKeys: readonly OptionKey[] = [...priceKeys, 'GroupRatio', 'GroupGroupRatio', 'ChannelCostRatio'];
 
 export async function createOptions(deps: {
   readonly database: Database;
@@ -151,9 +152,9 @@ export async function createOptions(deps: {
     async reset(key: string, role: number, actor: string): Promise<void> {
       await store(new Map([[resettable(key, role), null]]), actor, 'reset');
     },
-    /** Puts the price maps back to the shipped ones; what was there stays as a version. */
-    resetRatios: async (actor: string): Promise<{ version: number }> => ({
-      version: await store(new Map(priceKeys.map((key) => [key, null])), actor, 'reset'),
+    /** Puts the model ratios, and no other map, back to the shipped ones; what was there stays as a version. Whoever may edit them may do this. @throws AppError option_root_only. */
+    resetRatios: async (role: number, actor: string): Promise<{ version: number }> => ({
+      version: await store(new Map([[resettable('ModelRatio', role), null]]), actor, 'reset'),
     }),
     /** Somebody else wrote to the table. */
     async reload(): Promise<void> {

@@ -70,7 +70,7 @@ export const siteHandlers: HandlersOf<
   'option.details': async ({ services }) =>
     services.options.list().map(({ key, value, secret, isSet }) => ({ key, value, secret, is_set: isSet })),
   'option.reset': ({ services, input, actor }) => services.options.reset(input.key, actor.role, actor.username),
-  'option.reset_ratios': ({ services, actor }) => services.options.resetRatios(actor.username),
+  'option.reset_ratios': ({ services, actor }) => services.options.resetRatios(actor.role, actor.username),
   'group.list': async ({ services }) => [...services.options.get('GroupRatio').keys()],
   'ledger.verify': ({ services }) => services.verifyLedger(),
 };

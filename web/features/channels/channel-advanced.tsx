@@ -158,6 +158,9 @@ export function ChannelAdvanced({ form, provider, groups, onChange }: ChannelAdv
             {flag(t('channels.thinking'), t('channels.thinkingHelp'), setting?.thinking_to_content === true, (on) =>
               put('thinking_to_content', on),
             )}
+            {flag(t('channels.tiers'), t('channels.tiersHelp'), setting?.allow_tiers === true, (on) =>
+              put('allow_tiers', on),
+            )}
             {flag(t('channels.drain'), t('channels.drainHelp'), setting?.drain === true, (on) => put('drain', on))}
           </fieldset>
           <Field label={t('channels.dialect')} help={t('channels.dialectHelp')}>
@@ -190,6 +193,17 @@ export function ChannelAdvanced({ form, provider, groups, onChange }: ChannelAdv
                 value={word('proxy')}
                 disabled={setting === null}
                 onChange={(event) => put('proxy', event.target.value)}
+              />
+            )}
+          </Field>
+          <Field label={t('channels.region')} help={t('channels.regionHelp')}>
+            {(ids) => (
+              <input
+                {...ids}
+                className="field"
+                value={word('region')}
+                disabled={setting === null}
+                onChange={(event) => put('region', event.target.value)}
               />
             )}
           </Field>

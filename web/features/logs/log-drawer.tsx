@@ -28,6 +28,8 @@ function factsOf(log: Log): Record<string, unknown> {
   }
 }
 
+const wordsIn = (value: unknown): string => (Array.isArray(value) ? value.join('; ') : '');
+
 /** What an event says of itself: plain facts under their own names. */
 const eventRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (readonly [string, string])[] => [
   [t('logs.time'), dateTime(log.created_at)],
@@ -56,6 +58,8 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
         [t('logs.source'), log.usage_source],
         [t('logs.end'), log.end_reason],
         [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
+        [t('logs.unpriced'), wordsIn(facts.unpriced)],
+        [t('logs.dropped'), wordsIn(facts.dropped)],
         [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
       ];
   return (
@@ -98,6 +102,7 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
                   </td>
                   <td>
                     {line.tokens} × {line.kind === 'call' ? `$${line.ratio}` : line.ratio}
+                    {line.modelRatio === undefined ? '' : ` (${t('logs.modelRatio')} ${line.modelRatio})`}
                   </td>
                 </tr>
               ))}
@@ -107,6 +112,12 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
                   <td>× {bill.prices.modelRatio}</td>
                 </tr>
               ) : null}
+              {(bill.prices.surcharges ?? []).map(({ name, ratio }) => (
+                <tr key={name}>
+                  <td>{name}</td>
+                  <td>× {ratio}</td>
+                </tr>
+              ))}
               <tr>
                 <td>{t('logs.groupRatio')}</td>
                 <td>× {bill.prices.groupRatio}</td>

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Field } from '../../../components/form.tsx';
 import { Drawer } from '../../../components/overlay.tsx';
-import { completionOf, inputPrice, isLocked, type ModelRow, outputPrice, ratioOf } from './price-maps.ts';
+import { completionOf, followsFamily, inputPrice, type ModelRow, outputPrice, ratioOf } from './price-maps.ts';
 
 export interface ModelDrawerProps {
   /** null = a new one. */
@@ -189,8 +189,10 @@ export function ModelDrawer({ row, names, onSave, onClose }: ModelDrawerProps) {
                 )}
               </>
             )}
-            {isLocked(drafted) ? (
-              <p className="text-[12px] text-warning">{t('prices.locked', { value: completionOf(drafted) })}</p>
+            {followsFamily(drafted) ? (
+              <p className="text-[12px] text-ink-3">
+                {t('prices.familyDefault', { value: Number(completionOf(drafted).toFixed(6)) })}
+              </p>
             ) : null}
           </>
         )}

@@ -8,6 +8,7 @@ import { type OptionKey, optionRow } from '../../../../server/contract/options.t
 import { type PriceChange, pricesDiffer } from '../../../../server/contract/pricing-diff.ts';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
+import { useUser } from '../../../lib/session.ts';
 import { offerBack } from '../../../lib/undo.ts';
 import { Panel, type Stored } from '../panel.tsx';
 import { Changes } from './changes.tsx';
@@ -28,6 +29,7 @@ export interface PriceBlockProps {
 export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps) {
   const { t } = useTranslation();
   const client = useQueryClient();
+  const role = useUser()?.role ?? 0;
   const [query, setQuery] = useSearchParams();
   const [draft, setDraft] = useState<MapTexts | null>(null);
   const [asking, setAsking] = useState<'save' | 'reset' | null>(null);
@@ -45,9 +47,8 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
   };
   const changes: readonly PriceChange[] =
     draft === null ? [] : editedMaps.flatMap((key) => pricesDiffer(key, current[key], draft[key]));
-  const toShipped = keys
-    .filter((key) => key !== 'QuotaPerUnit' && !key.startsWith('Group') && optionRow(key).kind.name !== 'lines')
-    .flatMap((key) => pricesDiffer(key, textOf(key), optionRow(key).fallback));
+  const toShipped = pricesDiffer('ModelRatio', current.ModelRatio, optionRow('ModelRatio').fallback);
+  const mayReset = role >= optionRow('ModelRatio').role;
   const done = async () => {
     setAsking(null);
     setDraft(null);
@@ -78,7 +79,7 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
             <button
               type="button"
               className="button"
-              disabled={toShipped.length === 0}
+              disabled={toShipped.length === 0 || !mayReset}
               onClick={() => setAsking('reset')}
             >
               {t('prices.reset')}

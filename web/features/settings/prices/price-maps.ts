@@ -79,9 +79,8 @@ const rounded = (value: number): number => Number(value.toPrecision(10));
 /** Dollars per million input tokens. Source: specification 001 section 9, ratio = price / 2. */
 export const inputPrice = (ratio: number): number => rounded(ratio * 2);
 export const ratioOf = (price: number): number => rounded(price / 2);
-/** What is charged in the end: some families have a fixed relation. */
+/** What is charged in the end: where nothing is set, the family's own relation. */
 export const completionOf = (row: ModelRow): number => completionRatioFor(row.name, row.completion ?? undefined);
 export const outputPrice = (row: ModelRow): number => rounded(inputPrice(row.ratio ?? 0) * completionOf(row));
-/** The configured completion ratio has no effect on this model. */
-export const isLocked = (row: ModelRow): boolean =>
-  row.completion !== null && rounded(completionOf(row)) !== rounded(row.completion);
+/** Nothing is set, and the model's family has a relation of its own. */
+export const followsFamily = (row: ModelRow): boolean => row.completion === null && completionOf(row) !== 1;
