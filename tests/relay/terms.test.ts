@@ -443,6 +443,32 @@ test.each([
   expect((await lastLog()).quota).toBe(Math.round(tokens + price * 500_000 + 0.025 * 500_000));
 });
 
+test('M12: a second of speech costs a second', async () => {
+  await gateway.channel(upstream.url, { models: 'whisper-1' });
+  upstream.script((response) => sendJson(response, { text: 'hi' }));
+  const { key } = await gateway.token();
+  const riff = Buffer.alloc(44 + 32_000);
+  riff.write('RIFF', 0);
+  riff.writeUInt32LE(36 + 32_000, 4);
+  riff.write('WAVEfmt ', 8);
+  riff.writeUInt32LE(16, 16);
+  riff.writeUInt32LE(0x00010001, 20);
+  riff.writeUInt32LE(16_000, 24);
+  riff.writeUInt32LE(32_000, 28);
+  riff.writeUInt32LE(0x00100002, 32);
+  riff.write('data', 36);
+  riff.writeUInt32LE(32_000, 40);
+  const form = new FormData();
+  form.set('model', 'whisper-1');
+  form.set('file', new Blob([riff]), 'a.wav');
+  const path = '/v1/audio/transcriptions';
+  const headers = { authorization: `Bearer sk-${key}` };
+  const request = new Request(`http://gateway${path}`, { method: 'POST', headers, body: form });
+  await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  // A thousand tokens a minute, rounded to the token: 17 at ratio 15.
+  expect((await lastLog()).quota).toBe(255);
+});
+
 test('F2: rows of Claude say so, and their prompt is without the cache', async () => {
   await asClaude();
   const usage = {

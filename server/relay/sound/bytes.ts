@@ -1,0 +1,26 @@
+/** Looks into bytes that may end anywhere. */
+
+export const ascii = (bytes: Uint8Array, start: number, length: number): string =>
+  String.fromCharCode(...bytes.subarray(start, start + length));
+
+export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** More pieces than this are not looked at: the relay waits for nobody, and the rest goes on like what was seen. */
+export const mostPieces = 50_000;
+
+/**
+ * Length of the whole where only its beginning was measured: the rest goes on at the same rate.
+ * @param start where the sound begins. @param measured end of what was measured.
+ */
+export const extrapolated = (seconds: number, start: number, measured: number, size: number): number | null =>
+  measured <= start || seconds === 0 ? null : seconds * Math.max(1, (size - start) / (measured - start));
+
+/** Bytes of an ID3 tag in front of the sound. */
+export function tagLength(bytes: Uint8Array): number {
+  let at = 0;
+  while (bytes.length >= at + 10 && ascii(bytes, at, 3) === 'ID3') {
+    const [flags = 0, a = 0, b = 0, c = 0, d = 0] = bytes.subarray(at + 5, at + 10);
+    at += 10 + ((a << 21) | (b << 14) | (c << 7) | d) + ((flags & 0x10) === 0 ? 0 : 10);
+  }
+  return at;
+}
