@@ -228,6 +228,7 @@ const ownFacts = (prices: Prices): Record<string, number> => ({
   audio_completion_ratio: prices.audioCompletionRatio,
   image_ratio: prices.imageRatio,
   group_ratio: prices.groupRatio,
+  price_factor: prices.priceFactor,
 });
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -249,7 +250,6 @@ export function loggedPrices(facts: Facts): Prices | null {
   const surcharges = surchargesOf(facts);
   return {
     ...ratiosIn(facts),
-    priceFactor: factOf(facts, 'price_factor', 1),
     userGroupRatio: typeof facts.user_group_ratio === 'number' ? facts.user_group_ratio : null,
     tiers: [],
     toolPrices: new Map(toolsOf(facts).map(([tool, { price }]) => [tool, price])),
@@ -271,6 +271,7 @@ function ratiosIn(facts: Facts) {
     audioRatio: factOf(facts, 'audio_ratio', 1),
     audioCompletionRatio: factOf(facts, 'audio_completion_ratio', completionRatio),
     groupRatio: factOf(facts, 'group_ratio'),
+    priceFactor: factOf(facts, 'price_factor', 1),
   };
 }
 

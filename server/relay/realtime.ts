@@ -3,7 +3,7 @@
 import { AppError } from '../contract/errors.ts';
 import type { Usage } from '../protocols/canonical.ts';
 import { parseJson, record, text } from '../protocols/shared/json.ts';
-import { emptyUsage, tokenCounts } from '../protocols/shared/usage.ts';
+import { detailCount, emptyUsage, tokenCounts } from '../protocols/shared/usage.ts';
 import { authHeaders } from '../providers/auth.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { endpointFor } from '../providers/provider.ts';
@@ -55,19 +55,17 @@ export function turnUsage(event: unknown): Usage | null {
   const input = record(usage?.input_token_details);
   const output = record(usage?.output_token_details);
   const cached = record(input?.cached_tokens_details);
-  const counts = tokenCounts([
-    usage?.input_tokens,
-    usage?.output_tokens,
-    input?.cached_tokens,
-    input?.audio_tokens,
-    input?.image_tokens,
-    output?.audio_tokens,
-    cached?.audio_tokens,
-  ]);
+  const counts = tokenCounts([usage?.input_tokens, usage?.output_tokens]);
   if (usage === null || counts === null) return null;
-  const [total, written, cacheRead, audio, images, spoken, cachedAudio] = counts;
-  const heard = Math.max(0, audio - cachedAudio);
-  if (cacheRead + heard + images > total || spoken > written) return null;
+  const [total, written] = counts;
+  // A detail that contradicts its total is cut to it.
+  const cacheRead = Math.min(total, detailCount(input?.cached_tokens));
+  const heard = Math.min(
+    total - cacheRead,
+    Math.max(0, detailCount(input?.audio_tokens) - detailCount(cached?.audio_tokens)),
+  );
+  const images = Math.min(total - cacheRead - heard, detailCount(input?.image_tokens));
+  const spoken = Math.min(written, detailCount(output?.audio_tokens));
   return {
     ...emptyUsage,
     input: total - cacheRead - heard - images,

@@ -22,13 +22,24 @@ const members: Readonly<Record<string, string>> = {
   servicetier: 'service_tier',
   speed: 'speed',
   inferencegeo: 'inference_geo',
+  models: 'models',
+  fallbacks: 'fallbacks',
 };
+/** Lists of other models to be served by. A list whose answers name each model's share is priced by them, the other never goes upstream. */
+const lists: Readonly<Record<string, 'priced' | 'unpriced'>> = { models: 'unpriced', fallbacks: 'priced' };
+
+/** Names already folded: requests use few, and use them again and again. */
+const folded = new Map<string, string | undefined>();
 
 /** The priced member this name may be read as. U+017F and U+212A fold to letters in some decoders. */
 function memberOf(key: string): string | undefined {
-  const { length } = key;
-  if (length !== 5 && (length < 11 || length > 14)) return undefined;
-  return lookUp(members, key.replaceAll('_', '').replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase());
+  if (key.length < 5 || key.length > 14) return undefined;
+  if (folded.has(key)) return folded.get(key);
+  const name = key.replaceAll('_', '').replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase();
+  const member = lookUp(members, name);
+  if (folded.size >= 1000) folded.clear();
+  folded.set(key, member);
+  return member;
 }
 
 interface Asked {
@@ -43,8 +54,9 @@ function askedIn(body: Readonly<Record<string, unknown>>): readonly Asked[] {
   let asked: Asked[] | null = null;
   for (const key in body) {
     const member = memberOf(key);
-    const value = member === undefined ? null : termValue(body[key]);
-    if (member === undefined || value === null) continue;
+    if (member === undefined) continue;
+    const value = member in lists ? (Array.isArray(body[key]) ? 'other models' : null) : termValue(body[key]);
+    if (value === null) continue;
     asked ??= [];
     asked.push({ key, member, value });
   }
@@ -81,7 +93,7 @@ export function termsFor(
   upstreamModel: string,
 ): SentTerms {
   const asked = askedBy(inquiry);
-  const own = askedIn(channel.paramOverride);
+  const own = askedIn(channel.paramOverride).filter(({ member }) => !(member in lists));
   const allowed = allowsTerms(channel, settings);
   const { region } = channel.setting;
   const regional = typeof region === 'string' && region !== '';
@@ -94,6 +106,7 @@ export function termsFor(
   for (const { key, member, value } of asked) {
     const priced = () => termRatio(settings.priceTables.termRules, models, member, value) !== null;
     if (isPlainTerm(member, value)) sent[member] ??= value;
+    else if (allowed && lists[member] === 'priced') continue;
     else if (allowed && priced()) sent[member] = value;
     else {
       removed.push(key);

@@ -204,3 +204,16 @@ test('every option is explained in both languages, in other words than its label
     expect(en.replace(/\.$/, '')).not.toBe(label.en);
   }
 });
+
+test.each([
+  ['{"gpt-4.1":{"service_tier:priority":1.75},"gpt-5*":{"region:*":1.1}}', true],
+  ['', true],
+  ['{"gpt-4.1":{"tier:priority":2}}', false],
+  ['{"gpt-4.1":{"service_tier:":2}}', false],
+  ['{"gpt-4.1":{"service_tier:priority":-1}}', false],
+  ['{"gpt-4.1":2}', false],
+  ['[]', false],
+])('M7: price factors are checked: %s', (text, good) => {
+  const { kind } = optionRow('TierRatio');
+  expect(kind.check(text) === null).toBe(good);
+});

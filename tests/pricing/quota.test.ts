@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { completionRatioFor } from '../../server/contract/completion-rules.ts';
 import { imageFactor, imagePrices } from '../../server/contract/pricing-images.ts';
 import { listedName, type Prices } from '../../server/contract/pricing-tables.ts';
+import { underTerms } from '../../server/contract/pricing-terms.ts';
 import { holdEstimate, priceFacts, quotaOf, quote, recompute } from '../../server/contract/quota.ts';
-import { emptyUsage } from '../../server/protocols/shared/usage.ts';
+import { emptyUsage, ofParts } from '../../server/protocols/shared/usage.ts';
 
 const prices = (over: Partial<Prices>): Prices => ({
   modelRatio: 1,
@@ -197,7 +198,7 @@ const ratio = fc.oneof(
   fc.integer({ min: 0, max: 100_000_000 }).map((millionths) => millionths / 1_000_000),
   fc.constantFrom(0, 0.1, 0.25, 0.5, 1, 1.25, 2, 4, 4 / 3, 37.5, 1e-6, 1e-7, 1e12),
 );
-const usage = fc.record({
+const usageCounts = {
   input: tokens,
   cacheRead: tokens,
   cacheWrite5m: tokens,
@@ -208,7 +209,8 @@ const usage = fc.record({
   reasoning: tokens,
   audioOutput: tokens,
   toolCalls: fc.dictionary(fc.constantFrom('web_search', 'file_search', 'other'), fc.integer({ min: 0, max: 50 })),
-});
+};
+const usage = fc.record(usageCounts);
 const plainPrices = {
   modelRatio: ratio,
   modelPrice: fc.option(ratio, { freq: 8 }),
@@ -243,6 +245,53 @@ test('a charge can be recomputed from the facts of its log row', () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+const { toolCalls: _calls, ...counts } = usageCounts;
+const surcharges = fc.array(
+  fc.record({ name: fc.constantFrom('service_tier:priority', 'speed:fast', 'region:eu'), ratio }),
+  { maxLength: 3 },
+);
+const uniqueNames = (list: readonly { readonly name: string; readonly ratio: number }[]) => [
+  ...new Map(list.map((item) => [item.name, item])).values(),
+];
+
+test('M7, M8: so can a charge of several calls, other models and dearer terms, and each line is a call’s own', () => {
+  const part = fc.record({
+    ...counts,
+    kind: fc.constantFrom('message', 'compaction'),
+    model: fc.constantFrom(null, 'other'),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(part, { minLength: 1, maxLength: 4 }),
+      usage,
+      anyPrices,
+      anyPrices,
+      surcharges,
+      (parts, { toolCalls }, main, other, terms) => {
+        const used = { ...emptyUsage, ...ofParts(parts), toolCalls };
+        const base = underTerms({ ...main, others: new Map([['other', other]]) }, uniqueNames(terms));
+        const stored = JSON.parse(JSON.stringify(priceFacts(used, base))) as Record<string, unknown>;
+        const bill = quote(used, base);
+        expect(recompute(stored)).toMatchObject({ quota: bill.quota, lines: bill.lines });
+        expect(bill.quota).toBe(quotaOf(used, base));
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+test('M7: a factor multiplies tokens and prices per call, and leaves tools alone', () => {
+  // $2 in and $8 out for a million, twice that, plus a search for a cent.
+  const twice = underTerms(prices({ modelRatio: 1, completionRatio: 4, toolPrices: new Map([['web_search', 0.01]]) }), [
+    { name: 'service_tier:priority', ratio: 2 },
+  ]);
+  const used = { ...emptyUsage, input: 1_000_000, output: 1_000_000, toolCalls: { web_search: 1 } };
+  expect(quotaOf(used, twice)).toBe(20 * 500_000 + 0.01 * 500_000);
+  expect(quotaOf({ ...used, toolCalls: {} }, twice)).toBe(20 * 500_000);
+  const called = underTerms(prices({ modelPrice: 0.04 }), [{ name: 'service_tier:priority', ratio: 2 }]);
+  expect(quotaOf({ ...emptyUsage, input: 1 }, called)).toBe(0.08 * 500_000);
 });
 
 /** Decimal text of a ratio as a fraction over 10^6, written apart from the product's own. */

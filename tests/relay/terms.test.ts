@@ -177,6 +177,40 @@ test('M7: fast speed and a region of Claude: six times, and a tenth more', async
   expect((await lastLog()).quota).toBe(dollars([10_000, 33], [1_000, 165]));
 });
 
+test('M7: a request cannot name other models to be served by', async () => {
+  const id = await asOpenAi();
+  upstream.script((response) => sendJson(response, completion()));
+  const body = { model: 'gpt-4o-mini', models: ['gpt-5.5'], fallbacks: [{ model: 'gpt-5.5' }], ...hello };
+  await ask('/v1/chat/completions', body);
+  expect(Object.keys(sent())).toEqual(['model', 'messages']);
+  await gateway.services.channels.update(id, allowed);
+  await gateway.sync();
+  await ask('/v1/chat/completions', body);
+  expect(Object.keys(sent())).toEqual(['model', 'fallbacks', 'messages']);
+});
+
+test('M7: what a translation cannot carry is not charged as if it had', async () => {
+  await asOpenAi(allowed);
+  upstream.script((response) => sendJson(response, completion()));
+  await gateway.option('TierRatio', '{"gpt-4.1":{"speed:fast":6,"service_tier:priority":1.75}}');
+  await ask('/v1/messages', { model: 'gpt-4.1', max_tokens: 2_000, speed: 'fast', ...hello });
+  expect(sent().speed).toBeUndefined();
+  expect((await lastLog()).quota).toBe(dollars([10_000, 2], [2_000, 8]));
+});
+
+test('M7: a pass-through channel passes what has a price, and the operator’s own override is charged', async () => {
+  const id = await asOpenAi({ setting: '{"pass_through":true}' });
+  upstream.script((response) => sendJson(response, completion()));
+  await ask('/v1/chat/completions', { model: 'gpt-4.1', service_tier: 'priority', speed: 'warp', ...hello });
+  expect([sent().service_tier, sent().speed]).toEqual(['priority', undefined]);
+  expect((await lastLog()).quota).toBe(dollars([10_000, 3.5], [2_000, 14]));
+  await gateway.services.channels.update(id, { setting: '', param_override: '{"service_tier":"priority"}' });
+  await gateway.sync();
+  await ask('/v1/chat/completions', { model: 'gpt-4.1', service_tier: 'default', ...hello });
+  expect(sent().service_tier).toBe('priority');
+  expect((await lastLog()).quota).toBe(dollars([10_000, 3.5], [2_000, 14]));
+});
+
 test('M7: in a stream the tier is read where it is told', async () => {
   await asOpenAi(allowed);
   upstream.script((response) => {

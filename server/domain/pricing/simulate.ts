@@ -1,6 +1,8 @@
 /** Prices past requests anew: what they would have cost with other price maps. */
 import { compilePriceTables, type PriceOptionKey, type Prices, resolvePrices } from '../../contract/pricing-tables.ts';
+import { underTerms } from '../../contract/pricing-terms.ts';
 import { billedUsage, loggedPrices, quotaOf } from '../../contract/quota.ts';
+import type { Usage } from '../../protocols/canonical.ts';
 
 export interface PastCharge {
   readonly model_name: string;
@@ -39,12 +41,21 @@ export function createSimulation(changed: ReadonlySet<string>, text: (key: Price
     const prices = resolvePrices(tables, model, { group, userGroup: '', acceptUnset: true });
     if (prices === null) return null;
     const ratio = groupsChange ? {} : { groupRatio: then.groupRatio };
-    return {
+    const now: Prices = {
       ...prices,
       ...ratio,
       priceFactor: then.priceFactor,
       tiers: prices.tiers.map((tier) => ({ ...tier, prices: { ...tier.prices, ...ratio } })),
     };
+    return underTerms(now, then.surcharges ?? []);
+  };
+  const othersIn = (usage: Usage, group: string): Pick<Prices, 'others'> => {
+    const others = new Map<string, Prices>();
+    for (const { model } of usage.parts ?? []) {
+      const found = model === null ? null : resolvePrices(tables, model, { group, userGroup: '' });
+      if (model !== null && found !== null) others.set(model, found);
+    }
+    return others.size === 0 ? {} : { others };
   };
 
   return {
@@ -54,12 +65,13 @@ export function createSimulation(changed: ReadonlySet<string>, text: (key: Price
       if (then === null) return;
       const now = pricesNow(charge, then);
       if (now === null) return;
+      const usage = billedUsage(facts);
       const known = models.get(charge.model_name);
       models.set(charge.model_name, {
         model: charge.model_name,
         requests: (known?.requests ?? 0) + 1,
         before: (known?.before ?? 0) + charge.quota,
-        after: (known?.after ?? 0) + quotaOf(billedUsage(facts), now),
+        after: (known?.after ?? 0) + quotaOf(usage, { ...now, ...othersIn(usage, charge.group_name) }),
       });
     },
     result() {

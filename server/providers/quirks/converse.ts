@@ -3,7 +3,7 @@ import type { ChatEvent, ChatRequest, Message, Part, UnifiedFinish, Usage } from
 import type { Dropped, LazyFrame, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
 import { lookUp, number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
 import { argumentsObject, objectSchema, portableId, portableName } from '../../protocols/shared/tools.ts';
-import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
+import { detailCount, emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import type { Wire } from '../quirk.ts';
 
 type Block = Record<string, unknown>;
@@ -19,14 +19,11 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
 
 function readUsage(value: unknown): Usage | null {
   const usage = record(value);
-  const counts = tokenCounts([
-    usage?.inputTokens,
-    usage?.outputTokens,
-    usage?.cacheReadInputTokens,
-    usage?.cacheWriteInputTokens,
-  ]);
+  const counts = tokenCounts([usage?.inputTokens, usage?.outputTokens]);
   if (usage === null || counts === null) return null;
-  const [input, output, cacheRead, cacheWrite5m] = counts;
+  const [input, output] = counts;
+  const cacheRead = detailCount(usage.cacheReadInputTokens);
+  const cacheWrite5m = detailCount(usage.cacheWriteInputTokens);
   if (input + output + cacheRead + cacheWrite5m === 0) return null;
   return { ...emptyUsage, input, output, cacheRead, cacheWrite5m, raw: value };
 }
