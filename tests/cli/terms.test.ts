@@ -1,0 +1,73 @@
+/** What a channel allows besides its ordinary price, by flags; and how the terminal tells what a request cost under such terms. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { explain } from '../../cli/commands/logs/explain.ts';
+import type { Context } from '../../cli/context.ts';
+import { createRunner } from './runner.ts';
+
+test('M7: a channel is told what it allows, and other settings stay', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-terms-'));
+  try {
+    const runner = createRunner(dir, { GATEWAY_CHANNEL_KEY: 'sk-x' });
+    await runner.run(['setup', '--username', 'root'], { GATEWAY_ADMIN_PASSWORD: 'password1' });
+    await runner.run(['channel', 'add', '--type', 'practice', '--name', 'one', '--allow-tiers', 'on']);
+    const setting = async () => ((await runner.json(['channel', 'get', 'one'])) as { setting: string }).setting;
+    expect(JSON.parse(await setting())).toEqual({ allow_tiers: true });
+    await runner.run(['channel', 'edit', 'one', '--region', 'eu']);
+    expect(JSON.parse(await setting())).toEqual({ allow_tiers: true, region: 'eu' });
+    await runner.run(['channel', 'edit', 'one', '--priority', '3']);
+    expect(JSON.parse(await setting())).toEqual({ allow_tiers: true, region: 'eu' });
+    await runner.run(['channel', 'edit', 'one', '--allow-tiers', 'off', '--region', '']);
+    expect(await setting()).toBe('');
+    await expect(runner.run(['channel', 'edit', 'one', '--allow-tiers', 'maybe'])).rejects.toMatchObject({
+      code: 'usage',
+    });
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
+
+test('M7, M8, M15: the explanation names the factor, the calls, and what had no price', async () => {
+  const lines: string[] = [];
+  const other = {
+    model_ratio: 2.5,
+    model_price: -1,
+    completion_ratio: 5,
+    group_ratio: 1,
+    input: 3_410,
+    output: 874,
+    surcharges: { 'speed:fast': 6 },
+    iterations: [
+      { type: 'compaction', input: 682, output: 0 },
+      {
+        type: 'advisor_message',
+        model: 'm',
+        input: 2_728,
+        output: 874,
+        prices: { model_ratio: 1.5, completion_ratio: 5 },
+      },
+    ],
+    unpriced: ['tool:teleport'],
+    dropped: ['/service_tier: priority is not allowed by the channel'],
+  };
+  // (682 x 2.5 + (2,728 + 874 x 5) x 1.5) x 6
+  const quota = 74_112;
+  const row = { id: 1, request_id: 'r', created_at: 0, model_name: 'x', quota, other: JSON.stringify(other) };
+  const context = {
+    language: 'en',
+    say: (_zh: string, en: string) => en,
+    client: async () => ({ call: async () => row }),
+    output: { object: (_value: unknown, told: string[]) => lines.push(...told) },
+  } as unknown as Context;
+  await explain(context, {}, '1', []);
+  const told = lines.join('\n');
+  expect(told).toContain('input (1. compaction): 682 x 1 = 682');
+  expect(told).toContain('output (2. advisor_message m): 874 x 5 = 4370 (model ratio 1.5)');
+  expect(told).toContain('x speed:fast 6');
+  expect(told).toContain('! no price: tool:teleport');
+  expect(told).toContain('- not sent upstream: /service_tier: priority');
+  expect(told).toContain(`= ${quota} quota`);
+  expect(told).toContain('equals the charge');
+});
