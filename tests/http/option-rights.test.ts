@@ -118,6 +118,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   CacheRatio: [10, prices],
   CreateCacheRatio: [10, prices],
   CompletionRatio: [10, prices],
+  TierRatio: [10, prices],
   ImageRatio: [10, prices],
   AudioRatio: [10, prices],
   AudioCompletionRatio: [10, prices],

@@ -136,7 +136,9 @@ describe('A12: names in addresses', () => {
     'version %j of Gemini is refused, and not used where it is stored',
     async (version) => {
       const table = JSON.stringify({ default: version });
-      await expect(gateway.services.options.set('gemini.version_settings', table, 100)).rejects.toBeInstanceOf(AppError);
+      await expect(gateway.services.options.set('gemini.version_settings', table, 100)).rejects.toBeInstanceOf(
+        AppError,
+      );
       await gateway.database.query
         .insertInto('options')
         .values({ key: 'gemini.version_settings', value: table, updated_at: 0 })
@@ -148,7 +150,9 @@ describe('A12: names in addresses', () => {
       const facts = { baseUrl: '', model: 'gemini-2.5-flash', other: version };
       expect(endpointFor(provider, 'generate', facts)).toBeNull();
       expect(endpointFor(provider, 'generate', { ...facts, other: 'v1', model: '..' })).toBeNull();
-      expect(endpointFor(provider, 'generate', { ...facts, other: 'v1', model: 'a$&b' })).toContain('/v1/models/a%24%26b:');
+      expect(endpointFor(provider, 'generate', { ...facts, other: 'v1', model: 'a$&b' })).toContain(
+        '/v1/models/a%24%26b:',
+      );
     },
   );
 
