@@ -7,12 +7,16 @@ export interface UsersTable {
   display_name: string;
   /** argon2id or bcrypt (imported) hash. */
   password_hash: string;
+  /** 1 = nobody knows the password: the account came from another service. */
+  password_made: Generated<number>;
   role: number;
   status: number;
   email: string;
   group_name: string;
   github_id: string;
   oidc_id: string;
+  /** Who vouches for `oidc_id`; `endpoint:<token endpoint>` until that issuer has answered once. */
+  oidc_issuer: Generated<string>;
   wechat_id: string;
   telegram_id: string;
   linux_do_id: string;

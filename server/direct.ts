@@ -79,11 +79,14 @@ export async function openDirect(
       requestId: '',
       origin: '',
       stateCookie: '',
+      deviceCookie: '',
       sessionHash: null,
+      fresh: true,
     } as const;
     const reply = {
       setSession: () => undefined,
       clearSession: () => undefined,
+      setDevice: () => undefined,
       setState: () => undefined,
       say: () => undefined,
       header: () => undefined,

@@ -23,6 +23,8 @@ import { createPricing, type PricingService } from './domain/pricing/service.ts'
 import { createProvisioning, type ProvisioningService } from './domain/provisioning/service.ts';
 import { createRedemptions, type RedemptionsService } from './domain/redemptions/service.ts';
 import type { Vault } from './domain/secrets/vault.ts';
+import { createAllowance } from './domain/sessions/allowance.ts';
+import { createDevices, type Devices } from './domain/sessions/devices.ts';
 import { createEntrance, type EntranceService } from './domain/sessions/entrance.ts';
 import { createPasskeys, type PasskeysService } from './domain/sessions/passkeys.ts';
 import { createSecondFactor, type SecondFactorService } from './domain/sessions/second-factor.ts';
@@ -35,10 +37,12 @@ import { createTokens, type TokensService } from './domain/tokens/service.ts';
 import { createUsage, type UsageService } from './domain/usage/service.ts';
 import { type AccessTokensService, createAccessTokens } from './domain/users/access-tokens.ts';
 import { type AccountService, createAccount } from './domain/users/account.ts';
+import { type Credentials, createCredentials } from './domain/users/credentials.ts';
 import { createUserManagement, type UserManagement } from './domain/users/management.ts';
 import { createPasswords, type Passwords } from './domain/users/passwords.ts';
 import { createSavedFilters, type SavedFiltersService } from './domain/users/saved-filters.ts';
 import { createUsers, type UsersService } from './domain/users/service.ts';
+import { createWaysIn } from './domain/users/ways-in.ts';
 import { createWallet, type WalletService } from './domain/wallet/service.ts';
 import { createWorkLists, type WorkListsService } from './domain/works/lists.ts';
 import { createWorks, type WorksService } from './domain/works/service.ts';
@@ -54,11 +58,13 @@ export interface Services {
   readonly users: UsersService;
   readonly userManagement: UserManagement;
   readonly account: AccountService;
+  readonly credentials: Credentials;
   readonly accounts: AccountsService;
   readonly settings: SettingsService;
   readonly botCheck: BotCheck;
   readonly sessions: SessionsService;
   readonly entrance: EntranceService;
+  readonly devices: Devices;
   readonly secondFactor: SecondFactorService;
   readonly passkeys: PasskeysService;
   readonly oauth: OAuthService;
@@ -112,10 +118,15 @@ export interface ServiceDeps {
   readonly report?: (error: unknown) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Lets whoever guesses wait; default: in real time. */
+  readonly pause?: (ms: number) => Promise<void>;
 }
 
+/** New accounts of one network. */
+const signUpsPerHour = 20;
+
 export async function createServices(given: ServiceDeps): Promise<Services> {
-  const deps = { passwords: createPasswords(), fetch, ...given };
+  const deps = { passwords: createPasswords(), fetch, pause: (ms: number) => Bun.sleep(ms), ...given };
   const report = deps.report ?? (() => undefined);
   const options = await createOptions(deps);
   const users = createUsers(deps);
@@ -131,7 +142,18 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   });
   const tokens = createTokens(deps);
   const affiliate = createAffiliate({ ...deps, options });
-  const sessions = createSessions({ ...deps, users, passwordLogin: () => options.get('PasswordLoginEnabled') });
+  const credentials = createCredentials(deps);
+  const devices = createDevices(deps.vault, deps.now);
+  const waysIn = createWaysIn({ ...deps, options });
+  const signUps = createAllowance(3600, signUpsPerHour, deps.now);
+  const sessions = createSessions({
+    ...deps,
+    users,
+    credentials,
+    devices,
+    passwordLogin: () => options.get('PasswordLoginEnabled'),
+    idleHours: () => options.get('general_setting.session_idle_hours'),
+  });
   const secondFactor = createSecondFactor({ ...deps, siteName: () => options.get('SystemName') });
   const sendMail = deps.sendMail ?? createMailer(options);
   const settings = createSettings(deps);
@@ -142,22 +164,25 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     options,
     audit: createAudit(deps),
     users,
-    userManagement: createUserManagement({ ...deps, users, groups: () => options.get('GroupRatio') }),
-    account: createAccount(deps),
-    accounts: createAccounts({ ...deps, options, users, affiliate, sendMail, report }),
+    userManagement: createUserManagement({ ...deps, users, credentials, groups: () => options.get('GroupRatio') }),
+    account: createAccount({ ...deps, credentials, secondFactor }),
+    credentials,
+    accounts: createAccounts({ ...deps, options, users, affiliate, credentials, devices, signUps, sendMail, report }),
     settings,
     botCheck: createBotCheck({ options, fetch: deps.fetch }),
     sessions,
-    entrance: createEntrance({ ...deps, sessions, secondFactor, users }),
+    entrance: createEntrance({ ...deps, sessions, secondFactor, users, devices }),
+    devices,
     secondFactor,
     passkeys: createPasskeys({
       ...deps,
       users,
+      waysIn,
       siteName: () => options.get('SystemName'),
       siteAddress: () => options.get('ServerAddress'),
     }),
-    oauth: createOAuth({ ...deps, options, users, affiliate }),
-    unbind: createUnbind(deps),
+    oauth: createOAuth({ ...deps, options, users, affiliate, signUps }),
+    unbind: createUnbind({ ...deps, waysIn }),
     accessTokens: createAccessTokens(deps),
     savedFilters: createSavedFilters(deps),
     discoverOidc: (url) => discover(url, deps.guardedFetch ?? createGuard()),

@@ -19,12 +19,23 @@ export interface UserFilter {
 }
 
 /** Changes an administrator or the user may make; money is the ledger's. */
-export type UserPatch = Pick<
-  Updateable<UsersTable>,
-  'username' | 'display_name' | 'password_hash' | 'role' | 'status' | 'group_name'
->;
+export type UserPatch = Pick<Updateable<UsersTable>, 'username' | 'display_name' | 'role' | 'status' | 'group_name'>;
 
 export type IdentityColumn = 'github_id' | 'oidc_id' | 'wechat_id' | 'telegram_id' | 'linux_do_id';
+
+/** Who another service says it is. */
+export interface Identity {
+  readonly column: IdentityColumn;
+  /** The service's own, unchangeable id. */
+  readonly id: string;
+  /** Of `oidc_id` alone: the same id of another issuer is another person. */
+  readonly issuer: string;
+}
+
+export const identityColumns = ({ column, id, issuer }: Identity): Updateable<UsersTable> => ({
+  [column]: id,
+  ...(column === 'oidc_id' ? { oidc_issuer: issuer } : {}),
+});
 
 export function createUsersRepository({ query }: Database) {
   const select = () =>
@@ -97,15 +108,15 @@ export function createUsersRepository({ query }: Database) {
         .where((eb) => eb(eb.fn('lower', ['email']), '=', email.toLowerCase()))
         .where('email', '<>', '')
         .executeTakeFirst(),
-    /** @param column where the other service's id of a user is kept. Closed accounts too: their identity stays theirs. */
-    findByIdentity: (column: IdentityColumn, identity: string): Promise<UserRow | undefined> =>
-      select().where(column, '=', identity).executeTakeFirst(),
-    setIdentity: async (id: number, column: IdentityColumn, identity: string): Promise<void> => {
-      await query
-        .updateTable('users')
-        .set({ [column]: identity })
-        .where('id', '=', id)
-        .execute();
+    /** Closed accounts too: their identity stays theirs. */
+    findByIdentity: ({ column, id, issuer }: Identity): Promise<UserRow | undefined> =>
+      select()
+        .where(column, '=', id)
+        .$if(column === 'oidc_id', (q) => q.where('oidc_issuer', '=', issuer))
+        .executeTakeFirst(),
+    /** @param identity its id '' = none any more. */
+    setIdentity: async (id: number, identity: Identity): Promise<void> => {
+      await query.updateTable('users').set(identityColumns(identity)).where('id', '=', id).execute();
     },
     setEmail: async (id: number, email: string): Promise<void> => {
       await query.updateTable('users').set({ email }).where('id', '=', id).execute();
@@ -177,9 +188,6 @@ export function createUsersRepository({ query }: Database) {
       }),
     setAccessToken: async (id: number, hash: string): Promise<void> => {
       await query.updateTable('users').set({ access_token_hash: hash }).where('id', '=', id).execute();
-    },
-    setPassword: async (id: number, hash: string): Promise<void> => {
-      await query.updateTable('users').set({ password_hash: hash }).where('id', '=', id).execute();
     },
     count: async (): Promise<number> =>
       (

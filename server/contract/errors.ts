@@ -497,6 +497,16 @@ export const errors = {
   email_taken: business('邮箱地址已被占用', 'The e-mail address is taken', 6),
   mail_unset: business('SMTP 服务器未配置', 'No SMTP server is configured', 6),
   server_address_unset: business('请先填写服务器地址', 'Please set the server address first', 6),
+  mail_unencrypted: business(
+    'SMTP 服务器未提供加密（STARTTLS），密码未发送；请启用 SSL 或更换端口',
+    'The SMTP server offers no encryption (STARTTLS), so the password was not sent; use SSL or another port',
+    7,
+  ),
+  email_unproven: business(
+    '本站仅接受特定域名的邮箱，而 {name} 未提供已验证的邮箱地址',
+    'This site takes e-mail addresses of certain domains only, and {name} has not told a verified one',
+    4,
+  ),
   mail_failed: business('邮件发送失败，请稍后重试', 'The mail could not be sent; please try again later', 7),
   notify_type_invalid: business('无效的预警类型', 'Invalid kind of notification', 2),
   threshold_invalid: business('预警阈值必须大于0', 'The threshold must be above 0', 2),
@@ -536,6 +546,21 @@ export const errors = {
     'This is the only way into the account; enter the password to remove it',
     4,
   ),
+  oauth_only: business(
+    '这是唯一的登录方式，不能解除绑定；请先设置密码、绑定其他账户或添加通行密钥',
+    'This is the only way into the account and stays; set a password, bind another account or add a passkey first',
+    4,
+  ),
+  passkey_only: business(
+    '这是唯一的登录方式，不能删除；请先设置密码、绑定其他账户或添加通行密钥',
+    'This is the only way into the account and stays; set a password, bind another account or add a passkey first',
+    4,
+  ),
+  login_again_needed: business(
+    '为了账户安全，请重新登录后再进行此操作',
+    'For the safety of the account, please log in again before you do this',
+    4,
+  ),
   oauth_unreachable: business(
     '无法连接至 {name} 服务器，请稍后重试！',
     '{name} cannot be reached; please try again later!',
@@ -550,6 +575,24 @@ export const errors = {
   user_closed: business('用户已注销', 'The account is closed', 4),
   user_unknown: business('用户不存在', 'The user does not exist', 5),
   username_taken: business('用户名已存在，或已注销', 'The username exists already or was closed', 6),
+  second_factor_guarded: row(
+    429,
+    'rate_limit_error',
+    7,
+    'client',
+    '此账户的验证码错误次数过多，请使用恢复码，或在曾登录过的浏览器中登录',
+    'Too many wrong codes were tried for this account; use a recovery code, or a browser that was logged in before',
+  ),
+  password_proof_needed: business(
+    '请输入原密码或两步验证码',
+    'Please enter the present password or a code of the second factor',
+    4,
+  ),
+  user_own_password: business(
+    '请在个人设置中使用原密码修改自己的密码',
+    'Change your own password in the personal settings, with the present one',
+    4,
+  ),
   user_password_wrong: business('原密码错误', 'The present password is wrong', 4),
   user_rank_read: business(
     '无权获取同级或更高等级用户的信息',

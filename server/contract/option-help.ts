@@ -18,6 +18,10 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
     zh: '关闭后任何方式都不能注册新用户。',
     en: 'When off, nobody can create an account in any way.',
   },
+  'general_setting.session_idle_hours': {
+    zh: '浏览器在此时间内没有访问即需重新登录；无论如何，登录最长保持 30 天。',
+    en: 'A browser that was not used for so long logs in again; no login lasts longer than 30 days in any case.',
+  },
   GitHubOAuthEnabled: {
     zh: '需先填写下方的 Client ID 与密钥。',
     en: 'Needs the client ID and the secret of an OAuth app of yours.',
@@ -39,6 +43,10 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
   'oidc.well_known': {
     zh: '提供方的发现文档地址，可由此读取以下三个端点。',
     en: 'The provider’s discovery document; the three endpoints below can be read from it.',
+  },
+  'oidc.issuer': {
+    zh: '令牌中的签发者必须与此一致；留空则以令牌端点的回答为准。可由发现文档读取。',
+    en: 'Tokens must name this issuer; empty takes whoever answers at the token endpoint. The discovery document tells it.',
   },
   'oidc.authorization_endpoint': {
     zh: '浏览器被带去登录的地址。',
@@ -112,6 +120,10 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
   SMTPSSLEnabled: {
     zh: '从一开始就加密连接；关闭时使用 STARTTLS（若服务器支持）。',
     en: 'Encrypts from the first byte; off uses STARTTLS where the server offers it.',
+  },
+  SMTPAllowPlainLocal: {
+    zh: '仅对 localhost、127.0.0.0/8 与 ::1 有效；其他服务器必须加密，否则不发送密码。',
+    en: 'For localhost, 127.0.0.0/8 and ::1 alone; any other server must encrypt, or the password is not sent.',
   },
   ServerAddress: {
     zh: '用户访问本站的地址，用于邮件、回调与示例代码。',

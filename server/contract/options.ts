@@ -116,6 +116,15 @@ export const options = {
     role: 100,
     publicAs: 'register_enabled',
   }),
+  'general_setting.session_idle_hours': row(
+    integer(0, 720),
+    '168',
+    'system',
+    'login',
+    '闲置多少小时后退出登录（0 = 不限）',
+    'Hours without use after which a login ends (0 = never)',
+    { role: 100 },
+  ),
   GitHubOAuthEnabled: row(
     toggle,
     'false',
@@ -147,6 +156,7 @@ export const options = {
     secret: true,
   }),
   'oidc.well_known': row(address, '', 'system', 'login', 'OIDC Well-Known URL', 'OIDC well-known URL', { role: 100 }),
+  'oidc.issuer': row(address, '', 'system', 'login', 'OIDC 签发者', 'OIDC issuer', { role: 100 }),
   'oidc.authorization_endpoint': row(address, '', 'system', 'login', 'OIDC 授权端点', 'OIDC authorization endpoint', {
     role: 100,
     publicAs: 'oidc_authorization_endpoint',
@@ -254,6 +264,15 @@ export const options = {
   SMTPFrom: row(text, '', 'system', 'mail', 'SMTP 发送者邮箱', 'SMTP sender address', { role: 100 }),
   SMTPToken: row(text, '', 'system', 'mail', 'SMTP 访问凭证', 'SMTP password', { role: 100, secret: true }),
   SMTPSSLEnabled: row(toggle, 'false', 'system', 'mail', '启用 SMTP SSL', 'Use SSL for SMTP', { role: 100 }),
+  SMTPAllowPlainLocal: row(
+    toggle,
+    'false',
+    'system',
+    'mail',
+    '允许向本机的 SMTP 服务器明文发送密码',
+    'Allow the password unencrypted to an SMTP server on this machine',
+    { role: 100 },
+  ),
   ServerAddress: row(base, '', 'system', 'server', '服务器地址', 'Server address', {
     role: 100,
     publicAs: 'server_address',

@@ -7,7 +7,7 @@ import { endpoints } from '../contract/endpoints/index.ts';
 import type { Language } from '../contract/enums.ts';
 import { AppError, formatError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
-import { authenticate, authenticateOwner, cookieOf, stateCookie } from './authenticate.ts';
+import { authenticate, authenticateOwner, cookies, keptCookie } from './authenticate.ts';
 import { bodyError, refuseDeep } from './body.ts';
 import type { CallMeta, Download } from './call.ts';
 import { invoke, mutates } from './invoke.ts';
@@ -94,8 +94,10 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
       userAgent: request.header('user-agent') ?? '',
       requestId: requestIdOf(response),
       origin: originOf(request),
-      stateCookie: cookieOf(request.headers.cookie ?? '', stateCookie) ?? '',
+      stateCookie: keptCookie(request, cookies.state),
+      deviceCookie: keptCookie(request, cookies.device),
       sessionHash: identity.sessionHash,
+      fresh: identity.fresh,
     };
     const body: unknown = request.body;
     const sent =

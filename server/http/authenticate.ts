@@ -6,21 +6,32 @@ import { AppError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
 import { type Actor, anonymous, localOwner } from './call.ts';
 
-export const sessionCookie = 'session';
-/** Over TLS: the prefix makes browsers refuse one that was set without it or for another path or host. */
-export const secureSessionCookie = '__Host-session';
+export interface CookieNames {
+  readonly plain: string;
+  /** Over TLS: the prefix makes browsers refuse one that was set without it or for another path or host. */
+  readonly secure: string;
+}
 
-/** State of a sign-in elsewhere: only the browser that began it may end it. */
-export const stateCookie = 'oauth_state';
+export const cookies = {
+  session: { plain: 'session', secure: '__Host-session' },
+  /** State of a sign-in elsewhere: only the browser that began it may end it. */
+  state: { plain: 'oauth_state', secure: '__Host-oauth_state' },
+  /** Accounts this browser was inside. */
+  device: { plain: 'device', secure: '__Host-device' },
+} as const satisfies Readonly<Record<string, CookieNames>>;
 
 export interface Identity {
   readonly actor: Actor;
   readonly sessionHash: string | null;
+  /** The session was opened a moment ago. */
+  readonly fresh: boolean;
   /** The user's own choice, null when none was made. */
   readonly language: Language | null;
 }
 
-const guest: Identity = { actor: anonymous, sessionHash: null, language: null };
+const guest: Identity = { actor: anonymous, sessionHash: null, fresh: false, language: null };
+/** Tokens are no proof that a person is there. */
+const byToken = { hash: null, fresh: false };
 
 const actorOf = (user: UserRow, via: 'session' | 'access_token', scopes?: readonly string[]): Actor => ({
   via,
@@ -39,11 +50,13 @@ export async function authenticate(
   changes: boolean,
 ): Promise<Identity> {
   const sessionId = sessionIdOf(request);
-  const session = sessionId === null ? null : await services.sessions.userOf(sessionId);
+  const ip = request.header('x-gateway-client-ip') ?? '';
+  const session = sessionId === null ? null : await services.sessions.userOf(sessionId, ip);
   if (session !== null) {
     if (needed) checkUserHeader(request, session.user.id);
     if (changes) checkOrigin(request, services);
-    return identityOf(session.user, 'session', session.hash, needed);
+    const { hash, openedAt } = session;
+    return identityOf(session.user, 'session', { hash, fresh: services.sessions.isFresh(openedAt) }, needed);
   }
   const token = request.headers.authorization?.replace(/^bearer\s+/i, '') ?? '';
   if (token === '') {
@@ -58,30 +71,31 @@ export async function authenticate(
     return guest;
   }
   if (needed) checkUserHeader(request, user.id);
-  return identityOf(user, 'access_token', null, needed, holder?.scopes);
+  return identityOf(user, 'access_token', byToken, needed, holder?.scopes);
 }
 
 /** The owner of the data directory, or a user whose name or id the owner gives: then with that user's rights. @throws AppError not_found */
 export async function authenticateOwner(request: Request, services: Services): Promise<Identity> {
   const wanted = request.header('x-gateway-as-user') ?? '';
-  if (wanted === '') return { actor: localOwner, sessionHash: null, language: null };
+  if (wanted === '') return { actor: localOwner, sessionHash: null, fresh: true, language: null };
   const user = /^\d+$/.test(wanted)
     ? await services.users.find(Number(wanted))
     : await services.users.findByLogin(wanted);
   if (user === undefined) throw new AppError('not_found', { what: `user ${wanted}` });
-  return { actor: actorOf(user, 'access_token'), sessionHash: null, language: languageOf(user) };
+  return { actor: actorOf(user, 'access_token'), sessionHash: null, fresh: true, language: languageOf(user) };
 }
 
 /** A banned user is nobody: public pages and the logout stay open. */
 function identityOf(
   user: UserRow,
   via: 'session' | 'access_token',
-  sessionHash: string | null,
+  session: { readonly hash: string | null; readonly fresh: boolean },
   needed: boolean,
   scopes?: readonly string[],
 ): Identity {
+  const { hash: sessionHash, fresh } = session;
   if (user.status === UserStatus.enabled)
-    return { actor: actorOf(user, via, scopes), sessionHash, language: languageOf(user) };
+    return { actor: actorOf(user, via, scopes), sessionHash, fresh, language: languageOf(user) };
   if (needed) throw new AppError('user_disabled');
   return { ...guest, sessionHash };
 }
@@ -92,8 +106,13 @@ function languageOf(user: UserRow): Language | null {
 }
 
 function sessionIdOf(request: Request): string | null {
+  return keptCookie(request, cookies.session) || null;
+}
+
+/** @returns '' when the browser has none. */
+export function keptCookie(request: Request, { plain, secure }: CookieNames): string {
   const header = request.headers.cookie ?? '';
-  return cookieOf(header, secureSessionCookie) ?? cookieOf(header, sessionCookie);
+  return cookieOf(header, secure) ?? cookieOf(header, plain) ?? '';
 }
 
 function checkUserHeader(request: Request, userId: number): void {
@@ -120,7 +139,7 @@ function checkOrigin(request: Request, services: Services): void {
 
 const hostOf = (address: string): string => (URL.canParse(address) ? new URL(address).host : '');
 
-export function cookieOf(header: string, name: string): string | null {
+function cookieOf(header: string, name: string): string | null {
   for (const part of header.split(';')) {
     const [key, value] = part.split('=');
     if (key?.trim() === name) return value?.trim() ?? '';

@@ -26,14 +26,20 @@ export interface CallMeta {
   readonly origin: string;
   /** The browser's copy of the state of a sign-in elsewhere, '' = none. */
   readonly stateCookie: string;
+  /** What the browser remembers of accounts it was inside, '' = nothing. */
+  readonly deviceCookie: string;
   /** Hash of the session that authenticated the call, if one did. */
   readonly sessionHash: string | null;
+  /** A login of a moment ago made that session, or the owner of the data directory calls. */
+  readonly fresh: boolean;
 }
 
 /** Set by a handler that must touch the HTTP answer; ignored by other transports. */
 export interface Reply {
   setSession(id: string, maxAgeSeconds: number): void;
   clearSession(): void;
+  /** Remembers that this browser was inside an account. */
+  setDevice(cookie: string): void;
   /** Remembers the state of a sign-in elsewhere in this browser. */
   setState(state: string): void;
   /** Becomes `message` of a successful answer. */

@@ -1,6 +1,7 @@
-/** What a handler may do to the HTTP answer: the session cookie and headers. */
+/** What a handler may do to the HTTP answer: cookies and headers. */
 import type { CookieOptions, Request, Response } from 'express';
-import { secureSessionCookie, sessionCookie, stateCookie } from './authenticate.ts';
+import { deviceSeconds } from '../domain/sessions/devices.ts';
+import { type CookieNames, cookies } from './authenticate.ts';
 import type { Reply } from './call.ts';
 
 const cookie: CookieOptions = { httpOnly: true, sameSite: 'lax', path: '/' };
@@ -11,26 +12,22 @@ const stateMaxAgeMs = 10 * 60_000;
 const overTls = (request: Request): boolean =>
   request.header('x-forwarded-proto') === 'https' || (request.header('origin') ?? '').startsWith('https://');
 
-export const replyTo = (request: Request, response: Response): Reply => ({
-  setSession(id, maxAgeSeconds) {
-    const maxAge = maxAgeSeconds * 1000;
-    if (overTls(request)) response.cookie(secureSessionCookie, id, { ...cookie, secure: true, maxAge });
-    else response.cookie(sessionCookie, id, { ...cookie, maxAge });
-  },
-  clearSession() {
-    response.clearCookie(sessionCookie, cookie);
-    response.clearCookie(secureSessionCookie, { ...cookie, secure: true });
-  },
-  setState(state) {
-    response.cookie(stateCookie, state, {
-      ...cookie,
-      maxAge: stateMaxAgeMs,
-      path: '/api/oauth',
-      secure: overTls(request),
-    });
-  },
-  say(message) {
-    response.locals.message = message;
-  },
-  header: (name, value) => void response.setHeader(name, value),
-});
+export const replyTo = (request: Request, response: Response): Reply => {
+  const keep = ({ plain, secure }: CookieNames, value: string, maxAge: number): void => {
+    if (overTls(request)) response.cookie(secure, value, { ...cookie, secure: true, maxAge });
+    else response.cookie(plain, value, { ...cookie, maxAge });
+  };
+  return {
+    setSession: (id, maxAgeSeconds) => keep(cookies.session, id, maxAgeSeconds * 1000),
+    clearSession() {
+      response.clearCookie(cookies.session.plain, cookie);
+      response.clearCookie(cookies.session.secure, { ...cookie, secure: true });
+    },
+    setDevice: (value) => keep(cookies.device, value, deviceSeconds * 1000),
+    setState: (value) => keep(cookies.state, value, stateMaxAgeMs),
+    say(message) {
+      response.locals.message = message;
+    },
+    header: (name, value) => void response.setHeader(name, value),
+  };
+};

@@ -22,6 +22,7 @@ beforeEach(async () => {
   await set('SMTPPort', String(mailbox.port));
   await set('SMTPAccount', 'postman');
   await set('SMTPToken', 'stamp');
+  await set('SMTPAllowPlainLocal', 'true');
   await set('SMTPFrom', 'relay@site.example');
   await set('ServerAddress', 'https://site.example');
 });
@@ -151,7 +152,7 @@ test('an address with an account gets a letter, its asker learns nothing', async
   expect(codeIn(toUnknown?.text ?? '')).not.toBe('');
 });
 
-test('a lost password comes back by mail, once, and every session ends', async () => {
+test('A5: a lost password comes back by mail, once, and every credential ends', async () => {
   const person = await api.addUser('person', 1);
   await sendCode('me@people.example');
   await api.send('GET', `/api/oauth/email/bind?email=me@people.example&code=${lastCode()}`, undefined, person.headers);
@@ -162,11 +163,22 @@ test('a lost password comes back by mail, once, and every session ends', async (
   const query = new URL(link.replaceAll('&#38;', '&')).searchParams;
   const token = query.get('token') ?? '';
   expect(query.get('email')).toBe('me@people.example');
+  const management = String((await api.send('POST', '/api/user/token', {}, person.headers)).body.data);
+  const scoped = await api.send('POST', '/api/access_token/', { name: 's', scopes: 'read' }, person.headers);
   const wrong = await api.send('POST', '/api/user/reset', { email: 'me@people.example', token: `${token}x` });
   expect(wrong.body).toMatchObject({ success: false, message: '重置链接非法或已过期' });
   const done = await api.send('POST', '/api/user/reset', { email: 'me@people.example', token });
   expect(done.body.data).toMatch(/^[A-Za-z2-9]{12}$/);
   expect((await api.send('GET', '/api/user/self', undefined, person.headers)).status).toBe(401);
+  for (const authorization of [management, (scoped.body.data as { token: string }).token])
+    expect(
+      (
+        await api.send('GET', '/api/user/self', undefined, {
+          authorization,
+          'new-api-user': String(person.id),
+        })
+      ).status,
+    ).toBe(401);
   await api.login('person', String(done.body.data));
   const again = await api.send('POST', '/api/user/reset', { email: 'me@people.example', token });
   expect(again.body.message).toBe('重置链接非法或已过期');
@@ -180,6 +192,23 @@ test('without a mail server or an address for links nobody is promised a letter'
   await set('SMTPServer', '127.0.0.1');
   await set('SMTPToken', 'wrong');
   expect((await sendCode('a@b.example')).body.message).toBe('邮件发送失败，请稍后重试');
+});
+
+test('A12: a password is said to no mail server that cannot encrypt, this machine’s alone when that is allowed', async () => {
+  await set('SMTPAllowPlainLocal', 'false');
+  expect((await sendCode('a@b.example')).body).toMatchObject({
+    code: 'mail_unencrypted',
+    message: 'SMTP 服务器未提供加密（STARTTLS），密码未发送；请启用 SSL 或更换端口',
+  });
+  expect(mailbox.passwords).toEqual([]);
+  // The same machine by a name that says nothing about it.
+  await set('SMTPAllowPlainLocal', 'true');
+  await set('SMTPServer', '0.0.0.0');
+  expect((await sendCode('a@b.example')).body.code).toBe('mail_unencrypted');
+  expect(mailbox.passwords).toEqual([]);
+  await set('SMTPServer', 'localhost');
+  expect((await sendCode('a@b.example')).body.success).toBe(true);
+  expect(mailbox.passwords).toEqual(['stamp']);
 });
 
 test('letters are few per address', async () => {

@@ -57,14 +57,6 @@ test('the messages are the specification’s, in both languages', async () => {
   expect((await send('POST', '/api/user/login', '{"a":')).body.code).toBe('body_not_json');
 });
 
-test('guessing a password is slowed down', async () => {
-  const codes = [];
-  for (let i = 0; i < 12; i++)
-    codes.push((await send('POST', '/api/user/login', { username: 'tester', password: 'wrong' })).body.code);
-  expect(codes.slice(0, 10)).toEqual(Array(10).fill('credentials_wrong'));
-  expect(codes.slice(10)).toEqual(['too_many_attempts', 'too_many_attempts']);
-});
-
 test('set-up runs once, with the rules and words of the specification', async () => {
   const fresh = await createTestGateway();
   fresh.database.raw.exec('DELETE FROM users');

@@ -1,8 +1,14 @@
 import { createHash, createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Migrator } from 'kysely/migration';
 import { Provider } from 'oidc-provider';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { migrate, migrations } from '../../db/migrate.ts';
+import { openDatabase } from '../../db/open.ts';
 import { type ApiFixture, createApiFixture, type Headers as HeaderFields } from '../support/api.ts';
 
 let api: ApiFixture;
@@ -181,29 +187,94 @@ const widget = (token: string, fields: Record<string, string>): string => {
   return new URLSearchParams({ ...fields, hash }).toString();
 };
 
-test('Telegram’s signature is checked, and its date', async () => {
+const telegram = { id: '4711', first_name: 'Ann', username: 'ann' };
+const signed = (fields: Record<string, string> = {}) =>
+  widget('123:token', { ...telegram, auth_date: String(Math.floor(clock / 1000)), ...fields });
+
+/** Leaves for Telegram as our console does. @returns what the browser brings back besides the signed fields. */
+async function leaveForTelegram(as: HeaderFields = {}) {
+  const begun = await api.send('POST', '/api/oauth/begin', { type: 'telegram' }, as);
+  const { url } = begun.body.data as { url: string };
+  const back = new URL(new URL(url).searchParams.get('return_to') ?? '');
+  const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? '';
+  return {
+    back,
+    state: back.searchParams.get('state') ?? '',
+    headers: { ...as, cookie: [as.cookie, cookie].filter(Boolean).join('; ') },
+  };
+}
+
+async function withTelegram() {
   await set('TelegramBotToken', '123:token');
   await set('TelegramOAuthEnabled', 'true');
-  const now = String(Math.floor(clock / 1000));
-  const fields = { id: '4711', first_name: 'Ann', username: 'ann', auth_date: now };
+}
+const telegramBind = async (query: string, headers: HeaderFields) =>
+  (await api.send('GET', `/api/oauth/telegram/bind?${query}`, undefined, headers)).body;
+const telegramLogin = async (query: string, headers: HeaderFields = {}) =>
+  (await api.send('GET', `/api/oauth/telegram/login?${query}&lang=zh`, undefined, headers)).body;
+
+test('Telegram’s signature is checked, and its date', async () => {
+  await withTelegram();
   const { headers, id } = await api.addUser('person', 1);
-  const login = async (query: string) => (await api.send('GET', `/api/oauth/telegram/login?${query}&lang=zh`)).body;
-  expect((await login(widget('123:token', fields))).message).toBe('该 Telegram 账户未绑定');
-  const bind = await api.send('GET', `/api/oauth/telegram/bind?${widget('123:token', fields)}`, undefined, headers);
-  expect(bind.body.success).toBe(true);
-  expect((await login(widget('123:token', fields))).data).toMatchObject({ id });
+  expect((await telegramLogin(signed())).message).toBe('该 Telegram 账户未绑定');
+  const journey = await leaveForTelegram(headers);
+  expect(journey.back.href).toContain('https://site.example/oauth/telegram?state=');
+  expect(await telegramBind(`${signed()}&state=${journey.state}`, journey.headers)).toMatchObject({ success: true });
+  clock += 1000;
+  expect((await telegramLogin(signed())).data).toMatchObject({ id });
+  const now = Math.floor(clock / 1000);
   for (const query of [
-    widget('123:other', fields),
-    widget('123:token', { ...fields, auth_date: String(Number(now) - 601) }),
-    widget('123:token', fields).replace('4711', '4712'),
-    widget('123:token', fields).replace(/hash=\w+/, 'hash='),
+    widget('123:other', { ...telegram, auth_date: String(now) }),
+    signed({ auth_date: String(now - 121) }),
+    signed().replace('4711', '4712'),
+    signed().replace(/hash=\w+/, 'hash='),
     '',
   ])
-    expect((await login(query)).message).toBe('无效的请求');
+    expect((await telegramLogin(query)).message).toBe('无效的请求');
 });
 
-test('OIDC against a real provider: discovery, code, token, profile', async () => {
-  real = true;
+test('A12: a Telegram link opens once', async () => {
+  await withTelegram();
+  const { headers, id } = await api.addUser('person', 1);
+  const journey = await leaveForTelegram(headers);
+  await telegramBind(`${signed()}&state=${journey.state}`, journey.headers);
+  clock += 1000;
+  const link = signed();
+  const answers = await Promise.all([telegramLogin(link), telegramLogin(link), telegramLogin(link)]);
+  expect(answers.filter(({ success }) => success)).toHaveLength(1);
+  clock += 100_000;
+  expect((await telegramLogin(link)).message).toBe('无效的请求');
+  expect(
+    (await telegramLogin(link.replace(/hash=(\w+)/, (_all, hash: string) => `hash=${hash.toUpperCase()}`))).message,
+  ).toBe('无效的请求');
+  expect((await telegramLogin(signed())).data).toMatchObject({ id });
+});
+
+test('A12: somebody else’s Telegram link binds nothing to whoever follows it', async () => {
+  await withTelegram();
+  const victim = await api.addUser('victim', 1);
+  const mine = await leaveForTelegram();
+  for (const [query, headers] of [
+    [signed(), victim.headers],
+    [`${signed()}&state=${mine.state}`, victim.headers],
+    // The victim's own way there, begun as somebody else.
+    [
+      `${signed()}&state=${mine.state}`,
+      { ...victim.headers, cookie: `${victim.headers.cookie}; ${mine.headers.cookie}` },
+    ],
+  ] as const)
+    expect(await telegramBind(query, headers)).toMatchObject({ success: false, code: 'oauth_state' });
+  expect((await telegramLogin(`${signed()}&state=made-up`)).code).toBe('oauth_state');
+});
+
+interface Person {
+  readonly sub: string;
+  readonly email: string;
+  readonly verified?: boolean;
+}
+
+/** A real provider on a loopback port; what it is told to insist on, it refuses to do without. */
+async function openProvider(person: () => Person, strict: boolean) {
   const server: Server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -219,47 +290,291 @@ test('OIDC against a real provider: discovery, code, token, profile', async () =
       },
     ],
     claims: { openid: ['sub'], profile: ['name', 'preferred_username'], email: ['email', 'email_verified'] },
-    pkce: { required: () => false },
+    pkce: { required: () => strict },
     findAccount: (_context, sub) => ({
       accountId: sub,
-      claims: () => ({ sub, preferred_username: 'ann', name: 'Ann', email: 'ann@idp.example', email_verified: true }),
+      claims: () => ({
+        sub,
+        preferred_username: 'ann',
+        name: 'Ann',
+        email: person().email,
+        email_verified: person().verified ?? true,
+      }),
     }),
     features: { devInteractions: { enabled: true } },
   });
   server.on('request', provider.callback());
-  try {
-    const wellKnown = `${issuer}/.well-known/openid-configuration`;
-    const found = await api.send('POST', '/api/option/oidc_discovery', { url: wellKnown }, root);
-    const endpoints = found.body.data as Record<string, string>;
-    expect(endpoints.token_endpoint).toBe(`${issuer}/token`);
-    await set('oidc.client_id', 'gateway');
-    await set('oidc.client_secret', 'oidc-secret');
-    await set('oidc.enabled', 'true');
-    for (const [key, value] of Object.entries(endpoints)) await set(`oidc.${key}`, value);
+  const found = await api.send(
+    'POST',
+    '/api/option/oidc_discovery',
+    { url: `${issuer}/.well-known/openid-configuration` },
+    root,
+  );
+  const endpoints = found.body.data as Record<string, string>;
+  return {
+    issuer,
+    endpoints,
+    async use() {
+      await set('oidc.client_id', 'gateway');
+      await set('oidc.client_secret', 'oidc-secret');
+      await set('oidc.enabled', 'true');
+      for (const [key, value] of Object.entries(endpoints)) await set(`oidc.${key}`, value);
+    },
+    /** As our console: the server says where to go. */
+    async leave(as: HeaderFields = {}) {
+      const begun = await api.send('POST', '/api/oauth/begin', { type: 'oidc' }, as);
+      const { url } = begun.body.data as { url: string };
+      const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? '';
+      return { url, state: new URL(url).searchParams.get('state') ?? '', cookie };
+    },
+    async signIn(as: HeaderFields = {}) {
+      const { url, state, cookie } = await this.leave(as);
+      const code = await loginAtProvider(url, person().sub);
+      return this.comeBack(code, state, cookie, as);
+    },
+    async comeBack(code: string, state: string, cookie: string, as: HeaderFields = {}) {
+      return (
+        await api.send('GET', `/api/oauth/oidc?code=${code}&state=${state}`, undefined, {
+          ...as,
+          cookie: [as.cookie, cookie].filter(Boolean).join('; '),
+        })
+      ).body;
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
 
+const issuerOf = (id: number) =>
+  api.gateway.database.query
+    .selectFrom('users')
+    .select(['oidc_issuer', 'email'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+
+test('OIDC against a real provider: discovery, code, token, profile, for consoles that build the address themselves', async () => {
+  real = true;
+  const provider = await openProvider(() => ({ sub: 'ann-sub', email: 'ann@idp.example' }), false);
+  try {
+    expect(provider.endpoints.token_endpoint).toBe(`${provider.issuer}/token`);
+    await provider.use();
     const asked = await api.send('GET', '/api/oauth/state');
     const state = String(asked.body.data);
     const code = await loginAtProvider(
-      `${endpoints.authorization_endpoint}?${new URLSearchParams({
+      `${provider.endpoints.authorization_endpoint}?${new URLSearchParams({
         client_id: 'gateway',
         redirect_uri: 'https://site.example/oauth/oidc',
         response_type: 'code',
         scope: 'openid profile email',
         state,
       })}`,
+      'ann-sub',
     );
-    const { body } = await api.send('GET', `/api/oauth/oidc?code=${code}&state=${state}`, undefined, {
-      cookie: asked.headers.get('set-cookie')?.split(';')[0] ?? '',
+    const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
+    expect((await provider.comeBack(code, state, cookie)).data).toMatchObject({
+      username: 'ann',
+      oidc_id: 'ann-sub',
+      email: 'ann@idp.example',
     });
-    expect(body.data).toMatchObject({ username: 'ann', oidc_id: 'ann-sub', email: 'ann@idp.example' });
   } finally {
-    server.closeAllConnections();
-    server.close();
+    provider.close();
+  }
+});
+
+test('A12: a provider that insists on PKCE is content, and a code serves only the browser that left for it', async () => {
+  real = true;
+  const provider = await openProvider(() => ({ sub: 'ann-sub', email: 'ann@idp.example' }), true);
+  try {
+    await provider.use();
+    const { url } = await provider.leave();
+    const asked = new URL(url).searchParams;
+    expect(asked.get('code_challenge_method')).toBe('S256');
+    expect(asked.get('code_challenge')).toMatch(/^[\w-]{43}$/);
+    expect(asked.get('nonce')).toMatch(/^[\w-]{32}$/);
+    expect(asked.get('redirect_uri')).toBe('https://site.example/oauth/oidc');
+    // Two browsers; one brings the code of the other.
+    const [mine, theirs] = [await provider.leave(), await provider.leave()];
+    const stolen = await loginAtProvider(theirs.url, 'ann-sub');
+    expect(await provider.comeBack(stolen, mine.state, mine.cookie)).toMatchObject({ code: 'oauth_unreachable' });
+    const entered = await provider.signIn();
+    expect(entered.data).toMatchObject({ username: 'ann', oidc_id: 'ann-sub', email: 'ann@idp.example' });
+    const { id } = entered.data as { id: number };
+    expect(await issuerOf(id)).toEqual({ oidc_issuer: provider.issuer, email: 'ann@idp.example' });
+    expect((await provider.signIn()).data).toMatchObject({ id });
+  } finally {
+    provider.close();
+  }
+});
+
+test('A12: the same subject of another issuer is another person; early bindings find their issuer', async () => {
+  real = true;
+  const person = { sub: 'ann-sub', email: 'ann@idp.example' };
+  const first = await openProvider(() => person, true);
+  const second = await openProvider(() => person, true);
+  try {
+    await first.use();
+    const { id } = (await first.signIn()).data as { id: number };
+    await second.use();
+    expect((await second.signIn()).data).not.toMatchObject({ id });
+
+    const bind = (name: string, endpoint: string) =>
+      api.gateway.database.query
+        .updateTable('users')
+        .set({ oidc_id: 'early-sub', oidc_issuer: `endpoint:${endpoint}` })
+        .where('username', '=', name)
+        .execute();
+    const early = await api.addUser('early', 1);
+    await bind('early', `${first.issuer}/token`);
+    person.sub = 'early-sub';
+    expect((await second.signIn()).data).not.toMatchObject({ id: early.id });
+    await first.use();
+    expect((await first.signIn()).data).toMatchObject({ id: early.id });
+    expect((await issuerOf(early.id)).oidc_issuer).toBe(first.issuer);
+  } finally {
+    first.close();
+    second.close();
+  }
+});
+
+test('A12: the rules for addresses and registration hold for people of other services too', async () => {
+  real = true;
+  const person: { sub: string; email: string; verified: boolean } = {
+    sub: 'sub-1',
+    email: 'ann@elsewhere.example',
+    verified: true,
+  };
+  const provider = await openProvider(() => person, true);
+  try {
+    await provider.use();
+    await set('EmailDomainWhitelist', 'idp.example');
+    await set('EmailDomainRestrictionEnabled', 'true');
+    expect(await provider.signIn()).toMatchObject({ code: 'email_domain' });
+    person.verified = false;
+    expect(await provider.signIn()).toMatchObject({ code: 'email_unproven' });
+    Object.assign(person, { email: 'ann@idp.example', verified: true });
+    await set('RegisterEnabled', 'false');
+    expect(await provider.signIn()).toMatchObject({ code: 'register_closed' });
+    await set('RegisterEnabled', 'true');
+    const entered = (await provider.signIn()).data as { id: number };
+    expect(entered).toMatchObject({ email: 'ann@idp.example' });
+    // An account that had no address keeps the one its service has verified.
+    await api.gateway.database.query.updateTable('users').set({ email: '' }).where('id', '=', entered.id).execute();
+    expect((await provider.signIn()).data).toMatchObject({ id: entered.id });
+    expect((await issuerOf(entered.id)).email).toBe('ann@idp.example');
+  } finally {
+    provider.close();
+  }
+  real = false;
+  expect((await goThrough('github')).body).toMatchObject({ code: 'email_unproven' });
+  services['https://api.github.com/user/emails'] = () =>
+    [
+      { email: 'other@idp.example', primary: false, verified: true },
+      { email: 'octo@idp.example', primary: true, verified: true },
+    ] as object;
+  expect((await goThrough('github')).body.data).toMatchObject({ email: 'octo@idp.example' });
+});
+
+test.each([
+  ['another nonce', { nonce: 'other' }],
+  ['no nonce', { nonce: undefined }],
+  ['another client', { aud: 'somebody' }],
+  ['another party', { azp: 'somebody' }],
+  ['another issuer', { iss: 'https://evil.example' }],
+  ['no issuer', { iss: undefined }],
+  ['an end in the past', { exp: 1 }],
+  ['another subject', { sub: 'somebody' }],
+])('A12: an ID token with %s opens nothing', async (_what, change) => {
+  const idp = 'https://idp.example';
+  for (const [key, value] of Object.entries({
+    'oidc.client_id': 'gateway',
+    'oidc.enabled': 'true',
+    'oidc.issuer': idp,
+    'oidc.authorization_endpoint': `${idp}/auth`,
+    'oidc.token_endpoint': `${idp}/token`,
+    'oidc.user_info_endpoint': `${idp}/me`,
+  }))
+    await set(key, value);
+  const enter = async (wrong: object) => {
+    const begun = await api.send('POST', '/api/oauth/begin', { type: 'oidc' });
+    const url = new URL((begun.body.data as { url: string }).url);
+    const claims = {
+      iss: idp,
+      aud: 'gateway',
+      sub: 's',
+      exp: clock / 1000 + 60,
+      nonce: url.searchParams.get('nonce'),
+      ...wrong,
+    };
+    const token = ['{}', JSON.stringify(claims), ''].map((part) => Buffer.from(part).toString('base64url')).join('.');
+    services[`${idp}/token`] = () => ({ access_token: 't', id_token: token });
+    services[`${idp}/me`] = () => ({ sub: 's', preferred_username: 'ann' });
+    return (
+      await api.send('GET', `/api/oauth/oidc?code=c&state=${url.searchParams.get('state')}`, undefined, {
+        cookie: begun.headers.get('set-cookie')?.split(';')[0] ?? '',
+      })
+    ).body;
+  };
+  expect(await enter(change)).toMatchObject({ code: 'oauth_unreachable' });
+  expect(await enter({})).toMatchObject({ success: true });
+});
+
+test('A12: GitHub gets a challenge, and the verifier with the code', async () => {
+  const begun = await api.send('POST', '/api/oauth/begin', { type: 'github' });
+  const url = new URL((begun.body.data as { url: string }).url);
+  expect(`${url.origin}${url.pathname}`).toBe('https://github.com/login/oauth/authorize');
+  await api.send('GET', `/api/oauth/github?code=c&state=${url.searchParams.get('state')}`, undefined, {
+    cookie: begun.headers.get('set-cookie')?.split(';')[0] ?? '',
+  });
+  const verifier = new URLSearchParams(String(calls[0]?.init.body)).get('code_verifier') ?? '';
+  expect(createHash('sha256').update(verifier).digest('base64url')).toBe(url.searchParams.get('code_challenge'));
+});
+
+test('A12: binding takes a login of a moment ago, by the person who left for it', async () => {
+  const person = await api.addUser('person', 1);
+  const other = await api.addUser('other', 1);
+  const asked = await api.send('GET', '/api/oauth/state', undefined, person.headers);
+  const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const back = (as: HeaderFields) =>
+    api.send('GET', `/api/oauth/github?code=c&state=${asked.body.data}`, undefined, {
+      ...as,
+      cookie: `${as.cookie}; ${cookie}`,
+    });
+  expect((await back(other.headers)).body.code).toBe('oauth_state');
+  clock += 15 * 60_000;
+  expect((await goThrough('github', { as: person.headers })).body.code).toBe('login_again_needed');
+  const again = await api.login('person', 'password1');
+  expect((await goThrough('github', { as: again })).body).toMatchObject({ message: 'bind' });
+  // Whoever comes back with what is bound already has logged in anew.
+  clock += 15 * 60_000;
+  const anew = await goThrough('github', { as: again });
+  expect(anew.body.data).toMatchObject({ id: person.id });
+  expect(anew.headers.get('set-cookie')).toContain('session=');
+});
+
+test('A12: bindings from before issuers were asked for are marked with where their codes were exchanged', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-migrate-'));
+  const database = openDatabase(join(dir, 'gateway.db'));
+  try {
+    const earlier = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '0004'));
+    await new Migrator({ db: database.query, provider: { getMigrations: async () => earlier } }).migrateToLatest();
+    database.raw.exec(`
+      INSERT INTO options VALUES ('oidc.token_endpoint', 'https://idp.example/token', 1);
+      INSERT INTO users (username, password_hash, oidc_id, created_at) VALUES ('bound', '', 's', 1), ('free', '', '', 1)`);
+    await migrate(database);
+    expect(database.raw.prepare('SELECT username, oidc_issuer FROM users ORDER BY id').all()).toEqual([
+      { username: 'bound', oidc_issuer: 'endpoint:https://idp.example/token' },
+      { username: 'free', oidc_issuer: '' },
+    ]);
+  } finally {
+    await database.close();
+    rmSync(dir, { recursive: true, force: true });
   }
 });
 
 /** Walks through the provider's own pages as a person would: redirects, a login form, a consent form. */
-async function loginAtProvider(start: string): Promise<string> {
+async function loginAtProvider(start: string, sub: string): Promise<string> {
   const jar = new Map<string, string>();
   let url = start;
   let init: RequestInit = {};
@@ -291,7 +606,7 @@ async function loginAtProvider(start: string): Promise<string> {
     const prompt = /name="prompt" value="(\w+)"/.exec(page)?.[1] ?? 'login';
     init = {
       method: 'POST',
-      body: new URLSearchParams({ prompt, login: 'ann-sub', password: 'x' }).toString(),
+      body: new URLSearchParams({ prompt, login: sub, password: 'x' }).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     };
   }

@@ -96,10 +96,3 @@ test('M13: whoever may edit the model ratios may reset them, and nothing else is
   const { headers: nobody } = await api.addUser('person', 1);
   expect((await api.send('POST', '/api/option/rest_model_ratio', {}, nobody)).body.code).toBe('role_too_low');
 });
-
-test('one address cannot try many accounts', async () => {
-  const codes = [];
-  for (let i = 0; i < 51; i++)
-    codes.push((await api.send('POST', '/api/user/login', { username: `u${i}`, password: 'wrong' })).body.code);
-  expect(codes.indexOf('too_many_attempts')).toBe(50);
-});

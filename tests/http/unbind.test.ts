@@ -7,6 +7,15 @@ let id: number;
 beforeEach(async () => {
   api = await createApiFixture();
   ({ headers: me, id } = await api.addUser('me', 1));
+  for (const [key, value] of Object.entries({
+    GitHubClientId: 'id',
+    GitHubOAuthEnabled: 'true',
+    TelegramBotToken: '1:t',
+    TelegramOAuthEnabled: 'true',
+    SMTPServer: 'mail.example',
+    ServerAddress: 'https://site.example',
+  }))
+    await api.gateway.services.options.set(key, value, 100);
 });
 afterEach(() => api.close());
 
@@ -76,4 +85,42 @@ test('passwords are not guessed here', async () => {
   for (let guess = 0; guess < 12; guess++) codes.push((await unbind('github', `wrong-${guess}`)).code);
   expect(codes.at(-1)).toBe('too_many_attempts');
   expect((await unbind('myspace')).code).toBe('params_invalid');
+});
+
+test('A12: a service that is switched off, letters that cannot be sent and a password nobody knows are no way in', async () => {
+  const option = (key: string, value: string) => api.gateway.services.options.set(key, value, 100);
+  await set({ github_id: 'g', telegram_id: 't', email: 'me@people.example' });
+  await option('SMTPServer', '');
+  await option('TelegramOAuthEnabled', 'false');
+  expect(await unbind('github')).toMatchObject({ code: 'oauth_last' });
+  await set({ password_made: 1 });
+  expect(await unbind('github', 'password1')).toMatchObject({ code: 'oauth_only' });
+  await set({ password_made: 0 });
+  await option('PasswordLoginEnabled', 'false');
+  expect(await unbind('github', 'password1')).toMatchObject({ code: 'oauth_only' });
+  await option('TelegramOAuthEnabled', 'true');
+  expect(await unbind('github')).toMatchObject({ success: true });
+  expect(await unbind('telegram')).toMatchObject({ code: 'oauth_only' });
+});
+
+test('A12: the last passkey of an account without a password stays', async () => {
+  await set({ password_made: 1 });
+  await api.gateway.database.query
+    .insertInto('passkeys')
+    .values({
+      credential_id: 'c',
+      user_id: id,
+      name: '',
+      public_key: 'k',
+      transports: '',
+      counter: 0,
+      created_at: 1,
+      last_used_at: 0,
+    })
+    .execute();
+  const [kept] = (await api.send('GET', '/api/passkey/', undefined, me)).body.data as { id: number }[];
+  const remove = async () => (await api.send('DELETE', `/api/passkey/${kept?.id}`, undefined, me)).body;
+  expect(await remove()).toMatchObject({ code: 'passkey_only' });
+  await set({ github_id: 'g' });
+  expect(await remove()).toMatchObject({ success: true });
 });

@@ -233,7 +233,7 @@ test('people change their own name and password; other sessions end', async () =
   expect(await put({ display_name: 'Me', role: 100, quota: 1_000_000, username: 'root' })).toMatchObject({
     success: true,
   });
-  expect(await put({ password: 'password2' })).toMatchObject({ success: true });
+  expect(await put({ password: 'password2', original_password: 'password1' })).toMatchObject({ success: true });
   expect((await api.send('GET', '/api/user/self', undefined, plain)).body.data).toMatchObject({
     display_name: 'Me',
     username: 'plain',

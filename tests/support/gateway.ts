@@ -26,6 +26,8 @@ export interface TestGatewayOptions {
   /** For payment providers. */
   readonly fetch?: typeof fetch;
   readonly now?: () => number;
+  /** How guessers wait; at once when absent. */
+  readonly pause?: (ms: number) => Promise<void>;
   readonly sendMail?: ServiceDeps['sendMail'];
   readonly guardedFetch?: ServiceDeps['guardedFetch'];
   /** Whose console session a request carries; everybody's is the tester's when absent. */
@@ -58,6 +60,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     ...(options.sendMail === undefined ? {} : { sendMail: options.sendMail }),
     ...(options.guardedFetch === undefined ? {} : { guardedFetch: options.guardedFetch }),
     now: options.now ?? Date.now,
+    pause: options.pause ?? (async () => undefined),
   });
   const wallets = createWallets();
   ledger.onBalance(wallets.credit);
@@ -106,11 +109,14 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     requestId: '',
     origin: '',
     stateCookie: '',
+    deviceCookie: '',
     sessionHash: null,
+    fresh: true,
   } as const;
   const reply = {
     setSession: () => undefined,
     clearSession: () => undefined,
+    setDevice: () => undefined,
     setState: () => undefined,
     say: () => undefined,
     header: () => undefined,

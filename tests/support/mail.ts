@@ -12,14 +12,17 @@ export interface Letter {
 /** @param login what a client must say, null = nobody is asked. */
 export async function createMailbox(login: { readonly user: string; readonly password: string } | null = null) {
   const letters: Letter[] = [];
+  /** Passwords that clients said, right or wrong. */
+  const passwords: string[] = [];
   const server = new SMTPServer({
     authOptional: login === null,
     disabledCommands: login === null ? ['AUTH', 'STARTTLS'] : ['STARTTLS'],
     allowInsecureAuth: true,
-    onAuth: (auth, _session, done) =>
-      auth.username === login?.user && auth.password === login?.password
-        ? done(null, { user: auth.username })
-        : done(new Error('535 wrong')),
+    onAuth: (auth, _session, done) => {
+      passwords.push(auth.password ?? '');
+      if (auth.username === login?.user && auth.password === login?.password) done(null, { user: auth.username });
+      else done(new Error('535 wrong'));
+    },
     onData: (stream, session, done) => {
       const pieces: Buffer[] = [];
       stream.on('data', (piece: Buffer) => pieces.push(piece));
@@ -37,6 +40,7 @@ export async function createMailbox(login: { readonly user: string; readonly pas
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     letters,
+    passwords,
     port: (server.server.address() as AddressInfo).port,
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };

@@ -14,6 +14,7 @@ import { optionEndpoints } from './option.ts';
 import { provisionEndpoints } from './provision.ts';
 import { ratioEndpoints } from './ratio.ts';
 import { redemptionEndpoints } from './redemption.ts';
+import { sessionEndpoints } from './session.ts';
 import { entranceShape, signInEndpoints } from './sign-in.ts';
 import { usageEndpoints } from './usage.ts';
 import { userEndpoints } from './user.ts';
@@ -229,6 +230,7 @@ export const endpoints = [
   ...accountEndpoints,
   ...signInEndpoints,
   ...accessTokenEndpoints,
+  ...sessionEndpoints,
   ...userEndpoints,
   ...auditEndpoints,
   // options

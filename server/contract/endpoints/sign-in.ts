@@ -2,9 +2,10 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { userShape } from '../entities.ts';
-import { id, nothing, text } from './fields.ts';
+import { id, nothing, text, toggle } from './fields.ts';
 
 const none = z.object({});
+const codeService = z.enum(['github', 'oidc', 'linuxdo']);
 /** Inside, or half-way: then the ticket goes to `second_factor.login` with a code. */
 export const entranceShape = z.union([userShape, z.object({ require_2fa: z.literal(true), ticket: z.string() })]);
 const codes = z.object({ recovery_codes: z.array(z.string()) });
@@ -17,6 +18,7 @@ const telegram = z.object({
   photo_url: text,
   auth_date: text,
   hash: text,
+  state: text,
 });
 
 export const signInEndpoints = [
@@ -159,11 +161,21 @@ export const signInEndpoints = [
     summary: { zh: '第三方登录状态值', en: 'State for a sign-in elsewhere' },
   }),
   endpoint({
+    id: 'oauth.begin',
+    method: 'POST',
+    path: '/api/oauth/begin',
+    access: 'public',
+    /** `bind`: refuses at once what a login that is too old may not bind. */
+    input: z.object({ type: z.enum(['github', 'oidc', 'linuxdo', 'telegram']), aff: text, bind: toggle }),
+    output: z.object({ url: z.string() }),
+    summary: { zh: '开始第三方登录或绑定', en: 'Begin a sign-in elsewhere; answers with the address to go to' },
+  }),
+  endpoint({
     id: 'oauth.wechat',
     method: 'GET',
     path: '/api/oauth/wechat',
     access: 'public',
-    input: z.object({ code: text }),
+    input: z.object({ code: text, aff: text }),
     output: entranceShape,
     summary: { zh: '微信登录', en: 'Log in with WeChat' },
     mutates: true,
@@ -204,7 +216,7 @@ export const signInEndpoints = [
     path: '/api/oauth/:type',
     access: 'public',
     input: z.object({
-      type: z.enum(['github', 'oidc', 'linuxdo']),
+      type: codeService,
       code: text,
       state: text,
       error: text,
@@ -230,6 +242,7 @@ export const signInEndpoints = [
     access: 'root',
     input: z.object({ url: z.string() }),
     output: z.object({
+      issuer: z.string(),
       authorization_endpoint: z.string(),
       token_endpoint: z.string(),
       user_info_endpoint: z.string(),

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { page, userShape } from '../entities.ts';
-import { id, nothing, number, text } from './fields.ts';
+import { id, nothing, number, text, toggle } from './fields.ts';
 
 const paging = { p: number, page_size: number };
 
@@ -12,7 +12,8 @@ export const userEndpoints = [
     method: 'PUT',
     path: '/api/user/self',
     access: 'user',
-    input: z.object({ display_name: text, password: text, original_password: text }),
+    /** A new password needs the present one or a code of the second factor; it ends access tokens and passkeys unless `end_all` is false. */
+    input: z.object({ display_name: text, password: text, original_password: text, code: text, end_all: toggle }),
     output: nothing,
     summary: { zh: '修改自己的资料或密码', en: 'Change own name or password' },
   }),

@@ -1,19 +1,23 @@
 /** Registration, proof of an e-mail address, and the way back to a lost password. Nobody learns here whether somebody else has an account. */
 import { randomInt } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
-import { createSessionsRepository } from '../../../db/repositories/sessions.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { type Language, Role, UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
 import type { SendMail } from '../notifications/mailer.ts';
 import type { OptionsService } from '../options/service.ts';
+import type { Allowance } from '../sessions/allowance.ts';
+import type { Devices } from '../sessions/devices.ts';
+import { networkOf } from '../sessions/network.ts';
 import { createThrottle } from '../sessions/throttle.ts';
+import type { Credentials } from '../users/credentials.ts';
 import { checkPassword, checkUsername } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
 import { createCodes } from './codes.ts';
 import { checkEmail } from './email.ts';
 import { codeLetter, resetLetter, takenLetter } from './letters.ts';
+import { createPostage } from './postage.ts';
 
 const passwordAlphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 const madePasswordLength = 12;
@@ -33,6 +37,10 @@ export interface Registration {
 export interface Asker {
   readonly ip: string;
   readonly language: Language;
+  /** What the browser remembers of accounts it was inside, '' = nothing. */
+  readonly deviceCookie: string;
+  /** 0 = nobody is logged in. */
+  readonly userId: number;
 }
 
 export type AccountsService = ReturnType<typeof createAccounts>;
@@ -42,30 +50,37 @@ export function createAccounts(deps: {
   readonly options: OptionsService;
   readonly users: UsersService;
   readonly affiliate: AffiliateService;
+  readonly credentials: Credentials;
+  readonly devices: Devices;
+  /** New accounts of one network. */
+  readonly signUps: Allowance;
   readonly sendMail: SendMail;
   /** A letter that could not be sent while its asker must not notice. */
   readonly report: (error: unknown) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
 }) {
   const { options, users } = deps;
   const repository = createUsersRepository(deps.database);
-  const sessions = createSessionsRepository(deps.database);
   const codes = createCodes(deps.now);
-  const registrations = createThrottle({ seconds: 3600, perAddress: 20, perSubject: 20, everybody: 2000 });
-  const letters = createThrottle({ seconds: 600, perAddress: 20, perSubject: 5, everybody: 500 });
-  const guesses = createThrottle({ seconds: 600, perAddress: 50, perSubject: 10, everybody: 5000 });
+  const postage = createPostage(deps.now);
+  const guesses = createThrottle(
+    { seconds: 600, perAddress: 50, perSubject: 10, strangers: 100, everybody: 5000 },
+    deps,
+  );
 
   /** Links carry the configured address alone: a Host header is whatever the asker wants. */
   const site = () => ({ name: options.get('SystemName'), address: options.get('ServerAddress') });
   const needMail = () => {
     if (options.get('SMTPServer') === '') throw new AppError('mail_unset');
   };
-  const proven = (email: string, code: string): string => {
+  const proven = (email: string, code: string, guesser: string): string => {
     const address = checkEmail(email, options);
-    if (!codes.take('address', address, code)) throw new AppError('code_wrong');
+    if (!codes.take('address', address, code, guesser)) throw new AppError('code_wrong');
     return address;
   };
+  const nameOf = ({ ip, userId }: Asker): string => (userId > 0 ? `user ${userId}` : networkOf(ip));
 
   return {
     /** @throws AppError setup_needed, register_*, input_invalid, username_taken, code_wrong, email_*, too_many_attempts. */
@@ -79,8 +94,8 @@ export function createAccounts(deps: {
       if (given.password2 !== '' && given.password2 !== given.password) throw new AppError('setup_password_mismatch');
       const verifies = options.get('EmailVerificationEnabled');
       if (verifies && (given.email === '' || given.code === '')) throw new AppError('register_email_needed');
-      await registrations.spend(asker.ip, '');
-      const email = verifies ? proven(given.email, given.code) : '';
+      if (!deps.signUps.take(networkOf(asker.ip))) throw new AppError('too_many_attempts');
+      const email = verifies ? proven(given.email, given.code, nameOf(asker)) : '';
       if (email !== '' && (await repository.emailTaken(email, 0))) throw new AppError('email_taken');
       const id = await users.create({
         username,
@@ -97,47 +112,48 @@ export function createAccounts(deps: {
     async sendCode(given: string, asker: Asker): Promise<void> {
       needMail();
       const email = checkEmail(given, options);
-      await letters.spend(asker.ip, email);
+      if (!postage.allows('address', email, { ...asker, device: '' })) return;
       const taken = await repository.emailTaken(email, 0);
       await deps.sendMail(
         taken
           ? takenLetter(email, site(), asker.language)
-          : codeLetter(email, codes.issue('address', email), site(), asker.language),
+          : codeLetter(email, codes.issue('address', email, nameOf(asker)), site(), asker.language),
       );
     },
     /** Binds a proven address to an account. @throws AppError code_wrong, email_taken, email_*. */
-    async bindEmail(userId: number, email: string, code: string, ip: string): Promise<void> {
-      await guesses.spend(ip, email);
-      const address = proven(email, code);
+    async bindEmail(userId: number, email: string, code: string, asker: Asker): Promise<void> {
+      await guesses.enter({ ip: asker.ip, device: '' }, String(userId));
+      const address = proven(email, code, nameOf(asker));
       if (await repository.emailTaken(address, userId)) throw new AppError('email_taken');
       await repository.setEmail(userId, address);
     },
-    /** Mails a link to whoever has this address; the answer comes before it is known whether anybody does. @throws AppError mail_unset, server_address_unset, email_invalid, too_many_attempts. */
+    /** Mails a link to whoever has this address; the answer is the same, and as fast, whether anybody does or not. @throws AppError mail_unset, server_address_unset, email_invalid, too_many_attempts. */
     async askReset(given: string, asker: Asker): Promise<void> {
       needMail();
       if (options.get('ServerAddress') === '') throw new AppError('server_address_unset');
       const email = given.trim();
       if (!email.includes('@')) throw new AppError('email_invalid');
-      await letters.spend(asker.ip, email);
+      const user = await repository.findByEmail(email);
+      if (!postage.allows('reset', email, { ...asker, device: deps.devices.nameOf(asker.deviceCookie, user) })) return;
       const send = async () => {
-        const user = await repository.findByEmail(email);
         if (user === undefined || user.status !== UserStatus.enabled) return;
-        await deps.sendMail(resetLetter(user.email, codes.issue('reset', user.email), site(), asker.language));
+        const token = codes.issue('reset', user.email, nameOf(asker));
+        await deps.sendMail(resetLetter(user.email, token, site(), asker.language));
       };
       void send().catch(deps.report);
     },
-    /** Ends every session of the account. @param wanted '' = one is made. @returns the new password. @throws AppError reset_invalid, input_invalid, too_many_attempts. */
+    /** Ends every credential of the account. @param wanted '' = one is made. @returns the new password. @throws AppError reset_invalid, input_invalid, too_many_attempts. */
     async reset(email: string, token: string, wanted: string, ip: string): Promise<string> {
-      await guesses.spend(ip, email);
+      await guesses.enter({ ip, device: '' }, '');
       if (wanted !== '') checkPassword(wanted);
-      if (!codes.take('reset', email.trim(), token)) throw new AppError('reset_invalid');
+      if (!codes.take('reset', email.trim(), token, networkOf(ip))) throw new AppError('reset_invalid');
       const user = await repository.findByEmail(email.trim());
       if (user === undefined) throw new AppError('reset_invalid');
       const password =
         wanted ||
         Array.from({ length: madePasswordLength }, () => passwordAlphabet[randomInt(passwordAlphabet.length)]).join('');
-      await users.setPassword(user.id, password);
-      await sessions.removeOfUser(user.id, '');
+      codes.forget('reset', user.email);
+      await deps.credentials.replace(user.id, password);
       return password;
     },
   };

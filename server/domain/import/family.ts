@@ -83,7 +83,7 @@ async function importUsers({ deps, source, target, reporter }: Move): Promise<Pe
     const invited = Math.max(0, numberOf(row.aff_quota));
     if (balance < 0) reporter.note(`users ${username}: balance ${balance} becomes 0`);
     if (invited > 0) reporter.note(`users ${username}: invitation quota joins the balance`);
-    await target.user(userRow(row, deps.now), 0);
+    await target.user(userRow(row, deps.now, deps.options.get('oidc.token_endpoint')), 0);
     const used = Math.max(0, numberOf(row.used_quota));
     const wealth = { userId: id, username, balance: Math.max(0, balance) + invited, used, tokens: [] };
     people.set(id, { wealth, requests: numberOf(row.request_count) });

@@ -4,25 +4,30 @@ import type { ForeignRow } from '../../../db/foreign.ts';
 import type { ChannelsTable, LogsTable, TokensTable, UsersTable } from '../../../db/schema.ts';
 import { LogType, Role } from '../../contract/enums.ts';
 import { typeOfFamily } from '../../providers/foreign.ts';
+import { issuerAt } from '../oauth/issuer.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { hashSecret } from '../users/service.ts';
 import { deletedAt, type Family, flagOf, jsonObjectOf, listOf, numberOf, textOf } from './source.ts';
 
 const statusOf = (value: unknown): number => numberOf(value) || 1;
 
-export function userRow(row: ForeignRow, now: number): Insertable<UsersTable> {
+/** @param oidcEndpoint token endpoint of the imported settings: whoever answers there vouched for the imported people. */
+export function userRow(row: ForeignRow, now: number, oidcEndpoint: string): Insertable<UsersTable> {
   const accessToken = textOf(row.access_token).trim();
   return {
     id: numberOf(row.id),
     username: textOf(row.username),
     display_name: textOf(row.display_name),
     password_hash: textOf(row.password),
+    // People of other services were given none.
+    password_made: Number(textOf(row.password) === ''),
     role: Math.min(Role.root, numberOf(row.role) || Role.user),
     status: statusOf(row.status),
     email: textOf(row.email),
     group_name: textOf(row.group) || 'default',
     github_id: textOf(row.github_id),
     oidc_id: textOf(row.oidc_id),
+    oidc_issuer: textOf(row.oidc_id) === '' ? '' : issuerAt(oidcEndpoint),
     wechat_id: textOf(row.wechat_id),
     telegram_id: textOf(row.telegram_id),
     linux_do_id: textOf(row.linux_do_id),

@@ -9,7 +9,7 @@ export interface Mail {
   readonly html: string;
 }
 
-/** @throws AppError mail_unset, mail_failed. */
+/** @throws AppError mail_unset, mail_unencrypted, mail_failed. */
 export type SendMail = (mail: Mail) => Promise<void>;
 
 /** Ports where TLS comes first and not on request. */
@@ -18,6 +18,9 @@ const patienceMs = 10_000;
 
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** This machine by a name that cannot be anybody else. */
+const isLocal = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 
 /** @param ca certificate to trust besides the system's. */
 export function createMailer(options: OptionsService, ca?: string): SendMail {
@@ -30,22 +33,28 @@ export function createMailer(options: OptionsService, ca?: string): SendMail {
     if (/[\s,;<>]/.test(to)) throw new AppError('email_invalid');
     const port = options.get('SMTPPort');
     const password = options.get('SMTPToken');
+    const secure = port === tlsPort || options.get('SMTPSSLEnabled');
+    const says = account !== '' && password !== '';
+    // Whoever sits in between only has to hide that the server knows STARTTLS.
+    const requireTLS = says && !secure && !(options.get('SMTPAllowPlainLocal') && isLocal(host));
     const transport = createTransport({
       host,
       port,
-      secure: port === tlsPort || options.get('SMTPSSLEnabled'),
+      secure,
+      requireTLS,
       connectionTimeout: patienceMs,
       greetingTimeout: patienceMs,
       socketTimeout: patienceMs,
       disableFileAccess: true,
       disableUrlAccess: true,
-      ...(account === '' || password === '' ? {} : { auth: { user: account, pass: password } }),
+      ...(says ? { auth: { user: account, pass: password } } : {}),
       ...(ca === undefined ? {} : { tls: { ca } }),
     });
     try {
       await transport.sendMail({ from: { name: options.get('SystemName'), address: from }, to, subject, html });
     } catch (error) {
-      throw new AppError('mail_failed', {}, error);
+      const { code } = error as { readonly code?: unknown };
+      throw new AppError(requireTLS && code === 'ETLS' ? 'mail_unencrypted' : 'mail_failed', {}, error);
     } finally {
       transport.close();
     }

@@ -1,4 +1,4 @@
-/** The three endpoints an OIDC provider publishes at its well-known address. */
+/** The issuer and the three endpoints an OIDC provider publishes at its well-known address. */
 import { AppError } from '../../contract/errors.ts';
 
 const patienceMs = 10_000;
@@ -15,7 +15,8 @@ export async function discover(address: string, fetch: (url: string, init: Reque
     ];
     if (typeof authorization !== 'string' || typeof token !== 'string' || typeof userInfo !== 'string')
       throw new Error(`HTTP ${response.status}: endpoints are missing`);
-    return { authorization_endpoint: authorization, token_endpoint: token, user_info_endpoint: userInfo };
+    const issuer = typeof found.issuer === 'string' ? found.issuer : '';
+    return { issuer, authorization_endpoint: authorization, token_endpoint: token, user_info_endpoint: userInfo };
   } catch (error) {
     throw new AppError('oidc_discovery', {}, error);
   }

@@ -1,34 +1,40 @@
 /** Sign-in and binding with other services. The same way in serves both: who is logged in binds, who is not logs in or registers. */
-import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
-import { createUsersRepository, type IdentityColumn, type UserRow } from '../../../db/repositories/users.ts';
-import { Role } from '../../contract/enums.ts';
+import { createUsersRepository, type Identity, type UserRow } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { AffiliateService } from '../affiliate/service.ts';
 import type { OptionsService } from '../options/service.ts';
-import { createTickets } from '../sessions/tickets.ts';
-import { longestUsername } from '../users/rules.ts';
+import type { Vault } from '../secrets/vault.ts';
+import type { Allowance } from '../sessions/allowance.ts';
 import type { UsersService } from '../users/service.ts';
 import { exchangeCode, type Fetch } from './exchange.ts';
-import { type CodeProviderId, codeProviders, type Profile } from './providers.ts';
-import { telegramId } from './telegram.ts';
+import { issuerAt } from './issuer.ts';
+import { createJourneys } from './journey.ts';
+import { type CodeProviderId, codeProviders } from './providers.ts';
+import { createSignUp, type Newcomer } from './sign-up.ts';
+import { createUsedSignatures, type TelegramFields, telegramId } from './telegram.ts';
 
-const stateMs = 10 * 60_000;
 const patienceMs = 10_000;
-const nameTries = 20;
 
 /** `user` = log this one in. */
 export type Outcome = { readonly bound: true } | { readonly bound: false; readonly user: UserRow };
 
-export interface Callback {
+/** Who comes back. */
+export interface Arrival {
+  readonly ip: string;
+  /** 0 = nobody is logged in. */
+  readonly userId: number;
+  /** The session was opened a moment ago. */
+  readonly fresh: boolean;
+  /** What the browser took along, '' = nothing. */
+  readonly stateCookie: string;
+}
+
+export interface Callback extends Arrival {
   readonly code: string;
   readonly state: string;
   /** What the service says went wrong, '' = nothing. */
   readonly error: string;
-  /** The browser's own copy of the state. */
-  readonly stateCookie: string;
-  /** 0 = nobody is logged in. */
-  readonly userId: number;
 }
 
 export type OAuthService = ReturnType<typeof createOAuth>;
@@ -38,56 +44,43 @@ export function createOAuth(deps: {
   readonly options: OptionsService;
   readonly users: UsersService;
   readonly affiliate: AffiliateService;
+  readonly vault: Vault;
+  /** New accounts of one network. */
+  readonly signUps: Allowance;
   readonly fetch: Fetch;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
-  const { options, users } = deps;
+  const { options } = deps;
   const repository = createUsersRepository(deps.database);
-  const states = createTickets<{ readonly affCode: string }>(stateMs, deps.now);
+  const journeys = createJourneys(options, deps.vault, deps.now);
+  const signUp = createSignUp(deps);
+  const signatures = createUsedSignatures(deps.now);
+  const seconds = () => Math.floor(deps.now() / 1000);
 
-  const freeName = async (wanted: string, prefix: string): Promise<string> => {
-    const plain = [...wanted.replace(/[^\p{L}\p{N}_.-]/gu, '')].slice(0, longestUsername).join('');
-    if (plain !== '' && !(await repository.nameTaken(plain, 0))) return plain;
-    for (let attempt = 0; attempt < nameTries; attempt++) {
-      const name = `${prefix}${randomInt(10_000 * 10 ** Math.min(attempt, 4))}`;
-      if (!(await repository.nameTaken(name, 0))) return name;
-    }
-    throw new AppError('username_taken');
+  const ownerOf = async (identity: Identity): Promise<UserRow | undefined> => {
+    const owner = await repository.findByIdentity(identity);
+    if (owner !== undefined || identity.column !== 'oidc_id') return owner;
+    // Bound before issuers were asked for, at the endpoint that has just named this one.
+    const early = { ...identity, issuer: issuerAt(options.get('oidc.token_endpoint')) };
+    const person = await repository.findByIdentity(early);
+    if (person !== undefined) await repository.setIdentity(person.id, identity);
+    return person;
   };
 
-  const register = async (column: IdentityColumn, prefix: string, profile: Profile, affCode: string) => {
-    if (!(await users.rootExists())) throw new AppError('setup_needed');
-    if (!options.get('RegisterEnabled')) throw new AppError('register_closed');
-    const username = await freeName(profile.username, prefix);
-    const email = profile.email !== '' && !(await repository.emailTaken(profile.email, 0)) ? profile.email : '';
-    const id = await users.create({
-      username,
-      // Nobody knows it: the way in is the other service, or a reset by mail.
-      password: randomBytes(32).toString('base64url'),
-      displayName: [...profile.displayName].slice(0, 20).join(''),
-      role: Role.user,
-      quota: 0,
-      email,
-      inviterId: await deps.affiliate.inviterOf(affCode),
-      identity: { column, id: profile.id },
-    });
-    await deps.affiliate.welcome({ id, username, group_name: 'default' });
-    const user = await users.find(id);
-    if (user === undefined) throw new AppError('user_unknown');
-    return user;
-  };
-
-  const bind = async (column: IdentityColumn, name: string, identity: string, userId: number): Promise<void> => {
-    const owner = await repository.findByIdentity(column, identity);
+  /** @throws AppError oauth_taken, login_again_needed when a stolen session would be made to last. */
+  const bind = async (identity: Identity, name: string, userId: number, fresh: boolean): Promise<void> => {
+    const owner = await ownerOf(identity);
     if (owner !== undefined && owner.id !== userId) throw new AppError('oauth_taken', { name });
-    await repository.setIdentity(userId, column, identity);
+    if (owner === undefined && !fresh) throw new AppError('login_again_needed');
+    await repository.setIdentity(userId, identity);
   };
 
-  const enter = async (column: IdentityColumn, prefix: string, profile: Profile, affCode: string): Promise<UserRow> => {
-    const owner = await repository.findByIdentity(column, profile.id);
-    if (owner === undefined) return register(column, prefix, profile, affCode);
+  const enter = async (newcomer: Newcomer): Promise<UserRow> => {
+    const owner = await ownerOf(newcomer.identity);
+    if (owner === undefined) return signUp.register(newcomer);
     if (owner.deleted_at !== null) throw new AppError('user_closed');
+    await signUp.keepEmail(owner, newcomer.email);
     return owner;
   };
 
@@ -110,50 +103,77 @@ export function createOAuth(deps: {
     return answer.data;
   };
 
-  const telegramPerson = (fields: Readonly<Record<string, string | undefined>>): string => {
+  /** A signature opens or binds once, whoever else has read it. */
+  const onceSigned = async <T>(given: TelegramFields, act: (identity: Identity) => Promise<T>): Promise<T> => {
     if (!options.get('TelegramOAuthEnabled')) throw new AppError('oauth_off', { name: 'Telegram', en: 'Telegram' });
-    const id = telegramId(fields, options.get('TelegramBotToken'), Math.floor(deps.now() / 1000));
-    if (id === null) throw new AppError('oauth_invalid');
-    return id;
+    const id = telegramId(given, options.get('TelegramBotToken'), seconds());
+    if (id === null || !signatures.claim(given)) throw new AppError('oauth_invalid');
+    try {
+      return await act({ column: 'telegram_id', id, issuer: '' });
+    } catch (error) {
+      signatures.release(given);
+      throw error;
+    }
   };
 
   return {
-    /** Goes into the address of the other service and, as a cookie, into the browser that asked. */
-    state: (affCode: string): string => states.issue({ affCode }),
-    /** @throws AppError oauth_*, setup_needed, register_closed, user_closed. */
+    state: journeys.state,
+    begin: journeys.begin,
+    /** @throws AppError oauth_*, setup_needed, register_closed, email_*, user_closed, login_again_needed. */
     async callback(id: CodeProviderId, given: Callback): Promise<Outcome> {
       const { name, column, prefix, enabled, exchange } = codeProviders[id];
       if (given.error !== '') throw new AppError('oauth_refused', { detail: given.error.slice(0, 200) });
-      const known = states.take(given.state);
-      if (known === null || !same(given.state, given.stateCookie)) throw new AppError('oauth_state');
+      const journey = journeys.arrive(id, given.state, given.stateCookie);
+      // Somebody else has logged in, or out, in this browser meanwhile.
+      if (journey.userId !== given.userId) throw new AppError('oauth_state');
       if (!options.get(enabled)) throw new AppError('oauth_off', { name, en: name });
       if (given.code === '') throw new AppError('params_invalid', { detail: 'code' });
-      const profile = await exchangeCode(given.code, name, exchange(options), deps.fetch);
-      if (given.userId === 0) return { bound: false, user: await enter(column, prefix, profile, known.affCode) };
-      await bind(column, name, profile.id, given.userId);
+      const { verifier, nonce, affCode } = journey;
+      const begun = { verifier, nonce, now: seconds() };
+      const profile = await exchangeCode(given.code, name, exchange(options), begun, deps.fetch);
+      const identity = { column, id: profile.id, issuer: profile.issuer };
+      if (given.userId === 0) {
+        const user = await enter({ ...profile, identity, service: name, prefix, affCode, ip: given.ip });
+        return { bound: false, user };
+      }
+      const self = await ownerOf(identity);
+      // The person has proved once more who it is.
+      if (self?.id === given.userId) return { bound: false, user: self };
+      await bind(identity, name, given.userId, journey.fresh || given.fresh);
+      const user = await repository.find(given.userId);
+      if (user !== undefined) await signUp.keepEmail(user, profile.email);
       return { bound: true };
     },
-    async weChatLogin(code: string): Promise<UserRow> {
-      const id = await weChatId(code);
-      return enter('wechat_id', 'wechat_', { id, username: '', displayName: '', email: '' }, '');
+    /** @param affCode invitation code, '' = none. */
+    async weChatLogin(code: string, affCode: string, ip: string): Promise<UserRow> {
+      const identity = { column: 'wechat_id', id: await weChatId(code), issuer: '' } as const;
+      const nobody = { username: '', displayName: '', email: '' };
+      return enter({ ...nobody, identity, service: '微信', prefix: 'wechat_', affCode, ip });
     },
-    async weChatBind(code: string, userId: number): Promise<void> {
-      await bind('wechat_id', '微信', await weChatId(code), userId);
+    async weChatBind(code: string, { userId, fresh }: Arrival): Promise<void> {
+      if (!fresh) throw new AppError('login_again_needed');
+      await bind({ column: 'wechat_id', id: await weChatId(code), issuer: '' }, '微信', userId, fresh);
     },
-    /** Only for accounts that bound it before. @throws AppError oauth_*, user_closed. */
-    async telegramLogin(fields: Readonly<Record<string, string | undefined>>): Promise<UserRow> {
-      const owner = await repository.findByIdentity('telegram_id', telegramPerson(fields));
-      if (owner === undefined) throw new AppError('telegram_unbound');
-      if (owner.deleted_at !== null) throw new AppError('user_closed');
-      return owner;
+    /**
+     * Only for accounts that bound it before.
+     * @param state of the way there; '' = a widget of another console, which has none. @throws AppError oauth_*, user_closed.
+     */
+    async telegramLogin(fields: TelegramFields, state: string, { stateCookie }: Arrival): Promise<UserRow> {
+      if (state !== '') journeys.arrive('telegram', state, stateCookie);
+      return onceSigned(fields, async (identity) => {
+        const owner = await repository.findByIdentity(identity);
+        if (owner === undefined) throw new AppError('telegram_unbound');
+        if (owner.deleted_at !== null) throw new AppError('user_closed');
+        return owner;
+      });
     },
-    async telegramBind(fields: Readonly<Record<string, string | undefined>>, userId: number): Promise<void> {
-      await bind('telegram_id', 'Telegram', telegramPerson(fields), userId);
+    /** A link with somebody else's signature must not bind that person to whoever follows it. @throws AppError oauth_*, login_again_needed. */
+    async telegramBind(fields: TelegramFields, state: string, arrival: Arrival): Promise<void> {
+      const journey = journeys.arrive('telegram', state, arrival.stateCookie);
+      if (journey.userId !== arrival.userId) throw new AppError('oauth_state');
+      await onceSigned(fields, (identity) =>
+        bind(identity, 'Telegram', arrival.userId, journey.fresh || arrival.fresh),
+      );
     },
   };
 }
-
-const same = (one: string, other: string): boolean => {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)];
-  return left.length > 0 && left.length === right.length && timingSafeEqual(left, right);
-};

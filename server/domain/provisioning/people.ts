@@ -8,7 +8,7 @@ import type { ProvisionChange, ProvisionedToken, ProvisionedUser } from '../../c
 import { bareKey } from '../../contract/token-key.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { keyColumns, type TokensService } from '../tokens/service.ts';
-import type { AccountService } from '../users/account.ts';
+import type { Credentials } from '../users/credentials.ts';
 import type { Passwords } from '../users/passwords.ts';
 import { checkPassword, checkUsername } from '../users/rules.ts';
 import type { UsersService } from '../users/service.ts';
@@ -18,7 +18,7 @@ export async function applyUsers(
   deps: {
     readonly database: Database;
     readonly users: UsersService;
-    readonly account: AccountService;
+    readonly credentials: Credentials;
     readonly passwords: Passwords;
   },
   wanted: readonly ProvisionedUser[],
@@ -48,7 +48,10 @@ export async function applyUsers(
     if (Object.keys(changed).length > 0) await repository.update(row.id, row.role, changed);
     const newPassword =
       !created && user.password !== undefined && !(await deps.passwords.verify(user.password, row.password_hash));
-    if (newPassword) await deps.account.update(row.id, { password: user.password }, '');
+    if (newPassword) {
+      checkPassword(user.password ?? '');
+      await deps.credentials.replace(row.id, user.password ?? '');
+    }
     const said = created ? [] : [...described(changed, present), ...(newPassword ? ['password: changed'] : [])];
     changes.push({
       action: created ? 'create' : said.length > 0 ? 'update' : 'unchanged',

@@ -8,7 +8,7 @@ import type { ChannelsService, KeyHolder } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { TokensService } from '../tokens/service.ts';
-import type { AccountService } from '../users/account.ts';
+import type { Credentials } from '../users/credentials.ts';
 import type { Passwords } from '../users/passwords.ts';
 import type { UsersService } from '../users/service.ts';
 import { applyChannels } from './channels.ts';
@@ -22,7 +22,7 @@ export interface ProvisionedServices {
   readonly options: OptionsService;
   readonly channels: ChannelsService;
   readonly users: UsersService;
-  readonly account: AccountService;
+  readonly credentials: Credentials;
   readonly tokens: TokensService;
 }
 

@@ -2,15 +2,29 @@
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { Vault } from '../secrets/vault.ts';
 import type { UsersService } from '../users/service.ts';
+import type { Devices } from './devices.ts';
 import type { SecondFactorService } from './second-factor.ts';
 import type { SessionsService, Visitor } from './service.ts';
 import { createTickets } from './tickets.ts';
 
 const halfWayMs = 5 * 60_000;
 
+interface HalfWay {
+  readonly userId: number;
+  readonly passwordHash: string;
+}
+
 /** Inside, or asked for a code first. */
-export type Entrance = { readonly user: UserRow; readonly sessionId: string } | { readonly ticket: string };
+export type Entrance =
+  | {
+      readonly user: UserRow;
+      readonly sessionId: string;
+      /** What the browser is to remember of having been inside. */
+      readonly deviceCookie: string;
+    }
+  | { readonly ticket: string };
 
 export type EntranceService = ReturnType<typeof createEntrance>;
 
@@ -18,30 +32,37 @@ export function createEntrance(deps: {
   readonly sessions: SessionsService;
   readonly secondFactor: SecondFactorService;
   readonly users: UsersService;
+  readonly devices: Devices;
+  readonly vault: Vault;
   readonly now: () => number;
 }) {
-  const tickets = createTickets<number>(halfWayMs, deps.now);
+  const tickets = createTickets<HalfWay>(deps.vault, 'half-way', halfWayMs, deps.now);
 
   const open = async (user: UserRow, visitor: Visitor): Promise<Entrance> => ({
     user,
-    sessionId: await deps.sessions.open(user.id, visitor),
+    sessionId: await deps.sessions.open(user, visitor),
+    deviceCookie: deps.devices.remember(visitor.deviceCookie, user),
   });
 
   return {
     /** @param proven the way in was itself two factors, as a passkey is. @throws AppError user_disabled */
     async admit(user: UserRow, visitor: Visitor, proven = false): Promise<Entrance> {
       if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
-      if (!proven && (await deps.secondFactor.isOn(user.id))) return { ticket: tickets.issue(user.id) };
+      if (!proven && (await deps.secondFactor.isOn(user.id)))
+        return { ticket: tickets.issue({ userId: user.id, passwordHash: user.password_hash }) };
       return open(user, visitor);
     },
     /** @throws AppError ticket_late, code_wrong, user_disabled, too_many_attempts. */
     async secondStep(ticket: string, code: string, visitor: Visitor): Promise<Entrance> {
-      const userId = tickets.look(ticket);
-      if (userId === null) throw new AppError('ticket_late');
-      await deps.secondFactor.check(userId, code, visitor.ip);
-      tickets.take(ticket);
-      const user = await deps.users.find(userId);
+      const halfWay = tickets.look(ticket);
+      if (halfWay === null) throw new AppError('ticket_late');
+      const user = await deps.users.find(halfWay.userId);
       if (user === undefined || user.status !== UserStatus.enabled) throw new AppError('user_disabled');
+      // What brought the visitor half the way must still be good.
+      if (user.password_hash !== halfWay.passwordHash) throw new AppError('ticket_late');
+      const device = deps.devices.nameOf(visitor.deviceCookie, user);
+      await deps.secondFactor.check(user.id, code, { ip: visitor.ip, device });
+      if (tickets.take(ticket) === null) throw new AppError('ticket_late');
       return open(user, visitor);
     },
   };

@@ -4,7 +4,9 @@ import type { Database } from '../../../db/open.ts';
 import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { Vault } from '../secrets/vault.ts';
 import type { UsersService } from '../users/service.ts';
+import type { WaysIn } from '../users/ways-in.ts';
 import { createThrottle } from './throttle.ts';
 import { createTickets } from './tickets.ts';
 
@@ -23,16 +25,27 @@ export type PasskeysService = ReturnType<typeof createPasskeys>;
 export function createPasskeys(deps: {
   readonly database: Database;
   readonly users: UsersService;
+  readonly vault: Vault;
+  readonly waysIn: WaysIn;
   readonly siteName: () => string;
   /** Configured address of the site, '' = as the browser came. */
   readonly siteAddress: () => string;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createPasskeysRepository(deps.database);
-  const registrations = createTickets<{ readonly userId: number; readonly challenge: string }>(challengeMs, deps.now);
-  const logins = createTickets<{ readonly challenge: string }>(challengeMs, deps.now);
-  const throttle = createThrottle({ seconds: 600, perAddress: 60, perSubject: 60, everybody: 5000 });
+  const registrations = createTickets<{ readonly userId: number; readonly challenge: string }>(
+    deps.vault,
+    'passkey-registration',
+    challengeMs,
+    deps.now,
+  );
+  const logins = createTickets<{ readonly challenge: string }>(deps.vault, 'passkey-login', challengeMs, deps.now);
+  const throttle = createThrottle(
+    { seconds: 600, perAddress: 60, perSubject: 60, strangers: 60, everybody: 5000 },
+    deps,
+  );
   const seconds = () => Math.floor(deps.now() / 1000);
   const site = (cameTo: string) => {
     const origin = new URL(deps.siteAddress() || cameTo).origin;
@@ -96,12 +109,19 @@ export function createPasskeys(deps: {
       if (wanted === '') throw new AppError('token_name_required');
       if (!(await repository.rename(id, userId, wanted))) throw new AppError('not_found', { what: `passkey ${id}` });
     },
-    /** @throws AppError not_found */
+    /** @throws AppError not_found, passkey_only. */
     async remove(id: number, userId: number): Promise<void> {
+      const user = await deps.users.find(userId);
+      const locksOut =
+        user !== undefined &&
+        (user.password_made === 1 || !deps.waysIn.byPassword()) &&
+        (await repository.list(userId)).some((key) => key.id === id) &&
+        !(await deps.waysIn.besides(user, { passkey: id }));
+      if (locksOut) throw new AppError('passkey_only');
       if (!(await repository.remove(id, userId))) throw new AppError('not_found', { what: `passkey ${id}` });
     },
     async loginOptions(cameTo: string, ip: string) {
-      await throttle.spend(ip, '');
+      await throttle.enter({ ip, device: '' }, '');
       const { generateAuthenticationOptions } = await webAuthn();
       const options = await generateAuthenticationOptions({
         rpID: site(cameTo).expectedRPID,

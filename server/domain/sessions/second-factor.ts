@@ -6,13 +6,18 @@ import { createSecondFactorsRepository } from '../../../db/repositories/second-f
 import { AppError } from '../../contract/errors.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { hashSecret } from '../users/service.ts';
-import { createThrottle } from './throttle.ts';
+import { createThrottle, type Guesser } from './throttle.ts';
 
 const stepSeconds = 30;
 /** Clocks may be one step apart. */
 const window = 1;
 const recoveryCodes = 10;
-const guesses = { seconds: 600, perAddress: 100, perSubject: 10, everybody: 5000 };
+const guesses = { seconds: 3600, perAddress: 100, perSubject: 5, strangers: 10, everybody: 5000 };
+/**
+ * Wrong codes of strangers in an hour after which a stranger's six digits are not looked at: many addresses together would find
+ * them. Recovery codes are too long to be found, and a browser that was inside before is no stranger: the owner still gets in.
+ */
+const mostOfStrangers = 20;
 
 export type SecondFactorService = ReturnType<typeof createSecondFactor>;
 
@@ -24,6 +29,7 @@ const madeCode = (): string => {
   const hex = randomBytes(5).toString('hex');
   return `${hex.slice(0, 5)}-${hex.slice(5)}`;
 };
+const isSixDigits = (code: string): boolean => /^\d{6}$/.test(code.replace(/\s/g, ''));
 const plainCode = (code: string): string => code.toLowerCase().replace(/[^0-9a-f]/g, '');
 
 export function createSecondFactor(deps: {
@@ -32,16 +38,16 @@ export function createSecondFactor(deps: {
   readonly siteName: () => string;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createSecondFactorsRepository(deps.database);
-  const throttle = createThrottle(guesses);
+  const throttle = createThrottle(guesses, deps);
   const secretOf = (sealed: string): string => deps.vault.open('second-factor', sealed);
 
   /** @returns the step of the code, null when it is none of now. */
   const stepOf = (secret: string, code: string): number | null => {
-    const digits = code.replace(/\s/g, '');
-    if (!/^\d{6}$/.test(digits)) return null;
-    const delta = totpOf(secret).validate({ token: digits, timestamp: deps.now(), window });
+    if (!isSixDigits(code)) return null;
+    const delta = totpOf(secret).validate({ token: code.replace(/\s/g, ''), timestamp: deps.now(), window });
     return delta === null ? null : Math.floor(deps.now() / 1000 / stepSeconds) + delta;
   };
   const newCodes = async (userId: number): Promise<string[]> => {
@@ -53,17 +59,20 @@ export function createSecondFactor(deps: {
     return codes;
   };
 
-  const check = async (userId: number, code: string, ip: string): Promise<void> => {
-    await throttle.spend(ip, String(userId));
+  const check = async (userId: number, code: string, guesser: Guesser): Promise<void> => {
+    const subject = String(userId);
+    await throttle.enter(guesser, subject);
     const factor = await repository.find(userId);
     if (factor === undefined) throw new AppError('second_factor_off');
+    if (isSixDigits(code) && guesser.device === '' && throttle.strangersAt(subject) > mostOfStrangers)
+      throw new AppError('second_factor_guarded');
     const step = stepOf(secretOf(factor.secret_sealed), code);
     const right =
       step === null
         ? factor.enabled_at > 0 && (await repository.takeCode(userId, hashSecret(plainCode(code))))
         : await repository.takeStep(userId, step);
     if (!right) throw new AppError('code_wrong');
-    await throttle.forgive(String(userId));
+    throttle.succeeded(guesser, subject);
   };
 
   return {
@@ -80,20 +89,20 @@ export function createSecondFactor(deps: {
       return { secret, uri: totpOf(secret, deps.siteName(), username).toString() };
     },
     /** @returns recovery codes, shown once. @throws AppError second_factor_*, code_wrong, too_many_attempts. */
-    async enable(userId: number, code: string, ip: string): Promise<string[]> {
+    async enable(userId: number, code: string, guesser: Guesser): Promise<string[]> {
       if (((await repository.find(userId))?.enabled_at ?? 0) > 0) throw new AppError('second_factor_on');
-      await check(userId, code, ip);
+      await check(userId, code, guesser);
       await repository.enable(userId, Math.floor(deps.now() / 1000));
       return newCodes(userId);
     },
     /** A code of the authenticator or a recovery code; each is taken once. @throws AppError second_factor_off, code_wrong, too_many_attempts. */
     check,
-    async renewCodes(userId: number, code: string, ip: string): Promise<string[]> {
-      await check(userId, code, ip);
+    async renewCodes(userId: number, code: string, guesser: Guesser): Promise<string[]> {
+      await check(userId, code, guesser);
       return newCodes(userId);
     },
-    async disable(userId: number, code: string, ip: string): Promise<void> {
-      await check(userId, code, ip);
+    async disable(userId: number, code: string, guesser: Guesser): Promise<void> {
+      await check(userId, code, guesser);
       await repository.remove(userId);
     },
     /** For somebody who lost authenticator and codes; the caller has judged the right. */

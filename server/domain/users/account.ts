@@ -1,9 +1,11 @@
 /** What people do with their own account. */
 import type { Database } from '../../../db/open.ts';
-import { createSessionsRepository } from '../../../db/repositories/sessions.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import type { SecondFactorService } from '../sessions/second-factor.ts';
+import { createThrottle, type Guesser } from '../sessions/throttle.ts';
+import type { Credentials } from './credentials.ts';
 import type { Passwords } from './passwords.ts';
 import { checkDisplayName, checkPassword } from './rules.ts';
 
@@ -12,19 +14,36 @@ export interface AccountEdit {
   readonly display_name?: string | undefined;
   /** '' = unchanged. */
   readonly password?: string | undefined;
-  /** Checked when given. */
+  /** The present password; it or a code proves who changes it. */
   readonly original_password?: string | undefined;
+  /** Of the second factor. */
+  readonly code?: string | undefined;
+  /** Whether access tokens and passkeys end too; absent = yes. Other sessions always do. */
+  readonly end_all?: boolean | undefined;
 }
+
+/** Who edits the own account. */
+export interface Editor extends Guesser {
+  /** Hash of the session that asks and stays, '' = none. */
+  readonly sessionHash: string;
+  /** The session was opened a moment ago. */
+  readonly fresh: boolean;
+}
+
+const guesses = { seconds: 600, perAddress: 50, perSubject: 5, strangers: 30, everybody: 5000 };
 
 export type AccountService = ReturnType<typeof createAccount>;
 
 export function createAccount(deps: {
   readonly database: Database;
   readonly passwords: Passwords;
+  readonly credentials: Credentials;
+  readonly secondFactor: SecondFactorService;
   readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createUsersRepository(deps.database);
-  const sessions = createSessionsRepository(deps.database);
+  const throttle = createThrottle(guesses, deps);
 
   const find = async (id: number): Promise<UserRow> => {
     const row = await repository.find(id);
@@ -32,27 +51,33 @@ export function createAccount(deps: {
     return row;
   };
 
+  /** A password somebody knows is needed to change it, or a second factor; one that nobody knows is replaced after a new login. */
+  const prove = async (row: UserRow, edit: AccountEdit, editor: Editor): Promise<void> => {
+    const { original_password: original = '', code = '' } = edit;
+    if (original === '' && code !== '') return deps.secondFactor.check(row.id, code, editor);
+    if (original === '' && row.password_made === 1 && !(await deps.secondFactor.isOn(row.id))) {
+      if (editor.fresh) return;
+      throw new AppError('login_again_needed');
+    }
+    if (original === '') throw new AppError('password_proof_needed');
+    await throttle.enter(editor, String(row.id));
+    if (!(await deps.passwords.verify(original, row.password_hash))) throw new AppError('user_password_wrong');
+    throttle.succeeded(editor, String(row.id));
+  };
+
   return {
-    /**
-     * A new password ends every other session of the user.
-     * @param sessionHash the session that stays, '' = none.
-     * @throws AppError input_invalid, user_password_wrong, user_changed_meanwhile.
-     */
-    async update(id: number, edit: AccountEdit, sessionHash: string): Promise<void> {
+    /** @throws AppError input_invalid, password_proof_needed, login_again_needed, user_password_wrong, code_wrong, user_changed_meanwhile, too_many_attempts. */
+    async update(id: number, edit: AccountEdit, editor: Editor): Promise<void> {
       const row = await find(id);
       const password = edit.password ?? '';
+      const name = edit.display_name === undefined ? row.display_name : checkDisplayName(edit.display_name);
       if (password !== '') {
         checkPassword(password);
-        const original = edit.original_password ?? '';
-        if (original !== '' && !(await deps.passwords.verify(original, row.password_hash)))
-          throw new AppError('user_password_wrong');
+        await prove(row, edit, editor);
+        await deps.credentials.change(row, password, editor.sessionHash, edit.end_all ?? true);
       }
-      const done = await repository.update(id, row.role, {
-        display_name: edit.display_name === undefined ? row.display_name : checkDisplayName(edit.display_name),
-        ...(password === '' ? {} : { password_hash: await deps.passwords.hash(password) }),
-      });
-      if (!done) throw new AppError('user_changed_meanwhile');
-      if (password !== '') await sessions.removeOfUser(id, sessionHash);
+      if (name !== row.display_name && !(await repository.update(id, row.role, { display_name: name })))
+        throw new AppError('user_changed_meanwhile');
     },
     /** Closes the account for good. @throws AppError user_root_close */
     async close(id: number): Promise<void> {

@@ -1,7 +1,6 @@
 /** What administrators do with other people's accounts. */
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
-import { createSessionsRepository } from '../../../db/repositories/sessions.ts';
 import {
   createUsersRepository,
   type UserFilter,
@@ -14,7 +13,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
 import { eventLog } from '../logs/event.ts';
 import { canActOn, effectOf, type Standing, type UserAction } from './authority.ts';
-import type { Passwords } from './passwords.ts';
+import type { Credentials } from './credentials.ts';
 import { checkDisplayName, checkPassword, checkUsername } from './rules.ts';
 import type { UsersService } from './service.ts';
 import { userView } from './wire.ts';
@@ -49,13 +48,12 @@ export function createUserManagement(deps: {
   readonly database: Database;
   readonly ledger: Ledger;
   readonly users: UsersService;
-  readonly passwords: Passwords;
+  readonly credentials: Credentials;
   readonly groups: () => ReadonlyMap<string, number>;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
   const repository = createUsersRepository(deps.database);
-  const sessions = createSessionsRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const find = async (id: number): Promise<UserRow> => {
@@ -114,6 +112,11 @@ export function createUserManagement(deps: {
       if (row.id !== actor.userId && !canActOn(actor, row)) throw new AppError('user_rank_read');
       return userView(row);
     },
+    /** @throws AppError user_unknown, user_rank_read. */
+    async mayRead(actor: Manager, id: number): Promise<void> {
+      const row = await find(id);
+      if (id !== actor.userId && !canActOn(actor, row)) throw new AppError('user_rank_read');
+    },
     /** @throws AppError user_unknown, user_rank_update. */
     async mayChange(actor: Manager, id: number): Promise<void> {
       if (!canActOn(actor, await find(id))) throw new AppError('user_rank_update');
@@ -134,10 +137,12 @@ export function createUserManagement(deps: {
       });
       return userView(await find(id));
     },
-    /** @throws AppError user_unknown, user_rank_update, input_invalid, username_taken, not_found, user_insufficient. */
+    /** A new password is a reset: it ends all that opened the account. @throws AppError user_unknown, user_rank_update, user_own_password, input_invalid, username_taken, not_found, user_insufficient. */
     async update(actor: Manager, id: number, edit: UserEdit): Promise<User> {
       const row = await find(id);
       if (!canActOn(actor, row)) throw new AppError('user_rank_update');
+      // Here nobody asks for the present password.
+      if (id === actor.userId && (edit.password ?? '') !== '') throw new AppError('user_own_password');
       const username =
         edit.username === undefined || edit.username === row.username ? row.username : checkUsername(edit.username);
       if (username !== row.username && (await repository.nameTaken(username, id))) throw new AppError('username_taken');
@@ -153,10 +158,9 @@ export function createUserManagement(deps: {
         username,
         display_name: edit.display_name === undefined ? row.display_name : checkDisplayName(edit.display_name),
         group_name: group,
-        ...(newPassword === '' ? {} : { password_hash: await deps.passwords.hash(newPassword) }),
       };
       if (!(await repository.update(id, row.role, patch))) throw new AppError('user_changed_meanwhile');
-      if (newPassword !== '') await sessions.removeOfUser(id, '');
+      if (newPassword !== '') await deps.credentials.replace(id, newPassword);
       if (delta !== 0) await moveQuota(actor, row, delta, (edit.reason ?? '').trim().slice(0, longestReason));
       return userView(await find(id));
     },

@@ -1,7 +1,7 @@
 /** Accounts: creation, passwords, access tokens. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
-import { createUsersRepository, type IdentityColumn, type UserRow } from '../../../db/repositories/users.ts';
+import { createUsersRepository, type Identity, identityColumns, type UserRow } from '../../../db/repositories/users.ts';
 import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
@@ -18,7 +18,9 @@ export interface NewUser {
   /** 0 = nobody. */
   readonly inviterId?: number;
   /** Who another service says it is. */
-  readonly identity?: { readonly column: IdentityColumn; readonly id: string };
+  readonly identity?: Identity;
+  /** Nobody knows the password. */
+  readonly passwordMade?: boolean;
 }
 
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
@@ -70,7 +72,8 @@ export function createUsers(deps: {
         wechat_id: '',
         telegram_id: '',
         linux_do_id: '',
-        ...(user.identity === undefined ? {} : { [user.identity.column]: user.identity.id }),
+        password_made: Number(user.passwordMade ?? false),
+        ...(user.identity === undefined ? {} : identityColumns(user.identity)),
         access_token_hash: null,
         aff_code: null,
         aff_count: 0,
@@ -101,9 +104,6 @@ export function createUsers(deps: {
       if (user.access_token_hash === hash) return false;
       await repository.setAccessToken(user.id, hash);
       return true;
-    },
-    async setPassword(id: number, password: string): Promise<void> {
-      await repository.setPassword(id, await deps.passwords.hash(password));
     },
   };
 }

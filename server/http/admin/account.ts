@@ -1,20 +1,24 @@
 /** Registration, e-mail addresses, lost passwords, and a user's own settings. */
 import type { Asker } from '../../domain/accounts/service.ts';
 import type { Call } from '../call.ts';
+import { needFresh } from './guesser.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
-const askerOf = ({ meta }: Pick<Call, 'meta'>): Asker => ({
+const askerOf = ({ meta, actor }: Pick<Call, 'meta' | 'actor'>): Asker => ({
   ip: meta.ip,
   language: meta.language,
+  deviceCookie: meta.deviceCookie,
+  userId: actor.userId,
 });
 
-const bindEmail = ({
-  services,
-  input,
-  actor,
-  meta,
-}: Call<{ readonly email?: string | undefined; readonly code?: string | undefined }>) =>
-  services.accounts.bindEmail(actor.userId, input.email ?? '', input.code ?? '', meta.ip);
+/** An address is a way into the account: letters to it reset the password. */
+const bindEmail = async (
+  call: Call<{ readonly email?: string | undefined; readonly code?: string | undefined }>,
+): Promise<void> => {
+  needFresh(call);
+  const { email, code } = call.input;
+  await call.services.accounts.bindEmail(call.actor.userId, email ?? '', code ?? '', askerOf(call));
+};
 
 export const accountHandlers: HandlersOf<
   | 'account.register'

@@ -1,6 +1,7 @@
 /** What only the owner of the data directory may ask for. */
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { checkPassword } from '../../domain/users/rules.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
 export const localHandlers: HandlersOf<
@@ -12,7 +13,8 @@ export const localHandlers: HandlersOf<
   'local.password': async ({ services, input }) => {
     const user = await services.users.findByLogin(input.username);
     if (user === undefined) throw new AppError('user_unknown');
-    await services.account.update(user.id, { password: input.password }, '');
+    checkPassword(input.password);
+    await services.credentials.replace(user.id, input.password);
   },
   'local.access_token': async ({ services, input }) => {
     const root = await services.users.firstWithRole(Role.root);

@@ -1,9 +1,9 @@
-/** Login, logout and the caller's own account. */
+/** Login, logout, where an account is logged in, and the caller's own account. */
 import { AppError } from '../../contract/errors.ts';
 import { userView } from '../../domain/users/wire.ts';
 import type { Call } from '../call.ts';
+import { answerEntrance, visitorOf } from './entrance.ts';
 import type { HandlersOf } from './handlers-of.ts';
-import { answerEntrance, visitorOf } from './sign-in.ts';
 
 const logout = async ({ services, meta, reply }: Call) => {
   if (meta.sessionHash !== null) await services.sessions.logout(meta.sessionHash);
@@ -26,6 +26,11 @@ export const sessionHandlers: HandlersOf<
   | 'session.login'
   | 'session.logout'
   | 'session.logout_post'
+  | 'session.list'
+  | 'session.end'
+  | 'session.end_others'
+  | 'user.sessions'
+  | 'user.end_sessions'
   | 'user.self'
   | 'user.models'
   | 'user.groups'
@@ -44,6 +49,19 @@ export const sessionHandlers: HandlersOf<
   },
   'session.logout': logout,
   'session.logout_post': logout,
+  'session.list': ({ services, actor, meta }) => services.sessions.list(actor.userId, meta.sessionHash),
+  'session.end': ({ services, actor, input }) => services.sessions.end(actor.userId, input.id ?? ''),
+  'session.end_others': async ({ services, actor, meta }) => ({
+    ended: await services.sessions.endAll(actor.userId, meta.sessionHash ?? ''),
+  }),
+  'user.sessions': async ({ services, actor, input, meta }) => {
+    await services.userManagement.mayRead(actor, input.id);
+    return services.sessions.list(input.id, meta.sessionHash);
+  },
+  'user.end_sessions': async ({ services, actor, input }) => {
+    await services.userManagement.mayChange(actor, input.id);
+    return { ended: await services.sessions.endAll(input.id, '') };
+  },
   'user.self': async ({ services, actor }) => {
     const user = await services.users.find(actor.userId);
     if (user === undefined) throw new AppError('not_found', { what: 'user' });

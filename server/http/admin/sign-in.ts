@@ -1,31 +1,16 @@
 /** Second factors, passkeys, and sign-in with other services. */
-
-import type { UserRow } from '../../../db/repositories/users.ts';
-import { AppError } from '../../contract/errors.ts';
-import type { Entrance } from '../../domain/sessions/entrance.ts';
-import { sessionSeconds, type Visitor } from '../../domain/sessions/service.ts';
-import { userView } from '../../domain/users/wire.ts';
-import type { Call, CallMeta } from '../call.ts';
+import type { Call } from '../call.ts';
+import { answerEntrance, visitorOf } from './entrance.ts';
+import { guesserOf, needFresh, selfOf } from './guesser.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
-export const visitorOf = (meta: CallMeta): Visitor => ({
+/** The browser that comes back from another service. */
+const arrivalOf = ({ actor, meta }: Pick<Call, 'actor' | 'meta'>) => ({
   ip: meta.ip,
-  userAgent: meta.userAgent,
-  previous: meta.sessionHash ?? '',
+  userId: actor.userId,
+  fresh: meta.fresh,
+  stateCookie: meta.stateCookie,
 });
-
-/** Gives the browser its session, or the ticket for the second step. */
-export function answerEntrance(entrance: Entrance, { reply }: Pick<Call, 'reply'>) {
-  if ('ticket' in entrance) return { require_2fa: true as const, ticket: entrance.ticket };
-  reply.setSession(entrance.sessionId, sessionSeconds);
-  return userView(entrance.user);
-}
-
-const self = async ({ services, actor }: Call<unknown>): Promise<UserRow> => {
-  const user = await services.users.find(actor.userId);
-  if (user === undefined) throw new AppError('user_unknown');
-  return user;
-};
 
 export const signInHandlers: HandlersOf<
   | 'second_factor.login'
@@ -43,6 +28,7 @@ export const signInHandlers: HandlersOf<
   | 'passkey.rename'
   | 'passkey.delete'
   | 'oauth.state'
+  | 'oauth.begin'
   | 'oauth.wechat'
   | 'oauth.wechat_bind'
   | 'oauth.telegram_login'
@@ -57,22 +43,32 @@ export const signInHandlers: HandlersOf<
     return answerEntrance(await call.services.entrance.secondStep(ticket ?? '', code ?? '', visitor), call);
   },
   'second_factor.get': ({ services, actor }) => services.secondFactor.state(actor.userId),
-  'second_factor.begin': ({ services, actor }) => services.secondFactor.begin(actor.userId, actor.username),
-  'second_factor.enable': async ({ services, actor, input, meta }) => ({
-    recovery_codes: await services.secondFactor.enable(actor.userId, input.code ?? '', meta.ip),
-  }),
-  'second_factor.renew': async ({ services, actor, input, meta }) => ({
-    recovery_codes: await services.secondFactor.renewCodes(actor.userId, input.code ?? '', meta.ip),
-  }),
-  'second_factor.disable': ({ services, actor, input, meta }) =>
-    services.secondFactor.disable(actor.userId, input.code ?? '', meta.ip),
+  'second_factor.begin': async (call) => {
+    needFresh(call);
+    return call.services.secondFactor.begin(call.actor.userId, call.actor.username);
+  },
+  'second_factor.enable': async (call) => {
+    const { services, actor, input } = call;
+    return {
+      recovery_codes: await services.secondFactor.enable(actor.userId, input.code ?? '', await guesserOf(call)),
+    };
+  },
+  'second_factor.renew': async (call) => {
+    const { secondFactor } = call.services;
+    const codes = await secondFactor.renewCodes(call.actor.userId, call.input.code ?? '', await guesserOf(call));
+    return { recovery_codes: codes };
+  },
+  'second_factor.disable': async (call) =>
+    call.services.secondFactor.disable(call.actor.userId, call.input.code ?? '', await guesserOf(call)),
   'second_factor.reset': async ({ services, actor, input }) => {
     await services.userManagement.mayChange(actor, input.id);
     await services.secondFactor.reset(input.id);
   },
   'passkey.list': ({ services, actor }) => services.passkeys.list(actor.userId),
-  'passkey.register_options': async (call) =>
-    call.services.passkeys.registerOptions(await self(call), call.meta.origin),
+  'passkey.register_options': async (call) => {
+    needFresh(call);
+    return call.services.passkeys.registerOptions(await selfOf(call), call.meta.origin);
+  },
   'passkey.register': ({ services, actor, input, meta }) =>
     services.passkeys.register(actor.userId, input.ticket ?? '', input.name ?? '', input.response, meta.origin),
   'passkey.login_options': ({ services, meta }) => services.passkeys.loginOptions(meta.origin, meta.ip),
@@ -82,29 +78,41 @@ export const signInHandlers: HandlersOf<
   },
   'passkey.rename': ({ services, actor, input }) => services.passkeys.rename(input.id, actor.userId, input.name ?? ''),
   'passkey.delete': ({ services, actor, input }) => services.passkeys.remove(input.id, actor.userId),
-  'oauth.state': async ({ services, input, reply }) => {
-    const state = services.oauth.state(input.aff ?? '');
-    reply.setState(state);
+  'oauth.state': async ({ services, actor, meta, input, reply }) => {
+    const traveller = { userId: actor.userId, fresh: meta.fresh, affCode: input.aff ?? '' };
+    const { state, cookie } = services.oauth.state(traveller);
+    reply.setState(cookie);
     return state;
   },
+  'oauth.begin': async (call) => {
+    const { services, actor, meta, input, reply } = call;
+    if (input.bind === true) needFresh(call);
+    const traveller = { userId: actor.userId, fresh: meta.fresh, affCode: input.aff ?? '' };
+    const { url, cookie } = services.oauth.begin(input.type, traveller);
+    reply.setState(cookie);
+    return { url };
+  },
   'oauth.wechat': async (call) => {
-    const user = await call.services.oauth.weChatLogin(call.input.code ?? '');
+    const user = await call.services.oauth.weChatLogin(call.input.code ?? '', call.input.aff ?? '', call.meta.ip);
     return answerEntrance(await call.services.entrance.admit(user, visitorOf(call.meta)), call);
   },
-  'oauth.wechat_bind': ({ services, actor, input }) => services.oauth.weChatBind(input.code ?? '', actor.userId),
+  'oauth.wechat_bind': (call) => call.services.oauth.weChatBind(call.input.code ?? '', arrivalOf(call)),
   'oauth.telegram_login': async (call) => {
-    const user = await call.services.oauth.telegramLogin(call.input);
+    const { state = '', ...fields } = call.input;
+    const user = await call.services.oauth.telegramLogin(fields, state, arrivalOf(call));
     return answerEntrance(await call.services.entrance.admit(user, visitorOf(call.meta)), call);
   },
-  'oauth.telegram_bind': ({ services, actor, input }) => services.oauth.telegramBind(input, actor.userId),
+  'oauth.telegram_bind': async (call) => {
+    const { state = '', ...fields } = call.input;
+    await call.services.oauth.telegramBind(fields, state, arrivalOf(call));
+  },
   'oauth.callback': async (call) => {
     const { type, code, state, error, error_description: description } = call.input;
     const outcome = await call.services.oauth.callback(type, {
       code: code ?? '',
       state: state ?? '',
       error: (error ?? '') === '' ? '' : (description ?? error ?? ''),
-      stateCookie: call.meta.stateCookie,
-      userId: call.actor.userId,
+      ...arrivalOf(call),
     });
     if (outcome.bound) {
       call.reply.say('bind');
@@ -112,7 +120,7 @@ export const signInHandlers: HandlersOf<
     }
     return answerEntrance(await call.services.entrance.admit(outcome.user, visitorOf(call.meta)), call);
   },
-  'oauth.unbind': ({ services, actor, input, meta }) =>
-    services.unbind(actor.userId, input.type, input.password ?? '', meta.ip),
+  'oauth.unbind': async (call) =>
+    call.services.unbind(call.actor.userId, call.input.type, call.input.password ?? '', await guesserOf(call)),
   'option.oidc_discovery': ({ services, input }) => services.discoverOidc(input.url),
 };

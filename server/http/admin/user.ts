@@ -1,4 +1,5 @@
 /** The caller's own account, and user management. */
+import { guesserOf, selfOf } from './guesser.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { firstPage, pageSize } from './paging.ts';
 
@@ -14,8 +15,14 @@ export const userHandlers: HandlersOf<
   | 'user.get'
   | 'user.delete'
 > = {
-  'user.update_self': ({ services, actor, input, meta }) =>
-    services.account.update(actor.userId, input, meta.sessionHash ?? ''),
+  'user.update_self': async (call) => {
+    const { services, actor, input, meta, reply } = call;
+    const editor = { ...(await guesserOf(call)), sessionHash: meta.sessionHash ?? '', fresh: meta.fresh };
+    await services.account.update(actor.userId, input, editor);
+    // The new password has forgotten every browser; this one is still inside.
+    if ((input.password ?? '') !== '' && meta.sessionHash !== null)
+      reply.setDevice(services.devices.remember(meta.deviceCookie, await selfOf(call)));
+  },
   'user.close_self': async ({ services, actor, reply }) => {
     await services.account.close(actor.userId);
     reply.clearSession();

@@ -1,0 +1,48 @@
+/**
+ * How many letters go where. An asker has a share and is told when it is used up; a mailbox gets a few at once and then
+ * one a minute, whoever asks: the one of that minute carries a proof that is good for all who can read it, so nobody waits for another.
+ */
+import { AppError } from '../../contract/errors.ts';
+import { createAllowance } from '../sessions/allowance.ts';
+import { networkOf } from '../sessions/network.ts';
+import type { CodePurpose } from './codes.ts';
+
+const windowSeconds = 600;
+const perNetwork = 20;
+const perAsker = 5;
+const atOnce = 5;
+const apartSeconds = 60;
+/** Letters to addresses that strangers type, from everywhere: the site's good name with mail servers. */
+const toStrangers = 500;
+
+export interface Sender {
+  readonly ip: string;
+  /** Name of a browser that was inside the account of this mailbox, '' = none. */
+  readonly device: string;
+  /** 0 = nobody is logged in. */
+  readonly userId: number;
+}
+
+/** @param now epoch milliseconds. */
+export function createPostage(now: () => number) {
+  const networks = createAllowance(windowSeconds, perNetwork, now);
+  const askers = createAllowance(windowSeconds, perAsker, now);
+  const mailboxes = createAllowance(windowSeconds, atOnce, now);
+  const minutes = createAllowance(apartSeconds, 1, now);
+  const strangers = createAllowance(windowSeconds, toStrangers, now);
+  const refuse = (): never => {
+    throw new AppError('too_many_attempts');
+  };
+  return {
+    /** @returns false when a letter of this minute is in the mailbox already. @throws AppError too_many_attempts when the asker had its share. */
+    allows(purpose: CodePurpose, email: string, { ip, device, userId }: Sender): boolean {
+      const mailbox = `${purpose} ${email.toLowerCase()}`;
+      const asker = device !== '' ? `device ${device}` : userId > 0 ? `user ${userId}` : networkOf(ip);
+      if (device === '' && userId === 0 && !networks.take(networkOf(ip))) refuse();
+      if (!askers.take(`${asker} ${mailbox}`)) refuse();
+      if (device !== '') return true;
+      if (purpose === 'address' && userId === 0 && !strangers.take('all')) refuse();
+      return mailboxes.take(mailbox) || minutes.take(mailbox);
+    },
+  };
+}

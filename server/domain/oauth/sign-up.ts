@@ -1,0 +1,97 @@
+/** New accounts for people another service vouches for: the site's rules for registration hold for them as well. */
+import { randomBytes, randomInt } from 'node:crypto';
+import type { Database } from '../../../db/open.ts';
+import { createUsersRepository, type Identity, type UserRow } from '../../../db/repositories/users.ts';
+import { Role } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import { checkEmail, isEmail } from '../accounts/email.ts';
+import type { AffiliateService } from '../affiliate/service.ts';
+import type { OptionsService } from '../options/service.ts';
+import type { Allowance } from '../sessions/allowance.ts';
+import { networkOf } from '../sessions/network.ts';
+import { longestUsername } from '../users/rules.ts';
+import type { UsersService } from '../users/service.ts';
+
+const nameTries = 20;
+const longestDisplayName = 20;
+
+export interface Newcomer {
+  readonly identity: Identity;
+  /** As messages name the service. */
+  readonly service: string;
+  /** Start of the username when the wanted one is taken. */
+  readonly prefix: string;
+  readonly username: string;
+  readonly displayName: string;
+  /** '' = the service has verified none. */
+  readonly email: string;
+  /** Invitation code, '' = none. */
+  readonly affCode: string;
+  readonly ip: string;
+}
+
+export function createSignUp(deps: {
+  readonly database: Database;
+  readonly options: OptionsService;
+  readonly users: UsersService;
+  readonly affiliate: AffiliateService;
+  /** New accounts of one network. */
+  readonly signUps: Allowance;
+}) {
+  const { options, users } = deps;
+  const repository = createUsersRepository(deps.database);
+
+  const freeName = async (wanted: string, prefix: string): Promise<string> => {
+    const plain = [...wanted.replace(/[^\p{L}\p{N}_.-]/gu, '')].slice(0, longestUsername).join('');
+    if (plain !== '' && !(await repository.nameTaken(plain, 0))) return plain;
+    for (let attempt = 0; attempt < nameTries; attempt++) {
+      const name = `${prefix}${randomInt(10_000 * 10 ** Math.min(attempt, 4))}`;
+      if (!(await repository.nameTaken(name, 0))) return name;
+    }
+    throw new AppError('username_taken');
+  };
+
+  /** @returns the address to keep, '' = none. @throws AppError email_unproven, email_domain, email_alias. */
+  const admitted = (email: string, service: string): string => {
+    if (isEmail(email)) return checkEmail(email, options);
+    if (options.get('EmailDomainRestrictionEnabled')) throw new AppError('email_unproven', { name: service });
+    return '';
+  };
+
+  return {
+    /** @throws AppError setup_needed, register_closed, email_*, too_many_attempts. */
+    async register(given: Newcomer): Promise<UserRow> {
+      if (!(await users.rootExists())) throw new AppError('setup_needed');
+      if (!options.get('RegisterEnabled')) throw new AppError('register_closed');
+      const email = admitted(given.email, given.service);
+      if (!deps.signUps.take(networkOf(given.ip))) throw new AppError('too_many_attempts');
+      const username = await freeName(given.username, given.prefix);
+      const id = await users.create({
+        username,
+        // Nobody knows it: the way in is the other service, or a reset by mail.
+        password: randomBytes(32).toString('base64url'),
+        passwordMade: true,
+        displayName: [...given.displayName].slice(0, longestDisplayName).join(''),
+        role: Role.user,
+        quota: 0,
+        email: email !== '' && !(await repository.emailTaken(email, 0)) ? email : '',
+        inviterId: await deps.affiliate.inviterOf(given.affCode),
+        identity: given.identity,
+      });
+      await deps.affiliate.welcome({ id, username, group_name: 'default' });
+      const user = await users.find(id);
+      if (user === undefined) throw new AppError('user_unknown');
+      return user;
+    },
+    /** Keeps a verified address for an account that has none, where the site's rules allow it. */
+    async keepEmail(user: UserRow, email: string): Promise<void> {
+      if (user.email !== '' || !isEmail(email)) return;
+      try {
+        checkEmail(email, options);
+      } catch {
+        return;
+      }
+      if (!(await repository.emailTaken(email, user.id))) await repository.setEmail(user.id, email);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** What opens an account as the site is set up now, so that nobody takes off the last way in. */
+import type { Database } from '../../../db/open.ts';
+import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
+import type { UserRow } from '../../../db/repositories/users.ts';
+import type { OptionsService } from '../options/service.ts';
+
+export const boundServices = {
+  github: { column: 'github_id', name: 'GitHub', enabled: 'GitHubOAuthEnabled' },
+  oidc: { column: 'oidc_id', name: 'OIDC', enabled: 'oidc.enabled' },
+  linuxdo: { column: 'linux_do_id', name: 'Linux DO', enabled: 'LinuxDOOAuthEnabled' },
+  wechat: { column: 'wechat_id', name: '微信', enabled: 'WeChatAuthEnabled' },
+  telegram: { column: 'telegram_id', name: 'Telegram', enabled: 'TelegramOAuthEnabled' },
+} as const;
+
+export type BoundService = keyof typeof boundServices;
+/** What is about to go. */
+export type Leaving = { readonly service: BoundService } | { readonly passkey: number };
+
+export type WaysIn = ReturnType<typeof createWaysIn>;
+
+export function createWaysIn(deps: { readonly database: Database; readonly options: OptionsService }) {
+  const { options } = deps;
+  const passkeys = createPasskeysRepository(deps.database);
+  const letters = (): boolean => options.get('SMTPServer') !== '' && options.get('ServerAddress') !== '';
+  return {
+    /** Whether a password opens an account here at all. */
+    byPassword: (): boolean => options.get('PasswordLoginEnabled'),
+    /** Whether somebody is left to come in without asking for the password. */
+    async besides(user: UserRow, leaving: Leaving): Promise<boolean> {
+      if (user.email !== '' && letters() && options.get('PasswordLoginEnabled')) return true;
+      const services = Object.entries(boundServices).some(
+        ([service, { column, enabled }]) =>
+          !('service' in leaving && leaving.service === service) && user[column] !== '' && options.get(enabled),
+      );
+      if (services) return true;
+      return (await passkeys.list(user.id)).some(({ id }) => !('passkey' in leaving && leaving.passkey === id));
+    },
+  };
+}
