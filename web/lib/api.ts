@@ -4,7 +4,7 @@ import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
 import { endpointById } from '../../server/contract/endpoints/index.ts';
 import { currentLanguage } from './i18n.ts';
-import { endSession, readUser, writeUser } from './session.ts';
+import { askForLogin, endSession, readUser, writeUser } from './session.ts';
 import { hasUnsaved } from './unsaved.ts';
 
 /** The server's own words about what went wrong. */
@@ -60,6 +60,7 @@ export async function call<Id extends EndpointId>(
       location.assign('/login?expired=true');
     }
   }
+  if (body?.code === 'login_again_needed' && user !== null && (await askForLogin())) return call(id, input);
   if (body === null) throw new ApiError(`HTTP ${response.status}`, 'http', response.status);
   if (row.envelope === 'raw' && body.code === undefined) return body as OutputOf<EndpointOf<Id>>;
   if (body.success !== true) throw new ApiError(body.message ?? '', body.code ?? '', response.status);

@@ -3,7 +3,7 @@ import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { call } from '../lib/api.ts';
-import { useEnded, useUser, writeUser } from '../lib/session.ts';
+import { useEnded, useLoginAsked, useUser, writeUser } from '../lib/session.ts';
 import { forgetUnsaved } from '../lib/unsaved.ts';
 import { CopyByHand } from './copy-by-hand.tsx';
 import { placesFor } from './nav.ts';
@@ -13,6 +13,7 @@ import { useStatus } from './status.ts';
 import { TopBar } from './top-bar.tsx';
 
 const LoginAgain = lazy(async () => ({ default: (await import('./login-again.tsx')).LoginAgain }));
+const LoginForStep = lazy(async () => ({ default: (await import('./login-again.tsx')).LoginForStep }));
 const Palette = lazy(() => import('./palette.tsx').then((module) => ({ default: module.Palette })));
 const foldKey = 'default_collapse_sidebar';
 
@@ -23,6 +24,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const { t } = useTranslation();
   const user = useUser();
   const ended = useEnded();
+  const asked = useLoginAsked();
   const status = useStatus().data;
   const [path, navigate] = useLocation();
   const [open, setOpen] = useState(false);
@@ -94,6 +96,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       {user !== null && ended ? (
         <Suspense>
           <LoginAgain />
+        </Suspense>
+      ) : null}
+      {user !== null && !ended && asked !== null ? (
+        <Suspense>
+          <LoginForStep onDone={asked} />
         </Suspense>
       ) : null}
       {user === null ? null : <Shortcuts places={places} onPalette={openPalette} />}

@@ -49,8 +49,11 @@ export function CallbackPage({ type }: { readonly type: string }) {
     };
     const back = async () => {
       if (type === 'telegram') {
-        if (user === null) return finish(await call('oauth.telegram_login', telegramFields()));
-        await call('oauth.telegram_bind', telegramFields());
+        const state = query.get('state') ?? '';
+        // Without one anybody's link would log the reader in as somebody else.
+        if (state === '') throw new Error(t('account.telegramBroken'));
+        if (user === null) return finish(await call('oauth.telegram_login', { ...telegramFields(), state }));
+        await call('oauth.telegram_bind', { ...telegramFields(), state });
         return finish(null);
       }
       if (!isCodeService(type)) throw new Error(t('site.notFound'));

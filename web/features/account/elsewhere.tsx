@@ -14,38 +14,11 @@ export const serviceNames = { github: 'GitHub', oidc: 'OIDC', linuxdo: 'Linux DO
 const isOn = (service: CodeService, status: Status | undefined): boolean =>
   ({ github: status?.github_oauth, oidc: status?.oidc_enabled, linuxdo: status?.linuxdo_oauth })[service] === true;
 
-/** Leaves for the other service; it sends the browser back to /oauth/{service}. */
-export async function leaveFor(service: CodeService, status: Status | undefined): Promise<void> {
-  const state = await call('oauth.state', { aff: localStorage.getItem('aff') ?? '' });
-  const go = (address: string, fields: Readonly<Record<string, string>>) =>
-    location.assign(`${address}?${new URLSearchParams({ ...fields, state })}`);
-  if (service === 'github')
-    return go('https://github.com/login/oauth/authorize', {
-      client_id: status?.github_client_id ?? '',
-      scope: 'user:email',
-    });
-  if (service === 'linuxdo')
-    return go('https://connect.linux.do/oauth2/authorize', {
-      client_id: status?.linuxdo_client_id ?? '',
-      response_type: 'code',
-    });
-  return go(status?.oidc_authorization_endpoint ?? '', {
-    client_id: status?.oidc_client_id ?? '',
-    redirect_uri: `${status?.server_address || location.origin}/oauth/oidc`,
-    response_type: 'code',
-    scope: 'openid profile email',
-  });
+/** Leaves for the other service; it sends the browser back to /oauth/{service}. @param bind the account here is to be opened by it. */
+export async function leaveFor(service: CodeService | 'telegram', bind = false): Promise<void> {
+  const { url } = await call('oauth.begin', { type: service, aff: localStorage.getItem('aff') ?? '', bind });
+  location.assign(url);
 }
-
-/** Telegram signs the person's data and puts it behind the #. */
-export const leaveForTelegram = (status: Status | undefined): void =>
-  location.assign(
-    `https://oauth.telegram.org/auth?${new URLSearchParams({
-      bot_id: status?.telegram_bot_id ?? '',
-      origin: location.origin,
-      return_to: `${location.origin}/oauth/telegram`,
-    })}`,
-  );
 
 export function WeChatCode({
   onCode,
@@ -97,7 +70,7 @@ export function Elsewhere({ onEntered }: { readonly onEntered: (entered: Entered
   return (
     <div className="mt-4 grid gap-2 border-t border-line pt-4">
       {services.map((service) => (
-        <button key={service} type="button" className="button" onClick={() => attempt(() => leaveFor(service, status))}>
+        <button key={service} type="button" className="button" onClick={() => attempt(() => leaveFor(service))}>
           {t('account.with', { name: serviceNames[service] })}
         </button>
       ))}
@@ -107,7 +80,7 @@ export function Elsewhere({ onEntered }: { readonly onEntered: (entered: Entered
         </button>
       ) : null}
       {status?.telegram_oauth ? (
-        <button type="button" className="button" onClick={() => leaveForTelegram(status)}>
+        <button type="button" className="button" onClick={() => attempt(() => leaveFor('telegram'))}>
           {t('account.with', { name: 'Telegram' })}
         </button>
       ) : null}
@@ -116,7 +89,7 @@ export function Elsewhere({ onEntered }: { readonly onEntered: (entered: Entered
           onClose={() => setWechat(false)}
           onCode={(code) =>
             attempt(async () => {
-              onEntered(await call('oauth.wechat', { code }));
+              onEntered(await call('oauth.wechat', { code, aff: localStorage.getItem('aff') ?? '' }));
               setWechat(false);
             })
           }

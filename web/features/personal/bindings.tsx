@@ -14,7 +14,7 @@ import { attempt, messageOf } from '../../lib/attempt.ts';
 import { useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from '../account/bot-check.tsx';
 import { CodeButton } from '../account/code-button.tsx';
-import { leaveFor, leaveForTelegram, WeChatCode } from '../account/elsewhere.tsx';
+import { leaveFor, WeChatCode } from '../account/elsewhere.tsx';
 
 function EmailDrawer({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
   const { t } = useTranslation();
@@ -137,21 +137,21 @@ export function Bindings({ self }: { readonly self: User }) {
   const rows: readonly (readonly [Service | null, string, string, boolean, () => unknown])[] = [
     [null, t('account.email'), self.email, true, () => setOpen('email')],
     ['wechat', t('account.wechat'), self.wechat_id, status?.wechat_login === true, () => setOpen('wechat')],
+    ['github', 'GitHub', self.github_id, status?.github_oauth === true, () => attempt(() => leaveFor('github', true))],
+    ['oidc', 'OIDC', self.oidc_id, status?.oidc_enabled === true, () => attempt(() => leaveFor('oidc', true))],
     [
-      'github',
-      'GitHub',
-      self.github_id,
-      status?.github_oauth === true,
-      () => attempt(() => leaveFor('github', status)),
+      'telegram',
+      'Telegram',
+      self.telegram_id,
+      status?.telegram_oauth === true,
+      () => attempt(() => leaveFor('telegram', true)),
     ],
-    ['oidc', 'OIDC', self.oidc_id, status?.oidc_enabled === true, () => attempt(() => leaveFor('oidc', status))],
-    ['telegram', 'Telegram', self.telegram_id, status?.telegram_oauth === true, () => leaveForTelegram(status)],
     [
       'linuxdo',
       'Linux DO',
       self.linux_do_id,
       status?.linuxdo_oauth === true,
-      () => attempt(() => leaveFor('linuxdo', status)),
+      () => attempt(() => leaveFor('linuxdo', true)),
     ],
   ];
   return (

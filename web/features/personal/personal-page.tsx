@@ -18,6 +18,7 @@ import { Notifications } from './notifications.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { SecondFactor } from './second-factor.tsx';
 import { Security } from './security.tsx';
+import { Sessions } from './sessions.tsx';
 
 function Profile({ self }: { readonly self: User }) {
   const { t } = useTranslation();
@@ -122,6 +123,7 @@ export function PersonalPage() {
             <Notifications key={self.setting} self={self} />
             <SecondFactor />
             <Passkeys />
+            <Sessions />
             <AccessTokens />
             <Security self={self} />
           </div>

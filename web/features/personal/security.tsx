@@ -1,4 +1,5 @@
 /** Password, management access token, closing the account. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
@@ -14,14 +15,23 @@ import { writeUser } from '../../lib/session.ts';
 
 function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   const { t } = useTranslation();
+  const client = useQueryClient();
+  const twoSteps = useQuery({ queryKey: ['second-factor'], queryFn: () => call('second_factor.get') }).data?.enabled;
   const [error, setError] = useState('');
+  const [endAll, setEndAll] = useState(true);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (name: string): string => String(form.get(name) ?? '');
     if (text('password') !== text('password2')) return setError(t('account.passwordsDiffer'));
     try {
-      await call('user.update_self', { original_password: text('original'), password: text('password') });
+      await call('user.update_self', {
+        original_password: text('original'),
+        code: text('code'),
+        password: text('password'),
+        end_all: endAll,
+      });
+      for (const key of ['sessions', 'passkeys', 'access-tokens']) void client.invalidateQueries({ queryKey: [key] });
       toast.success(t('personal.passwordChanged'));
       onDone();
     } catch (failure) {
@@ -35,9 +45,23 @@ function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   );
   return (
     <form onSubmit={submit} noValidate>
-      {field('original', t('personal.oldPassword'), 'current-password')}
+      {field('original', t('personal.oldPassword'), 'current-password', t('personal.oldPasswordHelp'))}
+      {twoSteps === true ? (
+        <Field label={t('personal.codeInstead')}>
+          {(ids) => <input {...ids} name="code" className="field font-mono" autoComplete="one-time-code" />}
+        </Field>
+      ) : null}
       {field('password', t('account.newPassword'), 'new-password', t('account.passwordHelp'))}
       {field('password2', t('account.password2'), 'new-password')}
+      <label className="mb-4 flex gap-2 text-ink-2">
+        <input
+          type="checkbox"
+          className="mt-0.5 size-4 flex-none accent-(--accent)"
+          checked={endAll}
+          onChange={(event) => setEndAll(event.target.checked)}
+        />
+        {t('personal.endAll')}
+      </label>
       <p role="alert" className="mb-3 text-danger">
         {error}
       </p>
