@@ -52,14 +52,14 @@ let proof: ((given: boolean) => void) | null = null;
 /** A call wants a login of a moment ago: the shell asks for one. @returns false when the reader would rather not. */
 export function askForLogin(): Promise<boolean> {
   proof?.(false);
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  proof = (given) => {
-    proof = null;
+  return new Promise((resolve) => {
+    proof = (given) => {
+      proof = null;
+      for (const listener of listeners) listener();
+      resolve(given);
+    };
     for (const listener of listeners) listener();
-    resolve(given);
-  };
-  for (const listener of listeners) listener();
-  return promise;
+  });
 }
 
 /** Answers whoever waits for a login; null = nobody does. */
