@@ -96,6 +96,14 @@ export const errors = {
     '该令牌无权访问模型 {model}',
     'This API key may not use model {model}',
   ),
+  realtime_model_fixed: row(
+    400,
+    'invalid_request_error',
+    2,
+    'client',
+    '会话进行中不能更换模型，请以模型 {model} 重新建立连接',
+    'The model of a conversation cannot be changed; open another one for {model}',
+  ),
   model_unknown: row(
     404,
     'invalid_request_error',

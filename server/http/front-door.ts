@@ -1,7 +1,7 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
 import type { Server, ServerWebSocket } from 'bun';
 import { AppError, formatError } from '../contract/errors.ts';
-import type { Conversation } from '../relay/realtime.ts';
+import type { Conversation } from '../relay/realtime/conversation.ts';
 import type { Relay } from '../relay/relay.ts';
 import { clientAddress } from './client-ip.ts';
 import { placeOf } from './places.ts';

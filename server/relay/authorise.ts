@@ -19,6 +19,8 @@ export interface AuthoriseDeps {
 export interface Authorise {
   /** Key, owner, expiry, address and group. @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*. */
   identify(request: Request, peer: Peer): Principal;
+  /** The same caller as the memory knows them now. @throws AppError as `identify` does. */
+  renew(principal: Principal, peer: Peer): Principal;
   /** What only this gateway can put into an address it gives to a channel's upstream. */
   proofOf(channelId: number): string;
   provesChannel(channelId: number, proof: string): boolean;
@@ -63,6 +65,17 @@ export function createAuthorise(deps: AuthoriseDeps): Authorise {
     return token.group;
   };
 
+  /** @throws AppError token_*, user_disabled, ip_not_allowed, group_*. */
+  const standing = (token: TokenSnapshot | undefined, peer: Peer) => {
+    if (token === undefined) throw new AppError('token_invalid');
+    checkStatus(token, deps.now() / 1000);
+    const user = state.user(token.userId);
+    if (user === undefined) throw new AppError('token_invalid');
+    if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
+    checkAddress(token, peer);
+    return { user, token, group: groupFor(token, user.group) };
+  };
+
   return {
     identify(request, peer) {
       const credential = readCredential(request);
@@ -70,19 +83,13 @@ export function createAuthorise(deps: AuthoriseDeps): Authorise {
       const plain = state.tokenByHmac(hmacOf(credential.key));
       const pin = plain === undefined ? credential.pinned : null;
       const token = pin === null ? plain : state.tokenByHmac(hmacOf(pin.key));
-      if (token === undefined) throw new AppError('token_invalid');
-      checkStatus(token, deps.now() / 1000);
-      const user = state.user(token.userId);
-      if (user === undefined) throw new AppError('token_invalid');
-      if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
-      checkAddress(token, peer);
-      return {
-        user,
-        token,
-        group: groupFor(token, user.group),
-        pinnedChannel: pin === null ? null : pinned(pin.channelId, user.role),
-      };
+      const found = standing(token, peer);
+      return { ...found, pinnedChannel: pin === null ? null : pinned(pin.channelId, found.user.role) };
     },
+    renew: (principal, peer) => ({
+      ...principal,
+      ...standing(state.tokenByHmac(principal.token?.keyHmac ?? ''), peer),
+    }),
     proofOf,
     provesChannel(channelId, proof) {
       const right = Buffer.from(proofOf(channelId));

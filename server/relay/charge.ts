@@ -37,6 +37,8 @@ export interface Charge {
   readonly charged: number | null;
   /** Takes more out of the balance while a stream outgrows its hold. */
   extendTo(usage: Usage): boolean;
+  /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not told yet. @throws AppError limit_* */
+  turn(spent: number): void;
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling. */
   finish(finish: Finish): Promise<void>;
   /** Writes what is owed so far, so that a crash charges it. */
@@ -168,6 +170,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       held = total;
       return true;
     },
+    turn: admission.turn,
     finish(finish) {
       finished ??= settle(finish);
       return finished;

@@ -49,7 +49,7 @@ export function createDeparture(client: AbortSignal): Departure {
 }
 
 /** @returns milliseconds; 0 = the upstream is cancelled at once. */
-function drainOf({ setting: { drain } }: ChannelSnapshot): number {
+export function drainOf({ setting: { drain } }: ChannelSnapshot): number {
   if (drain === true) return drainMs;
   return typeof drain === 'number' && drain > 0 ? Math.min(drain * 1000, longestDrainMs) : 0;
 }

@@ -23,6 +23,8 @@ export interface Outcome {
 export interface Admission {
   /** Takes more of the period budgets. @returns false when they do not have it. */
   extend(more: number): boolean;
+  /** Another turn of a conversation counts as a request of its own. @param spent tokens of the turns before that were not told yet. @throws AppError limit_* */
+  turn(spent: number): void;
   ended(outcome: Outcome): void;
 }
 
@@ -48,7 +50,7 @@ const minuteMs = 60_000;
 /** Nobody knows when a request under way will end. */
 const concurrencySeconds = 1;
 
-export const unlimited: Admission = { extend: () => true, ended: () => undefined };
+export const unlimited: Admission = { extend: () => true, turn: () => undefined, ended: () => undefined };
 
 export function createLimits(deps: LimitsDeps): Limits {
   const requests = createWindow(minuteMs);
@@ -61,14 +63,19 @@ export function createLimits(deps: LimitsDeps): Limits {
     throw new AppError(code, { who, limit, seconds: Math.max(1, Math.ceil(waitMs / 1000)) });
   };
 
-  const check = ({ key, name, limits }: Scope, asked: Asked, now: number) => {
-    const { rpm, tpm, concurrency } = limits;
-    if (concurrency > 0 && (running.get(key) ?? 0) >= concurrency)
-      refuse('limit_concurrency', name, concurrency, concurrencySeconds * 1000);
+  const check = (scope: Scope, asked: Asked, now: number) => {
+    const { concurrency } = scope.limits;
+    if (concurrency > 0 && (running.get(scope.key) ?? 0) >= concurrency)
+      refuse('limit_concurrency', scope.name, concurrency, concurrencySeconds * 1000);
+    checkRates(scope, asked.tokens, now);
+  };
+
+  const checkRates = ({ key, name, limits }: Scope, asked: number, now: number) => {
+    const { rpm, tpm } = limits;
     if (rpm > 0 && requests.total(key, now) + 1 > rpm)
       refuse('limit_rpm', name, rpm, requests.waitMs(key, rpm - 1, now));
     // A prompt larger than the whole limit may go when nothing else is counted; it would never fit otherwise.
-    const rest = Math.max(0, tpm - asked.tokens);
+    const rest = Math.max(0, tpm - asked);
     if (tpm > 0 && tokens.total(key, now) > rest) refuse('limit_tpm', name, tpm, tokens.waitMs(key, rest, now));
   };
 
@@ -108,6 +115,9 @@ export function createLimits(deps: LimitsDeps): Limits {
       }
       for (const scope of scopes) enter(scope, asked, now);
       let held = asked.hold;
+      /** Tokens of earlier turns that are in the windows already. */
+      let counted = 0;
+      const visits = visit === null ? [] : [visit];
       return {
         extend(more) {
           if (token === null) return true;
@@ -115,11 +125,19 @@ export function createLimits(deps: LimitsDeps): Limits {
           held += more;
           return true;
         },
+        turn(spent) {
+          const at = deps.now();
+          for (const { key } of scopes) tokens.add(key, spent, at);
+          counted += spent;
+          for (const scope of scopes) checkRates(scope, 0, at);
+          if (rule !== null) visits.push(users.visit(user.id, rule, at));
+          for (const { key } of scopes) requests.add(key, 1, at);
+        },
         ended({ tokens: used, charged, success }) {
           const endedAt = deps.now();
-          for (const scope of scopes) leave(scope, used - asked.tokens, now, endedAt);
+          for (const scope of scopes) leave(scope, used - asked.tokens - counted, now, endedAt);
           if (token !== null) budgets.settle(token, held, charged, endedAt / 1000);
-          if (!success) visit?.failed();
+          if (!success) for (const each of visits) each.failed();
         },
       };
     },

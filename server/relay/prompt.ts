@@ -3,7 +3,16 @@
 /** A picture or sound without a known size; source: backend-reference 3.13 (3 x 85 tiles, audio part 100), rounded up. */
 const mediaTokens = 1000;
 /** Strings that carry bytes, not words. */
-const mediaKeys = new Set(['data', 'file_data', 'image_url', 'url', 'input_audio', 'inlineData', 'inline_data']);
+const mediaKeys = new Set([
+  'data',
+  'audio',
+  'file_data',
+  'image_url',
+  'url',
+  'input_audio',
+  'inlineData',
+  'inline_data',
+]);
 const skippedKeys = new Set([
   'model',
   'type',

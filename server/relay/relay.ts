@@ -21,7 +21,8 @@ import { type RelayRoute, relayRouteFor, unimplementedPaths } from './operations
 import { parse } from './parse.ts';
 import { makePlan, type PlanDeps } from './plan.ts';
 import { type FindSession, identifyPlayer, inChosenGroup } from './playground.ts';
-import { type Conversation, createRealtime } from './realtime.ts';
+import type { Conversation } from './realtime/conversation.ts';
+import { createRealtime } from './realtime.ts';
 import { clientError, dialectOf, errorResponse, listedError, retryAfterOf } from './render-error.ts';
 import { createRequestIds } from './request-id.ts';
 import { sealed } from './sealed.ts';
@@ -62,6 +63,8 @@ export interface RelayLimits {
   readonly commitCeilingMs: number;
   /** Milliseconds between durable notes of what an open stream owes. */
   readonly checkpointMs: number;
+  /** Milliseconds that an upstream's bill is waited for once the answer is over. */
+  readonly billMs: number;
 }
 
 export const defaultLimits: RelayLimits = {
@@ -70,6 +73,7 @@ export const defaultLimits: RelayLimits = {
   idleMs: 300_000,
   commitCeilingMs: 50,
   checkpointMs: 5000,
+  billMs: 5000,
 };
 
 export interface TestOrder {
@@ -183,10 +187,15 @@ export function createRelay(deps: RelayDeps): Relay {
     authorise,
     admit,
     health,
+    counter: deps.counter,
     settings: state.settings,
+    onNews: state.onNews,
     now: deps.now,
+    wait: createDeadlines(50).start,
     nextId,
     connectMs: 15_000,
+    checkpointMs: deps.limits.checkpointMs,
+    billMs: deps.limits.billMs,
     opened: () => open++,
     ended: () => open--,
   });

@@ -22,6 +22,8 @@ export interface RelayState {
   models(group: string): readonly string[];
   /** Called with the id of each channel that was edited. */
   onChannel(listener: (id: number) => void): void;
+  /** Called after every change. @returns ends it. */
+  onNews(listener: () => void): () => void;
   /** Counts up with every change; caches keyed on it. */
   revision(): number;
 }
@@ -36,6 +38,7 @@ export function createRelayState(wallets: Wallets): RelayState {
   let routes = new Map<string, Map<string, Route>>();
   let revision = 0;
   const listeners: ((id: number) => void)[] = [];
+  const watchers = new Set<() => void>();
   const { promise: ready, resolve: arrived } = Promise.withResolvers<void>();
 
   const setToken = (token: TokenSnapshot) => {
@@ -88,6 +91,7 @@ export function createRelayState(wallets: Wallets): RelayState {
       const rerouted = news.channels.length > 0 || (news.kind === 'delta' && news.removed.channels.length > 0);
       if (news.kind === 'snapshot' || rerouted) routes = buildRoutes(channels.values());
       if (news.kind === 'snapshot') arrived();
+      for (const watcher of watchers) watcher();
     },
     settings: () => settings,
     tokenByHmac: (hmac) => hmacs.get(hmac),
@@ -96,6 +100,10 @@ export function createRelayState(wallets: Wallets): RelayState {
     route: (group, model) => routes.get(group)?.get(model) ?? [],
     models: (group) => [...(routes.get(group)?.keys() ?? [])],
     onChannel: (listener) => void listeners.push(listener),
+    onNews(listener) {
+      watchers.add(listener);
+      return () => void watchers.delete(listener);
+    },
     revision: () => revision,
   };
 }

@@ -8,6 +8,7 @@ export const noCharge: Charge = {
   held: 0,
   charged: null,
   extendTo: () => true,
+  turn: () => undefined,
   finish: () => Promise.resolve(),
   checkpoint: () => undefined,
 };

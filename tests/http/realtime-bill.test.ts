@@ -1,0 +1,403 @@
+/** What a conversation costs however it ends. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
+
+const model = 'gpt-4o-realtime-preview';
+let gateway: TestGateway;
+let door: FrontDoor;
+let key: string;
+let upstream: ReturnType<typeof startRealtimeUpstream>;
+
+beforeEach(async () => {
+  gateway = await createTestGateway({ limits: { billMs: 300, checkpointMs: 0 } });
+  upstream = startRealtimeUpstream({ answer: () => undefined });
+  await gateway.channel(upstream.url, { models: `${model},whisper-1` });
+  key = (await gateway.token()).key;
+  door = openFrontDoor({
+    host: '127.0.0.1',
+    port: 0,
+    relay: gateway.relay,
+    controlSocket: '/nonexistent',
+    trustsProxy: () => false,
+    consoleAsset: () => null,
+  });
+});
+afterEach(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await door.stop(100);
+  await upstream.stop();
+  await gateway.close();
+});
+
+type Event = Record<string, unknown> & { type: string };
+
+/** A browser's socket, with the key where the official client for browsers puts it. */
+async function converse(apiKey = key) {
+  const address = `ws://127.0.0.1:${door.port}/v1/realtime?model=${model}`;
+  const socket = new WebSocket(address, ['realtime', `openai-insecure-api-key.sk-${apiKey}`]);
+  const heard: Event[] = [];
+  socket.onmessage = ({ data }) => void heard.push(JSON.parse(String(data)) as Event);
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.onclose = ({ code, reason }) => resolve({ code, reason });
+  });
+  const told = (type: string, count = 1) =>
+    expect
+      .poll(() => heard.filter((event) => event.type === type).length, { timeout: 5000 })
+      .toBeGreaterThanOrEqual(count);
+  await told('session.created');
+  const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
+  return { send, heard, closed, told, leave: () => socket.close() };
+}
+
+const ask = { type: 'response.create' };
+const say = (text: string) => ({
+  type: 'conversation.item.create',
+  item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
+});
+const ended = () => expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
+const row = async () => {
+  await ended();
+  const [log] = await gateway.logs();
+  return log;
+};
+/** PCM of 24 kHz, 16 bits. */
+const sound = (seconds: number) => new Uint8Array(48_000 * seconds);
+const words = (count: number) => 'word '.repeat(count);
+
+test('M5: whoever leaves before the end of an answer pays what the upstream says it cost', async () => {
+  upstream.script({ answer: (answer) => answer.say(words(5000)), cancelled: realtimeUsage(40, 5200) });
+  const { send, told, leave } = await converse();
+  send(ask);
+  await told('response.output_text.delta');
+  leave();
+  expect(await row()).toMatchObject({
+    prompt_tokens: 40,
+    completion_tokens: 5200,
+    end_reason: 'client_gone',
+    usage_source: 'reported',
+  });
+  expect(upstream.heard.at(-1)).toEqual({ type: 'response.cancel' });
+});
+
+test('M5: where the upstream does not say, what was delivered is counted: words, sound, calls and what was asked', async () => {
+  upstream.script({
+    answer(answer) {
+      answer.say(words(50));
+      answer.speak(sound(3), words(7));
+      answer.call('{"city": "Ulm"}');
+    },
+  });
+  const { send, told, leave } = await converse();
+  send(say('how is the weather'));
+  send({ type: 'input_audio_buffer.append', audio: Buffer.from(sound(2)).toString('base64') });
+  send({ type: 'input_audio_buffer.commit' });
+  await told('input_audio_buffer.committed');
+  send(ask);
+  await told('response.function_call_arguments.delta');
+  leave();
+  const log = await row();
+  // 4 words and 2 s heard at 10 tokens a second; 50 + 7 + 2 words written and 3 s spoken at 20 a second.
+  expect(log).toMatchObject({
+    prompt_tokens: 4 + 20,
+    completion_tokens: 59 + 60,
+    end_reason: 'client_gone',
+    usage_source: 'estimated',
+  });
+  expect(JSON.parse(log?.other ?? '')).toMatchObject({ audio_input: 20, audio_output: 60 });
+});
+
+test('M5: an upstream that goes without a word has its delivered answer charged', async () => {
+  upstream.script({ answer: (answer) => answer.say(words(100)) });
+  const { send, told, closed } = await converse();
+  send(ask);
+  await told('response.output_text.delta');
+  await upstream.stop();
+  await closed;
+  expect(await row()).toMatchObject({
+    completion_tokens: 100,
+    end_reason: 'upstream_broken',
+    usage_source: 'estimated',
+  });
+});
+
+test('M5: finished and open answers of one conversation are charged together', async () => {
+  let turn = 0;
+  upstream.script({
+    answer(answer) {
+      turn++;
+      answer.say(words(10));
+      if (turn === 1) answer.done(realtimeUsage(100, 12));
+      if (turn === 2) answer.done(null);
+    },
+  });
+  const { send, told, leave } = await converse();
+  send(ask);
+  await told('response.done');
+  send({ type: 'response.create', response: { conversation: 'none', instructions: 'one two three' } });
+  await told('response.done', 2);
+  send(ask);
+  await told('response.output_text.delta', 3);
+  leave();
+  const log = await row();
+  expect(log).toMatchObject({ completion_tokens: 12 + 10 + 10, usage_source: 'partial', end_reason: 'client_gone' });
+  // The third answer reads what the first left behind: 100 in and 12 out.
+  expect(JSON.parse(log?.other ?? '')).toMatchObject({ input: 103, cache_tokens: 224 });
+});
+
+test('M5: an answer the client cancels is charged by its own end', async () => {
+  upstream.script({ answer: (answer) => answer.say(words(30)), cancelled: realtimeUsage(5, 33) });
+  const { send, told, leave, heard } = await converse();
+  send(ask);
+  await told('response.output_text.delta');
+  send({ type: 'response.cancel' });
+  await told('response.done');
+  expect(heard.at(-1)).toMatchObject({ response: { status: 'cancelled' } });
+  leave();
+  expect(await row()).toMatchObject({ prompt_tokens: 5, completion_tokens: 33, end_reason: 'completed' });
+});
+
+test('M5: a crash in the middle of an answer charges what was delivered', async () => {
+  upstream.script({
+    answer(answer) {
+      answer.say(words(200));
+      answer.say('more ');
+    },
+  });
+  const { send, told, leave } = await converse();
+  send(say('a b c'));
+  send(ask);
+  await told('response.output_text.delta', 2);
+  const observed = async () => {
+    await gateway.ledger.drain();
+    return gateway.database.raw.prepare('SELECT observed FROM holds').pluck().get();
+  };
+  await expect.poll(observed).toBe(Math.round((3 + 201 * 4) * 2.5));
+  leave();
+  await ended();
+});
+
+test('M5: who cannot carry on is told in the protocol’s own form, and pays for no more than there was', async () => {
+  const poor = await gateway.token({ unlimited_quota: false, remain_quota: 20_000 });
+  let stop = false;
+  upstream.script({
+    async answer(answer) {
+      for (let second = 0; second < 600 && !stop; second++) {
+        answer.speak(sound(1));
+        await Bun.sleep(1);
+      }
+    },
+  });
+  const { send, closed, heard } = await converse(poor.key);
+  send(ask);
+  expect(await closed).toMatchObject({ code: 1008 });
+  stop = true;
+  expect(heard.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted', type: 'insufficient_quota' } });
+  const log = await row();
+  expect(log).toMatchObject({ end_reason: 'quota_cut' });
+  // A second costs 20 x 2.5 x 20 x 2 = 2,000.
+  const delivered = heard.filter(({ type }) => type === 'response.output_audio.delta').length;
+  expect(delivered).toBeGreaterThan(5);
+  expect(log?.quota).toBe(delivered * 2000);
+  expect(log?.quota).toBeLessThanOrEqual(20_000);
+});
+
+test('M5: what listening along costs is charged at the price of the model that listens', async () => {
+  upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
+  const { send, told, leave } = await converse();
+  send({
+    type: 'session.update',
+    session: { type: 'realtime', audio: { input: { transcription: { model: 'whisper-1' } } } },
+  });
+  await told('session.updated');
+  const written = (usage: unknown) =>
+    upstream.tell({
+      type: 'conversation.item.input_audio_transcription.completed',
+      item_id: 'item_heard',
+      content_index: 0,
+      transcript: 'hello',
+      usage,
+    });
+  written({ type: 'duration', seconds: 20 });
+  written({ type: 'duration', seconds: 40 });
+  await told('conversation.item.input_audio_transcription.completed', 2);
+  send(ask);
+  await told('response.done');
+  leave();
+  await ended();
+  const logs = await gateway.logs();
+  expect(logs).toHaveLength(2);
+  const heard = logs.find((log) => log.model_name === 'whisper-1');
+  // A minute is 1,000 tokens.
+  expect(heard).toMatchObject({ prompt_tokens: 1000, quota: 15_000, usage_source: 'reported' });
+  expect(logs.find((log) => log.model_name === model)).toMatchObject({ prompt_tokens: 10, completion_tokens: 10 });
+});
+
+test('M5: listening along without a price of its own is charged at the conversation’s', async () => {
+  const { told, leave } = await converse();
+  upstream.tell({
+    type: 'conversation.item.input_audio_transcription.completed',
+    item_id: 'item_heard',
+    content_index: 0,
+    transcript: 'hello',
+    usage: {
+      type: 'tokens',
+      total_tokens: 22,
+      input_tokens: 13,
+      input_token_details: { text_tokens: 0, audio_tokens: 13 },
+      output_tokens: 9,
+    },
+  });
+  await told('conversation.item.input_audio_transcription.completed');
+  leave();
+  expect(await row()).toMatchObject({ prompt_tokens: 13, completion_tokens: 9, quota: 13 * 20 * 2.5 + 9 * 4 * 2.5 });
+});
+
+test('M5: a usage that contradicts itself keeps its totals', async () => {
+  const usage = { ...realtimeUsage(10, 5), input_token_details: { cached_tokens: 40, audio_tokens: 90 } };
+  upstream.script({ answer: (answer) => answer.done(usage) });
+  const { send, told, leave } = await converse();
+  send(ask);
+  await told('response.done');
+  leave();
+  expect(await row()).toMatchObject({ prompt_tokens: 10, completion_tokens: 5, usage_source: 'reported' });
+});
+
+/** As the change feed tells it; nobody may ban the owner of this gateway for real. */
+const banned = async () => {
+  const user = gateway.state.user(gateway.userId);
+  if (user === undefined) throw new Error('nobody to ban');
+  gateway.state.apply({
+    kind: 'delta',
+    seq: 0,
+    users: [{ ...user, status: 2 }],
+    tokens: [],
+    channels: [],
+    options: {},
+    removed: { users: [], tokens: [], channels: [] },
+  });
+};
+
+test.each<[string, () => Promise<unknown>, string]>([
+  ['is banned', banned, 'user_disabled'],
+  ['has the key disabled', () => changeToken({ status: 2 }), 'token_disabled'],
+  ['has the key expired', () => changeToken({ expired_time: 1 }), 'token_expired'],
+  ['has the key deleted', () => removeToken(), 'token_invalid'],
+  [
+    'has the model taken from the key',
+    () => changeToken({ model_limits_enabled: true, model_limits: 'gpt-4o-mini' }),
+    'model_not_allowed',
+  ],
+])('A10: whoever %s is shown out of an open conversation, and pays for what was said', async (_what, change, code) => {
+  upstream.script({ answer: (answer) => answer.say(words(20)), cancelled: realtimeUsage(3, 21) });
+  const { send, told, closed, heard } = await converse();
+  send(ask);
+  await told('response.output_text.delta');
+  await change();
+  await gateway.sync();
+  expect(await closed).toEqual({ code: 1008, reason: code });
+  expect(heard.at(-1)).toMatchObject({ type: 'error', error: { code } });
+  expect(await row()).toMatchObject({ prompt_tokens: 3, completion_tokens: 21, usage_source: 'reported' });
+  expect(upstream.connected()).toBe(0);
+});
+
+const tokenId = () => gateway.state.tokenByHmac(gateway.vault.keyHmac(key))?.id ?? 0;
+const changeToken = (fields: Record<string, unknown>) =>
+  gateway.services.tokens.update(tokenId(), gateway.userId, fields as never, false);
+const removeToken = () => gateway.services.tokens.remove(tokenId(), gateway.userId);
+
+test('A10: a key whose time runs out speaks no further turn', async () => {
+  upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
+  const { send, told, closed } = await converse();
+  send(ask);
+  await told('response.done');
+  const at = Math.floor(Date.now() / 1000);
+  await changeToken({ expired_time: at + 1 });
+  await gateway.sync();
+  await expect.poll(() => Date.now() / 1000, { timeout: 5000 }).toBeGreaterThan(at + 2);
+  send(ask);
+  expect(await closed).toEqual({ code: 1008, reason: 'token_expired' });
+  expect(upstream.heard.filter(({ type }) => type === 'response.create')).toHaveLength(1);
+});
+
+test.each<[string, string]>([
+  ['a session', '{"type":"session.update","session":{"model":"gpt-4o-mini"}}'],
+  ['an answer', '{"type":"response.create","response":{"model":"gpt-4o-mini"}}'],
+  ['an event', '{"type":"session.update","model":"gpt-4o-mini"}'],
+  ['a session that folds', '{"type":"session.update","\\u017fession":{"MODEL":"gpt-4o-mini"}}'],
+  ['a session, as a list', '{"type":"session.update","session":{"model":["gpt-4o-mini"]}}'],
+])('A10: another model for %s goes no further', async (_what, event) => {
+  upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)) });
+  const { send, told, leave, heard } = await converse();
+  send(JSON.parse(event) as Record<string, unknown>);
+  await told('error');
+  expect(heard.at(-1)).toMatchObject({ error: { code: 'realtime_model_fixed' } });
+  send({ type: 'session.update', session: { model, instructions: 'be kind' } });
+  send(ask);
+  await told('response.done');
+  expect(upstream.heard.map(({ type }) => type)).toEqual(['session.update', 'response.create']);
+  leave();
+  await ended();
+});
+
+test('A10: a model that listens along must be one the key may use', async () => {
+  await changeToken({ model_limits_enabled: true, model_limits: model });
+  await gateway.sync();
+  const { send, told, heard, leave } = await converse();
+  send({ type: 'session.update', session: { input_audio_transcription: { model: 'whisper-1' } } });
+  await told('error');
+  expect(heard.at(-1)).toMatchObject({ error: { code: 'model_not_allowed' } });
+  expect(upstream.heard).toEqual([]);
+  leave();
+  await ended();
+});
+
+test('A10: every turn counts as a request where requests are limited', async () => {
+  upstream.script({ answer: (answer) => answer.done(realtimeUsage(1, 1)), cancelled: realtimeUsage(1, 0) });
+  await gateway.option('ModelRequestRateLimitEnabled', 'true');
+  await gateway.option('ModelRequestRateLimitDurationMinutes', '1');
+  await gateway.option('ModelRequestRateLimitCount', '2');
+  await gateway.option('ModelRequestRateLimitSuccessCount', '100');
+  const { send, told, heard, leave } = await converse();
+  send(ask);
+  await told('response.done');
+  send(ask);
+  await told('response.done', 2);
+  send(ask);
+  await told('error');
+  expect(heard.at(-1)).toMatchObject({ error: { code: 'limit_requests' } });
+  expect(upstream.heard).toHaveLength(2);
+  upstream.script({ answer: () => undefined, cancelled: realtimeUsage(1, 0) });
+  upstream.answerUnasked();
+  await told('response.done', 3);
+  expect(upstream.heard.at(-1)).toEqual({ type: 'response.cancel' });
+  leave();
+  await ended();
+});
+
+test('A10: unwanted words are found in frames of bytes too, and frames nobody can read go no further', async () => {
+  await gateway.option('CheckSensitiveEnabled', 'true');
+  await gateway.option('CheckSensitiveOnPromptEnabled', 'true');
+  await gateway.option('SensitiveWords', 'forbidden-fruit');
+  const socket = new WebSocket(`ws://127.0.0.1:${door.port}/v1/realtime?model=${model}`, {
+    headers: { authorization: `Bearer sk-${key}` },
+  } as unknown as string[]);
+  const codes: unknown[] = [];
+  socket.onmessage = ({ data }) => {
+    const event = JSON.parse(String(data)) as { type: string; error?: { code: string } };
+    if (event.type === 'error') codes.push(event.error?.code);
+  };
+  await new Promise((resolve) => {
+    socket.onopen = resolve;
+  });
+  socket.send(new TextEncoder().encode(JSON.stringify(say('a forbidden-fruit'))));
+  await expect.poll(() => codes).toEqual(['sensitive_words']);
+  socket.send('{"type":"response.create"');
+  await expect.poll(() => codes).toEqual(['sensitive_words', 'body_not_json']);
+  socket.send(`{"type":"session.update","session":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
+  await expect.poll(() => codes.at(-1)).toBe('body_too_deep');
+  expect(upstream.heard).toEqual([]);
+  socket.close();
+  await ended();
+});
