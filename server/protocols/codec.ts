@@ -17,6 +17,8 @@ export interface LazyFrame {
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
 export interface StreamReader {
   feed(frame: SseFrame): ChatEvent[];
+  /** How near the end is: what was being said is over and more may follow, or the upstream said why it stops. Absent = nobody can tell. */
+  standing?(): 'going' | 'paused' | 'stopped';
   /** The upstream closed the stream. Emits the terminal event when the stream had none (an `error` when it broke off). */
   end(): ChatEvent[];
 }
@@ -85,6 +87,8 @@ export interface UpstreamHalf {
   isUsageOnly(frame: LazyFrame): boolean;
   /** False when a frame surely carries neither usage, finish reason nor error: lets a watcher skip parsing it. Works on the raw text of a frame. */
   mayMatter(raw: string): boolean;
+  /** True for a frame behind an end that tells more of the answer after all: another candidate goes on. Absent = never. */
+  saysMore?(frame: LazyFrame): boolean;
 }
 
 /** What a dialect adds when it is translated to or from another one. */

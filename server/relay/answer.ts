@@ -25,6 +25,7 @@ import { wordsOf } from './whole.ts';
 export interface AnswerDeps extends AttemptsDeps {
   readonly counter: TokenCounter;
   readonly checkpointMs: number;
+  readonly billMs: number;
   /** Called once when the request is over, streams included. */
   readonly ended: () => void;
 }
@@ -45,7 +46,7 @@ type Reached = Exclude<Outcome, { kind: 'failed' }>;
 
 export async function answer(deps: AnswerDeps, exchange: Exchange): Promise<Response> {
   const { inquiry } = exchange;
-  const departure = createDeparture(inquiry.request.signal);
+  const departure = createDeparture(inquiry.request.signal, deps.billMs);
   const trying = tryChannels(deps, exchange, departure);
   const { pingMs } = deps.settings();
   // With keep-alive on, a client that waits for a stream hears from us even before the upstream says anything.
@@ -153,6 +154,23 @@ async function closeFailed(deps: AnswerDeps, exchange: Exchange, outcome: Extrac
         ? new AppError('operation_unsupported', { operation: inquiry.operation })
         : new AppError('upstream_unreachable'));
   const shown = clientError(error, inquiry.requestId, failure);
+  if (outcome.left !== null) {
+    const { prepared, usage } = outcome.left;
+    // What the upstream read is paid for.
+    await close(
+      deps,
+      exchange,
+      { prepared, tried },
+      {
+        endReason: 'client_gone',
+        usage,
+        usageSource: usage === null ? null : 'partial',
+        delivered: nothingTold,
+        firstByteMs: deps.now(),
+      },
+    );
+    return shown;
+  }
   await charge.finish({
     endReason: gone ? 'client_gone' : outcome.error !== null ? 'rejected' : 'upstream_failed',
     usage: null,
@@ -227,6 +245,7 @@ async function gathered(
   departure: Departure,
 ): Promise<Response> {
   const { stream } = outcome;
+  departure.expecting(() => stream.passage.nearEnd());
   const broken = !(await readToEnd(stream, deps.idleMs));
   const usage = stream.passage.usage();
   const gone = departure.gone();
@@ -235,7 +254,7 @@ async function gathered(
   await close(deps, exchange, outcome, {
     endReason: gone ? 'client_gone' : broken ? 'upstream_broken' : 'completed',
     usage,
-    usageSource: usage === null ? null : broken ? 'partial' : 'reported',
+    usageSource: usage === null ? null : broken && !stream.passage.billed() ? 'partial' : 'reported',
     delivered: !failed && (usage === null || broken) ? stream.passage.words() : nothingTold,
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),
@@ -307,6 +326,7 @@ function pumpOptions(
     pingMs: deps.settings().pingMs,
     idleMs: deps.idleMs,
     checkpointMs: deps.checkpointMs,
+    billMs: deps.billMs,
     now: deps.now,
     departure,
     finish: async (end: StreamEnd) => {

@@ -1,6 +1,6 @@
 /** Tries channels in order until one answers: what may be tried again, with which key, and what the failures say about the channels. */
 import { AppError } from '../contract/errors.ts';
-import type { ChatEvent, UpstreamError } from '../protocols/canonical.ts';
+import type { ChatEvent, UpstreamError, Usage } from '../protocols/canonical.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { record } from '../protocols/shared/json.ts';
 import type { SignFacts } from '../providers/quirk.ts';
@@ -51,7 +51,14 @@ export type Outcome =
       readonly failure: UpstreamFailure | null;
       readonly last: ChannelSnapshot | null;
       readonly tried: readonly Tried[];
+      readonly left: Left | null;
     };
+
+/** The client left when the upstream had taken the request and said nothing of worth yet. */
+export interface Left {
+  readonly prepared: Prepared;
+  readonly usage: Usage | null;
+}
 
 /** Never rejects. */
 export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> {
@@ -62,7 +69,8 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
   const tried: Tried[] = [];
   let failure: UpstreamFailure | null = null;
   let last: ChannelSnapshot | null = null;
-  const failed = (error: AppError | null = null): Outcome => ({ kind: 'failed', error, failure, last, tried });
+  let left: Left | null = null;
+  const failed = (error: AppError | null = null): Outcome => ({ kind: 'failed', error, failure, last, tried, left });
 
   for (const channel of plan.candidates) {
     let again = true;
@@ -82,14 +90,17 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       const result = await send(deps, prepared, own);
       const reached =
         result.kind === 'answer'
-          ? await open(deps, exchange, { prepared, response: result.response, tried }, own)
+          ? await open(deps, exchange, { prepared, response: result.response, tried }, own, departure)
           : result.failure;
       if ('kind' in reached) {
         deps.health.succeeded(channel, key.index);
         if (plan.candidates.length > 1) deps.affinity.remember(plan.conversation, channel.id);
         return reached;
       }
-      if (abort.signal.aborted && departure.gone()) break;
+      if (abort.signal.aborted && departure.gone()) {
+        if (result.kind === 'answer') left = { prepared, usage: reached.usage ?? null };
+        break;
+      }
       // The body went wrong on its way: nobody but the caller is to blame.
       const fault = inquiry.form?.fault() ?? null;
       if (fault !== null) return failed(fault);
@@ -137,6 +148,7 @@ async function open(
   exchange: Exchange,
   reached: Reached,
   abort: AbortController,
+  departure: Departure,
 ): Promise<Exclude<Outcome, { kind: 'failed' }> | UpstreamFailure> {
   const { prepared, response } = reached;
   const type = response.headers.get('content-type') ?? '';
@@ -152,11 +164,14 @@ async function open(
     });
     if (opening.ok) return { kind: 'stream', ...reached, stream: opening.stream };
     if (opening.error !== null) return inBodyFailure(opening.error, prepared);
-    return hostFailure(response.status, opening.reason === 'error' ? 'broken' : opening.reason);
+    const { reason, usage } = opening;
+    return { ...hostFailure(response.status, reason === 'error' ? 'broken' : reason), usage };
   }
   const { operation } = exchange.inquiry;
   if (operation === 'speech' || (isRecording(operation) && !type.includes('json')))
     return { kind: 'bytes', ...reached };
+  // It is made already: whoever leaves now pays for it.
+  departure.expecting(() => true);
   const bytes = await readWhole(response, deps.idleMs, abort);
   if (bytes === null) return hostFailure(response.status, abort.signal.aborted ? 'timeout' : 'broken');
   const firstByteMs = deps.now();

@@ -22,10 +22,13 @@ export function relayBytes(response: Response, options: BytesOptions): ReadableS
   let held: Uint8Array | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let idled = false;
+  let over: Promise<void> | null = null;
 
   const end = (endReason: StreamEnd['endReason'], failure?: string): Promise<void> => {
     clearTimeout(idle);
-    return options.finish({
+    // It was made and is paid for, whether anybody waited for it or not.
+    if (endReason === 'client_gone') firstByteMs ??= now();
+    over ??= options.finish({
       endReason,
       usage: null,
       usageSource: null,
@@ -33,6 +36,7 @@ export function relayBytes(response: Response, options: BytesOptions): ReadableS
       firstByteMs,
       ...(failure === undefined ? {} : { failure }),
     });
+    return over;
   };
   const wait = () => {
     clearTimeout(idle);
@@ -46,6 +50,8 @@ export function relayBytes(response: Response, options: BytesOptions): ReadableS
     return null;
   }
 
+  // Whoever left before the answer began never reads a byte of it, nor ends it.
+  abort.signal.addEventListener('abort', () => idled || void end('client_gone'), { once: true });
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {

@@ -1,4 +1,4 @@
-/** What follows when a client leaves: the upstream is cancelled, or read on for a while where the channel asks for it. */
+/** What follows when a client leaves: the upstream is cancelled, or read on for a while where the channel asks for it or only the bill is left to come. */
 import type { ChannelSnapshot } from './snapshot.ts';
 
 export interface Departure {
@@ -11,22 +11,31 @@ export interface Departure {
   leave(): void;
   /** The channel that is being asked now: its setting decides. */
   asking(channel: ChannelSnapshot): void;
+  /** @param near asked when the client leaves: little but the bill is left to come. */
+  expecting(near: () => boolean): void;
+  /** The client has left, and the upstream is read on for the bill and for nothing else. */
+  forBillAlone(): boolean;
 }
 
 /** `drain: true` reads on so long; a number is seconds. Source: reliability 4. */
 const drainMs = 30_000;
 const longestDrainMs = 300_000;
 
-export function createDeparture(client: AbortSignal): Departure {
+/** @param billMs how long a bill is waited for. */
+export function createDeparture(client: AbortSignal, billMs: number): Departure {
   const upstream = new AbortController();
   let gone = false;
   let current: ChannelSnapshot | null = null;
   let told: (() => void) | null = null;
+  let near = () => false;
+  let billAlone = false;
   const leave = () => {
     if (gone) return;
     gone = true;
     told?.();
-    const ms = current === null ? 0 : drainOf(current);
+    const drain = current === null ? 0 : drainOf(current);
+    billAlone = drain === 0 && near();
+    const ms = billAlone ? billMs : drain;
     if (ms === 0) return upstream.abort();
     setTimeout(() => upstream.abort(), ms).unref();
   };
@@ -44,7 +53,12 @@ export function createDeparture(client: AbortSignal): Departure {
     leave,
     asking(channel) {
       current = channel;
+      near = () => false;
     },
+    expecting(ask) {
+      near = ask;
+    },
+    forBillAlone: () => billAlone,
   };
 }
 

@@ -1,6 +1,6 @@
 /** What went wrong upstream, in the classes that decide everything else: retry elsewhere, cool down, refund. */
 import { AppError, type FailureClass } from '../contract/errors.ts';
-import type { UpstreamError } from '../protocols/canonical.ts';
+import type { UpstreamError, Usage } from '../protocols/canonical.ts';
 
 export interface UpstreamFailure {
   readonly class: FailureClass;
@@ -11,6 +11,8 @@ export interface UpstreamFailure {
   /** Seconds the upstream asked us to wait. */
   readonly retryAfter: number | null;
   readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty';
+  /** What had been reported before. */
+  readonly usage?: Usage | null;
 }
 
 /** One channel that was asked. */

@@ -11,6 +11,12 @@ export interface Passage {
   isLast(): boolean;
   /** The upstream closed. @param rest bytes after the last whole frame. @returns what is left to send. */
   close(rest: Uint8Array): Uint8Array | string | null;
+  /** The piece just returned tells that the answer is over, and what it costs has not been told yet. */
+  awaitsBill(): boolean;
+  /** The upstream told what it all costs, with the end or behind it. */
+  billed(): boolean;
+  /** Little but the bill is left to come. */
+  nearEnd(): boolean;
   /** Something of worth has been seen: from here on nothing is tried elsewhere. */
   hasContent(): boolean;
   usage(): Usage | null;
@@ -28,6 +34,8 @@ export interface Passage {
 
 interface Seen {
   content: boolean;
+  /** Usage that came with the end or behind it. */
+  billed: boolean;
   usage: Usage | null;
   finish: (ChatEvent & { type: 'finish' }) | null;
   error: UpstreamError | null;
@@ -58,6 +66,10 @@ function note(seen: Seen, event: ChatEvent): void {
   }
 }
 
+const blank = (): Seen => ({ content: false, billed: false, usage: null, finish: null, error: null, responseId: null });
+
+const isUsage = (event: ChatEvent): boolean => event.type === 'usage';
+
 function wordOf(event: ChatEvent): string | null {
   switch (event.type) {
     case 'text-delta':
@@ -81,15 +93,28 @@ const unreadLimit = 16 * 1024;
  */
 export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean): Passage {
   const signals = upstream.reader();
-  const seen: Seen = { content: false, usage: null, finish: null, error: null, responseId: null };
+  const seen = blank();
   let words: StreamReader | null = null;
   // As text: a frame object with its byte view is several times the size of its words.
   let unread: string[] = [];
   let unreadSize = 0;
   let last = false;
+  let awaits = false;
   const telling = createTelling();
   const take = (events: readonly ChatEvent[]) => {
     for (const event of events) note(seen, event);
+  };
+  const read = (): StreamReader => {
+    words ??= upstream.reader();
+    for (const text of unread) {
+      for (const event of words.feed(parseFrame(text))) {
+        const word = wordOf(event);
+        if (word !== null) telling.add(word);
+      }
+    }
+    unread = [];
+    unreadSize = 0;
+    return words;
   };
 
   return {
@@ -97,14 +122,27 @@ export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean)
       const text = frame.text();
       unread.push(text);
       unreadSize += text.length;
+      let told: readonly ChatEvent[] = [];
       if (!seen.content || upstream.mayMatter(text)) {
-        take(signals.feed({ event: frame.event(), data: frame.data() }));
+        told = signals.feed({ event: frame.event(), data: frame.data() });
+        take(told);
         if (seen.error !== null) return null;
       }
       last = upstream.isTerminal(frame);
+      if (signals.standing?.() === 'stopped' && !last) {
+        const more = upstream.saysMore?.(frame) === true;
+        seen.billed = told.some(isUsage) || (seen.billed && !more);
+        awaits = !seen.billed && !more;
+      } else {
+        seen.billed ||= last && told.some(isUsage);
+        awaits = false;
+      }
       return dropUsageFrame && !last && upstream.isUsageOnly(frame) ? null : frame.bytes;
     },
     isLast: () => last,
+    awaitsBill: () => awaits,
+    billed: () => seen.billed,
+    nearEnd: () => signals.standing?.() === 'stopped' || (read().standing?.() ?? 'going') !== 'going',
     close(rest) {
       // A last event without its blank line is an event all the same.
       if (rest.length > 0) {
@@ -122,15 +160,7 @@ export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean)
     responseId: () => seen.responseId,
     overdue: () => unreadSize > unreadLimit,
     words() {
-      words ??= upstream.reader();
-      for (const text of unread) {
-        for (const event of words.feed(parseFrame(text))) {
-          const word = wordOf(event);
-          if (word !== null) telling.add(word);
-        }
-      }
-      unread = [];
-      unreadSize = 0;
+      read();
       return telling;
     },
     events: () => [],
@@ -144,25 +174,33 @@ export function translatedPassage(
   change: (event: ChatEvent) => readonly ChatEvent[] = (event) => [event],
 ): Passage {
   const reader = upstream.reader();
-  const seen: Seen = { content: false, usage: null, finish: null, error: null, responseId: null };
+  const seen = blank();
   const telling = createTelling();
   const gathered: ChatEvent[] = [];
   const tell = (events: readonly ChatEvent[]): string | null => {
     let out = '';
+    let more = false;
     for (const event of events) {
       note(seen, event);
       const word = wordOf(event);
       if (word !== null) telling.add(word);
+      more ||= word !== null;
       // Errors are told by whoever ends the stream, redacted.
       if (event.type === 'error') continue;
       if (writer === null) gathered.push(...change(event));
       else for (const told of change(event)) out += writer.write(told);
     }
+    if (reader.standing?.() === 'stopped' || seen.finish !== null)
+      seen.billed = events.some(isUsage) || (seen.billed && !more);
     return out === '' ? null : out;
   };
   return {
     pass: (frame) => tell(reader.feed({ event: frame.event(), data: frame.data() })),
     isLast: () => seen.finish !== null,
+    // The end is told with the last event, which waits for the bill anyway.
+    awaitsBill: () => false,
+    billed: () => seen.billed,
+    nearEnd: () => (reader.standing?.() ?? 'going') !== 'going',
     close(rest) {
       const before = rest.length > 0 ? tell(reader.feed(parseFrame(rawFrame(rest).text()))) : null;
       const after = tell(reader.end());

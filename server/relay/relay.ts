@@ -138,6 +138,7 @@ export function createRelay(deps: RelayDeps): Relay {
     token: createAccessTokens({ fetch: deps.fetch, now: deps.now }),
     idleMs: deps.limits.idleMs,
     checkpointMs: deps.limits.checkpointMs,
+    billMs: deps.limits.billMs,
     ended: () => open--,
   };
 

@@ -2,6 +2,7 @@
 
 import type { Usage } from '../protocols/canonical.ts';
 import type { Prepared } from './attempt.ts';
+import { completionTokensOf } from './charge.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import type { Exchange } from './exchange.ts';
 import type { Tried } from './failure.ts';
@@ -52,5 +53,7 @@ async function counted(counter: TokenCounter, exchange: Exchange, end: StreamEnd
   const local = await countLocally(counter, exchange.inquiry, { body, told: end.delivered });
   const reported = end.usage;
   // Part of the story was told by the upstream: what it reported first, but no less than what was delivered.
-  return reported === null ? local : { ...reported, output: Math.max(reported.output, local.output) };
+  if (reported === null) return local;
+  const more = local.output - completionTokensOf(reported);
+  return more > 0 ? { ...reported, output: reported.output + more } : reported;
 }

@@ -45,6 +45,8 @@ export type Opening =
       readonly ok: false;
       readonly reason: 'empty' | 'broken' | 'timeout' | 'error';
       readonly error: UpstreamError | null;
+      /** What had been reported before. */
+      readonly usage: Usage | null;
     };
 
 export interface OpenOptions {
@@ -71,7 +73,7 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
   }
   const give = (reason: 'empty' | 'broken' | 'timeout' | 'error', error: UpstreamError | null = null): Opening => {
     void reader.cancel().catch(() => undefined);
-    return { ok: false, reason: idle ? 'timeout' : reason, error };
+    return { ok: false, reason: idle ? 'timeout' : reason, error, usage: passage.usage() };
   };
   try {
     for (;;) {
@@ -162,6 +164,8 @@ export interface PumpOptions {
   readonly idleMs: number;
   /** Milliseconds between notes of what is owed so far. */
   readonly checkpointMs: number;
+  /** Milliseconds that the end of an answer waits for the upstream to tell what it costs. */
+  readonly billMs: number;
   readonly now: () => number;
   readonly departure: Departure;
   /** Settles; the terminal frame is sent when it resolves. */
@@ -184,10 +188,21 @@ interface Sink {
   end(): unknown;
 }
 
+/** For those who left. */
+const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
+
 export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
+  let started = false;
+  const start = (sink: Sink) => {
+    if (started) return;
+    started = true;
+    return pump(options, sink);
+  };
+  // A client that left before the answer began never pulls, and what it owes would stay open.
+  void options.departure.whenGone().then(() => start(nowhere));
   return new ReadableStream({
     type: 'direct',
-    pull: (sink: Sink) => pump(options, sink),
+    pull: start,
     cancel: () => options.departure.leave(),
   } as unknown as UnderlyingDefaultSource<Uint8Array>);
 }
@@ -247,13 +262,32 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     }
   }, beat);
 
+  /** The end of the answer, as long as nobody knows what it costs: who has it has no reason to stay. */
+  const held: Piece[] = [];
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  let waited = false;
+  const release = () => {
+    clearTimeout(waiting);
+    waiting = undefined;
+    for (const piece of held.splice(0)) sink.write(piece);
+  };
+  const awaitBill = () => {
+    waiting ??= setTimeout(() => {
+      waited = true;
+      release();
+      sink.flush();
+    }, options.billMs);
+  };
+
   let settled = false;
   const end = async (opened: OpenStream, reason: EndReason, failure?: string): Promise<void> => {
     if (settled) return;
     settled = true;
-    const whole = reason === 'completed';
+    clearTimeout(waiting);
+    // What came with the end or behind it is the whole bill, however the stream ended.
+    const whole = reason === 'completed' || opened.passage.billed();
     // Read to its end for the sake of the bill alone.
-    const endReason = whole && gone() ? 'client_gone' : reason;
+    const endReason = reason === 'completed' && gone() ? 'client_gone' : reason;
     const usage = opened.passage.usage();
     await options.finish({
       endReason,
@@ -305,10 +339,19 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
       if (broken) {
         abort.abort();
         await end(opened, 'upstream_broken', 'error');
+        release();
         sink.write(options.errorFrame('failed'));
         return true;
       }
       if (last) await end(opened, 'completed');
+      if (!waited && passage.awaitsBill()) {
+        if (piece !== null) held.push(piece);
+        continue;
+      }
+      if (held.length > 0) {
+        wrote = true;
+        release();
+      }
       if (piece === null) continue;
       if (typeof piece === 'string' && !last) {
         told += piece;
@@ -321,7 +364,10 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
       const written = put(told);
       if (written instanceof Promise) await taken(written);
     }
+    if (held.length > 0) awaitBill();
     if (wrote) await flush();
+    // Read on for the bill, and the answer goes on instead.
+    if (departure.forBillAlone() && !passage.isLast() && !passage.nearEnd()) throw new Error('client gone');
     return false;
   };
 
@@ -330,7 +376,8 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     const due = lastByteMs - checkedMs >= options.checkpointMs;
     if (due) checkedMs = lastByteMs;
     const { passage } = opened;
-    if (!(due || passage.overdue()) || passage.isLast() || options.affordable(passage.words(), due)) return false;
+    if (!(due || passage.overdue()) || passage.isLast() || passage.billed() || options.affordable(passage.words(), due))
+      return false;
     abort.abort();
     await end(opened, 'quota_cut');
     sink.write(options.errorFrame('quota'));
@@ -354,9 +401,13 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     stream = opening;
     const { passage, reader, framing } = stream;
     lastByteMs = now();
-    for (const piece of stream.head) {
-      const written = sink.write(piece);
-      if (written instanceof Promise) await taken(written);
+    departure.expecting(() => passage.nearEnd());
+    if (passage.awaitsBill()) held.push(...stream.head);
+    else {
+      for (const piece of stream.head) {
+        const written = sink.write(piece);
+        if (written instanceof Promise) await taken(written);
+      }
     }
     if (stream.last !== null) {
       await end(stream, 'completed');
@@ -376,9 +427,11 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
     if (ended || passage.finish() !== null || (passage.usage() !== null && passage.error() === null)) {
       await end(stream, 'completed');
+      release();
       if (rest !== null) sink.write(rest);
     } else {
       await end(stream, 'upstream_broken', idleCut ? 'idle' : 'truncated');
+      release();
       sink.write(options.errorFrame('broken'));
     }
     sink.end();
@@ -388,12 +441,16 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     abort.abort();
     if (stream !== null) await end(stream, left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
     try {
-      if (!left) sink.write(options.errorFrame('broken'));
+      if (!left) {
+        release();
+        sink.write(options.errorFrame('broken'));
+      }
       sink.end();
     } catch {
       // The client's side is closed; nobody is left to tell.
     }
   } finally {
     clearInterval(timer);
+    clearTimeout(waiting);
   }
 }

@@ -56,6 +56,8 @@ function createEventReader() {
   let container: unknown = null;
   let started = false;
   let ended = false;
+  /** A block was told to its end and no other one began. */
+  let between = false;
 
   const conclude = (): ChatEvent[] => {
     if (ended) return [];
@@ -78,6 +80,7 @@ function createEventReader() {
       told: false,
     };
     blocks.set(index, block);
+    between = false;
     switch (kind) {
       case 'text':
         return [{ type: 'text-start', index }, ...words('text-delta', index, text(raw.text))];
@@ -125,6 +128,7 @@ function createEventReader() {
 
   const stop = (index: number, block: Block | undefined): ChatEvent[] => {
     blocks.delete(index);
+    between = blocks.size === 0;
     switch (block?.kind) {
       case 'text':
         return [{ type: 'text-end', index, ...(block.citations.length === 0 ? {} : { citations: block.citations }) }];
@@ -195,7 +199,12 @@ function createEventReader() {
     }
   };
 
-  return { take, end: conclude };
+  const standing = () => {
+    if (finish !== null || ended) return 'stopped' as const;
+    return between ? ('paused' as const) : ('going' as const);
+  };
+
+  return { take, standing, end: conclude };
 }
 
 const words = (type: 'text-delta' | 'reasoning-delta', index: number, said: string | null): ChatEvent[] =>
@@ -208,6 +217,7 @@ export function createReader(): StreamReader {
       const event = frame.data === '' ? null : record(parseJson(frame.data));
       return event === null ? [] : reader.take(event);
     },
+    standing: reader.standing,
     end: reader.end,
   };
 }

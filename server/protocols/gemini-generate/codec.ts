@@ -4,7 +4,7 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { reshapeFor } from './json-list.ts';
-import { createReader, decodeResponse, mayMatter } from './reader.ts';
+import { createReader, decodeResponse, mayMatter, saysMore } from './reader.ts';
 import { readGeminiUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
@@ -20,6 +20,7 @@ export const geminiGenerate: Codec = {
     isTerminal: () => false,
     isUsageOnly: () => false,
     mayMatter,
+    saysMore,
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
 };

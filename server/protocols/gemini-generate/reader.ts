@@ -1,6 +1,6 @@
 /** Reads Gemini answers and streams of them into events. Every frame is a whole answer whose parts are increments. */
 import type { ChatEvent, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
-import type { StreamReader } from '../codec.ts';
+import type { LazyFrame, StreamReader } from '../codec.ts';
 import { lookUp, parseJson, record, records, text } from '../shared/json.ts';
 import { decodeError } from './errors.ts';
 import { readGrounding } from './grounding.ts';
@@ -25,6 +25,12 @@ const finishes: Readonly<Record<string, UnifiedFinish>> = {
 /** Usage stands on most frames and is last told with the end, so it alone is no reason to look. */
 export const mayMatter = (raw: string): boolean =>
   raw.includes('finishReason') || raw.includes('"error"') || raw.includes('blockReason');
+
+/** Of several candidates one may end before the others. */
+export const saysMore = (frame: LazyFrame): boolean => {
+  const raw = frame.text();
+  return raw.includes('"parts"') && !raw.includes('finishReason');
+};
 
 /** Where sources stand in longer texts is not told. */
 const citableUnits = 1024 * 1024;
@@ -154,6 +160,7 @@ export function createReader(): StreamReader {
       }
       return events;
     },
+    standing: () => (finish === null && !ended ? 'going' : 'stopped'),
     end: conclude,
   };
 }

@@ -4,7 +4,7 @@ import { decodeRequest } from './decode-request.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { createReader, decodeResponse, isTerminal, isUsageOnly, mayMatter } from './reader.ts';
+import { createReader, decodeResponse, isTerminal, isUsageOnly, mayMatter, saysMore } from './reader.ts';
 import { readOpenAiUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
@@ -19,6 +19,7 @@ export const openaiChat: Codec = {
     isTerminal,
     isUsageOnly,
     mayMatter,
+    saysMore,
   },
   translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
 };

@@ -45,6 +45,16 @@ export const mayMatter = (raw: string): boolean =>
   (raw.includes('finish_reason') && !raw.includes('"finish_reason":null')) ||
   raw.includes('"error"');
 
+/** Of several choices one may end before the others. */
+export const saysMore = (frame: LazyFrame): boolean => {
+  const choices = records(record(parseJson(frame.data()))?.choices);
+  const told = (value: unknown) => value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+  return (
+    choices.every(({ finish_reason }) => text(finish_reason) === null) &&
+    choices.some((choice) => text(choice.text) !== null || Object.values(record(choice.delta) ?? {}).some(told))
+  );
+};
+
 interface ToolBlock {
   readonly index: number;
   readonly id: string | null;
@@ -173,6 +183,7 @@ function createChunkReader() {
       if (usage !== null) events.push({ type: 'usage', usage });
       return events;
     },
+    standing: () => (finish === null && !ended ? ('going' as const) : ('stopped' as const)),
     end: conclude,
   };
 }
@@ -186,6 +197,7 @@ export function createReader(): StreamReader {
       const chunk = record(parseJson(frame.data));
       return chunk === null ? [] : reader.take(chunk);
     },
+    standing: reader.standing,
     end: () => reader.end(false),
   };
 }

@@ -35,6 +35,8 @@ export function createReader(): StreamReader {
   let refused = false;
   let ended = false;
   let started = false;
+  /** The last word was that something is whole. */
+  let between = false;
 
   const openBlock = (
     key: string,
@@ -180,6 +182,7 @@ export function createReader(): StreamReader {
       if (event === null) return [];
       const events: ChatEvent[] = [];
       const type = text(event.type) ?? frame.event;
+      between = type.endsWith('.done');
       const output = number(event.output_index) ?? 0;
       const place = `${output}:${number(event.content_index) ?? 0}`;
       const item = record(event.item) ?? {};
@@ -227,6 +230,7 @@ export function createReader(): StreamReader {
       }
       return events;
     },
+    standing: () => (ended ? 'stopped' : between ? 'paused' : 'going'),
     end() {
       if (ended) return [];
       ended = true;

@@ -1,0 +1,609 @@
+/** Who leaves, when, and what it costs: every dialect, verbatim and told anew, at every point of a stream; and answers in one piece. */
+import { connect } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let door: FrontDoor;
+let key: string;
+
+beforeEach(async () => {
+  gateway = await createTestGateway({ limits: { billMs: 2000 } });
+  upstream = await startUpstream(() => undefined);
+  key = (await gateway.token()).key;
+  door = openFrontDoor({
+    host: '127.0.0.1',
+    port: 0,
+    relay: gateway.relay,
+    controlSocket: '/nonexistent',
+    trustsProxy: () => false,
+    consoleAsset: () => null,
+  });
+});
+afterEach(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await door.stop(100);
+  await gateway.close();
+  await upstream.stop();
+});
+
+type Dialect = 'openai-chat' | 'anthropic-messages' | 'gemini-generate' | 'openai-responses';
+const model = 'gpt-4o-mini';
+const data = (body: unknown) => `data: ${JSON.stringify(body)}\n\n`;
+const named = (type: string, body: Record<string, unknown>) => `event: ${type}\n${data({ type, ...body })}`;
+const chunk = (delta: unknown, finish: string | null = null, more: Record<string, unknown> = {}) =>
+  data({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model,
+    choices: [{ index: 0, delta, finish_reason: finish }],
+    ...more,
+  });
+
+/** 11 tokens were read, 4 words written, and 17,000 tokens thought that nobody sees. */
+const thought = 17_000;
+
+interface Wire {
+  /** Frames of the answer: two pieces of two words each. */
+  readonly begin: string;
+  readonly first: string;
+  readonly second: string;
+  /** Says that this is the end, or that what was being said is over. */
+  readonly finish: string;
+  /** What it cost. */
+  readonly usage: string;
+  readonly terminal: string;
+}
+
+const response = (status: string, usage: unknown = null) => ({
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  model,
+  status,
+  output: [],
+  usage,
+});
+const wires: Readonly<Record<Dialect, Wire>> = {
+  'openai-chat': {
+    begin: chunk({ role: 'assistant', content: '' }),
+    first: chunk({ content: 'one two ' }),
+    second: chunk({ content: 'three four ' }),
+    finish: chunk({}, 'stop'),
+    usage: data({
+      id: 'chatcmpl-1',
+      object: 'chat.completion.chunk',
+      choices: [],
+      usage: {
+        prompt_tokens: 11,
+        completion_tokens: 4 + thought,
+        total_tokens: 15 + thought,
+        completion_tokens_details: { reasoning_tokens: thought },
+      },
+    }),
+    terminal: 'data: [DONE]\n\n',
+  },
+  'anthropic-messages': {
+    begin:
+      named('message_start', {
+        message: {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          model,
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          usage: { input_tokens: 11, output_tokens: 1 },
+        },
+      }) + named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    first: named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'one two ' } }),
+    second: named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'three four ' } }),
+    finish: named('content_block_stop', { index: 0 }),
+    usage: named('message_delta', {
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage: { output_tokens: 4 + thought, output_tokens_details: { thinking_tokens: thought } },
+    }),
+    terminal: named('message_stop', {}),
+  },
+  'gemini-generate': {
+    begin: '',
+    first: data({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'one two ' }] } }] }),
+    second: data({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'three four ' }] } }] }),
+    finish: data({ candidates: [{ index: 0, content: { role: 'model', parts: [] }, finishReason: 'STOP' }] }),
+    usage: data({
+      candidates: [{ index: 0, finishReason: 'STOP' }],
+      usageMetadata: {
+        promptTokenCount: 11,
+        candidatesTokenCount: 4,
+        thoughtsTokenCount: thought,
+        totalTokenCount: 15 + thought,
+      },
+    }),
+    terminal: '',
+  },
+  'openai-responses': {
+    begin:
+      named('response.created', { response: response('in_progress') }) +
+      named('response.output_item.added', {
+        output_index: 0,
+        item: { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress', content: [] },
+      }),
+    first: named('response.output_text.delta', {
+      item_id: 'msg_1',
+      output_index: 0,
+      content_index: 0,
+      delta: 'one two ',
+    }),
+    second: named('response.output_text.delta', {
+      item_id: 'msg_1',
+      output_index: 0,
+      content_index: 0,
+      delta: 'three four ',
+    }),
+    finish: named('response.output_item.done', {
+      output_index: 0,
+      item: {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'one two three four ', annotations: [] }],
+      },
+    }),
+    usage: named('response.completed', {
+      response: response('completed', {
+        input_tokens: 11,
+        output_tokens: 4 + thought,
+        output_tokens_details: { reasoning_tokens: thought },
+        total_tokens: 15 + thought,
+      }),
+    }),
+    terminal: '',
+  },
+};
+
+const askedIn: Readonly<Record<Dialect, (stream: boolean) => { path: string; body: unknown }>> = {
+  'openai-chat': (stream) => ({
+    path: '/v1/chat/completions',
+    body: { model, stream, messages: [{ role: 'user', content: 'hi' }] },
+  }),
+  'anthropic-messages': (stream) => ({
+    path: '/v1/messages',
+    body: { model, stream, max_tokens: 50_000, messages: [{ role: 'user', content: 'hi' }] },
+  }),
+  'gemini-generate': (stream) => ({
+    path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+  }),
+  'openai-responses': (stream) => ({ path: '/v1/responses', body: { model, stream, input: 'hi' } }),
+};
+
+const channels: Readonly<Record<Dialect, Record<string, unknown>>> = {
+  'openai-chat': { setting: '{"dialect":"openai-chat"}' },
+  'anthropic-messages': { type: 14 },
+  'gemini-generate': { type: 24 },
+  'openai-responses': { setting: '{"dialect":"openai-responses"}' },
+};
+
+function post(path: string, body: unknown) {
+  const leave = new AbortController();
+  const asked = fetch(`http://127.0.0.1:${door.port}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: leave.signal,
+  });
+  return { asked, leave: () => leave.abort() };
+}
+
+/** Reads what comes, as far as anybody looks. */
+function reading(answer: Response) {
+  let text = '';
+  const reader = answer.body?.pipeThrough(new TextDecoderStream() as never).getReader() as
+    | ReadableStreamDefaultReader<string>
+    | undefined;
+  void (async () => {
+    for (;;) {
+      const part = await reader?.read();
+      if (part === undefined || part.done) return;
+      text += part.value;
+    }
+  })().catch(() => undefined);
+  return { text: () => text };
+}
+
+const open = () => expect.poll(() => gateway.relay.open(), { timeout: 8000 });
+const row = async () => {
+  await open().toBe(0);
+  const [log] = await gateway.logs();
+  return log;
+};
+/** The upstream's side of one stream, played by hand. */
+function playing() {
+  const { promise, resolve } = Promise.withResolvers<{ write(text: string): unknown; end(): unknown }>();
+  upstream.script((answer) => {
+    answer.writeHead(200, { 'content-type': 'text/event-stream' });
+    answer.flushHeaders();
+    resolve(answer);
+  });
+  return promise;
+}
+
+const dialects = Object.keys(wires) as Dialect[];
+const other: Readonly<Record<Dialect, Dialect>> = {
+  'openai-chat': 'anthropic-messages',
+  'anthropic-messages': 'openai-chat',
+  'gemini-generate': 'openai-chat',
+  'openai-responses': 'openai-chat',
+};
+const points = ['first delta', 'middle', 'finish before usage', 'usage before the terminal frame'] as const;
+const table = dialects.flatMap((spoken) =>
+  [spoken, other[spoken]].flatMap((heard) => points.map((point) => [spoken, heard, point] as const)),
+);
+
+/** gpt-4o-mini: 0.075 a token read, four times that a token written. */
+const price = (read: number, written: number) => Math.round((read + 4 * written) * 0.075);
+
+test.each(table)(
+  'M6: an upstream that speaks %s, a client that hears %s and leaves after: %s',
+  async (spoken, heard, point) => {
+    await gateway.channel(upstream.url, channels[spoken]);
+    const wire = wires[spoken];
+    const stream = playing();
+    const { path, body } = askedIn[heard](true);
+    const { asked, leave } = post(path, body);
+    const up = await stream;
+    up.write(wire.begin + wire.first);
+    const { text } = reading(await asked);
+    await expect.poll(text).toContain('one two ');
+    if (point !== 'first delta') {
+      up.write(wire.second);
+      await expect.poll(text).toContain('three four ');
+    }
+    if (point === 'first delta' || point === 'middle') {
+      leave();
+      const log = await row();
+      expect(log).toMatchObject({ end_reason: 'client_gone', completion_tokens: point === 'middle' ? 4 : 2 });
+      await expect.poll(() => upstream.requests[0]?.closed, { timeout: 2000 }).toBe(true);
+      return;
+    }
+    up.write(wire.finish);
+    if (point === 'usage before the terminal frame') {
+      up.write(wire.usage);
+      await Bun.sleep(50);
+    } else if (heard === spoken && (spoken === 'openai-chat' || spoken === 'gemini-generate')) {
+      // The end is not told as long as nobody knows what it costs.
+      await Bun.sleep(50);
+      expect(text()).not.toMatch(/"finish_?[rR]eason":"(?!null)/);
+    } else await Bun.sleep(50);
+    leave();
+    if (point === 'finish before usage') {
+      await Bun.sleep(100);
+      up.write(wire.usage);
+    }
+    up.write(wire.terminal);
+    up.end();
+    const log = await row();
+    expect(log).toMatchObject({
+      prompt_tokens: 11,
+      completion_tokens: 4 + thought,
+      usage_source: 'reported',
+      quota: price(11, 4 + thought),
+    });
+  },
+);
+
+test('M6: the end waits for its bill, and goes out with it before anything else follows', async () => {
+  await gateway.channel(upstream.url);
+  const wire = wires['openai-chat'];
+  const stream = playing();
+  const { path, body } = askedIn['openai-chat'](true);
+  const { asked } = post(path, body);
+  const up = await stream;
+  up.write(wire.begin + wire.first + wire.finish);
+  const { text } = reading(await asked);
+  await expect.poll(text).toContain('one two ');
+  expect(text()).not.toContain('"stop"');
+  up.write(wire.usage);
+  await expect.poll(text).toContain('"stop"');
+  expect(text()).not.toContain('[DONE]');
+  up.write(wire.terminal);
+  up.end();
+  await row();
+  // The client did not ask for the usage.
+  expect(text()).toBe(wire.begin + wire.first + wire.finish + wire.terminal);
+});
+
+test('M6: an answer that comes with its end in one frame waits as well', async () => {
+  await gateway.channel(upstream.url);
+  const stream = playing();
+  const { path, body } = askedIn['openai-chat'](true);
+  const { asked, leave } = post(path, body);
+  const up = await stream;
+  up.write(chunk({ role: 'assistant', content: 'yes' }, 'stop'));
+  // Nothing may go out, not even the status.
+  expect(await Promise.race([asked, Bun.sleep(200)])).toBeUndefined();
+  leave();
+  await Bun.sleep(50);
+  up.write(wires['openai-chat'].usage);
+  up.end();
+  await asked.catch(() => undefined);
+  expect(await row()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
+});
+
+test('M6: a bill that never comes is not waited for longer than is granted', async () => {
+  await gateway.close();
+  await door.stop(100);
+  gateway = await createTestGateway({ limits: { billMs: 200 } });
+  key = (await gateway.token()).key;
+  door = openFrontDoor({
+    host: '127.0.0.1',
+    port: 0,
+    relay: gateway.relay,
+    controlSocket: '/nonexistent',
+    trustsProxy: () => false,
+    consoleAsset: () => null,
+  });
+  await gateway.channel(upstream.url);
+  const stream = playing();
+  const { path, body } = askedIn['openai-chat'](true);
+  const { asked, leave } = post(path, body);
+  const up = await stream;
+  up.write(wires['openai-chat'].first + wires['openai-chat'].finish);
+  const { text } = reading(await asked);
+  await expect.poll(text, { timeout: 5000 }).toContain('"stop"');
+  leave();
+  expect(await row()).toMatchObject({ completion_tokens: 2, end_reason: 'client_gone', usage_source: 'estimated' });
+  await expect.poll(() => upstream.requests[0]?.closed, { timeout: 2000 }).toBe(true);
+});
+
+test('M6: of several choices one may end before the others: they go on', async () => {
+  await gateway.channel(upstream.url);
+  const stream = playing();
+  const { path, body } = askedIn['openai-chat'](true);
+  const { asked } = post(path, { ...(body as object), n: 2 });
+  const up = await stream;
+  const second = (delta: unknown, finish: string | null = null) =>
+    data({ id: 'chatcmpl-1', choices: [{ index: 1, delta, finish_reason: finish }], usage: null });
+  up.write(wires['openai-chat'].first + wires['openai-chat'].finish);
+  const { text } = reading(await asked);
+  up.write(second({ content: 'another ' }));
+  await expect.poll(text).toContain('another ');
+  expect(text()).toContain('"stop"');
+  up.write(second({}, 'length'));
+  await Bun.sleep(50);
+  expect(text()).not.toContain('"length"');
+  up.write(wires['openai-chat'].usage + wires['openai-chat'].terminal);
+  up.end();
+  expect(await row()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
+  expect(text()).toContain('"length"');
+});
+
+test('M6: whoever leaves between two blocks is not read on for when the next one begins', async () => {
+  await gateway.channel(upstream.url, channels['anthropic-messages']);
+  const wire = wires['anthropic-messages'];
+  const stream = playing();
+  const { path, body } = askedIn['anthropic-messages'](true);
+  const { asked, leave } = post(path, body);
+  const up = await stream;
+  up.write(wire.begin + wire.first + wire.finish);
+  const { text } = reading(await asked);
+  await expect.poll(text).toContain('content_block_stop');
+  leave();
+  await Bun.sleep(100);
+  expect(upstream.requests[0]?.closed).toBe(false);
+  up.write(named('content_block_start', { index: 1, content_block: { type: 'text', text: '' } }));
+  await expect.poll(() => upstream.requests[0]?.closed, { timeout: 1000 }).toBe(true);
+  expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 2, end_reason: 'client_gone' });
+});
+
+test('M6: thoughts the client saw are counted once, also where a part of the usage was reported', async () => {
+  await gateway.channel(upstream.url, channels['anthropic-messages']);
+  const stream = playing();
+  const { path, body } = askedIn['openai-chat'](true);
+  const { asked, leave } = post(path, body);
+  const up = await stream;
+  up.write(
+    named('message_start', {
+      message: {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model,
+        content: [],
+        usage: { input_tokens: 11, output_tokens: 1 },
+      },
+    }) +
+      named('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } }) +
+      named('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'a b c d e ' } }),
+  );
+  const { text } = reading(await asked);
+  await expect.poll(text).toContain('a b c d e');
+  leave();
+  expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 5, usage_source: 'partial' });
+});
+
+test('M6: whoever leaves before the first word pays for what the upstream read', async () => {
+  await gateway.channel(upstream.url, channels['anthropic-messages']);
+  const stream = playing();
+  const { path, body } = askedIn['anthropic-messages'](true);
+  const { asked, leave } = post(path, body);
+  const up = await stream;
+  up.write(wires['anthropic-messages'].begin);
+  await Bun.sleep(100);
+  leave();
+  await asked.catch(() => undefined);
+  expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 1, end_reason: 'client_gone', type: 2 });
+});
+
+test('M6: an answer in one piece that is on its way is paid for, whoever leaves', async () => {
+  await gateway.channel(upstream.url);
+  const whole = JSON.stringify({
+    id: 'chatcmpl-1',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'one two' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
+  });
+  const answered = Promise.withResolvers<() => void>();
+  upstream.script((answer) => {
+    answer.writeHead(200, { 'content-type': 'application/json', 'content-length': String(whole.length) });
+    answer.write(whole.slice(0, 20));
+    answered.resolve(() => answer.end(whole.slice(20)));
+  });
+  const { path, body } = askedIn['openai-chat'](false);
+  const { asked, leave } = post(path, body);
+  const finish = await answered.promise;
+  await Bun.sleep(100);
+  leave();
+  await asked.catch(() => undefined);
+  await Bun.sleep(100);
+  finish();
+  expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 7, end_reason: 'client_gone' });
+});
+
+test('M6: an answer that is gathered for the client is read to its bill when only that is left', async () => {
+  await gateway.channel(upstream.url, channels['openai-chat']);
+  const wire = wires['openai-chat'];
+  const stream = playing();
+  const { path, body } = askedIn['openai-chat'](false);
+  const { asked, leave } = post(path, body);
+  const up = await stream;
+  up.write(wire.begin + wire.first + wire.finish);
+  await Bun.sleep(100);
+  leave();
+  await asked.catch(() => undefined);
+  await Bun.sleep(100);
+  up.write(wire.usage + wire.terminal);
+  up.end();
+  expect(await row()).toMatchObject({
+    completion_tokens: 4 + thought,
+    usage_source: 'reported',
+    end_reason: 'client_gone',
+  });
+});
+
+test('M6: sound that nobody waited for is paid for', async () => {
+  await gateway.channel(upstream.url, { models: 'tts-1' });
+  upstream.script((answer) => {
+    answer.writeHead(200, { 'content-type': 'audio/mpeg' });
+    answer.flushHeaders();
+  });
+  const { asked, leave } = post('/v1/audio/speech', { model: 'tts-1', input: 'hello', voice: 'alloy' });
+  await expect.poll(() => upstream.requests.length).toBe(1);
+  await Bun.sleep(100);
+  leave();
+  await asked.then(
+    (answer) => answer.body?.cancel(),
+    () => undefined,
+  );
+  expect(await row()).toMatchObject({ prompt_tokens: 5, end_reason: 'client_gone', type: 2 });
+});
+
+test('M6: pictures whose maker answered are paid for by the piece', async () => {
+  await gateway.channel(upstream.url, { models: 'dall-e-3' });
+  const { asked: bought } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
+  upstream.script((answer) => sendJson(answer, { created: 1, data: [{ url: 'http://127.0.0.1/cat.png' }] }));
+  await bought;
+  const full = (await row())?.quota;
+  expect(full).toBeGreaterThan(0);
+  upstream.script((answer) => {
+    answer.writeHead(200, { 'content-type': 'application/json' });
+    answer.write('{"created":1,');
+  });
+  const { asked, leave } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
+  await expect.poll(() => upstream.requests.length).toBe(2);
+  await Bun.sleep(100);
+  leave();
+  await asked.catch(() => undefined);
+  expect(await row()).toMatchObject({ quota: full, end_reason: 'client_gone' });
+});
+
+/** Speaks bytes. */
+function byHand(version: string) {
+  const socket = connect(door.port, '127.0.0.1');
+  const { path, body } = askedIn['openai-chat'](true);
+  const text = JSON.stringify(body);
+  socket.write(
+    `POST ${path} HTTP/${version}\r\nHost: gateway\r\nAuthorization: Bearer sk-${key}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+  );
+  let heard = '';
+  socket.on('data', (bytes) => {
+    heard += bytes.toString();
+  });
+  socket.on('error', () => undefined);
+  return { socket, heard: () => heard };
+}
+
+test.each(['1.0', '1.1'])('M6: a client of HTTP %s that closes before the bill', async (version) => {
+  await gateway.channel(upstream.url);
+  const wire = wires['openai-chat'];
+  const stream = playing();
+  const { socket, heard } = byHand(version);
+  const up = await stream;
+  up.write(wire.begin + wire.first);
+  await expect.poll(heard).toContain('one two ');
+  up.write(wire.finish);
+  await Bun.sleep(50);
+  socket.destroy();
+  await Bun.sleep(100);
+  up.write(wire.usage + wire.terminal);
+  up.end();
+  expect(await row()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
+});
+
+test('M6: a client that closes its half has left, and pays for what it got', async () => {
+  await gateway.channel(upstream.url);
+  const wire = wires['openai-chat'];
+  const stream = playing();
+  const { socket, heard } = byHand('1.1');
+  const up = await stream;
+  up.write(wire.begin + wire.first);
+  await expect.poll(heard).toContain('one two ');
+  socket.end();
+  const log = await row();
+  expect(log).toMatchObject({ completion_tokens: 2, end_reason: 'client_gone' });
+  socket.destroy();
+});
+
+test('M6: whoever leaves before the first word of a stream that is read on leaves no hold behind', async () => {
+  await gateway.channel(upstream.url, { setting: '{"drain":true}' });
+  const wire = wires['openai-chat'];
+  const stream = playing();
+  const { path, body } = askedIn['openai-chat'](true);
+  const { asked, leave } = post(path, body);
+  const up = await stream;
+  await Bun.sleep(50);
+  leave();
+  await asked.catch(() => undefined);
+  await Bun.sleep(100);
+  up.write(wire.begin + wire.first + wire.second + wire.finish + wire.usage + wire.terminal);
+  up.end();
+  expect(await row()).toMatchObject({ completion_tokens: 4 + thought, end_reason: 'client_gone' });
+});
+
+test('M6: usage in the middle of a stream is no bill', async () => {
+  await gateway.channel(upstream.url);
+  const wire = wires['openai-chat'];
+  const stream = playing();
+  const { path, body } = askedIn['openai-chat'](true);
+  const { asked, leave } = post(path, body);
+  const up = await stream;
+  up.write(
+    chunk({ content: 'one two ' }, null, { usage: { prompt_tokens: 11, completion_tokens: 1, total_tokens: 12 } }),
+  );
+  up.write(wire.second);
+  const { text } = reading(await asked);
+  await expect.poll(text).toContain('three four');
+  up.write(wire.finish);
+  await Bun.sleep(50);
+  expect(text()).not.toContain('"stop"');
+  leave();
+  await Bun.sleep(50);
+  up.write(wire.usage + wire.terminal);
+  up.end();
+  expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 4 + thought, usage_source: 'reported' });
+});
