@@ -15,6 +15,7 @@ import { createDeparture, type Departure } from './departure.ts';
 import type { Exchange } from './exchange.ts';
 import { failureError } from './failure.ts';
 import { reportedUsage } from './meter.ts';
+import { spokenTokens } from './realtime/usage.ts';
 import { clientError, errorResponse } from './render-error.ts';
 import { jsonType, shownType } from './sealed.ts';
 import { settle } from './settle.ts';
@@ -340,13 +341,14 @@ function pumpOptions(
           exchange.inquiry.requestId,
         ),
       ),
-    affordable: ({ units }: Told, durably: boolean) => {
+    affordable: ({ units, spokenSeconds }: Told, durably: boolean) => {
       const channel = reached()?.prepared.channel;
       if (channel === undefined) return true;
       const guess: Usage = {
         ...emptyUsage,
         input: Math.ceil(exchange.plan.promptTokens),
         output: Math.ceil(units / 2),
+        audioOutput: spokenTokens(spokenSeconds),
       };
       if (durably) exchange.charge.checkpoint(guess, channel);
       return exchange.charge.extendTo(guess);

@@ -2,7 +2,7 @@
 import type { ChatEvent, UpstreamError, Usage } from '../protocols/canonical.ts';
 import type { StreamReader, StreamWriter, UpstreamHalf } from '../protocols/codec.ts';
 import { parseFrame, type RawFrame, rawFrame } from '../protocols/shared/sse.ts';
-import { createTelling, type Told } from './told.ts';
+import { createTelling, type Telling, type Told } from './told.ts';
 
 export interface Passage {
   /** @returns what the client gets for this frame, null = nothing. */
@@ -83,6 +83,13 @@ function wordOf(event: ChatEvent): string | null {
   }
 }
 
+function tellTo(telling: Telling, event: ChatEvent): void {
+  const word = wordOf(event);
+  if (word !== null) telling.add(word);
+  else if (event.type === 'media' && event.part.type === 'audio' && event.part.source.kind === 'base64')
+    telling.speak(event.part.source.data);
+}
+
 /** Frames are kept unread up to this many characters. */
 const unreadLimit = 16 * 1024;
 
@@ -107,10 +114,7 @@ export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean)
   const read = (): StreamReader => {
     words ??= upstream.reader();
     for (const text of unread) {
-      for (const event of words.feed(parseFrame(text))) {
-        const word = wordOf(event);
-        if (word !== null) telling.add(word);
-      }
+      for (const event of words.feed(parseFrame(text))) tellTo(telling, event);
     }
     unread = [];
     unreadSize = 0;
@@ -182,9 +186,8 @@ export function translatedPassage(
     let more = false;
     for (const event of events) {
       note(seen, event);
-      const word = wordOf(event);
-      if (word !== null) telling.add(word);
-      more ||= word !== null;
+      tellTo(telling, event);
+      more ||= wordOf(event) !== null;
       // Errors are told by whoever ends the stream, redacted.
       if (event.type === 'error') continue;
       if (writer === null) gathered.push(...change(event));

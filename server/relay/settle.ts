@@ -7,6 +7,7 @@ import type { TokenCounter } from './counting/counter.ts';
 import type { Exchange } from './exchange.ts';
 import type { Tried } from './failure.ts';
 import { countLocally, finalPrices } from './meter.ts';
+import { spokenTokens } from './realtime/usage.ts';
 import type { StreamEnd } from './stream.ts';
 import { reportedPrices } from './terms.ts';
 
@@ -50,10 +51,14 @@ export async function settle(
 }
 
 async function counted(counter: TokenCounter, exchange: Exchange, end: StreamEnd, body: unknown): Promise<Usage> {
-  const local = await countLocally(counter, exchange.inquiry, { body, told: end.delivered });
+  const words = await countLocally(counter, exchange.inquiry, { body, told: end.delivered });
+  const { spokenSeconds } = end.delivered;
+  const local = spokenSeconds === 0 ? words : { ...words, audioOutput: spokenTokens(spokenSeconds) };
   const reported = end.usage;
   // Part of the story was told by the upstream: what it reported first, but no less than what was delivered.
   if (reported === null) return local;
+  if (local.audioOutput > reported.audioOutput)
+    return { ...reported, output: local.output, audioOutput: local.audioOutput };
   const more = local.output - completionTokensOf(reported);
   return more > 0 ? { ...reported, output: reported.output + more } : reported;
 }

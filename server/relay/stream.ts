@@ -5,6 +5,7 @@ import type { Reshape } from '../protocols/codec.ts';
 import { createSseSplitter, type RawFrame, type SseSplitter } from '../protocols/shared/sse.ts';
 import type { Departure } from './departure.ts';
 import type { Passage } from './passage.ts';
+import { nowhere, type Piece, reshaped, type Sink, whilePresent } from './sink.ts';
 import { nothingTold, type Told } from './told.ts';
 
 export interface StreamEnd {
@@ -17,7 +18,6 @@ export interface StreamEnd {
   readonly failure?: string;
 }
 
-type Piece = Uint8Array | string;
 type Bytes = ReadableStreamDefaultReader<Uint8Array>;
 
 /** Turns upstream bytes into frames. Server-sent events, or another framing told as such. */
@@ -181,16 +181,6 @@ export interface PumpOptions {
 /** A client that takes nothing for so long is given up. */
 const stallLimitMs = 60_000;
 
-/** The sink of a direct stream. */
-interface Sink {
-  write(chunk: Piece): unknown;
-  flush(): unknown;
-  end(): unknown;
-}
-
-/** For those who left. */
-const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
-
 export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
   let started = false;
   const start = (sink: Sink) => {
@@ -206,23 +196,6 @@ export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
     cancel: () => options.departure.leave(),
   } as unknown as UnderlyingDefaultSource<Uint8Array>);
 }
-
-/** The same sink for what is told in another form than events. */
-const reshaped = (sink: Sink, shape: Reshape): Sink => ({
-  write: (piece) => sink.write(shape.push(typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8'))),
-  flush: () => sink.flush(),
-  end: () => {
-    sink.write(shape.end());
-    return sink.end();
-  },
-});
-
-/** Nothing is written to a client that has gone, so that reading on for the bill goes undisturbed. */
-const whilePresent = (sink: Sink, gone: () => boolean): Sink => ({
-  write: (piece) => (gone() ? null : sink.write(piece)),
-  flush: () => (gone() ? null : sink.flush()),
-  end: () => sink.end(),
-});
 
 async function pump(options: PumpOptions, raw: Sink): Promise<void> {
   const { departure, now } = options;

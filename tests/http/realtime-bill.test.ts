@@ -1,6 +1,10 @@
 /** What a conversation costs however it ends. */
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLedgerStore } from '../../db/ledger-store.ts';
+import { openDatabase } from '../../db/open.ts';
 import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import { recover } from '../../server/ledger/recovery.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
 
@@ -174,6 +178,15 @@ test('M5: a crash in the middle of an answer charges what was delivered', async 
     return gateway.database.raw.prepare('SELECT observed FROM holds').pluck().get();
   };
   await expect.poll(observed).toBe(Math.round((3 + 201 * 4) * 2.5));
+  // The books as they lie on the disk at this moment.
+  const file = join(gateway.dir, 'killed.db');
+  gateway.database.raw.prepare('VACUUM INTO ?').run(file);
+  const killed = openDatabase(file);
+  expect(recover(createLedgerStore(killed.raw))).toMatchObject({ settled: 1, voided: 0 });
+  expect(killed.raw.prepare('SELECT quota, completion_tokens, end_reason FROM logs').all()).toEqual([
+    { quota: Math.round((3 + 201 * 4) * 2.5), completion_tokens: 201, end_reason: 'recovered' },
+  ]);
+  await killed.close();
   leave();
   await ended();
 });

@@ -585,6 +585,29 @@ test('M6: whoever leaves before the first word of a stream that is read on leave
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, end_reason: 'client_gone' });
 });
 
+test('M6: speech in a stream is counted by its length where nobody tells what it cost', async () => {
+  await gateway.channel(upstream.url, { models: 'gpt-4o-audio-preview' });
+  const stream = playing();
+  const { path, body } = askedIn['openai-chat'](true);
+  const { asked, leave } = post(path, {
+    ...(body as object),
+    model: 'gpt-4o-audio-preview',
+    modalities: ['text', 'audio'],
+  });
+  const up = await stream;
+  const second = Buffer.alloc(48_000).toString('base64');
+  up.write(chunk({ role: 'assistant', audio: { id: 'audio_1', transcript: 'one two ' } }));
+  up.write(chunk({ audio: { id: 'audio_1', data: second } }));
+  up.write(chunk({ audio: { id: 'audio_1', data: second } }));
+  const { text } = reading(await asked);
+  await expect.poll(() => text().length).toBeGreaterThan(100_000);
+  leave();
+  const log = await row();
+  // 20 tokens a second.
+  expect(log).toMatchObject({ completion_tokens: 42, end_reason: 'client_gone', usage_source: 'estimated' });
+  expect(JSON.parse(log?.other ?? '')).toMatchObject({ audio_output: 40 });
+});
+
 test('M6: usage in the middle of a stream is no bill', async () => {
   await gateway.channel(upstream.url);
   const wire = wires['openai-chat'];

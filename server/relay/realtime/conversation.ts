@@ -272,6 +272,8 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   return {
     protocol: parties.protocol,
     open(ready) {
+      // Shown out before the door was open.
+      if (over || left !== null) return ready.close(refusal);
       client = ready;
       for (const data of early.splice(0)) ready.send(data);
     },
