@@ -223,6 +223,9 @@ const row = async () => {
   const [log] = await gateway.logs();
   return log;
 };
+/** Time for what nobody can see arrive: frames that are held back, a client that left. */
+const soon = () => Bun.sleep(200);
+
 /** The upstream's side of one stream, played by hand. */
 function playing() {
   const { promise, resolve } = Promise.withResolvers<{ write(text: string): unknown; end(): unknown }>();
@@ -275,15 +278,15 @@ test.each(table)(
     up.write(wire.finish);
     if (point === 'usage before the terminal frame') {
       up.write(wire.usage);
-      await Bun.sleep(50);
+      await soon();
     } else if (heard === spoken && (spoken === 'openai-chat' || spoken === 'gemini-generate')) {
       // The end is not told as long as nobody knows what it costs.
-      await Bun.sleep(50);
+      await soon();
       expect(text()).not.toMatch(/"finish_?[rR]eason":"(?!null)/);
-    } else await Bun.sleep(50);
+    } else await soon();
     leave();
     if (point === 'finish before usage') {
-      await Bun.sleep(100);
+      await soon();
       up.write(wire.usage);
     }
     up.write(wire.terminal);
@@ -327,9 +330,9 @@ test('M6: an answer that comes with its end in one frame waits as well', async (
   const up = await stream;
   up.write(chunk({ role: 'assistant', content: 'yes' }, 'stop'));
   // Nothing may go out, not even the status.
-  expect(await Promise.race([asked, Bun.sleep(200)])).toBeUndefined();
+  expect(await Promise.race([asked, soon()])).toBeUndefined();
   leave();
-  await Bun.sleep(50);
+  await soon();
   up.write(wires['openai-chat'].usage);
   up.end();
   await asked.catch(() => undefined);
@@ -376,7 +379,7 @@ test('M6: of several choices one may end before the others: they go on', async (
   await expect.poll(text).toContain('another ');
   expect(text()).toContain('"stop"');
   up.write(second({}, 'length'));
-  await Bun.sleep(50);
+  await soon();
   expect(text()).not.toContain('"length"');
   up.write(wires['openai-chat'].usage + wires['openai-chat'].terminal);
   up.end();
@@ -395,7 +398,7 @@ test('M6: whoever leaves between two blocks is not read on for when the next one
   const { text } = reading(await asked);
   await expect.poll(text).toContain('content_block_stop');
   leave();
-  await Bun.sleep(100);
+  await soon();
   expect(upstream.requests[0]?.closed).toBe(false);
   up.write(named('content_block_start', { index: 1, content_block: { type: 'text', text: '' } }));
   await expect.poll(() => upstream.requests[0]?.closed, { timeout: 1000 }).toBe(true);
@@ -435,7 +438,7 @@ test('M6: whoever leaves before the first word pays for what the upstream read',
   const { asked, leave } = post(path, body);
   const up = await stream;
   up.write(wires['anthropic-messages'].begin);
-  await Bun.sleep(100);
+  await soon();
   leave();
   await asked.catch(() => undefined);
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 1, end_reason: 'client_gone', type: 2 });
@@ -457,10 +460,10 @@ test('M6: an answer in one piece that is on its way is paid for, whoever leaves'
   const { path, body } = askedIn['openai-chat'](false);
   const { asked, leave } = post(path, body);
   const finish = await answered.promise;
-  await Bun.sleep(100);
+  await soon();
   leave();
   await asked.catch(() => undefined);
-  await Bun.sleep(100);
+  await soon();
   finish();
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 7, end_reason: 'client_gone' });
 });
@@ -473,10 +476,10 @@ test('M6: an answer that is gathered for the client is read to its bill when onl
   const { asked, leave } = post(path, body);
   const up = await stream;
   up.write(wire.begin + wire.first + wire.finish);
-  await Bun.sleep(100);
+  await soon();
   leave();
   await asked.catch(() => undefined);
-  await Bun.sleep(100);
+  await soon();
   up.write(wire.usage + wire.terminal);
   up.end();
   expect(await row()).toMatchObject({
@@ -494,7 +497,7 @@ test('M6: sound that nobody waited for is paid for', async () => {
   });
   const { asked, leave } = post('/v1/audio/speech', { model: 'tts-1', input: 'hello', voice: 'alloy' });
   await expect.poll(() => upstream.requests.length).toBe(1);
-  await Bun.sleep(100);
+  await soon();
   leave();
   await asked.then(
     (answer) => answer.body?.cancel(),
@@ -516,7 +519,7 @@ test('M6: pictures whose maker answered are paid for by the piece', async () => 
   });
   const { asked, leave } = post('/v1/images/generations', { model: 'dall-e-3', prompt: 'a cat' });
   await expect.poll(() => upstream.requests.length).toBe(2);
-  await Bun.sleep(100);
+  await soon();
   leave();
   await asked.catch(() => undefined);
   expect(await row()).toMatchObject({ quota: full, end_reason: 'client_gone' });
@@ -547,9 +550,9 @@ test.each(['1.0', '1.1'])('M6: a client of HTTP %s that closes before the bill',
   up.write(wire.begin + wire.first);
   await expect.poll(heard).toContain('one two ');
   up.write(wire.finish);
-  await Bun.sleep(50);
+  await soon();
   socket.destroy();
-  await Bun.sleep(100);
+  await soon();
   up.write(wire.usage + wire.terminal);
   up.end();
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, usage_source: 'reported' });
@@ -576,10 +579,10 @@ test('M6: whoever leaves before the first word of a stream that is read on leave
   const { path, body } = askedIn['openai-chat'](true);
   const { asked, leave } = post(path, body);
   const up = await stream;
-  await Bun.sleep(50);
+  await soon();
   leave();
   await asked.catch(() => undefined);
-  await Bun.sleep(100);
+  await soon();
   up.write(wire.begin + wire.first + wire.second + wire.finish + wire.usage + wire.terminal);
   up.end();
   expect(await row()).toMatchObject({ completion_tokens: 4 + thought, end_reason: 'client_gone' });
@@ -622,10 +625,10 @@ test('M6: usage in the middle of a stream is no bill', async () => {
   const { text } = reading(await asked);
   await expect.poll(text).toContain('three four');
   up.write(wire.finish);
-  await Bun.sleep(50);
+  await soon();
   expect(text()).not.toContain('"stop"');
   leave();
-  await Bun.sleep(50);
+  await soon();
   up.write(wire.usage + wire.terminal);
   up.end();
   expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 4 + thought, usage_source: 'reported' });
