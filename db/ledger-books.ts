@@ -1,6 +1,7 @@
 /** What the ledger's rules may ask, answered from the tables and from what the running batch has already decided. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import type { Books, Posting } from '../server/ledger/core.ts';
+import type { Sums } from './ledger-sums.ts';
 
 interface PostingRow extends Omit<Posting, 'tokenId' | 'channelId'> {
   readonly token_id: number;
@@ -9,14 +10,14 @@ interface PostingRow extends Omit<Posting, 'tokenId' | 'channelId'> {
 
 export interface LedgerReads {
   /** @param pending sums of the batch that are not in the tables yet. */
-  books(pending: (account: number) => number): Books;
+  books(pending: Pick<Sums, 'balance' | 'overrun'>): Books;
   posting(ref: string): Posting | undefined;
   version(account: number): number;
 }
 
 export function createLedgerReads(raw: RawDatabase): LedgerReads {
-  const readAccount = raw.prepare<{ balance: number; version: number }>(
-    'SELECT balance, version FROM accounts WHERE id = ?',
+  const readAccount = raw.prepare<{ balance: number; version: number; overrun: number }>(
+    'SELECT balance, version, overrun FROM accounts WHERE id = ?',
   );
   const readPosting = raw.prepare<PostingRow>(
     'SELECT ref, debit, credit, amount, kind, token_id, channel_id, at FROM postings WHERE ref = ?',
@@ -39,15 +40,20 @@ export function createLedgerReads(raw: RawDatabase): LedgerReads {
     posting,
     version: (account) => readAccount.get(account)?.version ?? 0,
     books(pending) {
-      // A settlement only asks whether the account exists: once per user and batch.
-      const known = new Map<number, boolean>();
+      // Each row is read once per batch: what the batch adds is in the pending sums.
+      const known = new Map<number, { balance: number; overrun: number } | null>();
+      const accountOf = (id: number) => {
+        let found = known.get(id);
+        if (found === undefined) {
+          found = readAccount.get(id) ?? null;
+          known.set(id, found);
+        }
+        return found;
+      };
       return {
-        balanceOf: (account) => (readAccount.get(account)?.balance ?? 0) + pending(account),
-        hasAccount(userId) {
-          const answer = known.get(userId) ?? readAccount.get(userId) !== undefined;
-          known.set(userId, answer);
-          return answer;
-        },
+        balanceOf: (account) => (accountOf(account)?.balance ?? 0) + pending.balance(account),
+        hasAccount: (userId) => accountOf(userId) !== null,
+        overrunOf: (userId) => (accountOf(userId)?.overrun ?? 0) + pending.overrun(userId),
         posting,
         code: (id) => readCode.get(id),
         order: (tradeNo) => readOrder.get(tradeNo),

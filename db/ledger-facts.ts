@@ -29,7 +29,7 @@ export function ledgerFacts(raw: RawDatabase) {
     conservation: () =>
       words(`SELECT 'granted ' || granted || ' <> ' || kept FROM (SELECT
         (SELECT coalesce(sum(amount), 0) FROM postings WHERE credit > 0 AND debit < 0) - (SELECT coalesce(sum(amount), 0) FROM postings WHERE debit > 0 AND credit < 0 AND kind <> 'settle') AS granted,
-        (SELECT coalesce(sum(balance), 0) FROM accounts WHERE id > 0) + (SELECT coalesce(sum(amount), 0) FROM postings WHERE kind = 'settle') AS kept)
+        (SELECT coalesce(sum(balance), 0) FROM accounts WHERE id > 0) + (SELECT coalesce(sum(amount), 0) FROM postings WHERE kind = 'settle' AND debit > 0) AS kept)
         WHERE granted <> kept`),
     wrongCounters: () => {
       const wrong = (table: string, column: string) =>
@@ -43,7 +43,16 @@ export function ledgerFacts(raw: RawDatabase) {
     },
     negative: () =>
       words(`SELECT 'hold ' || ref FROM holds WHERE estimate < 0 OR observed < 0
-        UNION ALL SELECT 'account ' || id || ': ' || balance FROM accounts WHERE (id > 0 OR id < -1000) AND balance < 0`),
+        UNION ALL SELECT 'account ' || id || ': ' || balance FROM accounts WHERE (id > 0 OR id < -1000) AND balance < 0
+        UNION ALL SELECT 'overrun of ' || id || ': ' || overrun FROM accounts a LEFT JOIN
+          (SELECT CASE kind WHEN 'overrun' THEN credit ELSE debit END AS id, sum(CASE kind WHEN 'overrun' THEN amount ELSE -amount END) AS owed
+            FROM postings WHERE kind IN ('overrun', 'repay') GROUP BY 1) s USING (id)
+          WHERE overrun < 0 OR overrun <> coalesce(s.owed, 0)`),
+    /** Paid for users by `overrun`: in all, and not given back yet. */
+    overrun: () => ({
+      paid: number("SELECT coalesce(sum(amount), 0) FROM postings WHERE debit = -3"),
+      open: number('SELECT coalesce(sum(overrun), 0) FROM accounts'),
+    }),
     wrongRedemptions: () =>
       words(
         `SELECT 'code ' || id FROM redemptions r WHERE (status = 3) <> (EXISTS (SELECT 1 FROM postings WHERE ref = 'redeem:' || r.id))`,

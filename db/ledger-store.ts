@@ -21,8 +21,12 @@ export interface StoredHold {
   readonly token_id: number;
   readonly channel_id: number;
   readonly observed: number;
+  /** JSON of a `HeldLog`. */
   readonly log: string;
 }
+
+/** The row that recovery would write, and who would pay. */
+export type HeldLog = LogEntry & { readonly house?: boolean };
 
 export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const reads = createLedgerReads(raw);
@@ -75,16 +79,19 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       log.endReason,
     ).changes > 0;
 
+  const writePosting = ({ ref, debit, credit, amount, kind, tokenId, channelId, at }: Posting): boolean =>
+    insertPosting.run(ref, debit, credit, amount, kind, tokenId, channelId, at).changes > 0;
+
   const write = (effects: Effects, ref: string, sums: Sums): LedgerResult => {
-    const { posting, log, usage } = effects;
+    const { posting, beside, log, usage } = effects;
     if (effects.dropsHold && openHolds.has(ref)) dropHold.run(ref);
     if (posting !== null) {
-      const { debit, credit, amount, kind, tokenId, channelId, at } = posting;
-      if (insertPosting.run(ref, debit, credit, amount, kind, tokenId, channelId, at).changes === 0) {
+      if (!writePosting(posting)) {
         const known = reads.posting(ref);
         return known === undefined ? { status: 'conflict' } : repeated(known, posting);
       }
       sums.post(posting);
+      if (beside !== null && writePosting(beside)) sums.post(beside);
     }
     const fresh = log === null || writeLog(log);
     if (!fresh && posting === null) return { status: 'duplicate' };
@@ -94,22 +101,27 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   };
 
   const writeHold = (hold: Hold): LedgerResult => {
-    const { ref, userId, tokenId, channelId, estimate, observed, at, log } = hold;
+    const { ref, userId, tokenId, channelId, estimate, observed, at, house } = hold;
+    const log: HeldLog = house === true ? { ...hold.log, house } : hold.log;
     putHold.run(ref, userId, tokenId, channelId, estimate, observed, epoch, at, JSON.stringify(log));
     return { status: 'done' };
   };
 
   /** The relay counts settlements itself; it is told of everything else that moves a user's balance. */
-  const eventOf = (posting: Posting | null, sums: Sums): BalanceEvent | null => {
+  const eventOf = (effects: Effects, sums: Sums): BalanceEvent | null => {
+    const { beside } = effects;
+    const posting = beside?.kind === 'overrun' ? beside : effects.posting;
     if (posting === null || posting.kind === 'settle') return null;
+    const repaid = beside?.kind === 'repay' ? beside.amount : 0;
     const gives = posting.credit > 0;
     const userId = gives ? posting.credit : posting.debit;
     if (userId <= 0) return null;
     return {
       kind: 'balance',
       userId,
-      delta: gives ? posting.amount : -posting.amount,
+      delta: gives ? posting.amount - repaid : -posting.amount,
       version: reads.version(userId) + sums.movements(userId),
+      ...(posting.kind === 'overrun' ? { overrun: posting.amount } : repaid > 0 ? { overrun: -repaid } : {}),
       ...(posting.kind === 'refund' && posting.tokenId > 0
         ? { token: { id: posting.tokenId, used: -posting.amount } }
         : {}),
@@ -118,14 +130,14 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
 
   const applyAll = raw.transaction((commands: readonly LedgerCommand[]) => {
     const sums = newSums();
-    const books = reads.books(sums.balance);
+    const books = reads.books(sums);
     const events: BalanceEvent[] = [];
     const results = commands.map((command): LedgerResult => {
       const decision = decide(command, books);
       if (decision.kind === 'answer') return decision.result;
       if (decision.kind === 'hold') return writeHold(command as Hold);
       const result = write(decision.effects, command.ref, sums);
-      const event = result.status === 'done' ? eventOf(decision.effects.posting, sums) : null;
+      const event = result.status === 'done' ? eventOf(decision.effects, sums) : null;
       if (event !== null) events.push(event);
       return result;
     });

@@ -8,6 +8,7 @@ interface AccountSum {
   used: number;
   requests: number;
   movements: number;
+  overrun: number;
 }
 
 export interface Sums {
@@ -15,7 +16,9 @@ export interface Sums {
   use(usage: Usage): void;
   /** Balance not written yet. */
   balance(account: number): number;
-  /** Movements not written yet: everything but settlements. */
+  /** Change of what the user owes to `overrun`, not written yet. */
+  overrun(account: number): number;
+  /** Movements not written yet: everything the relay is told of. */
   movements(account: number): number;
   /** Writes all sums. */
   flush(): void;
@@ -25,7 +28,7 @@ export function createLedgerSums(raw: RawDatabase): () => Sums {
   // An account of the system's own kind, such as an affiliate pot, begins with its first posting.
   const openAccount = raw.prepare('INSERT INTO accounts (id) VALUES (?) ON CONFLICT DO NOTHING');
   const addAccount = raw.prepare(
-    'UPDATE accounts SET balance = balance + ?, used_quota = used_quota + ?, request_count = request_count + ?, version = version + ? WHERE id = ?',
+    'UPDATE accounts SET balance = balance + ?, used_quota = used_quota + ?, request_count = request_count + ?, version = version + ?, overrun = overrun + ? WHERE id = ?',
   );
   const addToken = raw.prepare(
     `UPDATE tokens SET used_quota = used_quota + $used, accessed_at = max(accessed_at, $at),
@@ -48,7 +51,7 @@ export function createLedgerSums(raw: RawDatabase): () => Sums {
     const account = (id: number): AccountSum => {
       const known = accounts.get(id);
       if (known !== undefined) return known;
-      const fresh = { balance: 0, used: 0, requests: 0, movements: 0 };
+      const fresh = { balance: 0, used: 0, requests: 0, movements: 0, overrun: 0 };
       accounts.set(id, fresh);
       return fresh;
     };
@@ -59,7 +62,10 @@ export function createLedgerSums(raw: RawDatabase): () => Sums {
         const payee = account(credit);
         payer.balance -= amount;
         payee.balance += amount;
-        if (kind === 'settle') return;
+        if (kind === 'overrun') payee.overrun += amount;
+        if (kind === 'repay') payer.overrun -= amount;
+        // One command moves a balance once for its readers: what is given back goes with the credit.
+        if (kind === 'settle' || kind === 'repay' || kind === 'house') return;
         payer.movements++;
         payee.movements++;
       },
@@ -85,11 +91,12 @@ export function createLedgerSums(raw: RawDatabase): () => Sums {
         channels.set(usage.channelId, (channels.get(usage.channelId) ?? 0) + usage.quota);
       },
       balance: (id) => accounts.get(id)?.balance ?? 0,
+      overrun: (id) => accounts.get(id)?.overrun ?? 0,
       movements: (id) => accounts.get(id)?.movements ?? 0,
       flush() {
-        for (const [id, { balance, used, requests, movements }] of accounts) {
+        for (const [id, { balance, used, requests, movements, overrun }] of accounts) {
           if (id < 0) openAccount.run(id);
-          addAccount.run(balance, used, requests, movements, id);
+          addAccount.run(balance, used, requests, movements, overrun, id);
         }
         for (const [id, { used, at }] of tokens) {
           if (id > 0) addToken.run({ id, used, at, day: periodStart('day', at), month: periodStart('month', at) });

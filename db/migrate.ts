@@ -4,6 +4,7 @@ import * as initial from './migrations/0001-initial.ts';
 import * as accessTokens from './migrations/0002-access-tokens-and-filters.ts';
 import * as liveTokens from './migrations/0003-live-tokens.ts';
 import * as signIn from './migrations/0004-sign-in.ts';
+import * as overrun from './migrations/0005-overrun.ts';
 import type { Database } from './open.ts';
 
 /** Ordered by name; a released migration is never edited. */
@@ -12,6 +13,7 @@ export const migrations: Record<string, Migration> = {
   '0002-access-tokens-and-filters': { up: (db) => accessTokens.up(db) },
   '0003-live-tokens': { up: (db) => liveTokens.up(db) },
   '0004-sign-in': { up: (db) => signIn.up(db) },
+  '0005-overrun': { up: (db) => overrun.up(db) },
 };
 
 /** Looking writes nothing: the migrator's own lock is a durable write, which every command would wait for. */

@@ -39,6 +39,8 @@ export interface AccountsTable {
   request_count: number;
   /** Counts every movement but settlements; orders balance events against rows read elsewhere. */
   version: number;
+  /** Paid by `overrun` and not given back yet. */
+  overrun: Generated<number>;
 }
 
 /** Append-only. Written by the ledger alone. */

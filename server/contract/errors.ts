@@ -719,6 +719,11 @@ export const errors = {
     500,
   ),
   user_insufficient: business('用户额度不足', 'The account does not hold that much', 6),
+  balance_too_large: business(
+    '余额不能超过 {limit}（全站发放总额亦同）',
+    'No balance, nor all that was ever granted together, may exceed {limit}',
+    2,
+  ),
   // terminal
   usage: business('用法错误：{detail}', 'Usage error: {detail}', 2),
   cancelled: business('已取消', 'Cancelled', 3),

@@ -2,12 +2,26 @@
 import type { EndReason, UsageSource } from '../contract/enums.ts';
 
 /** Accounts: a user's account has the user's id; the system's own are negative. */
-export const Account = { mint: -1, revenue: -2, overrun: -3, promo: -4, adjust: -5 } as const;
+export const Account = { mint: -1, revenue: -2, overrun: -3, promo: -4, adjust: -5, house: -6 } as const;
 
 /** Account of what a user earned by invitations and has not moved to the balance yet. */
 export const affiliatePot = (userId: number): number => -1000 - userId;
 
-export type PostingKind = 'settle' | 'grant' | 'deduct' | 'redeem' | 'topup' | 'transfer' | 'reward' | 'refund';
+export type PostingKind =
+  | 'settle'
+  | 'grant'
+  | 'deduct'
+  | 'redeem'
+  | 'topup'
+  | 'transfer'
+  | 'reward'
+  | 'refund'
+  /** Pays what a settlement cost beyond the balance. */
+  | 'overrun'
+  /** Gives overrun back out of a credit. */
+  | 'repay'
+  /** Pays an owner's own request in self-use mode. */
+  | 'house';
 
 /** A usage log row (type 2 or 5) as it will be stored; `other` is already JSON text. Times are epoch seconds. */
 export interface LogEntry {
@@ -33,7 +47,10 @@ export interface LogEntry {
   readonly endReason: EndReason;
 }
 
-/** Ends a relayed request: posting (when amount > 0), counters, log row, hold removed; once per `ref`. */
+/**
+ * Ends a relayed request: posting (when amount > 0), counters, log row, hold removed; once per `ref`. What the balance
+ * cannot pay is paid by `overrun` in a second posting, so that a repetition is compared by what was asked.
+ */
 export interface Settle {
   readonly type: 'settle';
   /** Request id. */
@@ -44,6 +61,8 @@ export interface Settle {
   readonly channelId: number;
   readonly amount: number;
   readonly at: number;
+  /** The house pays, not the balance. */
+  readonly house?: boolean;
   /** null = consumption logging is off. */
   readonly log: LogEntry | null;
   /** Tokens counted into the hourly dashboard rows, with the two names below. */
@@ -63,6 +82,7 @@ export interface Hold {
   /** What would be charged if the process died now. */
   readonly observed: number;
   readonly at: number;
+  readonly house?: boolean;
   readonly log: LogEntry;
 }
 
@@ -157,6 +177,8 @@ export const redeemRef = (redemptionId: number): string => `redeem:${redemptionI
 export const topUpRef = (tradeNo: string): string => `topup:${tradeNo}`;
 export const rewardRef = (inviteeId: number): string => `invite:${inviteeId}`;
 export const refundRef = (of: string): string => `refund:${of}`;
+/** Of the posting that goes with another one. */
+export const besideRef = (ref: string, kind: PostingKind): string => `${kind}:${ref}`;
 
 export type LedgerCommand = Settle | Hold | Void | Adjust | Redeem | TopUp | Transfer | Reward | Refund;
 
@@ -164,6 +186,8 @@ export type RefusalReason =
   | 'insufficient'
   | 'invalid'
   | 'unknown_account'
+  /** The balance would be more than a number can say exactly. */
+  | 'too_large'
   /** The code or order does not exist, or is not open any more. */
   | 'closed'
   /** The code, order or settlement says another amount or user. */
@@ -185,6 +209,8 @@ export interface BalanceEvent {
   readonly delta: number;
   /** `accounts.version` after the movement. */
   readonly version: number;
+  /** Signed change of what the user owes to `overrun`. */
+  readonly overrun?: number;
   /** A refund also gives the token's used quota back. */
   readonly token?: { readonly id: number; readonly used: number };
 }

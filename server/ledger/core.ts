@@ -4,6 +4,7 @@ import {
   Account,
   type Adjust,
   affiliatePot,
+  besideRef,
   type LedgerCommand,
   type LedgerResult,
   type LogEntry,
@@ -22,6 +23,8 @@ import {
 
 /** Largest amount of one posting, in quota. Invariant I10. */
 export const mostQuota = 1_000_000_000_000_000;
+/** Beyond it, sums are not exact any more. */
+const mostBalance = Number.MAX_SAFE_INTEGER;
 
 export interface Posting {
   readonly ref: string;
@@ -60,6 +63,8 @@ export type Mark =
 /** All a command writes, in one transaction or not at all. */
 export interface Effects {
   readonly posting: Posting | null;
+  /** Goes with it: what `overrun` or the house pays of a settlement, or what a credit gives back to `overrun`. */
+  readonly beside: Posting | null;
   readonly log: LogEntry | null;
   readonly usage: Usage | null;
   readonly mark: Mark | null;
@@ -76,6 +81,8 @@ export interface Books {
   /** 0 when there is no such account. */
   balanceOf(account: number): number;
   hasAccount(userId: number): boolean;
+  /** What the user owes to `overrun`. */
+  overrunOf(userId: number): number;
   posting(ref: string): Posting | undefined;
   code(id: number): { readonly status: number; readonly quota: number } | undefined;
   order(tradeNo: string): { readonly status: string; readonly userId: number; readonly quota: number } | undefined;
@@ -93,7 +100,7 @@ const hourOf = (at: number): number => at - (at % 3600);
 
 const write = (effects: Partial<Effects>): Decision => ({
   kind: 'write',
-  effects: { posting: null, log: null, usage: null, mark: null, dropsHold: false, ...effects },
+  effects: { posting: null, beside: null, log: null, usage: null, mark: null, dropsHold: false, ...effects },
 });
 
 /** A repeated settlement is found out by the write itself: it is the hot path. Every other repetition is answered from the books. */
@@ -117,13 +124,15 @@ export function decide(command: LedgerCommand, books: Books): Decision {
 function settle(command: Settle, books: Books): Decision {
   const { ref, userId, tokenId, channelId, amount, at, tokens, model, username } = command;
   if (!isQuota(amount, 0)) return refuse('invalid', `amount ${amount}`);
-  if (amount > 0 && !books.hasAccount(userId)) return refuse('unknown_account', `user ${userId}`);
+  // Nobody can be asked any more, but the work was done and the upstream wants its money.
+  const debit = amount === 0 || books.hasAccount(userId) ? userId : Account.overrun;
+  const posting: Posting | null =
+    amount === 0 ? null : { ref, debit, credit: Account.revenue, amount, kind: 'settle', tokenId, channelId, at };
+  const beside = posting === null || debit !== userId ? null : paidByOthers(command, posting, books);
   return write({
-    posting:
-      amount === 0
-        ? null
-        : { ref, debit: userId, credit: Account.revenue, amount, kind: 'settle', tokenId, channelId, at },
-    log: command.log,
+    posting,
+    beside,
+    log: beside === null ? command.log : withPayer(command.log, beside),
     usage:
       userId > 0 && (tokens > 0 || amount > 0)
         ? { hourAt: hourOf(at), userId, username, model, tokenId, channelId, requests: 1, tokens, quota: amount, at }
@@ -131,6 +140,20 @@ function settle(command: Settle, books: Books): Decision {
     dropsHold: true,
   });
 }
+
+/** @returns what is paid for the user, null = the balance pays all. */
+function paidByOthers({ userId, amount, house }: Settle, posting: Posting, books: Books): Posting | null {
+  const rest = house === true ? amount : amount - Math.max(0, books.balanceOf(userId));
+  if (rest <= 0) return null;
+  const [debit, kind] = house === true ? ([Account.house, 'house'] as const) : ([Account.overrun, 'overrun'] as const);
+  return { ...posting, ref: besideRef(posting.ref, kind), debit, credit: userId, amount: rest, kind };
+}
+
+/** The row keeps what was asked as its quota, and how much of it somebody else paid. */
+const withPayer = (log: LogEntry | null, { kind, amount }: Posting): LogEntry | null =>
+  log === null
+    ? null
+    : { ...log, other: JSON.stringify({ ...(JSON.parse(log.other || '{}') as object), [kind]: amount }) };
 
 type Move = Adjust | Redeem | TopUp | Transfer | Reward | Refund;
 
@@ -155,12 +178,29 @@ function move(command: Move, books: Books): Decision {
   const tokenId = terms.of?.tokenId ?? 0;
   const channelId = terms.of?.channelId ?? 0;
   const posting: Posting = { ref, debit, credit, amount, kind, tokenId, channelId, at };
-  if (command.type !== 'refund') return write({ posting, log, mark });
+  if (books.balanceOf(credit) + amount > mostBalance || books.balanceOf(debit) - amount < -mostBalance)
+    return refuse('too_large', `amount ${amount}`);
+  const owed = credit > 0 ? Math.min(amount, books.overrunOf(credit)) : 0;
+  const beside: Posting | null =
+    owed === 0
+      ? null
+      : {
+          ref: besideRef(ref, 'repay'),
+          debit: credit,
+          credit: Account.overrun,
+          amount: owed,
+          kind: 'repay',
+          tokenId: 0,
+          channelId: 0,
+          at,
+        };
+  if (command.type !== 'refund') return write({ posting, beside, log, mark });
   const { model, username } = command;
   const hourAt = hourOf(terms.of?.at ?? at);
   const back = { requests: 0, tokens: 0, quota: -amount, at };
   return write({
     posting,
+    beside,
     log,
     usage: { hourAt, userId, username, model, tokenId, channelId, ...back },
   });

@@ -1,6 +1,5 @@
 /** What a crash left behind: open requests of an earlier run are charged what had been seen of them, or voided. */
-import type { LedgerStore } from '../../db/ledger-store.ts';
-import type { LogEntry } from './commands.ts';
+import type { HeldLog, LedgerStore } from '../../db/ledger-store.ts';
 
 export interface RecoveryReport {
   readonly epoch: number;
@@ -14,7 +13,7 @@ export function recover(store: LedgerStore): RecoveryReport {
   let settled = 0;
   let voided = 0;
   for (const hold of store.holds(epoch)) {
-    const log = JSON.parse(hold.log) as LogEntry;
+    const { house = false, ...log } = JSON.parse(hold.log) as HeldLog;
     if (hold.observed === 0) {
       store.apply([{ type: 'void', ref: hold.ref, log: null }]);
       voided++;
@@ -30,6 +29,7 @@ export function recover(store: LedgerStore): RecoveryReport {
         amount: hold.observed,
         at: log.createdAt,
         log,
+        house,
         tokens: log.promptTokens + log.completionTokens,
         model: log.model,
         username: log.username,

@@ -1,6 +1,6 @@
 /** What the rules must decide, case by case, spelt out. Also the measure of `scripts/mutate-ledger.ts`: a changed rule must fail here. */
 import { strict as assert } from 'node:assert';
-import type { LedgerCommand } from '../../server/ledger/commands.ts';
+import type { LedgerCommand, LogEntry } from '../../server/ledger/commands.ts';
 import type { Books, Decision, Effects, Posting } from '../../server/ledger/core.ts';
 import { deduct, grant, hold, log, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 
@@ -27,8 +27,9 @@ const known: Record<string, Posting> = {
 };
 
 const books: Books = {
-  balanceOf: (account) => ({ 1: 100, [-1001]: 40 })[account] ?? 0,
-  hasAccount: (userId) => userId === 1 || userId === 2,
+  balanceOf: (account) => ({ 1: 100, 4: 5, 5: -2, 6: Number.MAX_SAFE_INTEGER - 3, [-1001]: 40, [-9]: 4 - Number.MAX_SAFE_INTEGER })[account] ?? 0,
+  hasAccount: (userId) => [1, 2, 4, 5, 6].includes(userId),
+  overrunOf: (userId) => (userId === 4 ? 8 : 0),
   posting: (ref) => known[ref],
   code: (id) =>
     ({
@@ -47,10 +48,10 @@ const books: Books = {
 
 const writes = (effects: Partial<Effects>): Decision => ({
   kind: 'write',
-  effects: { posting: null, log: null, usage: null, mark: null, dropsHold: false, ...effects },
+  effects: { posting: null, beside: null, log: null, usage: null, mark: null, dropsHold: false, ...effects },
 });
 const answers = (status: 'duplicate' | 'conflict'): Decision => ({ kind: 'answer', result: { status } });
-type Reason = 'insufficient' | 'invalid' | 'unknown_account' | 'closed' | 'mismatch';
+type Reason = 'insufficient' | 'too_large' | 'invalid' | 'unknown_account' | 'closed' | 'mismatch';
 const refuses = (reason: Reason, detail: string): Decision => ({
   kind: 'answer',
   result: { status: 'refused', reason, detail },
@@ -82,6 +83,10 @@ const usage = (change: object) => ({
 const late = (command: ReturnType<typeof settle>) => ({ ...command, at: 7201 });
 const settled = posting('r', { amount: 20, tokenId: 1, channelId: 1, at: 7201 });
 const noted = log('note', 1, 1);
+const withFact = (row: LogEntry, fact: object): LogEntry => ({
+  ...row,
+  other: JSON.stringify({ ...(JSON.parse(row.other) as object), ...fact }),
+});
 
 /** Name, command, what must come of it. */
 const cases = (most: number): readonly (readonly [string, LedgerCommand, Decision])[] => [
@@ -112,7 +117,97 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
   ],
   ['settle neither', { ...settle('r', 1, 0), tokens: 0 }, writes({ log: log('r', 1, 0), dropsHold: true })],
   ['settle a channel test', settle('r', 0, 0), writes({ log: log('r', 0, 0), dropsHold: true })],
-  ['settle for nobody', settle('r', 3, 1), refuses('unknown_account', 'user 3')],
+  [
+    'settle for nobody',
+    { ...late(settle('r', 3, 20)), tokenId: 1, channelId: 1 },
+    writes({
+      posting: { ...settled, debit: -3 },
+      log: log('r', 3, 20),
+      usage: usage({ userId: 3, username: 'u3' }),
+      dropsHold: true,
+    }),
+  ],
+  ...([
+    ['all but nothing', 4, 6, 1],
+    ['a part', 4, 8, 3],
+    ['everything', 2, 20, 20],
+    ['everything where there is less than nothing', 5, 20, 20],
+  ] as const).map(
+    ([name, userId, amount, rest]) =>
+      [
+        `settle beyond the balance: ${name}`,
+        { ...late(settle('r', userId, amount)), tokenId: 1, channelId: 1 },
+        writes({
+          posting: { ...settled, debit: userId, amount },
+          beside: { ...settled, ref: 'overrun:r', debit: -3, credit: userId, amount: rest, kind: 'overrun' },
+          log: withFact(log('r', userId, amount), { overrun: rest }),
+          usage: usage({ userId, username: `u${userId}`, tokens: amount, quota: amount }),
+          dropsHold: true,
+        }),
+      ] as const,
+  ),
+  [
+    'settle all there is',
+    late(settle('r', 1, 100)),
+    writes({
+      posting: { ...settled, amount: 100 },
+      log: log('r', 1, 100),
+      usage: usage({ tokens: 100, quota: 100 }),
+      dropsHold: true,
+    }),
+  ],
+  [
+    'settle on the house',
+    { ...late(settle('r', 1, 20)), house: true },
+    writes({
+      posting: settled,
+      beside: { ...settled, ref: 'house:r', debit: -6, credit: 1, kind: 'house' },
+      log: withFact(log('r', 1, 20), { house: 20 }),
+      usage: usage({}),
+      dropsHold: true,
+    }),
+  ],
+  [
+    'settle beyond the balance without a row',
+    { ...late(settle('r', 2, 20)), log: null, tokenId: 1, channelId: 1 },
+    writes({
+      posting: { ...settled, debit: 2 },
+      beside: { ...settled, ref: 'overrun:r', debit: -3, credit: 2, kind: 'overrun' },
+      usage: usage({ userId: 2, username: 'u2' }),
+      dropsHold: true,
+    }),
+  ],
+  ['settle with an empty row', { ...late(settle('r', 2, 20)), log: { ...log('r', 2, 20), other: '' }, tokenId: 1, channelId: 1 }, writes({
+      posting: { ...settled, debit: 2 },
+      beside: { ...settled, ref: 'overrun:r', debit: -3, credit: 2, kind: 'overrun' },
+      log: { ...log('r', 2, 20), other: '{"overrun":20}' },
+      usage: usage({ userId: 2, username: 'u2' }),
+      dropsHold: true,
+    })],
+  ...([
+    [5, 5],
+    [8, 8],
+    [9, 8],
+  ] as const).map(
+    ([amount, back]) =>
+      [
+        `grant ${amount} to who owes 8`,
+        grant('g', 4, amount),
+        writes({
+          posting: moved('g', -1, 4, amount, 'grant'),
+          beside: moved('repay:g', 4, -3, back, 'repay'),
+        }),
+      ] as const,
+  ),
+  ['deduct from who owes', deduct('d', 4, 5), writes({ posting: moved('d', 4, -5, 5, 'deduct') })],
+  ['grant up to the most', grant('g', 6, 3), writes({ posting: moved('g', -1, 6, 3, 'grant') })],
+  ['grant more than the most', grant('g', 6, 4), refuses('too_large', 'amount 4')],
+  [
+    'grant the last a source has',
+    { ...grant('g', 1, 4), from: -9 },
+    writes({ posting: moved('g', -9, 1, 4, 'grant') }),
+  ],
+  ['grant more than a source has', { ...grant('g', 1, 5), from: -9 }, refuses('too_large', 'amount 5')],
   ['settle nothing for nobody', { ...settle('r', 3, 0), tokens: 0 }, writes({ log: log('r', 3, 0), dropsHold: true })],
   ['settle less than nothing', settle('r', 1, -1), refuses('invalid', 'amount -1')],
   ['settle half', settle('r', 1, 0.5), refuses('invalid', 'amount 0.5')],
@@ -122,7 +217,8 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
     { ...late(settle('r', 1, 20)), amount: most },
     writes({
       posting: { ...settled, amount: most },
-      log: log('r', 1, 20),
+      beside: { ...settled, ref: 'overrun:r', debit: -3, credit: 1, amount: most - 100, kind: 'overrun' },
+      log: withFact(log('r', 1, 20), { overrun: most - 100 }),
       usage: usage({ quota: most }),
       dropsHold: true,
     }),

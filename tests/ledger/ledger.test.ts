@@ -64,7 +64,7 @@ test.each([
   ['fraction', settle('r', 1, 0.5)],
   ['not a number', settle('r', 1, Number.NaN)],
   ['too large', settle('r', 1, 1e16)],
-  ['nobody', settle('r', 99, 5)],
+  ['nobody', grant('r', 99, 5)],
   ['nothing granted', grant('r', 1, 0)],
   ['more than there is', deduct('r', 1, 1)],
   ['no ref', settle('', 1, 1)],

@@ -6,6 +6,7 @@ export interface Model {
   readonly pots: Map<number, number>;
   readonly earned: Map<number, number>;
   readonly used: Map<number, number>;
+  readonly owed: Map<number, number>;
   readonly codes: Map<number, { quota: number; used: boolean }>;
   readonly orders: Map<string, { userId: number; quota: number; paid: boolean }>;
   /** Ref -> what was posted under it. */
@@ -19,6 +20,7 @@ export const createModel = (users: readonly number[]): Model => ({
   pots: new Map(),
   earned: new Map(),
   used: new Map(),
+  owed: new Map(),
   codes: new Map(),
   orders: new Map(),
   posted: new Map(),
@@ -31,6 +33,7 @@ export const copyOf = (model: Model): Model => ({
   pots: new Map(model.pots),
   earned: new Map(model.earned),
   used: new Map(model.used),
+  owed: new Map(model.owed),
   codes: new Map(model.codes),
   orders: new Map(model.orders),
   posted: new Map(model.posted),
@@ -39,6 +42,20 @@ export const copyOf = (model: Model): Model => ({
 });
 
 const add = (map: Map<number, number>, id: number, amount: number) => map.set(id, (map.get(id) ?? 0) + amount);
+
+/** Nobody goes below nothing: the rest is owed, and paid back out of what comes next. */
+function charge(model: Model, userId: number, amount: number): void {
+  const have = model.balances.get(userId) ?? 0;
+  add(model.balances, userId, -Math.min(have, amount));
+  add(model.owed, userId, Math.max(0, amount - have));
+  add(model.used, userId, amount);
+}
+
+function credit(model: Model, userId: number, amount: number): void {
+  const back = Math.min(amount, model.owed.get(userId) ?? 0);
+  add(model.owed, userId, -back);
+  add(model.balances, userId, amount - back);
+}
 
 /** Plays one command and says how the ledger must answer. */
 export function play(model: Model, command: LedgerCommand): 'done' | 'duplicate' | 'conflict' | 'refused' {
@@ -64,11 +81,10 @@ export function play(model: Model, command: LedgerCommand): 'done' | 'duplicate'
     case 'settle':
       model.holds.delete(ref);
       model.logged.add(ref);
-      add(model.balances, userId, -amount);
-      add(model.used, userId, amount);
+      charge(model, userId, amount);
       break;
     case 'grant':
-      add(model.balances, userId, amount);
+      credit(model, userId, amount);
       break;
     case 'deduct':
       if (have < amount) return 'refused';
@@ -78,14 +94,14 @@ export function play(model: Model, command: LedgerCommand): 'done' | 'duplicate'
       const code = model.codes.get(command.redemptionId);
       if (code === undefined || code.used || code.quota !== amount) return 'refused';
       model.codes.set(command.redemptionId, { ...code, used: true });
-      add(model.balances, userId, amount);
+      credit(model, userId, amount);
       break;
     }
     case 'topup': {
       const order = model.orders.get(command.tradeNo);
       if (order === undefined || order.paid || order.userId !== userId || order.quota !== amount) return 'refused';
       model.orders.set(command.tradeNo, { ...order, paid: true });
-      add(model.balances, userId, amount);
+      credit(model, userId, amount);
       break;
     }
     case 'reward':
@@ -95,12 +111,12 @@ export function play(model: Model, command: LedgerCommand): 'done' | 'duplicate'
     case 'transfer':
       if ((model.pots.get(userId) ?? 0) < amount) return 'refused';
       add(model.pots, userId, -amount);
-      add(model.balances, userId, amount);
+      credit(model, userId, amount);
       break;
     case 'refund': {
       const of = model.posted.get(command.of);
       if (of?.type !== 'settle' || of.userId !== userId || of.amount < amount) return 'refused';
-      add(model.balances, userId, amount);
+      credit(model, userId, amount);
       add(model.used, userId, -amount);
       break;
     }
@@ -115,8 +131,7 @@ export function restart(model: Model): void {
     if (observed > 0 && !model.posted.has(ref)) {
       model.logged.add(ref);
       model.posted.set(ref, { type: 'settle', userId, amount: observed });
-      add(model.balances, userId, -observed);
-      add(model.used, userId, observed);
+      charge(model, userId, observed);
     }
   }
   model.holds.clear();

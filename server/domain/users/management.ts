@@ -10,7 +10,8 @@ import {
 import type { User } from '../../contract/entities.ts';
 import { LogType, Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Ledger } from '../../ledger/commands.ts';
+import type { Ledger, LedgerResult } from '../../ledger/commands.ts';
+import { mostQuota } from '../../ledger/core.ts';
 import { eventLog } from '../logs/event.ts';
 import { canActOn, effectOf, type Standing, type UserAction } from './authority.ts';
 import type { Credentials } from './credentials.ts';
@@ -42,6 +43,12 @@ export interface UserEdit {
 
 const longestReason = 200;
 
+const refusal = ({ reason, detail }: LedgerResult & { readonly status: 'refused' }): AppError => {
+  if (reason === 'insufficient') return new AppError('user_insufficient');
+  if (reason === 'too_large') return new AppError('balance_too_large', { limit: Number.MAX_SAFE_INTEGER });
+  return new AppError('params_invalid', { detail });
+};
+
 export type UserManagement = ReturnType<typeof createUserManagement>;
 
 export function createUserManagement(deps: {
@@ -64,30 +71,32 @@ export function createUserManagement(deps: {
 
   const moveQuota = async (actor: Manager, target: UserRow, delta: number, reason: string) => {
     const after = target.balance + delta;
-    const result = await deps.ledger.execute({
-      type: delta > 0 ? 'grant' : 'deduct',
-      ref: `admin:${randomUUID()}`,
-      userId: target.id,
-      amount: Math.abs(delta),
+    const row = eventLog({
+      type: LogType.manage,
       at: seconds(),
-      log: eventLog({
-        type: LogType.manage,
-        at: seconds(),
-        user: target,
-        content: `管理员将用户额度从 ${target.balance} 修改为 ${after}${reason === '' ? '' : `，原因：${reason}`}`,
-        other: {
-          quota_before: target.balance,
-          quota_after: after,
-          quota_delta: delta,
-          ...(reason === '' ? {} : { reason }),
-          admin_info: { admin_id: actor.userId, admin_username: actor.username },
-        },
-      }),
+      user: target,
+      content: `管理员将用户额度从 ${target.balance} 修改为 ${after}${reason === '' ? '' : `，原因：${reason}`}`,
+      other: {
+        quota_before: target.balance,
+        quota_after: after,
+        quota_delta: delta,
+        ...(reason === '' ? {} : { reason }),
+        admin_info: { admin_id: actor.userId, admin_username: actor.username },
+      },
     });
-    if (result.status === 'refused')
-      throw result.reason === 'insufficient'
-        ? new AppError('user_insufficient')
-        : new AppError('params_invalid', { detail: result.detail });
+    // More than one posting may carry goes in several; the first brings the log row.
+    const size = Math.abs(delta);
+    for (let done = 0; done < size; done += mostQuota) {
+      const result = await deps.ledger.execute({
+        type: delta > 0 ? 'grant' : 'deduct',
+        ref: `admin:${randomUUID()}`,
+        userId: target.id,
+        amount: Math.min(mostQuota, size - done),
+        at: seconds(),
+        log: done === 0 ? row : null,
+      });
+      if (result.status === 'refused') throw refusal(result);
+    }
   };
 
   /** Signed change of the balance an edit asks for. */
@@ -154,6 +163,8 @@ export function createUserManagement(deps: {
       const delta = deltaOf(edit, row);
       if (!Number.isSafeInteger(delta)) throw new AppError('params_invalid', { detail: 'quota' });
       if (row.balance + delta < 0) throw new AppError('user_insufficient');
+      if (row.balance + delta > Number.MAX_SAFE_INTEGER)
+        throw new AppError('balance_too_large', { limit: Number.MAX_SAFE_INTEGER });
       const patch: UserPatch = {
         username,
         display_name: edit.display_name === undefined ? row.display_name : checkDisplayName(edit.display_name),
