@@ -48,6 +48,7 @@ export function createUsersRepository({ query }: Database) {
         eb.fn.coalesce('accounts.used_quota', eb.lit(0)).as('used_quota'),
         eb.fn.coalesce('accounts.request_count', eb.lit(0)).as('request_count'),
         eb.fn.coalesce('accounts.version', eb.lit(0)).as('version'),
+        eb.fn.coalesce('accounts.overrun', eb.lit(0)).as('overrun'),
       ]);
 
   const contains = (column: string, keyword: string) =>

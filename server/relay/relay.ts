@@ -269,6 +269,7 @@ const unbilled: Principal = {
     balance: 0,
     used: 0,
     balanceVersion: 0,
+    overrun: 0,
     setting: { accept_unset_model_ratio_model: true },
   },
   token: null,

@@ -12,6 +12,8 @@ export interface UserSnapshot {
   readonly used: number;
   /** `accounts.version` read together with the balance; balance events up to it are already included. */
   readonly balanceVersion: number;
+  /** What the user owes to the overrun account, read together with the balance. */
+  readonly overrun: number;
   /** The user's `setting` JSON, parsed ({} when empty or malformed). */
   readonly setting: Readonly<Record<string, unknown>>;
 }

@@ -22,6 +22,7 @@ const principal = (limits: Partial<TokenLimits> | null, day = never, month = nev
     balance: 0,
     used: 0,
     balanceVersion: 0,
+    overrun: 0,
     setting: {},
   },
   token: {

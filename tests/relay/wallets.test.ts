@@ -13,6 +13,7 @@ const user = (id: number, balance: number, balanceVersion = 0) => ({
   balance,
   used: 0,
   balanceVersion,
+  overrun: 0,
   setting: {},
 });
 const never = { at: 0, used: 0 };
@@ -95,6 +96,66 @@ test('a refund gives the balance and the key’s quota back, once', () => {
   wallets.credit(event);
   expect(wallets.available(1, 7)).toBe(300);
   expect(wallets.available(1, 0)).toBe(1000);
+});
+
+test('M2: credits that come out of the order of their versions all count, once', () => {
+  const wallets = createWallets();
+  wallets.seeUser(user(1, 100));
+  const credit = (version: number, delta: number) => wallets.credit({ kind: 'balance', userId: 1, delta, version });
+  for (const [version, delta] of [
+    [2, 50],
+    [1, 30],
+    [2, 50],
+    [1, 30],
+    [5, 7],
+    [3, 1],
+    [4, 2],
+    [5, 7],
+  ] as const)
+    credit(version, delta);
+  expect(wallets.available(1, 0)).toBe(190);
+});
+
+test('M2: a user or key that is removed and comes back while requests run has not got their money twice', () => {
+  const wallets = createWallets();
+  wallets.seeUser(user(1, 100));
+  wallets.seeToken(token(7, 90));
+  expect(wallets.hold(1, 7, 80).ok).toBe(true);
+  wallets.forgetUser(1);
+  wallets.forgetToken(7);
+  expect([wallets.available(1, 0), wallets.hold(1, 0, 1).ok]).toEqual([0, false]);
+  wallets.seeUser(user(1, 100));
+  wallets.seeToken(token(7, 90));
+  expect([wallets.available(1, 0), wallets.available(1, 7)]).toEqual([20, 10]);
+  wallets.settle(1, 7, 80, 80);
+  expect([wallets.available(1, 0), wallets.available(1, 7)]).toEqual([20, 10]);
+});
+
+test('what open requests may cost together stays within the balance, or so many times the balance', () => {
+  const wallets = createWallets();
+  wallets.seeUser(user(1, 100));
+  expect(wallets.hold(1, 0, 10, 60).ok).toBe(true);
+  expect(wallets.hold(1, 0, 10, 60)).toEqual({ ok: false, who: 'user', remain: 40 });
+  expect([wallets.spare(1, 0, 1, false), wallets.spare(1, 0, 4, false), wallets.available(1, 0)]).toEqual([40, 340, 90]);
+  for (let n = 0; n < 5; n++) expect(wallets.hold(1, 0, 10, 60, 4).ok).toBe(true);
+  expect(wallets.hold(1, 0, 10, 60, 4)).toEqual({ ok: false, who: 'user', remain: 40 });
+  // Of a request that was let in, more is held without asking what it may cost.
+  expect(wallets.hold(1, 0, 40, 0).ok).toBe(true);
+  expect(wallets.hold(1, 0, 1, 0).ok).toBe(false);
+  for (let n = 0; n < 6; n++) wallets.settle(1, 0, 10, 0, 60);
+  wallets.settle(1, 0, 40, 0, 0);
+  expect([wallets.spare(1, 0, 1, false), wallets.available(1, 0)]).toEqual([100, 100]);
+});
+
+test('the house pays whatever the balance is; the key’s limit holds', () => {
+  const wallets = createWallets();
+  wallets.seeUser(user(1, 0));
+  wallets.seeToken(token(7, 90));
+  expect(wallets.hold(1, 7, 80, 80, 1, true).ok).toBe(true);
+  expect(wallets.hold(1, 7, 80, 80, 1, true)).toEqual({ ok: false, who: 'token', remain: 10 });
+  wallets.settle(1, 7, 80, 70, 80, true);
+  expect(wallets.standing(1, null)).toEqual({ limit: 70, used: 70 });
+  expect([wallets.available(1, 7, true), wallets.spare(1, 7, 1, true), wallets.available(1, 7)]).toEqual([20, 20, 0]);
 });
 
 test('300 requests at once never spend more than there is', async () => {

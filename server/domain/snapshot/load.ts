@@ -90,6 +90,7 @@ const userSnapshot = (row: UserRow): UserSnapshot => ({
   balance: row.balance,
   used: row.used_quota,
   balanceVersion: row.version,
+  overrun: row.overrun,
   setting: objectOf(row.setting),
 });
 
