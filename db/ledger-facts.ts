@@ -50,7 +50,7 @@ export function ledgerFacts(raw: RawDatabase) {
           WHERE overrun < 0 OR overrun <> coalesce(s.owed, 0)`),
     /** Paid for users by `overrun`: in all, and not given back yet. */
     overrun: () => ({
-      paid: number("SELECT coalesce(sum(amount), 0) FROM postings WHERE debit = -3"),
+      paid: number('SELECT coalesce(sum(amount), 0) FROM postings WHERE debit = -3'),
       open: number('SELECT coalesce(sum(overrun), 0) FROM accounts'),
     }),
     wrongRedemptions: () =>

@@ -8,6 +8,7 @@ export type UserRow = Selectable<UsersTable> & {
   used_quota: number;
   request_count: number;
   version: number;
+  overrun: number;
 };
 
 export interface UserFilter {

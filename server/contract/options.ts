@@ -530,14 +530,9 @@ export const options = {
     'Keywords that disable a channel',
   ),
   QuotaForNewUser: row(integer(0), '0', 'operation', 'quota', '新用户初始额度', 'Quota for new users'),
-  PreConsumedQuota: row(
-    integer(0),
-    '500',
-    'operation',
-    'quota',
-    '请求预扣费额度',
-    'Tokens assumed when a request names no maximum',
-  ),
+  PreConsumedQuota: row(integer(0), '500', 'operation', 'quota', '请求预扣费额度', 'Tokens a stream holds ahead'),
+  HoldOvercommit: row(decimal(1, 100), '1', 'operation', 'quota', '冻结超额倍数', 'Overcommitment of holds'),
+  OverrunLine: row(integer(0), '500000', 'operation', 'quota', '未付超支上限', 'Unpaid overrun that ends it'),
   QuotaForInviter: row(integer(0), '0', 'operation', 'quota', '邀请新用户奖励额度', 'Reward for inviting'),
   QuotaForInvitee: row(integer(0), '0', 'operation', 'quota', '新用户使用邀请码奖励额度', 'Reward for being invited'),
   ModelPrice: row(

@@ -5,6 +5,9 @@ import type { Prices } from './pricing-tables.ts';
 import { surchargeOf } from './pricing-terms.ts';
 import { bucketWeights } from './pricing-weights.ts';
 
+/** Largest charge, and largest amount of one posting, in quota: dearer requests cost this. */
+export const mostQuota = 1_000_000_000_000_000;
+
 export interface Share {
   readonly counts: Buckets;
   readonly prices: Prices;
@@ -78,5 +81,5 @@ export function exactQuota(shares: readonly Share[], toolCalls: Usage['toolCalls
     sum += BigInt(calls) * toScaled(head.toolPrices.get(tool) ?? 0) * perUnit * scale * scale;
   }
   if (sum === 0n && tokens > 0 && head.groupRatio > 0) return 1;
-  return Number(roundedDivision(sum, scale ** 5n));
+  return Math.min(mostQuota, Number(roundedDivision(sum, scale ** 5n)));
 }

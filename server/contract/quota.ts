@@ -1,12 +1,12 @@
 /** The arithmetic of money: one pure function prices a request; the relay, the ledger's check, the console and the CLI all call it. */
 import type { Buckets, Usage, UsagePart } from '../protocols/canonical.ts';
 import { timesScaled } from './pricing-decimal.ts';
-import { exactQuota, pricesFor, promptTokensOf, type Share, sharesOf } from './pricing-shares.ts';
+import { exactQuota, mostQuota, pricesFor, promptTokensOf, type Share, sharesOf } from './pricing-shares.ts';
 import { type Prices, quotaPerUnit } from './pricing-tables.ts';
 import type { Surcharge } from './pricing-terms.ts';
 import { exactLimit, weightsOf } from './pricing-weights.ts';
 
-export { pricesFor, promptTokensOf };
+export { mostQuota, pricesFor, promptTokensOf };
 
 export interface BillLine {
   readonly kind: 'input' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'output' | 'call';
@@ -54,7 +54,7 @@ export function quotaOf(usage: Usage, base: Prices): number {
         usage.audioOutput * weights.audioOutput;
       if (sum > 0 && sum < exactLimit) {
         const doubled = 2 * sum + weights.unit;
-        return (doubled - (doubled % (2 * weights.unit))) / (2 * weights.unit);
+        return Math.min(mostQuota, (doubled - (doubled % (2 * weights.unit))) / (2 * weights.unit));
       }
     }
   }
@@ -109,17 +109,6 @@ function linesOf(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: 
   for (const [tool, calls] of Object.entries(toolCalls))
     if (calls > 0) lines.push({ kind: 'call', tokens: calls, ratio: head.toolPrices.get(tool) ?? 0, detail: tool });
   return lines;
-}
-
-/**
- * What a request may cost at most: the bound of its prompt plus all the output it may ask for. Rounded like the charge,
- * so that a hold never falls short of a charge within its bounds (backend-reference 4.3 rounds down and leaves the prompt out).
- */
-export function holdEstimate(
-  prices: Prices,
-  size: { readonly promptTokens: number; readonly maxTokens: number },
-): number {
-  return quotaOf({ ...noUsage, input: size.promptTokens, output: size.maxTokens }, prices);
 }
 
 const noUsage: Usage = {

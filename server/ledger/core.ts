@@ -1,5 +1,6 @@
 /** The rules of money as pure functions: what a command would write, and what a repeated ref means. Storage and threads are elsewhere. */
 import { RedemptionStatus } from '../contract/enums.ts';
+import { mostQuota } from '../contract/quota.ts';
 import {
   Account,
   type Adjust,
@@ -21,8 +22,6 @@ import {
   topUpRef,
 } from './commands.ts';
 
-/** Largest amount of one posting, in quota. Invariant I10. */
-export const mostQuota = 1_000_000_000_000_000;
 /** Beyond it, sums are not exact any more. */
 const mostBalance = Number.MAX_SAFE_INTEGER;
 

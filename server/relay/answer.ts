@@ -11,6 +11,7 @@ import type { Prepared } from './attempt.ts';
 import { type AttemptsDeps, changeFor, contextOf, isGathered, type Outcome, tryChannels } from './attempts.ts';
 import { relayBytes } from './bytes.ts';
 import type { TokenCounter } from './counting/counter.ts';
+import { createCover } from './cover.ts';
 import { createDeparture, type Departure } from './departure.ts';
 import type { Exchange } from './exchange.ts';
 import { failureError } from './failure.ts';
@@ -341,6 +342,7 @@ function pumpOptions(
           exchange.inquiry.requestId,
         ),
       ),
+    cover: createCover(exchange, deps.settings().stake),
     affordable: ({ units, spokenSeconds }: Told, durably: boolean) => {
       const channel = reached()?.prepared.channel;
       if (channel === undefined) return true;

@@ -203,7 +203,7 @@ function bodyOf(facts: BodyFacts, dropped: string[]): Body {
     inquiry.operation === 'chat' ? (facts.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) ?? {}) : {};
   if (facts.translated) {
     const encode = facts.wire?.encodeRequest ?? codecFor(dialect).translation.encodeRequest;
-    const change = requestChange(upstreamModel, wish, dialect, settings);
+    const change = requestChange(upstreamModel, wish, dialect, settings, inquiry.ceiling);
     const body = translatedBody(inquiry, encode, change, dropped);
     // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
     if (dialect === 'openai-chat' && facts.wire === null && inquiry.stream)

@@ -12,6 +12,8 @@ export interface BudgetAnswer {
 export interface Budgets {
   /** Takes `amount` out of reach. @returns the budget that does not have it, or null. @param now epoch seconds. */
   hold(token: TokenSnapshot, amount: number, now: number): BudgetAnswer | null;
+  /** What both periods have left; Infinity where none is bounded. */
+  room(token: TokenSnapshot, now: number): number;
   /** Gives a hold back and counts what was really used. */
   settle(token: TokenSnapshot, held: number, charged: number, now: number): void;
 }
@@ -68,6 +70,17 @@ export function createBudgets(): Budgets {
       }
       for (const period of bounded(token)) sumOf(token, period, now).held += amount;
       return null;
+    },
+    room(token, now) {
+      let least = Number.POSITIVE_INFINITY;
+      if (token.limits === null) return least;
+      for (const period of periods) {
+        const limit = limitOf(token, period);
+        if (limit === 0) continue;
+        const sum = sumOf(token, period, now);
+        least = Math.min(least, Math.max(0, limit - sum.used - sum.held));
+      }
+      return least;
     },
     settle(token, held, charged, now) {
       // Also without a limit: one may be set while the period runs.

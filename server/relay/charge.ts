@@ -8,6 +8,7 @@ import type { Deadlines } from './deadlines.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
 import { type Tried, triedOnly } from './failure.ts';
 import type { Admission } from './limits.ts';
+import { holdFor } from './meter.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 import type { Wallets } from './wallets.ts';
 
@@ -39,6 +40,8 @@ export interface Charge {
   extendTo(usage: Usage): boolean;
   /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not told yet. @throws AppError limit_* */
   turn(spent: number): void;
+  /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
+  cover(outputTokens: number): boolean;
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling. */
   finish(finish: Finish): Promise<void>;
   /** Writes what is owed so far, so that a crash charges it. */
@@ -74,6 +77,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   const userId = principal.user.id;
   const tokenId = principal.token?.id ?? 0;
   let held = plan.hold;
+  let most = plan.most;
   let charged: number | null = null;
   let finished: Promise<void> | null = null;
 
@@ -123,7 +127,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
     const tokens = usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage);
     charged = usage === null ? null : amount;
-    deps.wallets.settle(userId, tokenId, held, amount);
+    deps.wallets.settle(userId, tokenId, held, amount, most, plan.house);
     admission.ended({ tokens, charged: amount, success: usage !== null });
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
@@ -146,6 +150,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         channelId: finish.channel?.id ?? 0,
         amount,
         at: Math.floor(deps.now() / 1000),
+        house: plan.house,
         log: logged ? entry(type, amount, usage, finish) : null,
         tokens,
         model: inquiry.model,
@@ -153,6 +158,17 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       })
       .then(durable, durable);
     await promise;
+  };
+
+  const holdUpTo = (total: number): boolean => {
+    const more = total - held;
+    if (more <= 0) return true;
+    const beyond = Math.max(0, total - most);
+    if (beyond > 0 && !admission.extend(beyond)) return false;
+    if (!deps.wallets.hold(userId, tokenId, more, beyond, plan.overcommit, plan.house).ok) return false;
+    held = total;
+    most += beyond;
+    return true;
   };
 
   return {
@@ -164,11 +180,10 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     },
     extendTo(usage) {
       const total = free ? 0 : quotaOf(usage, plan.prices);
-      const more = total - held;
-      if (more <= 0) return true;
-      if (!admission.extend(more) || !deps.wallets.hold(userId, tokenId, more).ok) return false;
-      held = total;
-      return true;
+      return holdUpTo(total);
+    },
+    cover(outputTokens) {
+      return holdUpTo(Math.min(most, holdFor(plan.estimate, Math.min(outputTokens, plan.estimate.maxTokens))));
     },
     turn: admission.turn,
     finish(finish) {
@@ -198,6 +213,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
           estimate: held,
           observed: amount,
           at: Math.floor(deps.now() / 1000),
+          house: plan.house,
           log,
         })
         .catch(() => undefined);

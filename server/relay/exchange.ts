@@ -4,6 +4,7 @@ import type { ProtocolId } from '../protocols/canonical.ts';
 import type { Charge } from './charge.ts';
 import type { Form } from './form.ts';
 import type { Outline } from './json-text.ts';
+import type { Estimate } from './meter.ts';
 import type { Operation, RelayRoute } from './operations.ts';
 import type { Prompt } from './prompt.ts';
 import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from './snapshot.ts';
@@ -36,6 +37,8 @@ export interface Inquiry {
   readonly body: Readonly<Record<string, unknown>>;
   /** The words in the body. */
   readonly prompt: Prompt;
+  /** The longest answer that was written into the body because no longer one can be paid. */
+  readonly ceiling?: number;
   readonly request: Request;
 }
 
@@ -54,8 +57,19 @@ export interface Plan {
   /** Under the dearest terms the request can be served under; the bill follows what the answer reports. */
   readonly prices: Prices;
   readonly pricing: Pricing;
-  /** Quota held until the end. */
+  /** Quota held when it starts. */
   readonly hold: number;
+  /** Quota it may cost at most; more than `hold` where a stream's hold grows ahead of what is delivered. */
+  readonly most: number;
+  /** Of the request as it goes out. */
+  readonly estimate: Estimate;
+  /** Output tokens that are held for. */
+  readonly held: number;
+  /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
+  readonly overcommit: number;
+  /** Paid by the house. */
+  readonly house: boolean;
+  /** As usual text has them; the bound of the hold is larger. */
   readonly promptTokens: number;
   /** Whose request it is: what the upstream keeps of it is theirs. */
   readonly ownerId: number;

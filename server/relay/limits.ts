@@ -3,7 +3,7 @@ import { AppError, type ErrorCode } from '../contract/errors.ts';
 import { type Budgets, createBudgets } from './budgets.ts';
 import type { Principal } from './exchange.ts';
 import type { RelaySettings } from './settings.ts';
-import type { RateLimits } from './snapshot.ts';
+import type { RateLimits, TokenSnapshot } from './snapshot.ts';
 import { createWindow, type Window } from './windows.ts';
 
 /** What a request will cost as far as is known before it runs. */
@@ -31,6 +31,8 @@ export interface Admission {
 export interface Limits {
   /** Counts the request in. @throws AppError limit_*, token_budget_*: who ran out, how much is left, when it resets (`seconds`). */
   admit(principal: Principal, asked: Asked): Admission;
+  /** Quota that the token's period budgets have left. */
+  room(token: TokenSnapshot): number;
 }
 
 export interface LimitsDeps {
@@ -94,6 +96,7 @@ export function createLimits(deps: LimitsDeps): Limits {
   };
 
   return {
+    room: (token) => budgets.room(token, deps.now() / 1000),
     admit(principal, asked) {
       const settings = deps.settings();
       const { user, token } = principal;

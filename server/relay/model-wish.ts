@@ -1,5 +1,6 @@
 /** Wishes that users write into a model's name: `-thinking`, `-nothinking`, `-thinking-4096`, `-high`. Source: specification 001 and backend-reference 3.12, 3.15. */
 import type { ChatRequest, ProtocolId, Reasoning } from '../protocols/canonical.ts';
+import { budgetOf } from '../protocols/shared/effort.ts';
 import type { MemberEdits } from './bodies.ts';
 import type { RelaySettings, ThinkingSettings } from './settings.ts';
 
@@ -60,6 +61,9 @@ const geminiBudget = (share: number, asked: number | null): number => {
   return budget === 0 ? geminiCap : Math.min(budget, geminiCap);
 };
 
+/** A name that wishes for thought is given at least so much room, whatever the client says. */
+export const leastOutput = (model: string): number => (model.endsWith('-thinking') ? claudeLeastTokens : 0);
+
 /** The wish as edits on a body that is passed on otherwise; what the client itself said about thinking wins. */
 export function memberEdits(
   body: Readonly<Record<string, unknown>>,
@@ -95,13 +99,23 @@ export function requestChange(
   told: ModelWish | null,
   dialect: ProtocolId,
   settings: RelaySettings,
+  ceiling?: number,
 ): (request: ChatRequest) => ChatRequest {
-  return (request) => {
+  return (given) => {
+    const request = ceiling === undefined ? given : withinCeiling(given, ceiling);
     const fallback = dialect === 'anthropic-messages' ? settings.claudeMaxTokens(model) : null;
     const changed: ChatRequest = { ...request, model, maxTokens: request.maxTokens ?? fallback };
     const asked = told === null ? changed : withWish(changed, told, dialect, fallback);
     return dialect === 'gemini-generate' ? forGemini(asked, settings) : asked;
   };
+}
+
+/** A thought that is larger than the answer's limit would raise it. */
+function withinCeiling(request: ChatRequest, ceiling: number): ChatRequest {
+  const { reasoning } = request;
+  const budget = budgetOf(reasoning);
+  if (reasoning === null || budget === null || budget <= ceiling / 2) return request;
+  return { ...request, reasoning: { ...reasoning, budget: Math.floor(ceiling / 2) } };
 }
 
 function withWish(request: ChatRequest, told: ModelWish, dialect: ProtocolId, fallback: number | null): ChatRequest {

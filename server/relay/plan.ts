@@ -1,9 +1,8 @@
 /** Stage 3: which channels may serve the request, in which order, and what is held for it. */
-import { ChannelStatus } from '../contract/enums.ts';
+import { ChannelStatus, Role } from '../contract/enums.ts';
 import { AppError } from '../contract/errors.ts';
 import { resolvePrices } from '../contract/pricing-tables.ts';
 import { underTerms } from '../contract/pricing-terms.ts';
-import { holdEstimate } from '../contract/quota.ts';
 import { type Affinity, conversationKey, type Kept, keptIds } from './affinity.ts';
 import { type ChooseFacts, orderChannels } from './choose.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
@@ -21,7 +20,7 @@ export interface PlanDeps {
   readonly random: () => number;
 }
 
-/** @param test a disabled channel may be tested. @throws AppError channel_*, model_price_unset. */
+/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @throws AppError channel_*, model_price_unset. */
 export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal, test = false): Plan {
   const { state } = deps;
   const { group, user } = principal;
@@ -45,13 +44,18 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   const ordinary = resolvePrices(pricing.tables, inquiry.model, { ...pricing, acceptUnset });
   if (ordinary === null) throw new AppError('model_price_unset', { model: inquiry.model });
   const prices = underTerms(ordinary, largestSurcharges(inquiry, candidates, settings));
-  const size = estimate(inquiry, prices, settings.preConsumedQuota);
+  const size = estimate(inquiry, prices, candidates, null, settings.stake);
   return {
     candidates,
     prices,
     pricing,
-    promptTokens: size.promptTokens,
-    hold: holdEstimate(size.prices, size),
+    promptTokens: size.usual,
+    estimate: size,
+    hold: size.hold,
+    most: size.hold,
+    held: size.maxTokens,
+    overcommit: 1,
+    house: settings.selfUse && user.role >= Role.root,
     ownerId: user.id,
     conversation,
     showCost: settings.showCost,

@@ -10,6 +10,7 @@ import type { Exchange, Inquiry, Peer } from './exchange.ts';
 import { triedOnly } from './failure.ts';
 import type { Health } from './health.ts';
 import { checkModelName } from './members.ts';
+import { noPrompt } from './prompt.ts';
 import { type Conversation, type ConverseDeps, converse } from './realtime/conversation.ts';
 import { clientError, errorResponse, retryAfterOf } from './render-error.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
@@ -36,7 +37,7 @@ export function createRealtime(deps: RealtimeDeps) {
       if (model === '') throw new AppError('model_missing');
       checkModelName(model);
       deps.authorise.allowModel(principal, model);
-      exchange = deps.admit(inquiryFor(request, requestId, model, deps.now()), principal, false);
+      exchange = await deps.admit(inquiryFor(request, requestId, model, deps.now()), principal, false);
       const reached = await reach(deps, exchange, request);
       return converse(deps, {
         ...reached,
@@ -46,11 +47,14 @@ export function createRealtime(deps: RealtimeDeps) {
         protocol: offered(request).includes('realtime') ? 'realtime' : '',
         admit: (caller, writer) => {
           const asked = inquiryFor(request, deps.nextId(), writer, deps.now());
-          return deps.admit(
+          const admitted = deps.admit(
             { ...asked, operation: 'transcriptions' },
             { ...caller, pinnedChannel: reached.channel.id },
             false,
           );
+          // Without words nothing has to be counted first: it is let in, or refused, at once.
+          if (admitted instanceof Promise) throw new AppError('internal');
+          return admitted;
         },
       });
     } catch (error) {
@@ -88,7 +92,7 @@ const inquiryFor = (request: Request, requestId: string, model: string, startedM
   json: null,
   form: null,
   body: {},
-  prompt: { texts: [], media: 0 },
+  prompt: noPrompt,
   request,
 });
 

@@ -127,6 +127,7 @@ export function createRelay(deps: RelayDeps): Relay {
     ledger: deps.ledger,
     wallets: deps.wallets,
     limits: createLimits({ settings: state.settings, now: deps.now }),
+    counter: deps.counter,
   });
   const answerDeps: AnswerDeps = {
     dispatch,
@@ -168,7 +169,8 @@ export function createRelay(deps: RelayDeps): Relay {
       const candidates = state.route(principal.group, inquiry.model).flat();
       return answer(answerDeps, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
     }
-    return answer(answerDeps, admit(inquiry, principal, free));
+    const exchange = admit(inquiry, principal, free);
+    return answer(answerDeps, exchange instanceof Promise ? await exchange : exchange);
   };
 
   const guarded = async (request: Request, path: string, identify: Identify) => {

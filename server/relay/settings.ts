@@ -32,7 +32,12 @@ export interface RelaySettings {
   readonly usableGroups: ReadonlySet<string>;
   readonly selfUse: boolean;
   readonly retryTimes: number;
-  readonly preConsumedQuota: number;
+  /** Output tokens that a stream or conversation holds for ahead of what is delivered. */
+  readonly stake: number;
+  /** How often all that a user's open requests may cost must fit into the balance; 1 = at least once. */
+  readonly overcommit: number;
+  /** Unpaid overrun from which on it is 1. */
+  readonly overrunLine: number;
   readonly logConsumption: boolean;
   /** Lower case; empty = no check. */
   readonly blockedWords: readonly string[];
@@ -72,6 +77,9 @@ export interface RelaySettings {
   readonly pingMs: number | null;
 }
 
+/** Extending a hold in smaller steps would cost more than it frees. */
+const leastStake = 4096;
+
 /** @param stored option texts that differ from their defaults. */
 export function compileSettings(stored: ReadonlyMap<string, string>): RelaySettings {
   const checksWords =
@@ -82,7 +90,9 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     usableGroups: new Set(Object.keys(optionValue(stored, 'UserUsableGroups') as Record<string, unknown>)),
     selfUse: optionValue(stored, 'SelfUseModeEnabled'),
     retryTimes: optionValue(stored, 'RetryTimes'),
-    preConsumedQuota: optionValue(stored, 'PreConsumedQuota'),
+    stake: Math.max(leastStake, optionValue(stored, 'PreConsumedQuota')),
+    overcommit: optionValue(stored, 'HoldOvercommit'),
+    overrunLine: optionValue(stored, 'OverrunLine'),
     logConsumption: optionValue(stored, 'LogConsumeEnabled'),
     blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
     drawing: {

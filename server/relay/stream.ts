@@ -3,6 +3,7 @@ import type { EndReason, UsageSource } from '../contract/enums.ts';
 import type { UpstreamError, Usage } from '../protocols/canonical.ts';
 import type { Reshape } from '../protocols/codec.ts';
 import { createSseSplitter, type RawFrame, type SseSplitter } from '../protocols/shared/sse.ts';
+import type { Cover } from './cover.ts';
 import type { Departure } from './departure.ts';
 import type { Passage } from './passage.ts';
 import { nowhere, type Piece, reshaped, type Sink, whilePresent } from './sink.ts';
@@ -174,12 +175,18 @@ export interface PumpOptions {
   readonly errorFrame: (kind: 'broken' | 'quota' | 'failed') => string;
   /** What the client gets instead of events. */
   readonly reshape: Reshape | null;
+  /** Asked before bytes are delivered, where the hold grows with them; false cuts the stream. */
+  readonly cover: Cover | null;
   /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. @param durably what is owed is written down too. */
   readonly affordable: (delivered: Told, durably: boolean) => boolean;
 }
 
 /** A client that takes nothing for so long is given up. */
 const stallLimitMs = 60_000;
+
+/** Bytes that were read before the stream was opened for the client. */
+const sizeOf = ({ head, ahead }: OpenStream): number =>
+  head.reduce((sum, piece) => sum + piece.length, 0) + ahead.reduce((sum, frame) => sum + frame.bytes.length, 0);
 
 export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
   let started = false;
@@ -344,6 +351,14 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     return false;
   };
 
+  /** Holds for what is about to be delivered. @returns true when it cannot be paid: the stream was cut and the client told. */
+  const uncovered = async (opened: OpenStream, bytes: number): Promise<boolean> => {
+    if (options.cover === null || options.cover(bytes, opened.passage.words)) return false;
+    abort.abort();
+    await end(opened, 'quota_cut');
+    sink.write(options.errorFrame('quota'));
+    return true;
+  };
   /** Notes what is owed now and then. @returns true when it cannot be paid: the stream was cut and the client told. */
   const overdrawn = async (opened: OpenStream): Promise<boolean> => {
     const due = lastByteMs - checkedMs >= options.checkpointMs;
@@ -375,6 +390,7 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     const { passage, reader, framing } = stream;
     lastByteMs = now();
     departure.expecting(() => passage.nearEnd());
+    if (await uncovered(stream, sizeOf(stream))) return void sink.end();
     if (passage.awaitsBill()) held.push(...stream.head);
     else {
       for (const piece of stream.head) {
@@ -392,6 +408,7 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
       const { done, value } = await reader.read();
       if (done) break;
       lastByteMs = now();
+      if (await uncovered(stream, value.length)) return void sink.end();
       if (await send(stream, framing.push(value))) return void sink.end();
       if (await overdrawn(stream)) return void sink.end();
     }

@@ -9,6 +9,7 @@ export const noCharge: Charge = {
   charged: null,
   extendTo: () => true,
   turn: () => undefined,
+  cover: () => true,
   finish: () => Promise.resolve(),
   checkpoint: () => undefined,
 };

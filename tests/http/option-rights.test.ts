@@ -128,6 +128,8 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   ContextTiers: [10, prices],
   ToolPrices: [10, prices],
   GroupRatio: [10, prices],
+  HoldOvercommit: [10, relay],
+  OverrunLine: [10, relay],
   GroupGroupRatio: [10, prices],
   ChannelCostRatio: [10, prices],
   UserUsableGroups: [10, prices],

@@ -1,10 +1,11 @@
 /** What the rules must decide, case by case, spelt out. Also the measure of `scripts/mutate-ledger.ts`: a changed rule must fail here. */
 import { strict as assert } from 'node:assert';
+import { mostQuota } from '../../server/contract/quota.ts';
 import type { LedgerCommand, LogEntry } from '../../server/ledger/commands.ts';
 import type { Books, Decision, Effects, Posting } from '../../server/ledger/core.ts';
 import { deduct, grant, hold, log, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 
-export type Core = Pick<typeof import('../../server/ledger/core.ts'), 'decide' | 'repeated' | 'mostQuota'>;
+export type Core = Pick<typeof import('../../server/ledger/core.ts'), 'decide' | 'repeated'>;
 
 const posting = (ref: string, change: Partial<Posting> = {}): Posting => ({
   ref,
@@ -27,7 +28,10 @@ const known: Record<string, Posting> = {
 };
 
 const books: Books = {
-  balanceOf: (account) => ({ 1: 100, 4: 5, 5: -2, 6: Number.MAX_SAFE_INTEGER - 3, [-1001]: 40, [-9]: 4 - Number.MAX_SAFE_INTEGER })[account] ?? 0,
+  balanceOf: (account) =>
+    ({ 1: 100, 4: 5, 5: -2, 6: Number.MAX_SAFE_INTEGER - 3, [-1001]: 40, [-9]: 4 - Number.MAX_SAFE_INTEGER })[
+      account
+    ] ?? 0,
   hasAccount: (userId) => [1, 2, 4, 5, 6].includes(userId),
   overrunOf: (userId) => (userId === 4 ? 8 : 0),
   posting: (ref) => known[ref],
@@ -127,12 +131,14 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
       dropsHold: true,
     }),
   ],
-  ...([
-    ['all but nothing', 4, 6, 1],
-    ['a part', 4, 8, 3],
-    ['everything', 2, 20, 20],
-    ['everything where there is less than nothing', 5, 20, 20],
-  ] as const).map(
+  ...(
+    [
+      ['all but nothing', 4, 6, 1],
+      ['a part', 4, 8, 3],
+      ['everything', 2, 20, 20],
+      ['everything where there is less than nothing', 5, 20, 20],
+    ] as const
+  ).map(
     ([name, userId, amount, rest]) =>
       [
         `settle beyond the balance: ${name}`,
@@ -177,18 +183,24 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
       dropsHold: true,
     }),
   ],
-  ['settle with an empty row', { ...late(settle('r', 2, 20)), log: { ...log('r', 2, 20), other: '' }, tokenId: 1, channelId: 1 }, writes({
+  [
+    'settle with an empty row',
+    { ...late(settle('r', 2, 20)), log: { ...log('r', 2, 20), other: '' }, tokenId: 1, channelId: 1 },
+    writes({
       posting: { ...settled, debit: 2 },
       beside: { ...settled, ref: 'overrun:r', debit: -3, credit: 2, kind: 'overrun' },
       log: { ...log('r', 2, 20), other: '{"overrun":20}' },
       usage: usage({ userId: 2, username: 'u2' }),
       dropsHold: true,
-    })],
-  ...([
-    [5, 5],
-    [8, 8],
-    [9, 8],
-  ] as const).map(
+    }),
+  ],
+  ...(
+    [
+      [5, 5],
+      [8, 8],
+      [9, 8],
+    ] as const
+  ).map(
     ([amount, back]) =>
       [
         `grant ${amount} to who owes 8`,
@@ -327,7 +339,7 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
 ];
 
 /** @throws AssertionError at the first case that is decided otherwise. */
-export function examineCore({ decide, repeated, mostQuota }: Core): void {
+export function examineCore({ decide, repeated }: Core): void {
   assert.equal(mostQuota, 10 ** 15);
   for (const [name, command, expected] of cases(mostQuota)) assert.deepEqual(decide(command, books), expected, name);
   const one = { debit: 1, credit: 2, amount: 3 };

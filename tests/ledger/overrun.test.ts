@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger-store.ts';
 import { migrations } from '../../db/migrate.ts';
-import { openDatabase } from '../../db/open.ts';
 import type { Database } from '../../db/open.ts';
+import { openDatabase } from '../../db/open.ts';
 import { Account } from '../../server/ledger/commands.ts';
 import { recover } from '../../server/ledger/recovery.ts';
 import {

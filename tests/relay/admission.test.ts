@@ -78,9 +78,9 @@ test.each([
   const body = `{"model":"gpt-4o-mini",  "messages":[{"role":"user","content":"hi"}],${JSON.stringify(limit).slice(1, -1)}, "x": 1}`;
   expect((await gateway.chat(key, body)).status).toBe(200);
   const sent = JSON.parse(upstream.requests[0]?.body.toString() ?? '{}') as Record<string, number>;
-  // 1000 quota pay for 1000 / 0.075 / 4 output tokens, less the prompt.
-  expect(asked(sent)).toBeGreaterThan(3000);
-  expect(asked(sent)).toBeLessThanOrEqual(3333);
+  // Half of 1000 quota pays for 500 / 0.075 / 4 output tokens, less the prompt.
+  expect(asked(sent)).toBeGreaterThan(1600);
+  expect(asked(sent)).toBeLessThanOrEqual(1666);
   expect(upstream.requests[0]?.body.toString()).toContain('"model":"gpt-4o-mini",  "messages":[');
 });
 

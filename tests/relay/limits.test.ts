@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
+import { holdEstimate } from '../../server/contract/pricing-hold.ts';
 import { compilePriceTables, type Prices, resolvePrices } from '../../server/contract/pricing-tables.ts';
-import { holdEstimate } from '../../server/contract/quota.ts';
 import { affordableOutput } from '../../server/relay/afford.ts';
 import type { Principal } from '../../server/relay/exchange.ts';
 import { createLimits } from '../../server/relay/limits.ts';
@@ -200,11 +200,12 @@ test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
       acceptUnset: false,
     }) as Prices;
     const cost = (maxTokens: number) => holdEstimate(prices, { promptTokens: 100, maxTokens });
+    const estimate = { prices, promptTokens: 100, maxTokens: 4096, hold: cost(4096), usual: 100, answer: null };
     for (let available = 0; available < 40_000; available += 97) {
-      const tokens = affordableOutput(prices, 100, 4096, available);
+      const tokens = affordableOutput(estimate, available);
       if (tokens > 0) expect(cost(tokens)).toBeLessThanOrEqual(available);
       if (tokens < 4096) expect(cost(tokens + 1)).toBeGreaterThan(available);
     }
-    expect(affordableOutput(prices, 100, 4096, cost(4096))).toBe(4096);
+    expect(affordableOutput(estimate, cost(4096))).toBe(4096);
   },
 );

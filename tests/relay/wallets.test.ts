@@ -136,7 +136,9 @@ test('what open requests may cost together stays within the balance, or so many 
   wallets.seeUser(user(1, 100));
   expect(wallets.hold(1, 0, 10, 60).ok).toBe(true);
   expect(wallets.hold(1, 0, 10, 60)).toEqual({ ok: false, who: 'user', remain: 40 });
-  expect([wallets.spare(1, 0, 1, false), wallets.spare(1, 0, 4, false), wallets.available(1, 0)]).toEqual([40, 340, 90]);
+  expect([wallets.spare(1, 0, 1, false), wallets.spare(1, 0, 4, false), wallets.available(1, 0)]).toEqual([
+    40, 340, 90,
+  ]);
   for (let n = 0; n < 5; n++) expect(wallets.hold(1, 0, 10, 60, 4).ok).toBe(true);
   expect(wallets.hold(1, 0, 10, 60, 4)).toEqual({ ok: false, who: 'user', remain: 40 });
   // Of a request that was let in, more is held without asking what it may cost.
@@ -165,14 +167,14 @@ test('300 requests at once never spend more than there is', async () => {
   });
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();
-  const ask = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
+  const ask = { model: 'gpt-4o-mini', max_tokens: 500, messages: [{ role: 'user', content: 'hi' }] };
   const answers = await Promise.all(Array.from({ length: 300 }, () => gateway.chat(key, ask)));
   await Promise.all(answers.map((answer) => answer.text()));
   const served = answers.filter((answer) => answer.status === 200).length;
   expect(upstream.requests).toHaveLength(served);
-  // 150.75 are held for each: the prompt's bound and 500 tokens of answer.
+  // 157 are held for each: the prompt's bound and 500 tokens of answer. What is left affords a shorter answer or two.
   expect(served).toBeGreaterThan(10);
-  expect(served).toBeLessThanOrEqual(13);
+  expect(served).toBeLessThanOrEqual(15);
   expect(await gateway.balance()).toBe(2000 - served * 121);
   expect(await gateway.verify()).toEqual([]);
   await gateway.close();

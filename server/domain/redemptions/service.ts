@@ -8,6 +8,7 @@ import type { Redemption } from '../../contract/entities.ts';
 import { LogType, RedemptionStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { formatQuota } from '../../contract/pricing-format.ts';
+import { mostQuota } from '../../contract/quota.ts';
 import { type Ledger, redeemRef } from '../../ledger/commands.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -24,7 +25,6 @@ export interface RedemptionFields {
 const longestName = 20;
 const mostAtOnce = 100;
 const defaultQuota = 100_000;
-const mostQuota = 1_000_000_000_000_000;
 /** Wrong codes a user may try in ten minutes. */
 const guesses = 20;
 

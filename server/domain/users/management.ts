@@ -10,8 +10,9 @@ import {
 import type { User } from '../../contract/entities.ts';
 import { LogType, Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { mostQuota } from '../../contract/quota.ts';
 import type { Ledger, LedgerResult } from '../../ledger/commands.ts';
-import { mostQuota } from '../../ledger/core.ts';
+
 import { eventLog } from '../logs/event.ts';
 import { canActOn, effectOf, type Standing, type UserAction } from './authority.ts';
 import type { Credentials } from './credentials.ts';

@@ -1,6 +1,7 @@
 /** What a top-up costs and credits, exact. Source: backend-reference 7.8. */
 import { AppError } from '../../contract/errors.ts';
 import { roundedDivision, scale, toScaled } from '../../contract/pricing-decimal.ts';
+import { mostQuota } from '../../contract/quota.ts';
 
 export interface TopUpTerms {
   /** Money for one dollar of quota, in whole units of the currency. */
@@ -23,8 +24,6 @@ export interface TopUpQuote {
   /** Smallest units of the currency. */
   readonly money: number;
 }
-
-const mostQuota = 1_000_000_000_000_000;
 
 /** @throws AppError topup_minimum, topup_money_low, params_invalid. */
 export function quoteTopUp(amount: number, terms: TopUpTerms): TopUpQuote {

@@ -42,7 +42,7 @@ export function createDraw(deps: WorksDeps) {
     deps.authorise.allowModel(principal, asked.model);
     // What continues a drawing goes where that was made.
     const pinned = earlier === null ? principal : { ...principal, pinnedChannel: earlier.channel_id };
-    const exchange = deps.admit(asked, pinned, false);
+    const exchange = await deps.admit(asked, pinned, false);
     const [channel] = exchange.plan.candidates;
     if (channel === undefined) return complaint(503, 4, 'channel_unavailable');
     const told = await callUpstream(
@@ -55,7 +55,6 @@ export function createDraw(deps: WorksDeps) {
     );
     const code = Number(told?.body.code ?? 4);
     const paid = told !== null && told.status === 200 && accepted.has(code) && !isFree(action);
-    const quota = paid ? exchange.plan.hold : 0;
     const now = deps.now();
     const answer = told?.body ?? {};
     const mjId = String(answer.result ?? '');
@@ -69,7 +68,7 @@ export function createDraw(deps: WorksDeps) {
         token_id: principal.token?.id ?? 0,
         channel_id: channel.id,
         request_id: inquiry.requestId,
-        quota,
+        quota: exchange.charge.charged ?? 0,
         code,
         action,
         mj_id: mjId,

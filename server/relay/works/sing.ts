@@ -21,7 +21,7 @@ export function createSing(deps: WorksDeps) {
     const asked: Inquiry = { ...inquiry, model: `suno_${action.toLowerCase()}` };
     deps.authorise.allowModel(principal, asked.model);
     const pinned = earlier === null ? principal : { ...principal, pinnedChannel: earlier.channel_id };
-    const exchange = deps.admit(asked, pinned, false);
+    const exchange = await deps.admit(asked, pinned, false);
     const [channel] = exchange.plan.candidates;
     if (channel === undefined) return refused(503, 'channel_unavailable');
     const told = await callUpstream(
@@ -46,7 +46,7 @@ export function createSing(deps: WorksDeps) {
       token_id: principal.token?.id ?? 0,
       channel_id: channel.id,
       request_id: inquiry.requestId,
-      quota: exchange.plan.hold,
+      quota: exchange.charge.charged ?? 0,
       action,
       status: 'SUBMITTED',
       fail_reason: '',
