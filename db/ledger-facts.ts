@@ -1,9 +1,6 @@
 /** Read-only queries behind `gateway ledger verify`. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 
-/** Settled minus refunded. */
-const spent = "sum(CASE kind WHEN 'settle' THEN amount ELSE -amount END)";
-
 export function ledgerFacts(raw: RawDatabase) {
   const number = (sql: string): number => Number(raw.prepare<number>(sql).pluck().get() ?? 0);
   const words = (sql: string): string[] => raw.prepare<string>(sql).pluck().all();
@@ -32,10 +29,12 @@ export function ledgerFacts(raw: RawDatabase) {
         (SELECT coalesce(sum(balance), 0) FROM accounts WHERE id > 0) + (SELECT coalesce(sum(amount), 0) FROM postings WHERE kind = 'settle' AND debit > 0) AS kept)
         WHERE granted <> kept`),
     wrongCounters: () => {
+      // Added up in one pass: a join looks at each row of the other side for each row.
       const wrong = (table: string, column: string) =>
-        `SELECT '${table} ' || o.id FROM ${table} o LEFT JOIN
-          (SELECT ${column} AS id, ${spent} AS amount FROM postings WHERE kind IN ('settle', 'refund') GROUP BY 1) s ON s.id = o.id
-          WHERE o.id > 0 AND o.used_quota <> coalesce(s.amount, 0)`;
+        `SELECT '${table} ' || id FROM (
+          SELECT id, used_quota AS amount, 1 AS there FROM ${table} WHERE id > 0
+          UNION ALL SELECT ${column}, CASE kind WHEN 'settle' THEN -amount ELSE amount END, 0 FROM postings WHERE kind IN ('settle', 'refund'))
+          GROUP BY id HAVING sum(there) > 0 AND sum(amount) <> 0`;
       const user = "CASE kind WHEN 'settle' THEN debit ELSE credit END";
       return words(
         `${wrong('accounts', user)} UNION ALL ${wrong('channels', 'channel_id')} UNION ALL ${wrong('tokens', 'token_id')}`,
@@ -44,10 +43,11 @@ export function ledgerFacts(raw: RawDatabase) {
     negative: () =>
       words(`SELECT 'hold ' || ref FROM holds WHERE estimate < 0 OR observed < 0
         UNION ALL SELECT 'account ' || id || ': ' || balance FROM accounts WHERE (id > 0 OR id < -1000) AND balance < 0
-        UNION ALL SELECT 'overrun of ' || id || ': ' || overrun FROM accounts a LEFT JOIN
-          (SELECT CASE kind WHEN 'overrun' THEN credit ELSE debit END AS id, sum(CASE kind WHEN 'overrun' THEN amount ELSE -amount END) AS owed
-            FROM postings WHERE kind IN ('overrun', 'repay') GROUP BY 1) s USING (id)
-          WHERE overrun < 0 OR overrun <> coalesce(s.owed, 0)`),
+        UNION ALL SELECT 'overrun of ' || id FROM (
+          SELECT id, overrun AS amount, overrun < 0 AS wrong FROM accounts
+          UNION ALL SELECT credit, -amount, 0 FROM postings WHERE kind = 'overrun'
+          UNION ALL SELECT debit, amount, 0 FROM postings WHERE kind = 'repay')
+          GROUP BY id HAVING sum(amount) <> 0 OR sum(wrong) > 0`),
     /** Paid for users by `overrun`: in all, and not given back yet. */
     overrun: () => ({
       paid: number('SELECT coalesce(sum(amount), 0) FROM postings WHERE debit = -3'),

@@ -70,9 +70,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const shorter = settings().passThrough ? null : shorten(inquiry, plan, room);
     if (shorter !== null) return enter(shorter.inquiry, principal, shorter.plan, false);
     // Refused by whoever has too little: said with the least that would do.
-    const { answer } = plan.estimate;
-    const least =
-      answer === null ? plan.most : holdFor(plan.estimate, leastWorth(plan.estimate, inquiry.body) * answer.choices);
+    const least = leastFor(plan, inquiry);
     const need = least > room ? least : plan.most;
     return enter(inquiry, principal, { ...plan, hold: need, most: need, held: plan.estimate.maxTokens }, false);
   };
@@ -101,11 +99,15 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const room = roomFor(inquiry, principal, plan);
     if (plan.most <= room) return enter(inquiry, principal, plan, false);
     const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;
-    return countable && holdFor(plan.estimate, 0) > room * countedShare
+    return countable && (holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room)
       ? recount(inquiry, principal, plan)
       : enterShorter(inquiry, principal, plan, room);
   };
 }
+
+/** Quota of the shortest answer that is worth asking for. */
+const leastFor = ({ estimate: size, most }: Plan, { body }: Inquiry): number =>
+  size.answer === null ? most : holdFor(size, leastWorth(size, body) * size.answer.choices);
 
 const stopsOnCancel = ({ setting: { drain } }: ChannelSnapshot): boolean => drain === undefined || drain === false;
 
