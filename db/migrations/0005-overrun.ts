@@ -4,6 +4,7 @@ import { type Kysely, sql } from 'kysely';
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`ALTER TABLE accounts ADD COLUMN overrun INTEGER NOT NULL DEFAULT 0`.execute(db);
   await sql`INSERT INTO accounts (id) VALUES (-6)`.execute(db);
+  await sql`CREATE INDEX postings_overrun ON postings (at) WHERE kind = 'overrun'`.execute(db);
   await sql`INSERT INTO postings (ref, debit, credit, amount, kind, at)
     SELECT 'overrun:upgrade:' || id, -3, id, min(-balance, 1000000000000000), 'overrun', unixepoch()
     FROM accounts WHERE id > 0 AND balance < 0`.execute(db);

@@ -200,5 +200,25 @@ export function createLogsRepository({ query }: Database) {
       ).executeTakeFirstOrThrow();
       return { quota, requests, tokens };
     },
+    /** What the requests of the range cost beyond their users' balances. */
+    overrun: async (filter: LogFilter): Promise<number> => {
+      const userId = filter.userId ?? (await userIdOf(filter));
+      const { amount } = await query
+        .selectFrom('postings')
+        // The posting's ref is `overrun:` and the request's id.
+        .leftJoin('logs', (join) => join.on(sql<boolean>`logs.request_id = substr(postings.ref, 9)`))
+        .where(sql<boolean>`postings.kind = 'overrun'`)
+        .$if(filter.from !== undefined, (one) => one.where('postings.at', '>=', filter.from ?? 0))
+        .$if(filter.to !== undefined, (one) => one.where('postings.at', '<=', filter.to ?? 0))
+        .$if(userId !== undefined, (one) => one.where('postings.credit', '=', userId ?? 0))
+        .$if(filter.channel !== undefined, (one) => one.where('postings.channel_id', '=', filter.channel ?? 0))
+        .$if((filter.model ?? '') !== '', (one) => one.where('logs.model_name', '=', filter.model ?? ''))
+        .$if((filter.tokenName ?? '') !== '', (one) => one.where('logs.token_name', '=', filter.tokenName ?? ''))
+        .$if((filter.group ?? '') !== '', (one) => one.where('logs.group_name', '=', filter.group ?? ''))
+        .$if((filter.requestId ?? '') !== '', (one) => one.where('logs.request_id', '=', filter.requestId ?? ''))
+        .select((eb) => eb.fn.coalesce(eb.fn.sum<number>('postings.amount'), eb.lit(0)).as('amount'))
+        .executeTakeFirstOrThrow();
+      return amount;
+    },
   };
 }

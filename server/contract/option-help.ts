@@ -290,16 +290,16 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
   },
   QuotaForNewUser: { zh: '注册时赠送的额度。', en: 'Quota given at registration.' },
   PreConsumedQuota: {
-    zh: '冻结超额倍数大于 1 时，流式回答按此令牌数提前冻结，至少 4096；实时会话开始时也按此冻结。',
-    en: 'Output tokens held ahead of what a stream has delivered when holds are overcommitted, at least 4,096; also what a realtime conversation holds when it begins.',
+    zh: '超额冻结时，流式回答按此令牌数提前冻结，至少 4096；实时会话开始时也按此冻结。',
+    en: 'Output tokens a stream holds ahead when holds are overcommitted, and a realtime talk when it begins; at least 4,096.',
   },
   HoldOvercommit: {
-    zh: '用户所有进行中请求的最高费用之和不超过余额的这么多倍。1 为精确，余额绝不会不够；用户预付时建议 4；最坏损失为（倍数 − 1）× 余额。',
-    en: "All that a user's open requests may cost together stays within so many times the balance. 1 is exact: a balance never runs short. 4 is advised where users pay ahead; the worst loss is (factor - 1) x balance.",
+    zh: '用户进行中请求的最高费用之和不超过余额的这么多倍。1 为精确；用户预付时建议 4；最坏损失为（倍数 − 1）× 余额。',
+    en: 'Open requests may cost this many balances. 1 is exact; 4 is advised where users pay ahead; worst loss (n - 1) balances.',
   },
   OverrunLine: {
-    zh: '用户尚未补回的超支达到此额度后，其请求不再享受超额倍数。',
-    en: 'A user who owes this much quota of overrun is no longer overcommitted.',
+    zh: '用户尚未补回的超支达到此额度后，不再享受超额倍数。',
+    en: 'Who owes this much quota of overrun is not overcommitted any more.',
   },
   QuotaForInviter: { zh: '被邀请者注册后，邀请者获得的额度。', en: 'Quota for whoever brought a new user.' },
   QuotaForInvitee: { zh: '使用邀请码注册时额外获得的额度。', en: 'Extra quota for registering with an invitation.' },

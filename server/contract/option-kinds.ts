@@ -185,18 +185,25 @@ export const choice = (...choices: readonly string[]): OptionKind<string> => ({
   parse: (value) => value,
 });
 
-/** JSON object of name -> number that is not negative. */
+/** Prices keep six decimals: what is smaller would silently be nothing, and what is larger no sum could hold. */
+const leastRatio = 0.000001;
+const mostRatio = 1_000_000;
+
+/** JSON object of name -> 0, or a number from 0.000001 to 1000000. */
 export const ratios: OptionKind<ReadonlyMap<string, number>> = {
   name: 'ratios',
   check(value) {
     const object = jsonOf(value);
     if (!isRecord(object)) return badJson;
     const bad = Object.entries(object).find(
-      ([, ratio]) => typeof ratio !== 'number' || !Number.isFinite(ratio) || ratio < 0,
+      ([, ratio]) => typeof ratio !== 'number' || !(ratio === 0 || (ratio >= leastRatio && ratio <= mostRatio)),
     );
     return bad === undefined
       ? null
-      : { zh: `${bad[0]} 必须是不小于 0 的数字`, en: `${bad[0]} must be a number of at least 0` };
+      : {
+          zh: `${bad[0]} 必须是 0，或 0.000001 到 1000000 之间的数字`,
+          en: `${bad[0]} must be 0 or a number from 0.000001 to 1000000`,
+        };
   },
   parse: (value) => new Map(Object.entries(jsonOf(value) as Record<string, number>)),
 };
@@ -239,7 +246,7 @@ export const texts: OptionKind<Readonly<Record<string, string>>> = {
   parse: (value) => (value.trim() === '' ? {} : (jsonOf(value) as Record<string, string>)),
 };
 
-/** JSON object of name -> (name -> number that is not negative). */
+/** JSON object of name -> (name -> ratio). */
 export const ratioTable: OptionKind<Readonly<Record<string, Readonly<Record<string, number>>>>> = {
   name: 'json',
   clean: (value) => (value.trim() === '' ? '{}' : value),
@@ -274,6 +281,22 @@ export const termTable: OptionKind<Readonly<Record<string, Readonly<Record<strin
   },
 };
 
+/** JSON object of model -> list of steps: `above` so many tokens, and factors. */
+export const tiers: OptionKind<unknown> = {
+  ...json('object'),
+  check(value) {
+    const complaint = json('object').check(value);
+    if (complaint !== null || value.trim() === '') return complaint;
+    for (const [name, steps] of Object.entries(jsonOf(value) as Record<string, unknown>)) {
+      for (const { above: _, ...factors } of Array.isArray(steps) ? steps.filter(isRecord) : []) {
+        const bad = ratios.check(JSON.stringify(factors));
+        if (bad !== null) return { zh: `${name}：${bad.zh}`, en: `${name}: ${bad.en}` };
+      }
+    }
+    return null;
+  },
+};
+
 const limitNames = ['rpm', 'tpm', 'concurrency'];
 
 /** JSON object of model -> version, a part of an address. */
@@ -293,11 +316,12 @@ export const versionTable: OptionKind<Readonly<Record<string, string>>> = {
 export const limitTable: OptionKind<Readonly<Record<string, Readonly<Record<string, number>>>>> = {
   ...ratioTable,
   check(value) {
-    const complaint = ratioTable.check(value);
-    if (complaint !== null || value.trim() === '') return complaint;
-    for (const [name, row] of Object.entries(ratioTable.parse(value))) {
+    if (value.trim() === '') return null;
+    const table = jsonOf(value);
+    if (!isRecord(table) || !Object.values(table).every(isRecord)) return badJson;
+    for (const [name, row] of Object.entries(table as Record<string, Record<string, unknown>>)) {
       const bad = Object.entries(row).find(
-        ([limit, most]) => !limitNames.includes(limit) || !Number.isSafeInteger(most),
+        ([limit, most]) => !limitNames.includes(limit) || !Number.isSafeInteger(most) || Number(most) < 0,
       );
       if (bad !== undefined)
         return {

@@ -20,6 +20,7 @@ import {
   termTable,
   text,
   texts,
+  tiers,
   toggle,
   versionTable,
 } from './option-kinds.ts';
@@ -586,7 +587,7 @@ export const options = {
     'Sound output ratios',
   ),
   ContextTiers: row(
-    json('object'),
+    tiers,
     JSON.stringify(defaults.ContextTiers),
     'operation',
     'pricing',

@@ -111,20 +111,6 @@ function linesOf(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: 
   return lines;
 }
 
-const noUsage: Usage = {
-  input: 0,
-  cacheRead: 0,
-  cacheWrite5m: 0,
-  cacheWrite1h: 0,
-  audioInput: 0,
-  imageInput: 0,
-  output: 0,
-  reasoning: 0,
-  audioOutput: 0,
-  toolCalls: {},
-  raw: null,
-};
-
 /** The facts a log row keeps in `other`: names of the wire contract, and enough to recompute the charge. */
 export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> {
   const prices = headOf(usage, base);

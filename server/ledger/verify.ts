@@ -12,6 +12,8 @@ export interface InvariantReport {
   readonly violations: number;
   /** The first few, for people. */
   readonly examples: readonly string[];
+  /** What is no violation and yet worth a word. */
+  readonly note?: { readonly zh: string; readonly en: string };
 }
 
 const report = (id: string, zh: string, en: string, checked: number, bad: readonly string[]): InvariantReport => ({
@@ -32,6 +34,7 @@ export const logReport = (checked: number, violations: number, examples: readonl
 /** I1 to I10: sums over the books. */
 export function bookReports(database: Database): InvariantReport[] {
   const facts = ledgerFacts(database.raw);
+  const overrun = facts.overrun();
   return [
     report(
       'I1',
@@ -56,13 +59,23 @@ export function bookReports(database: Database): InvariantReport[] {
       facts.counters(),
       facts.wrongCounters(),
     ),
-    report(
-      'I6',
-      '持有额度不为负，余额不为负',
-      'no negative hold, no negative balance',
-      facts.accounts(),
-      facts.negative(),
-    ),
+    {
+      ...report(
+        'I6',
+        '持有额度不为负，余额不为负，未付超支等于其分录之和',
+        'no negative hold, no negative balance, unpaid overrun = its postings',
+        facts.accounts(),
+        facts.negative(),
+      ),
+      ...(overrun.paid === 0
+        ? {}
+        : {
+            note: {
+              zh: `超支共 ${overrun.paid}，其中未付 ${overrun.open}`,
+              en: `overrun ${overrun.paid} in all, ${overrun.open} not paid back`,
+            },
+          }),
+    },
     report(
       'I7',
       '兑换码已用当且仅当有一条兑换分录',

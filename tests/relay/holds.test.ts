@@ -90,7 +90,12 @@ function wish(random: () => number, mark: string): Wish {
     case 4:
     case 5: {
       const model = among(['gpt-4o-mini', 'gpt-5-mini'] as const);
-      const body = { model, input: words, ...(limit > 0 ? { max_output_tokens: limit } : {}), ...(stream ? { stream } : {}) };
+      const body = {
+        model,
+        input: words,
+        ...(limit > 0 ? { max_output_tokens: limit } : {}),
+        ...(stream ? { stream } : {}),
+      };
       return { ...one, path: '/v1/responses', model, body };
     }
     case 6:
@@ -107,7 +112,10 @@ function wish(random: () => number, mark: string): Wish {
     }
     case 8:
     case 9: {
-      const config = { ...(limit > 0 ? { maxOutputTokens: limit } : {}), ...(choices > 1 ? { candidateCount: choices } : {}) };
+      const config = {
+        ...(limit > 0 ? { maxOutputTokens: limit } : {}),
+        ...(choices > 1 ? { candidateCount: choices } : {}),
+      };
       const body = {
         contents: [{ role: 'user', parts: [{ text: words }] }],
         ...(Object.keys(config).length > 0 ? { generationConfig: config } : {}),
@@ -118,7 +126,12 @@ function wish(random: () => number, mark: string): Wish {
     case 10:
       return { ...one, path: '/v1/embeddings', model: null, body: { model: 'text-embedding-3-small', input: words } };
     default:
-      return { ...one, path: '/v1/images/generations', model: null, body: { model: 'dall-e-3', prompt: words, n: choices } };
+      return {
+        ...one,
+        path: '/v1/images/generations',
+        model: null,
+        body: { model: 'dall-e-3', prompt: words, n: choices },
+      };
   }
 }
 
@@ -154,13 +167,33 @@ function answerTo(url: string, body: Record<string, unknown>, text: string, mode
   // Words of thinking models stay hidden; others write what they are paid for.
   const words = models[model].floor > 16 ? 'x' : 'x'.repeat(Math.min(output * 3, 60_000));
   const third = Math.ceil(words.length / 3);
-  const texts = [words.slice(0, third), words.slice(third, 2 * third), words.slice(2 * third)].filter((part) => part !== '');
+  const texts = [words.slice(0, third), words.slice(third, 2 * third), words.slice(2 * third)].filter(
+    (part) => part !== '',
+  );
   if (url.includes('/messages')) {
     const usage = { input_tokens: prompt, output_tokens: output };
     if (body.stream !== true)
-      return Response.json({ id: 'm', type: 'message', role: 'assistant', model, content: [{ type: 'text', text: words }], stop_reason: 'end_turn', usage });
+      return Response.json({
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        model,
+        content: [{ type: 'text', text: words }],
+        stop_reason: 'end_turn',
+        usage,
+      });
     return sse([
-      { type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model, content: [], usage: { input_tokens: prompt, output_tokens: 1 } } },
+      {
+        type: 'message_start',
+        message: {
+          id: 'm',
+          type: 'message',
+          role: 'assistant',
+          model,
+          content: [],
+          usage: { input_tokens: prompt, output_tokens: 1 },
+        },
+      },
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
       ...texts.map((part) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: part } })),
       { type: 'content_block_stop', index: 0 },
@@ -170,18 +203,36 @@ function answerTo(url: string, body: Record<string, unknown>, text: string, mode
   }
   if (url.includes('enerateContent')) {
     const usageMetadata = { promptTokenCount: prompt, candidatesTokenCount: output, totalTokenCount: prompt + output };
-    const candidate = (part: string, finish: object) => ({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text: part }] }, ...finish }] });
+    const candidate = (part: string, finish: object) => ({
+      candidates: [{ index: 0, content: { role: 'model', parts: [{ text: part }] }, ...finish }],
+    });
     if (url.includes('streamGenerate'))
-      return sse([...texts.map((part) => candidate(part, {})), { ...candidate('.', { finishReason: 'STOP' }), usageMetadata }]);
+      return sse([
+        ...texts.map((part) => candidate(part, {})),
+        { ...candidate('.', { finishReason: 'STOP' }), usageMetadata },
+      ]);
     return Response.json({ ...candidate(words, { finishReason: 'STOP' }), usageMetadata });
   }
   if (url.includes('/responses')) {
     const usage = { input_tokens: prompt, output_tokens: output, total_tokens: prompt + output };
-    const done = { id: 'r', object: 'response', status: 'completed', model, output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: words }] }], usage };
+    const done = {
+      id: 'r',
+      object: 'response',
+      status: 'completed',
+      model,
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: words }] }],
+      usage,
+    };
     if (body.stream !== true) return Response.json(done);
     return sse([
       { type: 'response.created', response: { id: 'r', status: 'in_progress', model, output: [] } },
-      ...texts.map((delta) => ({ type: 'response.output_text.delta', output_index: 0, content_index: 0, item_id: 'i', delta })),
+      ...texts.map((delta) => ({
+        type: 'response.output_text.delta',
+        output_index: 0,
+        content_index: 0,
+        item_id: 'i',
+        delta,
+      })),
       { type: 'response.completed', response: done },
     ]);
   }
@@ -190,7 +241,13 @@ function answerTo(url: string, body: Record<string, unknown>, text: string, mode
   const choice = (part: string, whole: boolean) =>
     chat ? { index: 0, [whole ? 'message' : 'delta']: { role: 'assistant', content: part } } : { index: 0, text: part };
   if (body.stream !== true)
-    return Response.json({ id: 'c', object: 'chat.completion', model, choices: [{ ...choice(words, true), finish_reason: 'stop' }], usage });
+    return Response.json({
+      id: 'c',
+      object: 'chat.completion',
+      model,
+      choices: [{ ...choice(words, true), finish_reason: 'stop' }],
+      usage,
+    });
   const frame = (choices: readonly object[]) => ({ id: 'c', object: 'chat.completion.chunk', model, choices });
   return sse(
     [
@@ -212,9 +269,16 @@ const upstream = (async (input: string | URL | Request, init?: RequestInit) => {
   const body = JSON.parse(text) as Record<string, unknown>;
   await Promise.resolve();
   if (url.includes('/embeddings'))
-    return Response.json({ object: 'list', data: [{ embedding: [0], index: 0 }], usage: { prompt_tokens: tokensOf(text), total_tokens: tokensOf(text) } });
+    return Response.json({
+      object: 'list',
+      data: [{ embedding: [0], index: 0 }],
+      usage: { prompt_tokens: tokensOf(text), total_tokens: tokensOf(text) },
+    });
   if (url.includes('/images'))
-    return Response.json({ created: 1, data: Array.from({ length: Number(body.n ?? 1) }, () => ({ url: 'http://x/1.png' })) });
+    return Response.json({
+      created: 1,
+      data: Array.from({ length: Number(body.n ?? 1) }, () => ({ url: 'http://x/1.png' })),
+    });
   const model = (url.includes('gemini') ? 'gemini-2.5-flash' : body.model) as Model;
   return answerTo(url, body, text, model);
 }) as typeof fetch;
@@ -282,10 +346,35 @@ async function newUser(id: number, balance: number, keys: readonly number[]): Pr
     channels: [],
     options: {},
     removed: { users: [], tokens: [], channels: [] },
-    users: [{ id, username: `u${id}`, role: 1, status: 1, group: 'default', balance, used: 0, balanceVersion: balance > 0 ? 1 : 0, overrun: 0, setting: {} }],
+    users: [
+      {
+        id,
+        username: `u${id}`,
+        role: 1,
+        status: 1,
+        group: 'default',
+        balance,
+        used: 0,
+        balanceVersion: balance > 0 ? 1 : 0,
+        overrun: 0,
+        setting: {},
+      },
+    ],
     tokens: keys.map((key) => ({
-      id: key, userId: id, name: 't', keyHmac: gateway.vault.keyHmac(`key${key}`), status: 1, expiresAt: -1, unlimited: true,
-      quotaLimit: 0, used: 0, modelLimits: null, allowIps: [], group: '', limits: null, periods: { day: never, month: never },
+      id: key,
+      userId: id,
+      name: 't',
+      keyHmac: gateway.vault.keyHmac(`key${key}`),
+      status: 1,
+      expiresAt: -1,
+      unlimited: true,
+      quotaLimit: 0,
+      used: 0,
+      modelLimits: null,
+      allowIps: [],
+      group: '',
+      limits: null,
+      periods: { day: never, month: never },
     })),
   });
 }
@@ -357,7 +446,10 @@ const overrun = (): number =>
 const together = 40;
 
 /** @returns the sums, and each user's overrun beside the balance it began with. */
-async function mixtures(count: number, seed: number): Promise<Sum & { readonly overrun: number; readonly worst: number }> {
+async function mixtures(
+  count: number,
+  seed: number,
+): Promise<Sum & { readonly overrun: number; readonly worst: number }> {
   const random = randomOf(seed);
   const sum: Sum = { requests: 0, served: 0, shortened: 0, refused: 0, changedForNothing: 0, refusedForNothing: 0 };
   const before = overrun();
@@ -375,15 +467,19 @@ async function mixtures(count: number, seed: number): Promise<Sum & { readonly o
         });
         const balance = Math.floor(10 ** (random() * 6.5));
         began.set(id, balance);
-        await newUser(id, balance, wishes.map(({ key }) => key));
-        await Promise.all(
-          wishes.map(async ({ key, one }) => judge(sum, one, key, (await ask(key, one)).status)),
+        await newUser(
+          id,
+          balance,
+          wishes.map(({ key }) => key),
         );
+        await Promise.all(wishes.map(async ({ key, one }) => judge(sum, one, key, (await ask(key, one)).status)));
       }),
     );
     parts.clear();
     await gateway.ledger.drain();
-    const owed = gateway.database.raw.prepare<{ id: number; overrun: number }>('SELECT id, overrun FROM accounts WHERE overrun > 0').all();
+    const owed = gateway.database.raw
+      .prepare<{ id: number; overrun: number }>('SELECT id, overrun FROM accounts WHERE overrun > 0')
+      .all();
     for (const { id, overrun: owes } of owed) if (began.has(id)) worst = Math.max(worst, owes / (began.get(id) ?? 1));
   }
   return { ...sum, overrun: overrun() - before, worst };
@@ -410,18 +506,30 @@ describe('10,000 mixtures of parallel requests', () => {
 
   test('the books agree', () => {
     // The keys of these users are in no table.
-    const wrong = bookReports(gateway.database).filter(({ violations, examples }) => violations > 0 && !/^tokens/.test(examples[0] ?? ''));
+    const wrong = bookReports(gateway.database).filter(
+      ({ violations, examples }) => violations > 0 && !/^tokens/.test(examples[0] ?? ''),
+    );
     expect(wrong).toEqual([]);
   });
 });
 
 test('a balance for ten admits ten of thirty', async () => {
   const body = chatBody('gpt-4o-mini', '#00000000# hello', 1000, 1, false);
-  const each = Math.round(quotaOf('gpt-4o-mini', prompts({ body, model: 'gpt-4o-mini' } as unknown as Wish).bytes, 1000));
+  const each = Math.round(
+    quotaOf('gpt-4o-mini', prompts({ body, model: 'gpt-4o-mini' } as unknown as Wish).bytes, 1000),
+  );
   const id = 1000 + serial++;
   const keys = Array.from({ length: 30 }, () => 1_000_000 + serial++);
   await newUser(id, 10 * each, keys);
-  const one: Wish = { path: '/v1/chat/completions', body, model: 'gpt-4o-mini', limit: 1000, choices: 1, stream: false, part: 1 };
+  const one: Wish = {
+    path: '/v1/chat/completions',
+    body,
+    model: 'gpt-4o-mini',
+    limit: 1000,
+    choices: 1,
+    stream: false,
+    part: 1,
+  };
   const answers = await Promise.all(keys.map((key) => ask(key, one)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   expect(answers.filter(({ status }) => status === 403)).toHaveLength(20);

@@ -11,7 +11,7 @@ export const verify: CommandRun = async (context) => {
       { name: 'result', value: (row) => (row.violations === 0 ? 'ok' : `${row.violations} VIOLATIONS`) },
       { name: 'checked', value: (row) => String(row.checked), right: true },
       { name: 'invariant', value: (row) => row[context.language] },
-      { name: 'examples', value: (row) => row.examples.join('; ') },
+      { name: 'examples', value: (row) => [...row.examples, row.note?.[context.language] ?? []].flat().join('; ') },
     ],
     (row) => row.id,
   );

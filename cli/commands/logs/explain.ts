@@ -16,6 +16,14 @@ const kinds: Readonly<Record<BillLine['kind'], { zh: string; en: string }>> = {
 const listOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 
+/** Who paid what the balance did not. */
+const paidByOthers = ({ overrun, house }: Readonly<Record<string, unknown>>) => [
+  ...(typeof overrun === 'number'
+    ? [{ zh: `其中 ${overrun} 超出余额，记入超支账户`, en: `of it ${overrun} beyond the balance, paid by overrun` }]
+    : []),
+  ...(typeof house === 'number' ? [{ zh: '自用模式：由站点承担', en: 'self-use mode: paid by the house' }] : []),
+];
+
 export const explain: CommandRun = async (context, _flags, ref) => {
   const client = await context.client();
   const row = await client.call('log.get', { ref });
@@ -51,6 +59,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
     ...listOf(facts.unpriced).map((what) => `  ! ${context.say('没有价格', 'no price')}: ${what}`),
     ...listOf(facts.dropped).map((what) => `  - ${context.say('未发往上游', 'not sent upstream')}: ${what}`),
     `  = ${quota} quota = $${formatUsd(quota)}   ${right ? (context.language === 'zh' ? '与扣费一致' : 'equals the charge') : `<> ${row.quota}`}`,
+    ...paidByOthers(JSON.parse(row.other) as Record<string, unknown>).map((one) => `  ${one[context.language]}`),
   ];
   context.output.object({ log: row, bill: { lines, prices, quota, matches: right } }, bill, String(row.id));
   if (!right) throw new AppError('check_failed', { detail: `${quota} <> ${row.quota}` });

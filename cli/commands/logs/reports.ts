@@ -45,8 +45,13 @@ export const stat: CommandRun = async (context, flags) => {
   const filters = queryOf(flags, Date.now());
   const by = text(flags.by);
   if (by === undefined) {
-    const { quota, rpm, tpm } = await client.call('log.stat', filters);
-    context.output.object({ quota, rpm, tpm }, [`${dollars(quota)}  ${rpm} rpm  ${tpm} tpm`], String(quota));
+    const { quota, rpm, tpm, overrun } = await client.call('log.stat', filters);
+    const beyond = overrun === 0 ? '' : `  ${context.language === 'zh' ? '超支' : 'overrun'} ${dollars(overrun)}`;
+    context.output.object(
+      { quota, rpm, tpm, overrun },
+      [`${dollars(quota)}  ${rpm} rpm  ${tpm} tpm${beyond}`],
+      String(quota),
+    );
     return;
   }
   if (by !== 'channel' && by !== 'model' && by !== 'user')

@@ -352,6 +352,7 @@ export const endpoints = [
         checked: z.int(),
         violations: z.int(),
         examples: z.array(z.string()),
+        note: z.optional(z.object({ zh: z.string(), en: z.string() })),
       }),
     ),
     summary: { zh: '校验账本', en: 'Verify the ledger' },

@@ -18,6 +18,8 @@ const filters = {
 const adminFilters = { ...filters, username: text, channel: number };
 const format = z._default(z.enum(logFormats), 'csv');
 const statShape = z.object({ quota: z.int(), rpm: z.int(), tpm: z.int() });
+/** With what went beyond the users' balances. */
+const adminStatShape = z.object({ quota: z.int(), rpm: z.int(), tpm: z.int(), overrun: z.int() });
 
 export const logEndpoints = [
   endpoint({
@@ -44,7 +46,7 @@ export const logEndpoints = [
     path: '/api/log/stat',
     access: 'admin',
     input: z.object(adminFilters),
-    output: statShape,
+    output: adminStatShape,
     summary: { zh: '日志统计', en: 'Log statistics' },
   }),
   endpoint({

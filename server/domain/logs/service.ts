@@ -57,6 +57,8 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       ]);
       return { quota: range.quota, rpm: recent.requests, tpm: recent.tokens };
     },
+    /** Part of the range's quota that went beyond balances. */
+    overrun: (filter: LogFilter): Promise<number> => repository.overrun(filter),
     /** Rows newer than an id, oldest first; with id -1 the newest `limit` rows. */
     async tail(after: number, type: number | undefined, limit: number): Promise<Log[]> {
       const rows =

@@ -63,7 +63,10 @@ export const logHandlers: HandlersOf<
       pageSize(input.page_size),
       false,
     ),
-  'log.stat': ({ services, input }) => services.logs.stat(filterOf(input)),
+  'log.stat': async ({ services, input }) => ({
+    ...(await services.logs.stat(filterOf(input))),
+    overrun: await services.logs.overrun(filterOf(input)),
+  }),
   'log.self_stat': ({ services, input, actor }) => services.logs.stat({ ...filterOf(input), userId: actor.userId }),
   'log.token': async ({ services, input }) => {
     const [token] = (input.key ?? '') === '' ? [] : await services.tokens.search(null, '', input.key ?? '');

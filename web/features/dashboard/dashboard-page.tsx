@@ -51,6 +51,12 @@ export function DashboardPage() {
     refetchInterval: 60_000,
   });
   const self = useQuery({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
+  const beyond = useQuery({
+    queryKey: ['overrun', from, to, username],
+    queryFn: () => call('log.stat', { ...range, username }),
+    enabled: admin,
+    refetchInterval: 60_000,
+  }).data?.overrun;
   const data = rows.data;
   const chart = useMemo(
     () => chartOf(data ?? [], { from, to, granularity, metric }),
@@ -69,7 +75,13 @@ export function DashboardPage() {
   const days = windows[granularity] / 86_400;
   const runway = self !== undefined && spent > 0 && !admin ? Math.floor(self.quota / (spent / days)) : null;
   const figures: readonly (readonly [string, string, string])[] = [
-    [t('dashboard.spent'), money(spent), t('dashboard.perDay', { value: money(Math.round(spent / days)) })],
+    [
+      t('dashboard.spent'),
+      money(spent),
+      beyond === undefined || beyond === 0
+        ? t('dashboard.perDay', { value: money(Math.round(spent / days)) })
+        : t('dashboard.overrun', { value: money(beyond) }),
+    ],
     [t('dashboard.requests'), compact.format(requests), `${(requests / minutes).toFixed(3)} RPM`],
     [t('dashboard.tokens'), compact.format(tokens), `${(tokens / minutes).toFixed(1)} TPM`],
     [
