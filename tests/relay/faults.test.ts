@@ -19,7 +19,6 @@ beforeEach(async () => {
   gateway = await createTestGateway({ limits: { headersTimeoutMs: 300, idleMs: 300 } });
   upstream = await startUpstream(() => undefined);
   await gateway.channel(upstream.url, { type: 199, models: 'm' });
-  await gateway.option('SelfUseModeEnabled', 'true');
   await gateway.option('ModelRatio', '{"m":1}');
   key = (await gateway.token()).key;
 });
