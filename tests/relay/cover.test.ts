@@ -1,0 +1,119 @@
+/** Streams whose hold grows ahead of what is delivered. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+/** Ends the streams that are open. */
+let release: () => void;
+
+const frame = (content: string, finish: string | null = null) =>
+  `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`;
+const words = 'y'.repeat(2000);
+
+/** @param frames of 2,000 letters, which nobody can tell from as many tokens until they are counted. */
+const script = (frames: number) => {
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  upstream.script(async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let n = 0; n < frames; n++) {
+      response.write(frame(words));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await released;
+    const usage = { prompt_tokens: 10, completion_tokens: frames * 2000, total_tokens: 10 + frames * 2000 };
+    response.end(`${frame('', 'stop')}data: ${JSON.stringify({ id: 'c', choices: [], usage })}\n\ndata: [DONE]\n\n`);
+  });
+};
+
+beforeEach(async () => {
+  upstream = await startUpstream(() => undefined);
+});
+afterEach(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await gateway.close();
+  await upstream.stop();
+});
+
+const ask = { model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] };
+const open = async (quota: number, overcommit: string) => {
+  gateway = await createTestGateway({ quota });
+  await gateway.channel(upstream.url);
+  await gateway.option('HoldOvercommit', overcommit);
+  return (await gateway.token()).key;
+};
+const received = (text: string) => text.split(words).length - 1;
+
+test('overcommitted, a balance for one longest answer admits four streams unedited; exact, it admits one', async () => {
+  // 16,384 tokens at 0.3 and a prompt of some 8.
+  for (const [overcommit, whole] of [
+    ['1', 1],
+    ['4', 4],
+  ] as const) {
+    const key = await open(5000, overcommit);
+    script(1);
+    upstream.requests.length = 0;
+    const body = JSON.stringify(ask);
+    const asked = Array.from({ length: 6 }, () => gateway.chat(key, body).then((response) => response.text()));
+    while (upstream.requests.length < (overcommit === '1' ? 1 : 4))
+      await new Promise((resolve) => setImmediate(resolve));
+    release();
+    await Promise.all(asked);
+    const unedited = upstream.requests.filter((request) => !request.body.includes('max_tokens'));
+    expect(unedited).toHaveLength(whole);
+    if (overcommit === '1') await gateway.close();
+  }
+});
+
+test('a stream that outgrows its stake is held for ahead, up to the most it may cost', async () => {
+  const key = await open(20_000, '4');
+  script(8);
+  const response = await gateway.chat(key, ask);
+  // 4,096 tokens at the start, the most is 16,384.
+  expect(20_000 - gateway.wallets.available(gateway.userId, 0)).toBeLessThan(1300);
+  release();
+  expect(received(await response.text())).toBe(8);
+  expect(await gateway.balance()).toBe(20_000 - 4801);
+});
+
+test('what cannot be covered is not delivered: the stream is cut, and nobody owes anything', async () => {
+  const key = await open(1500, '4');
+  script(8);
+  release();
+  const response = await gateway.chat(key, { ...ask, max_tokens: 16_000 });
+  const text = await response.text();
+  expect(text).toContain('user_exhausted');
+  expect(received(text)).toBeGreaterThan(0);
+  expect(received(text)).toBeLessThan(3);
+  expect(await gateway.balance()).toBeGreaterThanOrEqual(0);
+  expect(gateway.wallets.overrunOf(gateway.userId)).toBe(0);
+  expect((await gateway.logs())[0]).toMatchObject({ end_reason: 'quota_cut' });
+});
+
+test('who owes overrun is not overcommitted', async () => {
+  const key = await open(0, '4');
+  await gateway.option('OverrunLine', '100');
+  await gateway.ledger.execute({
+    type: 'settle',
+    ref: 'owed',
+    userId: gateway.userId,
+    tokenId: 0,
+    channelId: 0,
+    amount: 9000,
+    at: 1,
+    log: null,
+    tokens: 1,
+    model: 'gpt-4o-mini',
+    username: 'tester',
+  });
+  // The relay has not taken this off itself: it is told of 9,000 that somebody else paid.
+  await gateway.ledger.drain();
+  gateway.wallets.settle(gateway.userId, 0, 0, 9000);
+  await gateway.call('user.update', { id: gateway.userId, add_quota: 4000 });
+  expect([gateway.wallets.available(gateway.userId, 0), gateway.wallets.overrunOf(gateway.userId)]).toEqual([0, 5000]);
+  expect((await gateway.chat(key, ask)).status).toBe(403);
+  expect(upstream.requests).toHaveLength(0);
+});
