@@ -290,8 +290,8 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
   },
   QuotaForNewUser: { zh: '注册时赠送的额度。', en: 'Quota given at registration.' },
   PreConsumedQuota: {
-    zh: '超额冻结时，流式回答按此令牌数提前冻结，至少 4096；实时会话开始时也按此冻结。',
-    en: 'Output tokens a stream holds ahead when holds are overcommitted, and a realtime talk when it begins; at least 4,096.',
+    zh: '实时会话开始时按此令牌数冻结；超额冻结时，流式回答也按此提前冻结，至少 4096。',
+    en: 'Output tokens a realtime talk holds at first, and at least 4,096 a stream ahead where holds are overcommitted.',
   },
   HoldOvercommit: {
     zh: '用户进行中请求的最高费用之和不超过余额的这么多倍。1 为精确；用户预付时建议 4；最坏损失为（倍数 − 1）× 余额。',

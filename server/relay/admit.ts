@@ -79,7 +79,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const [tokens = 0] = await deps.counter.count(inquiry.model, [inquiry.prompt.texts.join('\n')]);
     const counted = tokens * (plan.estimate.answer?.model.countable === true ? 1 : otherEncodings);
     const { prices, candidates } = plan;
-    const exact = estimate(inquiry, prices, candidates, counted, settings().stake);
+    const exact = estimate(inquiry, prices, candidates, counted, settings().preConsumedQuota);
     const closer = exact.hold < plan.most ? { ...plan, estimate: exact, hold: exact.hold, most: exact.hold } : plan;
     const room = roomFor(inquiry, principal, closer);
     return closer.most <= room

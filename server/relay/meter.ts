@@ -59,7 +59,7 @@ export function estimate(
   if (operation === 'speech') return sized(prices, { promptTokens: spokenLength(inquiry), maxTokens: 0 });
   const words = wordsAtMost(inquiry, counted);
   const usual = usualPromptTokens(prompt);
-  if (operation === 'realtime') return sized(prices, { promptTokens: words, maxTokens: stake, speaks: true }, usual);
+  if (operation === 'realtime') return sized(prices, { promptTokens: words, maxTokens: stake }, usual);
   if (!textOut.has(operation)) {
     // Each document is read together with the question.
     const reads = operation === 'rerank' && Array.isArray(body.documents) ? body.documents.length : 0;
