@@ -184,9 +184,8 @@ export interface PumpOptions {
 /** A client that takes nothing for so long is given up. */
 const stallLimitMs = 60_000;
 
-/** Bytes that were read before the stream was opened for the client. */
-const sizeOf = ({ head, ahead }: OpenStream): number =>
-  head.reduce((sum, piece) => sum + piece.length, 0) + ahead.reduce((sum, frame) => sum + frame.bytes.length, 0);
+const sizeOf = (pieces: readonly { readonly length: number }[]): number =>
+  pieces.reduce((sum, { length }) => sum + length, 0);
 
 export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
   let started = false;
@@ -359,6 +358,16 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     sink.write(options.errorFrame('quota'));
     return true;
   };
+  /** What came in one piece goes on in one piece where it is covered, else frame by frame as far as it is. @returns true when that was the end. */
+  const deliver = async (opened: OpenStream, frames: readonly RawFrame[]): Promise<boolean> => {
+    const { cover } = options;
+    if (cover === null || cover(sizeOf(frames.map(({ bytes }) => bytes)), opened.passage.words))
+      return send(opened, frames);
+    for (const frame of frames)
+      if ((await uncovered(opened, frame.bytes.length)) || (await send(opened, [frame]))) return true;
+    return false;
+  };
+
   /** Notes what is owed now and then. @returns true when it cannot be paid: the stream was cut and the client told. */
   const overdrawn = async (opened: OpenStream): Promise<boolean> => {
     const due = lastByteMs - checkedMs >= options.checkpointMs;
@@ -390,7 +399,7 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     const { passage, reader, framing } = stream;
     lastByteMs = now();
     departure.expecting(() => passage.nearEnd());
-    if (await uncovered(stream, sizeOf(stream))) return void sink.end();
+    if (await uncovered(stream, sizeOf(stream.head))) return void sink.end();
     if (passage.awaitsBill()) held.push(...stream.head);
     else {
       for (const piece of stream.head) {
@@ -403,13 +412,12 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
       sink.write(stream.last);
     }
     await flush();
-    if ((await send(stream, stream.ahead)) || stream.done || (await overdrawn(stream))) return void sink.end();
+    if ((await deliver(stream, stream.ahead)) || stream.done || (await overdrawn(stream))) return void sink.end();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
       lastByteMs = now();
-      if (await uncovered(stream, value.length)) return void sink.end();
-      if (await send(stream, framing.push(value))) return void sink.end();
+      if (await deliver(stream, framing.push(value))) return void sink.end();
       if (await overdrawn(stream)) return void sink.end();
     }
     const ended = passage.isLast();
