@@ -116,4 +116,4 @@ if (args[0] !== 'serve' && args[0] !== 'mock-upstream') {
 }
 const code = await main();
 await Promise.all(unwritten);
-process.exit(code);
+process.exit(code === 0 ? Number(process.exitCode ?? 0) : code);

@@ -12,6 +12,8 @@ export interface LedgerStore {
   /** Numbers this run; holds of older runs are leftovers of a crash. */
   nextEpoch(): number;
   holds(olderThan: number): StoredHold[];
+  /** A durable write of nothing that matters. @throws the driver's error */
+  probe(): void;
   checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void;
 }
 
@@ -48,6 +50,9 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const readMeta = raw.prepare<{ value: string }>("SELECT value FROM meta WHERE key = 'ledger_epoch'");
   const writeMeta = raw.prepare(
     "INSERT INTO meta (key, value) VALUES ('ledger_epoch', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+  );
+  const touchMeta = raw.prepare(
+    "INSERT INTO meta (key, value) VALUES ('storage_probe', '') ON CONFLICT (key) DO UPDATE SET value = excluded.value",
   );
   const oldHolds = raw.prepare<StoredHold>(
     'SELECT ref, user_id, token_id, channel_id, observed, log FROM holds WHERE epoch < ?',
@@ -160,6 +165,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       return epoch;
     },
     holds: (olderThan) => oldHolds.all(olderThan),
+    probe: () => void touchMeta.run(),
     checkpoint: (mode) => void raw.pragma(`wal_checkpoint(${mode})`),
   };
 }

@@ -1,5 +1,7 @@
 /** Looking after the database file: checks, compaction, consistent copies. */
-import { statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { AppError } from '../server/contract/errors.ts';
 import type { Database } from './open.ts';
 import { keepPrivate } from './private-file.ts';
 
@@ -23,6 +25,29 @@ export function checkDatabase(database: Database): DatabaseCheck {
   };
 }
 
+const mostProblems = 5;
+
+/** Pages and records only. @returns what is damaged; empty = nothing. */
+export const quickDamageOf = ({ raw }: Database): readonly string[] =>
+  raw
+    .prepare<string>(`PRAGMA quick_check(${mostProblems})`)
+    .pluck()
+    .all()
+    .filter((line) => line !== 'ok');
+
+/** Indexes too, one table at a time: a look at all of them at once would keep the log from being folded in. */
+export function damageOf({ raw }: Database): readonly string[] {
+  const tables = raw.prepare<string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+  return tables.flatMap((table) =>
+    raw
+      .prepare<string>(`PRAGMA integrity_check('${table}')`)
+      .pluck()
+      .all()
+      .filter((line) => line !== 'ok')
+      .slice(0, mostProblems),
+  );
+}
+
 /** @returns bytes before and after. */
 export function vacuumDatabase({ raw }: Database): { readonly before: number; readonly after: number } {
   raw.pragma('wal_checkpoint(TRUNCATE)');
@@ -36,6 +61,29 @@ export function vacuumDatabase({ raw }: Database): { readonly before: number; re
 export function copyDatabase({ raw }: Database, file: string): void {
   keepPrivate(file);
   raw.prepare('VACUUM INTO ?').run(file);
+}
+
+const keptCopies = 2;
+
+/** What a migration is about to change, for `backup restore`; the two newest copies stay. @throws AppError backup_unwritable */
+export function copyAside(database: Database, schema: string, next: string): void {
+  const folder = join(dirname(database.raw.name), 'backups');
+  const file = join(folder, `before-${next}-from-${schema}.db`);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    rmSync(`${file}.part`, { force: true });
+    copyDatabase(database, `${file}.part`);
+    chmodSync(`${file}.part`, 0o600);
+    renameSync(`${file}.part`, file);
+  } catch (error) {
+    rmSync(`${file}.part`, { force: true });
+    throw new AppError('backup_unwritable', { file, detail: error instanceof Error ? error.message : '' }, error);
+  }
+  const copies = readdirSync(folder)
+    .filter((name) => /^before-.+-from-.+\.db$/.test(name))
+    .map((name) => join(folder, name))
+    .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
+  for (const old of copies.slice(keptCopies)) rmSync(old);
 }
 
 /** Puts everything into the one file, so that it can be moved. */

@@ -8,6 +8,11 @@ export interface Renewed {
   readonly hmac: string;
 }
 
+export interface SealedSample {
+  readonly purpose: string;
+  readonly sealed: string;
+}
+
 interface Place {
   readonly table: string;
   readonly id: string;
@@ -36,6 +41,17 @@ function forgotten(raw: Database['raw']): string[] {
   return columns
     .filter(([table, column]) => !places.some((place) => place.table === table && place.column === column))
     .map(([table, column]) => `${table}.${column}`);
+}
+
+/** Something that is sealed, to see whether a key opens it; null = nothing is. */
+export function sealedSample({ raw }: Database): SealedSample | null {
+  for (const { table, column, purpose } of places) {
+    const there = raw.prepare<string>('SELECT name FROM sqlite_master WHERE name = ?').pluck().get(table);
+    if (there === undefined) continue;
+    const sealed = raw.prepare<string>(`SELECT ${column} FROM ${table} WHERE ${column} <> '' LIMIT 1`).pluck().get();
+    if (sealed !== undefined) return { purpose, sealed };
+  }
+  return null;
 }
 
 const markName = 'master_key';

@@ -96,7 +96,12 @@ const commit =
 await buildConsole(root);
 mkdirSync(work, { recursive: true });
 const result = await Bun.build({
-  entrypoints: ['cli/main.ts', 'server/ledger/worker.ts', 'server/control/worker.ts'].map((file) => join(root, file)),
+  entrypoints: [
+    'cli/main.ts',
+    'server/ledger/worker.ts',
+    'server/ledger/check-worker.ts',
+    'server/control/worker.ts',
+  ].map((file) => join(root, file)),
   root,
   target: 'bun',
   minify: true,

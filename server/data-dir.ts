@@ -21,6 +21,8 @@ export interface DataDirFiles {
   readonly database: string;
   readonly secretKey: string;
   readonly lock: string;
+  /** Folders and beginnings of names for what is owed and could not be written to the database, the likeliest first. */
+  readonly owed: readonly { readonly dir: string; readonly name: string }[];
   /** Requests the front door hands over. */
   readonly httpSocket: string;
   /** The owner's own commands. */
@@ -55,6 +57,11 @@ export function dataDirFiles(dir: string): DataDirFiles {
     database: join(dir, 'gateway.db'),
     secretKey: join(dir, 'secret.key'),
     lock: join(dir, 'gateway.lock'),
+    owed: [
+      { dir, name: 'gateway.owed-' },
+      { dir: homedir(), name: `.gateway-${hash}.owed-` },
+      { dir: tmpdir(), name: `gateway-${hash}.owed-` },
+    ],
     httpSocket: join(sockets, 'http.sock'),
     localSocket: join(sockets, 'local.sock'),
   };

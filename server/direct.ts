@@ -1,36 +1,64 @@
 /** The services in the caller's own process: how the CLI works when no server runs on the data directory. */
+
+import { randomBytes } from 'node:crypto';
+import { createLedgerStore } from '../db/ledger-store.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
+import { sealedSample } from '../db/sealed.ts';
+import { endpointById } from './contract/endpoints/index.ts';
 import { AppError } from './contract/errors.ts';
-import { acquireLock, ensureDataDir } from './data-dir.ts';
+import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
-import { createVault, loadMasterKey } from './domain/secrets/vault.ts';
+import { createVault, vaultFor } from './domain/secrets/vault.ts';
 import { createSnapshotSource } from './domain/snapshot/load.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { version } from './embedded/version.ts';
 import { startThread } from './embedded/workers.ts';
-import { startError } from './gateway.ts';
 import { localOwner } from './http/call.ts';
-import { invoke } from './http/invoke.ts';
+import { invoke, mutates } from './http/invoke.ts';
 import { createDirectLedger } from './ledger/direct.ts';
+import { owedFiles, settleOwed } from './ledger/owed.ts';
+import { startError } from './ledger-thread.ts';
+import { openReading } from './reading.ts';
 import { runChannelTest } from './relay/channel-test.ts';
 import { type CountingThread, createTokenCounter } from './relay/counting/counter.ts';
 import { createRelay, defaultLimits } from './relay/relay.ts';
 import { createRelayState } from './relay/state.ts';
 import { createWallets } from './relay/wallets.ts';
-import { createServices } from './services.ts';
+import { createServices, type Services } from './services.ts';
 
 export interface DirectGateway {
   call(id: string, input: unknown): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** @throws AppError data_dir_*, database_corrupt. */
-export async function openDirect(
-  dataDir: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<DirectGateway> {
+const meta = {
+  ip: 'local',
+  language: 'en',
+  userAgent: 'gateway',
+  requestId: '',
+  origin: '',
+  stateCookie: '',
+  deviceCookie: '',
+  sessionHash: null,
+  fresh: true,
+} as const;
+const reply = {
+  setSession: () => undefined,
+  clearSession: () => undefined,
+  setDevice: () => undefined,
+  setState: () => undefined,
+  say: () => undefined,
+  header: () => undefined,
+};
+
+const asOwner = (services: Services, id: string, input: unknown) =>
+  invoke(id, input, { actor: localOwner, meta, services, reply });
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+async function openWriting(dataDir: string, env: Environment): Promise<DirectGateway> {
   const files = ensureDataDir(dataDir);
   const unlock = acquireLock(files);
   try {
@@ -38,7 +66,8 @@ export async function openDirect(
     await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     const database = openDatabase(files.database, { nativeBinding });
     await migrate(database);
-    const vault = createVault(loadMasterKey(files.secretKey, env));
+    const vault = vaultFor(files.secretKey, env, sealedSample(database));
+    if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(database.raw), files.owed);
     const ledger = createDirectLedger(database);
     const services = await createServices({
       database,
@@ -59,6 +88,7 @@ export async function openDirect(
           counter,
           fetch,
           now: Date.now,
+          steady: () => performance.now(),
           random: Math.random,
           keyHmac: vault.keyHmac,
           // No server, no traffic: nobody's channel gets into trouble here.
@@ -72,27 +102,8 @@ export async function openDirect(
         return result;
       },
     });
-    const meta = {
-      ip: 'local',
-      language: 'en',
-      userAgent: 'gateway',
-      requestId: '',
-      origin: '',
-      stateCookie: '',
-      deviceCookie: '',
-      sessionHash: null,
-      fresh: true,
-    } as const;
-    const reply = {
-      setSession: () => undefined,
-      clearSession: () => undefined,
-      setDevice: () => undefined,
-      setState: () => undefined,
-      say: () => undefined,
-      header: () => undefined,
-    };
     return {
-      call: (id, input) => invoke(id, input, { actor: localOwner, meta, services, reply }),
+      call: (id, input) => asOwner(services, id, input),
       async close() {
         await ledger.drain();
         await database.close();
@@ -101,9 +112,47 @@ export async function openDirect(
     };
   } catch (error) {
     unlock();
-    const code = (error as { code?: unknown }).code;
-    if (typeof code === 'string' && code.startsWith('SQLITE_'))
-      throw startError({ code, message: (error as Error).message }, dataDir);
-    throw error;
+    throw asStartError(error, dataDir);
+  }
+}
+
+function asStartError(error: unknown, dataDir: string): unknown {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' && code.startsWith('SQLITE_')
+    ? startError({ code, message: (error as Error).message }, dataDir)
+    : error;
+}
+
+/** Where nothing can be written, what is there can still be read. @throws AppError data_dir_*, database_*, secret_*. */
+export async function openDirect(dataDir: string, env: Environment): Promise<DirectGateway> {
+  try {
+    return await openWriting(dataDir, env);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'data_dir_unreadable') throw error;
+    const reading = openReading(dataDirFiles(dataDir), addonPath);
+    if (reading === null) throw error;
+    const { database, close } = reading;
+    try {
+      const sample = sealedSample(database);
+      const services = await createServices({
+        database,
+        vault: sample === null ? createVault(randomBytes(32)) : vaultFor(dataDirFiles(dataDir).secretKey, env, sample),
+        ledger: { execute: () => Promise.reject(error), healthy: () => ({ ok: false, reason: error.message }) },
+        version,
+        setupCode: null,
+        now: Date.now,
+        relayTest: () => Promise.reject(error),
+      });
+      return {
+        call(id, input) {
+          const row = endpointById(id);
+          return row !== undefined && mutates(row) ? Promise.reject(error) : asOwner(services, id, input);
+        },
+        close,
+      };
+    } catch (trouble) {
+      await close();
+      throw asStartError(trouble, dataDir);
+    }
   }
 }

@@ -1,18 +1,18 @@
 /** The composition root of a running server: three threads, one front door. */
 import { randomBytes } from 'node:crypto';
 import { AppError } from './contract/errors.ts';
-import type { FromControl, ToControl } from './control/messages.ts';
+import { createControlThread } from './control-thread.ts';
 import { acquireLock, ensureDataDir } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
-import { createVault, loadMasterKey } from './domain/secrets/vault.ts';
+import { vaultFor } from './domain/secrets/vault.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { startThread } from './embedded/workers.ts';
 import { createConsoleAssets } from './http/console-assets.ts';
 import { createFindSession } from './http/find-session.ts';
 import { type FrontDoor, openFrontDoor } from './http/front-door.ts';
-import { createLedgerClient, type LedgerPort } from './ledger/client.ts';
-import type { LedgerReport } from './ledger/worker.ts';
+import type { OwedReport } from './ledger/owed.ts';
+import { startLedger } from './ledger-thread.ts';
 import { runChannelTest } from './relay/channel-test.ts';
 import { type CountingThread, createTokenCounter } from './relay/counting/counter.ts';
 import { createRelay, defaultLimits } from './relay/relay.ts';
@@ -20,58 +20,49 @@ import { createRelayState } from './relay/state.ts';
 import type { Tier } from './relay/tiers.ts';
 import { createWallets } from './relay/wallets.ts';
 import { createWorkCalls } from './relay/works/calls.ts';
+import { createStop, type Stop } from './stop.ts';
+import { createStorageWatch } from './storage-watch.ts';
 
 export interface GatewayOptions {
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** One line for the operator, apart from what is asked for. */
+  readonly say: (line: string) => void;
 }
 
-export interface Gateway {
+export interface Gateway extends Stop {
   readonly url: string;
   /** Needed for setting up over HTTP; null once set up. */
   readonly setupCode: string | null;
   /** What an earlier crash left and how it was settled. */
   readonly recovered: { readonly settled: number; readonly voided: number };
-  /** Lets open requests end, at most this long, then closes everything. */
-  stop(graceMs: number): Promise<void>;
+  /** What an earlier end could not write to the database, settled now. */
+  readonly owed: OwedReport;
+  /** Resolves when serving has ended by itself, with the reason. */
+  readonly failed: Promise<AppError>;
 }
 
-/** @throws AppError data_dir_*, database_corrupt, port_taken. */
+/** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const files = ensureDataDir(options.dataDir);
   const unlock = acquireLock(files);
-  const threads: Worker[] = [];
+  const threads: { terminate(): void }[] = [];
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
     await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
-    const ledgerThread = startThread('ledger');
-    const controlThread = startThread('control');
-    threads.push(ledgerThread, controlThread);
-    const channel = new MessageChannel();
-
-    const ledgerReady = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
-    const ledgerClosed = Promise.withResolvers<void>();
-    const ledger = createLedgerClient(ledgerThread as unknown as LedgerPort, (message) => {
-      const report = message as LedgerReport | { readonly kind: 'closed' };
-      if (report.kind === 'ready') ledgerReady.resolve(report);
-      if (report.kind === 'closed') ledgerClosed.resolve();
-      if (report.kind === 'failed') ledgerReady.reject(startError(report, files.dir));
-    });
-    ledgerThread.postMessage({ kind: 'start', file: files.database, nativeBinding, port: channel.port1 }, [
-      channel.port1,
-    ]);
-    const { recovery } = await ledgerReady.promise;
+    const failed = Promise.withResolvers<AppError>();
+    const ledgerThread = await startLedger({ files, nativeBinding });
+    threads.push(ledgerThread);
+    const { client: ledger } = ledgerThread;
 
     const wallets = createWallets();
     ledger.onBalance(wallets.credit);
     const state = createRelayState(wallets);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
-    const works = createWorkCalls((id, call) =>
-      controlThread.postMessage({ kind: 'work', id, call } satisfies ToControl),
-    );
+    const works = createWorkCalls((id, call) => control.tell({ kind: 'work', id, call }));
     const relay = createRelay({
       state,
       wallets,
@@ -79,49 +70,61 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       counter,
       fetch,
       now: Date.now,
+      steady: () => performance.now(),
       random: Math.random,
-      keyHmac: createVault(loadMasterKey(files.secretKey, options.env)).keyHmac,
+      keyHmac: vaultFor(files.secretKey, options.env, ledgerThread.sample).keyHmac,
       works: works.store,
       findSession: createFindSession(files.httpSocket),
-      trouble: (trouble) => controlThread.postMessage({ kind: 'trouble', trouble } satisfies ToControl),
+      trouble: (trouble) => control.tell({ kind: 'trouble', trouble }),
+      refused: (ref, reason) => options.say(`settlement of ${ref} was turned down: ${reason}`),
       limits: { ...defaultLimits, commitCeilingMs: ceilingOf(options.env.GATEWAY_COMMIT_CEILING_MS) },
       tier: tierOf(options.env.GATEWAY_BENCH_TIER),
     });
-
-    const controlReady = Promise.withResolvers<boolean>();
-    const controlClosed = Promise.withResolvers<void>();
-    const tell = (message: ToControl) => controlThread.postMessage(message);
-    controlThread.onmessage = ({ data }: MessageEvent<FromControl>) => {
-      switch (data.kind) {
-        case 'snapshot':
-        case 'delta':
-          return state.apply(data);
-        case 'ready':
-          return controlReady.resolve(data.setupDone);
-        case 'failed':
-          return controlReady.reject(new AppError('internal', {}, new Error(data.message)));
-        case 'test':
-          void runChannelTest(relay, state, data, Date.now).then((result) =>
-            tell({ kind: 'tested', id: data.id, result }),
-          );
-          return;
-        case 'standing':
-          return tell({ kind: 'stood', id: data.id, standings: relay.standings(data.ids) });
-        case 'worked':
-          return works.answered(data);
-        case 'closed':
-          return controlClosed.resolve();
-      }
-    };
-    controlThread.postMessage(
-      { kind: 'start', dataDir: files.dir, nativeBinding, setupCode, ledger: channel.port2 } satisfies ToControl,
-      [channel.port2],
-    );
-    const setupDone = await controlReady.promise;
+    const control = createControlThread({
+      spawn: () => startThread('control'),
+      order: { dataDir: files.dir, nativeBinding, setupCode },
+      ledgerPort: ledgerThread.newPort,
+      receive(data) {
+        switch (data.kind) {
+          case 'snapshot':
+          case 'delta':
+            return state.apply(data);
+          case 'test':
+            void runChannelTest(relay, state, data, Date.now).then((result) =>
+              control.tell({ kind: 'tested', id: data.id, result }),
+            );
+            return;
+          case 'standing':
+            return control.tell({ kind: 'stood', id: data.id, standings: relay.standings(data.ids) });
+          case 'worked':
+            return works.answered(data);
+        }
+      },
+      lost(why) {
+        options.say(`the control thread died and is started again: ${why}`);
+        works.giveUp();
+      },
+      replaced: () => control.tell({ kind: 'storage', standing: watch.standing() }),
+      hopeless: (why) => fail(new AppError('thread_died', { thread: 'control', reason: why })),
+    });
+    const watch = createStorageWatch({
+      ledger,
+      unbilled: relay.unbilled,
+      publish: (standing) => control.tell({ kind: 'storage', standing }),
+      say: options.say,
+      now: Date.now,
+    });
+    threads.push({ terminate: watch.stop });
+    void ledgerThread.damage.then((found) => {
+      if (found !== '') watch.warn(`the database is damaged: ${found}`);
+    });
+    const setupDone = await control.start().catch((error: unknown) => {
+      throw error instanceof AppError ? error : new AppError('internal', {}, error);
+    });
     await state.ready;
 
     if (tierOf(options.env.GATEWAY_BENCH_TIER) < 3)
-      console.error('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
+      options.say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
     const door = openDoor(options, () =>
       openFrontDoor({
         host: options.host,
@@ -133,20 +136,34 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         consoleAsset: createConsoleAssets(() => state.settings().botCheck),
       }),
     );
+    const stop = createStop({
+      door,
+      relay,
+      ledger: ledgerThread,
+      control,
+      counter,
+      owed: files.owed,
+      say: options.say,
+      now: Date.now,
+      end() {
+        watch.stop();
+        counter.close();
+        unlock();
+      },
+    });
+    const fail = (error: AppError) => {
+      options.say(error.message);
+      void stop.fail(error).then(() => failed.resolve(error));
+    };
+    ledgerThread.onDeath((why) => fail(new AppError('thread_died', { thread: 'ledger', reason: why })));
     return {
       url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${door.port}`,
       setupCode: setupDone ? null : setupCode,
-      recovered: recovery,
-      async stop(graceMs) {
-        await door.stop(graceMs);
-        counter.close();
-        tell({ kind: 'close' });
-        await controlClosed.promise;
-        ledgerThread.postMessage({ kind: 'close' });
-        await ledgerClosed.promise;
-        for (const thread of threads) thread.terminate();
-        unlock();
-      },
+      recovered: ledgerThread.recovery,
+      owed: ledgerThread.owed,
+      failed: failed.promise,
+      stop: stop.stop,
+      hurry: stop.hurry,
     };
   } catch (error) {
     for (const thread of threads) thread.terminate();
@@ -155,7 +172,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** Milliseconds an answer's end waits for its bill on a slow disk; longer = no charge lost even then. */
+/** Milliseconds an answer's end waits for its bill before it goes out all the same; without an order it waits as long as that takes. */
 const ceilingOf = (text: string | undefined): number => {
   const given = Number(text);
   return Number.isFinite(given) && given > 0 ? given : defaultLimits.commitCeilingMs;
@@ -172,9 +189,4 @@ function openDoor(options: GatewayOptions, open: () => FrontDoor): FrontDoor {
       throw new AppError('port_taken', { port: options.port }, error);
     throw error;
   }
-}
-
-export function startError(report: { readonly code: string; readonly message: string }, dir: string): AppError {
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(report.code)) return new AppError('database_corrupt', { detail: report.message });
-  return new AppError('data_dir_unreadable', { dir, detail: report.message });
 }

@@ -8,6 +8,7 @@ import { migrate, migrations } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
 import { type Database, openDatabase } from '../db/open.ts';
 import { openSandbox } from '../db/sandbox.ts';
+import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
 import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { type BackupHeader, readHeader } from './domain/backup/format.ts';
@@ -17,7 +18,7 @@ import { importLitellm } from './domain/import/litellm.ts';
 import type { ImportReport } from './domain/import/report.ts';
 import type { Family, Source } from './domain/import/source.ts';
 import { endRotation, type Rotated, rotate, rotationStamp } from './domain/secrets/rotation.ts';
-import { createVault, givenKey, loadMasterKey } from './domain/secrets/vault.ts';
+import { createVault, givenKey, loadMasterKey, vaultFor } from './domain/secrets/vault.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { version } from './embedded/version.ts';
@@ -30,13 +31,35 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const backupHeader = (file: string): BackupHeader => readHeader(file).header;
 
 /** @throws AppError backup_*, data_dir_locked when a server runs. */
-export async function restore(file: string, dataDir: string, stamp: string): Promise<Restored> {
+export async function restore(
+  file: string,
+  dataDir: string,
+  stamp: string,
+  env: Environment,
+): Promise<Omit<Restored, 'sample'> & { readonly keyTrouble: AppError | null }> {
   const files = ensureDataDir(dataDir);
   const unlock = acquireLock(files);
   try {
-    return await restoreBackup(file, files.database, stamp, nativeBindingFor(files.dir, addonPath));
+    const { sample, ...restored } = await restoreBackup(
+      file,
+      files.database,
+      stamp,
+      nativeBindingFor(files.dir, addonPath),
+    );
+    return { ...restored, keyTrouble: sample === null ? null : troubleWith(files.secretKey, env, sample) };
   } finally {
     unlock();
+  }
+}
+
+/** The backup never holds the key: whoever restores it elsewhere has to bring that along. */
+function troubleWith(file: string, env: Environment, sample: SealedSample): AppError | null {
+  try {
+    vaultFor(file, env, sample);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
   }
 }
 

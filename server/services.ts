@@ -1,6 +1,7 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import type { Database } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
+import { type StorageStanding, soundStorage } from './contract/storage.ts';
 import { type BotCheck, createBotCheck } from './domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from './domain/accounts/service.ts';
 import { createSettings, type SettingsService } from './domain/accounts/settings.ts';
@@ -92,6 +93,7 @@ export interface Services {
   readonly logs: LogsService;
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
+  readonly storage: () => StorageStanding;
   readonly maintenance: MaintenanceService;
   readonly provisioning: ProvisioningService;
   verifyLedger(): Promise<InvariantReport[]>;
@@ -114,6 +116,8 @@ export interface ServiceDeps {
   readonly passwords?: Passwords;
   /** How channels stand in the relay's eyes; absent where no server runs. */
   readonly standingOf?: (ids: readonly number[]) => Promise<readonly Standing[]>;
+  /** How the store of money stands; sound where no server runs. */
+  readonly storage?: () => StorageStanding;
   /** Told what went wrong in jobs. */
   readonly report?: (error: unknown) => void;
   /** Epoch milliseconds. */
@@ -233,6 +237,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       report,
     }),
     setupCode: deps.setupCode,
+    storage: deps.storage ?? (() => soundStorage),
     maintenance: createMaintenance(deps),
     provisioning: createProvisioning({
       ...deps,

@@ -334,6 +334,14 @@ export const errors = {
     '存储暂不可用，计费请求已暂停：{reason}',
     'Storage is unavailable, paid requests are paused: {reason}',
   ),
+  thread_died: row(
+    503,
+    'api_error',
+    11,
+    'ours',
+    '内部线程（{thread}）意外终止：{reason}',
+    'A thread of the server ({thread}) died: {reason}',
+  ),
   shutting_down: row(503, 'api_error', 7, 'ours', '服务正在关闭', 'The server is shutting down'),
   internal: row(
     500,
@@ -735,6 +743,16 @@ export const errors = {
   database_corrupt: business(
     '数据库文件已损坏：{detail}。请用 gateway backup restore 恢复',
     'The database file is damaged: {detail}. Restore a backup with gateway backup restore',
+    1,
+  ),
+  database_newer: business(
+    '数据库来自更新的版本（{schema}），本程序只认识到 {newest}。请使用更新的程序，或用 gateway backup restore 恢复升级前的备份',
+    'The database was written by a newer version (schema {schema}; this program knows {newest}). Use the newer program, or restore the backup made before the upgrade: gateway backup restore FILE',
+    6,
+  ),
+  secret_missing: business(
+    '缺少密钥文件 {file}：数据库中的密文无法解密。请放回原来的 secret.key，或设置 GATEWAY_SECRET_KEY',
+    'The key file {file} is missing, and the database holds secrets sealed under it. Put the original secret.key back, or set GATEWAY_SECRET_KEY',
     1,
   ),
   backup_damaged: business('备份文件已损坏：{detail}', 'The backup is damaged: {detail}', 1),

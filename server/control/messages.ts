@@ -1,5 +1,6 @@
 /** What the main thread and the control thread say to each other. */
 
+import type { StorageStanding } from '../contract/storage.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
@@ -21,6 +22,7 @@ export type ToControl =
   | { readonly kind: 'stood'; readonly id: number; readonly standings: readonly Standing[] }
   | { readonly kind: 'work'; readonly id: number; readonly call: WorkCall }
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
+  | { readonly kind: 'storage'; readonly standing: StorageStanding }
   | { readonly kind: 'close' };
 
 export type FromControl =

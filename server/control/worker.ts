@@ -3,6 +3,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { openDatabase } from '../../db/open.ts';
 import { createChangesRepository } from '../../db/repositories/changes.ts';
+import { type StorageStanding, soundStorage } from '../contract/storage.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import { dataDirFiles } from '../data-dir.ts';
 import type { Standing } from '../domain/channels/routes.ts';
@@ -52,6 +53,7 @@ async function start(order: ControlStart) {
   const tests = new Map<number, (result: ChannelTestResult) => void>();
   const standings = new Map<number, (found: readonly Standing[]) => void>();
   let nextTest = 1;
+  let storage = soundStorage;
   const services = await createServices({
     database,
     vault,
@@ -74,6 +76,7 @@ async function start(order: ControlStart) {
     version,
     report,
     setupCode: order.setupCode,
+    storage: () => storage,
     now: Date.now,
   });
   const publisher = createPublisher({
@@ -133,6 +136,9 @@ async function start(order: ControlStart) {
         self.postMessage({ kind: 'worked', id, value: null, failed: true });
       }
     },
+    stands: (standing: StorageStanding) => {
+      storage = standing;
+    },
     troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),
     close: async () => {
       clearInterval(works);
@@ -168,6 +174,7 @@ self.onmessage = ({ data }) => {
       self.onmessage = ({ data: message }) => {
         if (message.kind === 'tested') control.tested(message.id, message.result);
         if (message.kind === 'stood') control.stood(message.id, message.standings);
+        if (message.kind === 'storage') control.stands(message.standing);
         if (message.kind === 'work') void control.worked(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.trouble);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));

@@ -1,6 +1,7 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
 import type { Server, ServerWebSocket } from 'bun';
 import { AppError, formatError } from '../contract/errors.ts';
+import type { Peer } from '../relay/exchange.ts';
 import type { Conversation } from '../relay/realtime/conversation.ts';
 import type { Relay } from '../relay/relay.ts';
 import { clientAddress } from './client-ip.ts';
@@ -23,7 +24,9 @@ export interface FrontDoorOptions {
 
 export interface FrontDoor {
   readonly port: number;
-  /** Stops listening and waits for open requests, at most `graceMs`. */
+  /** From here on every answer ends its connection; what the relay does not take is refused. */
+  drain(): void;
+  /** Waits for open requests, at most `graceMs`, then closes. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -56,6 +59,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
         ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
       };
       // Coding agents look whether anybody is there before they log in.
+      if (draining) return turnedAway(options.relay, request, path, peer);
       if (path === '/api/hello') return new Response(null);
       if (isRealtime(request, path)) return upgrade(listener, request, options.relay.realtime(request, peer));
       const place = placeOf(path);
@@ -97,22 +101,43 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
 
   return {
     port: server.port ?? options.port,
+    drain() {
+      draining = true;
+    },
     async stop(graceMs) {
       draining = true;
+      const late = performance.now() + graceMs;
+      const busy = () => options.relay.open() > 0 || server.pendingRequests > 0;
+      while (busy() && performance.now() < late) await Bun.sleep(10);
       // Refuses new connections; its promise would also wait for idle keep-alive ones.
       void server.stop(false);
-      const { promise: late, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, graceMs);
-      const idle = (async () => {
-        while (options.relay.open() > 0) await Bun.sleep(20);
-      })();
-      await Promise.race([idle, late]);
-      clearTimeout(timer);
+      // The last bytes are handed to the sockets, and read, before a close may overtake them.
+      await Bun.sleep(lastBytesMs);
       void server.stop(true);
-      // One turn, so that the last bytes are handed to the sockets before they close.
-      await Bun.sleep(10);
     },
   };
+}
+
+const lastBytesMs = 50;
+const retrySeconds = '5';
+
+/** The listener stays until the last stream has ended, so that whoever comes meanwhile is told to come back instead of finding nobody. */
+async function turnedAway(relay: Relay, request: Request, path: string, peer: Peer): Promise<Response> {
+  const response =
+    placeOf(path) === 'relay'
+      ? await relay.handle(request, path, peer)
+      : new Response(
+          path === '/readyz'
+            ? '{"ok":false}'
+            : JSON.stringify({
+                success: false,
+                message: '服务正在关闭 / The server is shutting down',
+                code: 'shutting_down',
+              }),
+          { status: 503, headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': retrySeconds } },
+        );
+  response.headers.set('connection', 'close');
+  return response;
 }
 
 const isRealtime = (request: Request, path: string): boolean =>

@@ -1,6 +1,7 @@
 /** The ledger as others see it from their own thread: commands of one event-loop turn travel as one message, so do the answers. */
 import { AppError } from '../contract/errors.ts';
-import type { BalanceEvent, Ledger, LedgerCommand, LedgerResult } from './commands.ts';
+import { type AwakeClock, createAwakeClock } from './awake.ts';
+import { type BalanceEvent, type Ledger, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
 import type { Health } from './engine.ts';
 
 export interface CommandMessage {
@@ -26,30 +27,75 @@ export interface LedgerPort {
 
 export interface LedgerClient extends Ledger {
   onBalance(listener: (event: BalanceEvent) => void): void;
+  /** Told when paid work stops or may go on. */
+  onHealth(listener: (health: Health) => void): void;
+  /** Ends of requests that have no answer yet, and for how many milliseconds the oldest command waits. */
+  owed(): { readonly count: number; readonly oldestMs: number };
+  /** No paid work from here on, although the ledger writes. */
+  suspend(reason: string): void;
+  /** The ledger's thread is gone: nothing is sent any more, and what is owed waits to be rescued. */
+  fail(reason: string): void;
+  /** What is owed is written down elsewhere and counts as durable then. @returns how many. @throws what `save` throws; then all of it stays owed. */
+  rescue(save: (commands: readonly LedgerCommand[]) => Promise<void>): Promise<number>;
 }
 
 const done: LedgerResult = { status: 'done' };
+
+/** A disk that has not confirmed for so long may never do. Source: reliability, "how old the oldest unacknowledged settlement is". */
+const oldestMs = 1000;
+
+interface Call {
+  readonly command: LedgerCommand;
+  /** By the awake clock. */
+  readonly at: number;
+  readonly resolve: (result: LedgerResult) => void;
+  readonly reject: (error: AppError) => void;
+}
 
 /** @param other receives messages that are not the ledger's protocol (a worker's start-up report). */
 export function createLedgerClient(
   port: LedgerPort,
   other: (message: unknown) => void = () => undefined,
+  clock: AwakeClock = createAwakeClock(),
 ): LedgerClient {
   let next = 1;
   let outgoing: LedgerCommand[] = [];
-  let health: Health = { ok: true };
-  const listeners: ((event: BalanceEvent) => void)[] = [];
-  const waiting = new Map<
-    number,
-    { readonly resolve: (result: LedgerResult) => void; readonly reject: (error: AppError) => void }
-  >();
+  /** What the ledger's thread says of itself; it says nothing while it hangs. */
+  let reported: Health = { ok: true };
+  let gone: string | null = null;
+  let suspended: string | null = null;
+  let health: Health = reported;
+  const balanceListeners: ((event: BalanceEvent) => void)[] = [];
+  const healthListeners: ((health: Health) => void)[] = [];
+  /** In the order of their sending: the first is the oldest. */
+  const waiting = new Map<number, Call>();
+
+  const ageOf = (): number => {
+    for (const { at } of waiting.values()) return clock.now() - at;
+    return 0;
+  };
+  const judge = (): Health => {
+    if (gone !== null) return { ok: false, reason: gone };
+    if (!reported.ok) return reported;
+    if (suspended !== null) return { ok: false, reason: suspended };
+    const age = waiting.size === 0 ? 0 : ageOf();
+    return age < oldestMs ? reported : { ok: false, reason: 'the disk does not confirm what is written' };
+  };
+  const look = () => {
+    const before = health;
+    health = judge();
+    if (health.ok !== before.ok) for (const listener of healthListeners) listener(health);
+  };
+  clock.onTick(look);
 
   const send = () => {
+    if (gone !== null) return;
     const message: CommandMessage = { kind: 'commands', first: next - outgoing.length, commands: outgoing };
     outgoing = [];
     // As text: cloning the objects costs three times as much as writing and reading JSON.
     port.postMessage(JSON.stringify(message));
   };
+  const unavailable = (reason: string): AppError => new AppError('storage_unavailable', { reason, seconds: 5 });
 
   port.onmessage = (event) => {
     if (typeof event.data !== 'string') return other(event.data);
@@ -60,24 +106,58 @@ export function createLedgerClient(
         const answer = data.answers[index++];
         const call = waiting.get(id);
         waiting.delete(id);
-        if (typeof answer === 'string') call?.reject(new AppError('storage_unavailable', { reason: answer }));
+        if (typeof answer === 'string') call?.reject(unavailable(answer));
         else call?.resolve(answer ?? done);
       }
-    } else if (data.kind === 'health') health = data.health;
-    else for (const listener of listeners) listener(data);
+    } else if (data.kind === 'health') {
+      reported = data.health;
+      look();
+    } else for (const listener of balanceListeners) listener(data);
   };
+
+  const owedCalls = () => [...waiting].filter(([, { command }]) => outlives.has(command.type));
 
   return {
     execute(command) {
+      if (gone !== null && !outlives.has(command.type)) return Promise.reject(unavailable(gone));
       const id = next++;
       const { promise, resolve, reject } = Promise.withResolvers<LedgerResult>();
-      waiting.set(id, { resolve, reject });
+      waiting.set(id, { command, at: clock.now(), resolve, reject });
       outgoing.push(command);
       // A microtask would run after each single answer of the same turn and send every command alone.
-      if (outgoing.length === 1) setImmediate(send);
+      if (outgoing.length === 1 && gone === null) setImmediate(send);
       return promise;
     },
     healthy: () => health,
-    onBalance: (listener) => void listeners.push(listener),
+    onBalance: (listener) => void balanceListeners.push(listener),
+    onHealth: (listener) => void healthListeners.push(listener),
+    owed() {
+      let count = 0;
+      for (const { command } of waiting.values()) if (command.type === 'settle' || command.type === 'void') count++;
+      return { count, oldestMs: ageOf() };
+    },
+    suspend(reason) {
+      suspended = reason;
+      look();
+    },
+    fail(reason) {
+      gone ??= reason;
+      for (const [id, { command, reject }] of waiting) {
+        if (outlives.has(command.type)) continue;
+        waiting.delete(id);
+        reject(unavailable(gone));
+      }
+      look();
+    },
+    async rescue(save) {
+      const calls = owedCalls();
+      if (calls.length === 0) return 0;
+      await save(calls.map(([, { command }]) => command));
+      for (const [id, { resolve }] of calls) {
+        waiting.delete(id);
+        resolve(done);
+      }
+      return calls.length;
+    },
   };
 }

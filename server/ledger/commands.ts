@@ -182,6 +182,9 @@ export const besideRef = (ref: string, kind: PostingKind): string => `${kind}:${
 
 export type LedgerCommand = Settle | Hold | Void | Adjust | Redeem | TopUp | Transfer | Reward | Refund;
 
+/** Commands that speak of work already done: they are kept until they are written, wherever that is. */
+export const outlives: ReadonlySet<LedgerCommand['type']> = new Set(['settle', 'hold', 'void'] as const);
+
 export type RefusalReason =
   | 'insufficient'
   | 'invalid'

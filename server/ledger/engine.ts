@@ -2,7 +2,7 @@
 
 import type { LedgerStore } from '../../db/ledger-store.ts';
 import { AppError } from '../contract/errors.ts';
-import type { BalanceEvent, LedgerCommand, LedgerResult } from './commands.ts';
+import { type BalanceEvent, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
 
 export type Health = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
@@ -15,7 +15,6 @@ export interface Engine {
 
 export interface EngineDeps {
   readonly store: LedgerStore;
-  readonly now: () => number;
   readonly onBalance: (event: BalanceEvent) => void;
   readonly onHealth: (health: Health) => void;
 }
@@ -23,13 +22,10 @@ export interface EngineDeps {
 const largestBatch = 1000;
 /** Settlements kept in memory while the disk refuses them; beyond that no paid work is admitted. */
 const largestQueue = 50_000;
-const unhealthyAfterMs = 2000;
+const firstRetryMs = 10;
 const longestRetryMs = 1000;
 /** The log is folded back into the file when nothing has been written for this long. */
 const idleMs = 2000;
-
-/** Commands that speak of work already done. */
-const outlives: ReadonlySet<LedgerCommand['type']> = new Set(['settle', 'hold', 'void'] as const);
 
 interface Waiting {
   readonly command: LedgerCommand;
@@ -39,16 +35,16 @@ interface Waiting {
 export function createEngine(deps: EngineDeps): Engine {
   let queue: Waiting[] = [];
   let running = false;
-  let failingSince: number | null = null;
-  let reason = '';
-  let retryMs = 10;
+  /** Why the last commit failed; null = it did not. */
+  let failing: string | null = null;
+  let retryMs = firstRetryMs;
   let told = true;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let drained: (() => void)[] = [];
 
   const health = (): Health => {
-    const late = failingSince !== null && deps.now() - failingSince >= unhealthyAfterMs;
-    return late || queue.length >= largestQueue ? { ok: false, reason } : { ok: true };
+    if (failing !== null) return { ok: false, reason: failing };
+    return queue.length >= largestQueue ? { ok: false, reason: `${queue.length} commands wait` } : { ok: true };
   };
   const tell = () => {
     const current = health();
@@ -66,10 +62,14 @@ export function createEngine(deps: EngineDeps): Engine {
     for (const event of events) deps.onBalance(event);
   };
 
-  const settleDown = () => {
-    running = false;
+  const emptied = () => {
     for (const resolve of drained) resolve();
     drained = [];
+  };
+
+  const settleDown = () => {
+    running = false;
+    emptied();
     clearTimeout(idle);
     idle = setTimeout(() => {
       try {
@@ -81,34 +81,41 @@ export function createEngine(deps: EngineDeps): Engine {
     idle.unref?.();
   };
 
-  const turn = () => {
-    const batch = queue.slice(0, largestBatch);
-    if (batch.length === 0) return settleDown();
-    try {
-      commit(batch);
-      queue = queue.slice(batch.length);
-      failingSince = null;
-      retryMs = 10;
-      tell();
-      setImmediate(turn);
-    } catch (error) {
-      fail(batch, error);
-    }
+  const recovered = () => {
+    failing = null;
+    retryMs = firstRetryMs;
+    tell();
   };
 
-  const fail = (batch: readonly Waiting[], error: unknown) => {
-    if (!isDiskTrouble(error) && batch.length > 1) return one(batch);
-    if (!isDiskTrouble(error)) {
-      // One command the schema refuses must not stop the others.
-      queue = queue.slice(1);
-      batch[0]?.done(new AppError('internal', {}, error));
-      setImmediate(turn);
-      return;
+  /** Nobody may ask while storage is in trouble, so that only a write of our own can show that it is over. */
+  const probe = () => {
+    emptied();
+    try {
+      deps.store.probe();
+    } catch (error) {
+      return trouble(error);
     }
-    failingSince ??= deps.now();
-    reason = error instanceof Error ? error.message : String(error);
-    // Work that was not done yet is refused; settlements stay, their answers have been given.
-    const refused = new AppError('storage_unavailable', { reason }, error);
+    recovered();
+    settleDown();
+  };
+
+  const turn = () => {
+    const batch = queue.slice(0, largestBatch);
+    if (batch.length === 0) return failing === null ? settleDown() : probe();
+    try {
+      commit(batch);
+    } catch (error) {
+      return isCommandsFault(error) ? singly(batch) : trouble(error);
+    }
+    queue = queue.slice(batch.length);
+    recovered();
+    setImmediate(turn);
+  };
+
+  /** From the first failed commit on: work that was not done yet is refused; settlements stay, whatever the reason, until they are written. */
+  const trouble = (error: unknown, what = '') => {
+    failing = what + messageOf(error);
+    const refused = new AppError('storage_unavailable', { reason: failing }, error);
     const kept: Waiting[] = [];
     for (const item of queue) {
       if (outlives.has(item.command.type)) kept.push(item);
@@ -120,17 +127,28 @@ export function createEngine(deps: EngineDeps): Engine {
     retryMs = Math.min(longestRetryMs, retryMs * 2);
   };
 
-  /** The batch failed as a whole for a reason inside it: find the culprit by committing singly. */
-  const one = (batch: readonly Waiting[]) => {
-    queue = queue.slice(batch.length);
-    for (const item of batch) {
+  /** The batch failed as a whole for a reason inside it: one command must not stop the others. */
+  const singly = (batch: readonly Waiting[]) => {
+    const rest = queue.slice(batch.length);
+    const stuck: Waiting[] = [];
+    let why: { readonly error: unknown; readonly what: string } | null = null;
+    for (const [index, item] of batch.entries()) {
       try {
         commit([item]);
       } catch (error) {
-        if (isDiskTrouble(error)) queue.unshift(item);
-        else item.done(new AppError('internal', {}, error));
+        if (!isCommandsFault(error)) {
+          queue = [...stuck, ...batch.slice(index), ...rest];
+          return trouble(error);
+        }
+        if (outlives.has(item.command.type)) {
+          stuck.push(item);
+          why = { error, what: `${item.command.ref}: ` };
+        } else item.done(new AppError('internal', {}, error));
       }
     }
+    queue = [...stuck, ...rest];
+    // What was delivered and cannot be billed is trouble too: nothing more is sold until somebody has looked.
+    if (why !== null) return trouble(why.error, why.what);
     setImmediate(turn);
   };
 
@@ -151,7 +169,12 @@ export function createEngine(deps: EngineDeps): Engine {
   };
 }
 
-function isDiskTrouble(error: unknown): boolean {
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The schema or the driver refuses what one command says; everything else the driver throws is storage. */
+function isCommandsFault(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' && /^SQLITE_(FULL|READONLY|IOERR|BUSY|LOCKED|CANTOPEN|NOMEM)/.test(code);
+  return (
+    typeof code !== 'string' || !code.startsWith('SQLITE_') || /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)
+  );
 }

@@ -2,52 +2,79 @@
 import { createLedgerStore } from '../../db/ledger-store.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
+import { type SealedSample, sealedSample } from '../../db/sealed.ts';
+import { AppError, type ErrorParams } from '../contract/errors.ts';
 import type { LedgerMessage } from './client.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { type HostPort, hostLedger } from './host.ts';
+import { type OwedPlace, type OwedReport, settleOwed } from './owed.ts';
 import { type RecoveryReport, recover } from './recovery.ts';
 
 export interface LedgerStart {
   readonly kind: 'start';
   readonly file: string;
   readonly nativeBinding: string | undefined;
+  readonly owed: readonly OwedPlace[];
   /** For the control thread's client. */
   readonly port: MessagePort;
 }
 
 export type LedgerReport =
-  | { readonly kind: 'ready'; readonly recovery: RecoveryReport; readonly migrated: readonly string[] }
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string };
+  | {
+      readonly kind: 'ready';
+      readonly recovery: RecoveryReport;
+      readonly owed: OwedReport;
+      readonly migrated: readonly string[];
+      readonly sample: SealedSample | null;
+    }
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly params?: ErrorParams };
 
-type Incoming = string | LedgerStart | { readonly kind: 'close' };
+type Incoming =
+  | string
+  | LedgerStart
+  /** The control thread was replaced. */
+  | { readonly kind: 'port'; readonly port: MessagePort }
+  | { readonly kind: 'close' };
 
 declare const self: {
   onmessage: ((event: MessageEvent<Incoming>) => void) | null;
   postMessage(message: string | LedgerReport | { readonly kind: 'closed' }): void;
 };
 
-async function start(order: LedgerStart): Promise<{ engine: Engine; close: () => Promise<void> }> {
+interface Running {
+  readonly engine: Engine;
+  readonly host: (port: MessagePort) => void;
+  readonly close: () => Promise<void>;
+}
+
+async function start(order: LedgerStart): Promise<Running> {
   const database = openDatabase(order.file, { nativeBinding: order.nativeBinding });
   const migrated = await migrate(database);
   // Folding the log into the file is this thread's work, at a size that costs milliseconds.
   database.raw.pragma('wal_autocheckpoint = 4000');
   const store = createLedgerStore(database.raw);
+  const owed = settleOwed(store, order.owed);
   const recovery = recover(store);
   const toMain = (message: LedgerMessage) => self.postMessage(JSON.stringify(message));
   const engine = createEngine({
     store,
-    now: Date.now,
     onBalance: toMain,
     onHealth: (health) => {
       toMain({ kind: 'health', health });
-      order.port.postMessage(JSON.stringify({ kind: 'health', health }));
+      control.postMessage(JSON.stringify({ kind: 'health', health }));
     },
   });
-  hostLedger(engine, order.port as unknown as HostPort);
-  order.port.start();
-  self.postMessage({ kind: 'ready', recovery, migrated });
+  let control = order.port;
+  const host = (port: MessagePort) => {
+    control = port;
+    hostLedger(engine, port as unknown as HostPort);
+    port.start();
+  };
+  host(order.port);
+  self.postMessage({ kind: 'ready', recovery, owed, migrated, sample: sealedSample(database) });
   return {
     engine,
+    host,
     close: async () => {
       await engine.drain();
       await database.close();
@@ -58,11 +85,12 @@ async function start(order: LedgerStart): Promise<{ engine: Engine; close: () =>
 self.onmessage = ({ data }) => {
   if (typeof data === 'string' || data.kind !== 'start') return;
   start(data)
-    .then(({ engine, close }) => {
+    .then(({ engine, host, close }) => {
       const port: HostPort = { postMessage: (message) => self.postMessage(message), onmessage: null };
       hostLedger(engine, port);
       self.onmessage = (event) => {
         if (typeof event.data === 'string') port.onmessage?.(event as MessageEvent<string>);
+        else if (event.data.kind === 'port') host(event.data.port);
         else if (event.data.kind === 'close') void close().then(() => self.postMessage({ kind: 'closed' }));
       };
     })
@@ -72,6 +100,7 @@ self.onmessage = ({ data }) => {
         kind: 'failed',
         code: typeof code === 'string' ? code : '',
         message: error instanceof Error ? error.message : String(error),
+        ...(error instanceof AppError ? { params: error.params } : {}),
       });
     });
 };

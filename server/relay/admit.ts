@@ -32,6 +32,9 @@ const countedShare = 1 / 16;
 /** Other models make more tokens of the same text than the encodings that are counted with. */
 const otherEncodings = 1.5;
 
+/** A disk that was freed is noticed within a second. */
+const retrySeconds = 5;
+
 export function createAdmit(deps: AdmitDeps): Admit {
   const { wallets } = deps;
   const { settings } = deps.plan.state;
@@ -90,7 +93,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
   return (inquiry, principal, free) => {
     checkWords(settings(), inquiry.prompt);
     const storage = deps.ledger.healthy();
-    if (!storage.ok) throw new AppError('storage_unavailable', { reason: storage.reason });
+    if (!storage.ok) throw new AppError('storage_unavailable', { reason: storage.reason, seconds: retrySeconds });
     const planned = makePlan(deps.plan, inquiry, principal, free);
     if (free) return enter(inquiry, principal, { ...planned, hold: 0, most: 0 }, true);
     const { overcommit, overrunLine } = settings();

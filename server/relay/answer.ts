@@ -12,12 +12,13 @@ import { type AttemptsDeps, changeFor, contextOf, isGathered, type Outcome, tryC
 import { relayBytes } from './bytes.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { createCover } from './cover.ts';
-import { createDeparture, type Departure } from './departure.ts';
+import { type Cuttable, createDeparture, type Departure } from './departure.ts';
 import type { Exchange } from './exchange.ts';
 import { failureError } from './failure.ts';
+import { whenDurable } from './held-back.ts';
 import { reportedUsage } from './meter.ts';
 import { spokenTokens } from './realtime/usage.ts';
-import { clientError, errorResponse } from './render-error.ts';
+import { clientError, errorResponse, retryAfterOf } from './render-error.ts';
 import { jsonType, shownType } from './sealed.ts';
 import { settle } from './settle.ts';
 import { type OpenStream, readToEnd, relayStream, type StreamEnd } from './stream.ts';
@@ -28,6 +29,10 @@ export interface AnswerDeps extends AttemptsDeps {
   readonly counter: TokenCounter;
   readonly checkpointMs: number;
   readonly billMs: number;
+  /** Between signs of life while an end waits for its bill. */
+  readonly commitPingMs: number;
+  /** What can be ended from outside. */
+  readonly running: Set<Cuttable>;
   /** Called once when the request is over, streams included. */
   readonly ended: () => void;
 }
@@ -46,9 +51,24 @@ const reshapeFor = ({ inquiry }: Exchange): Reshape | null =>
 
 type Reached = Exclude<Outcome, { kind: 'failed' }>;
 
-export async function answer(deps: AnswerDeps, exchange: Exchange): Promise<Response> {
+export async function answer(given: AnswerDeps, exchange: Exchange): Promise<Response> {
+  const departure = createDeparture(exchange.inquiry.request.signal, given.billMs);
+  const { running } = given;
+  running.add(departure);
+  const ended = () => {
+    running.delete(departure);
+    given.ended();
+  };
+  try {
+    return await carried({ ...given, ended }, exchange, departure);
+  } catch (error) {
+    running.delete(departure);
+    throw error;
+  }
+}
+
+async function carried(deps: AnswerDeps, exchange: Exchange, departure: Departure): Promise<Response> {
   const { inquiry } = exchange;
-  const departure = createDeparture(inquiry.request.signal, deps.billMs);
   const trying = tryChannels(deps, exchange, departure);
   const { pingMs } = deps.settings();
   // With keep-alive on, a client that waits for a stream hears from us even before the upstream says anything.
@@ -69,7 +89,7 @@ function respond(
 ): Promise<Response> | Response {
   switch (outcome.kind) {
     case 'failed':
-      return refuse(deps, exchange, outcome);
+      return refuse(deps, exchange, outcome, departure);
     case 'stream':
       return isGathered(exchange.inquiry)
         ? gathered(deps, exchange, outcome, departure)
@@ -88,6 +108,7 @@ function respond(
         relayBytes(outcome.response, {
           now: deps.now,
           abort: departure.upstream,
+          stopped: () => departure.cutBy() !== null,
           idleMs: deps.idleMs,
           finish: (end) => close(deps, exchange, outcome, end),
         }),
@@ -135,20 +156,29 @@ async function refuse(
   deps: AnswerDeps,
   exchange: Exchange,
   outcome: Extract<Outcome, { kind: 'failed' }>,
+  departure: Departure,
 ): Promise<Response> {
   const { inquiry } = exchange;
-  const shown = await closeFailed(deps, exchange, outcome);
-  const response = errorResponse(inquiry.protocol, shown, outcome.failure?.retryAfter ?? null);
+  const shown = await closeFailed(deps, exchange, outcome, departure);
+  const seconds = outcome.failure?.retryAfter ?? retryAfterOf(departure.cutBy());
+  const response = errorResponse(inquiry.protocol, shown, seconds);
   for (const [name, value] of Object.entries(ownHeaders(exchange, outcome))) response.headers.set(name, value);
   return response;
 }
 
 /** Gives the hold back and writes the error row. @returns what to tell the client. */
-async function closeFailed(deps: AnswerDeps, exchange: Exchange, outcome: Extract<Outcome, { kind: 'failed' }>) {
+async function closeFailed(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Extract<Outcome, { kind: 'failed' }>,
+  departure: Departure,
+) {
   const { inquiry, charge } = exchange;
   const { failure, tried } = outcome;
   const gone = inquiry.request.signal.aborted;
+  const stopped = departure.cutBy();
   const error =
+    stopped ??
     outcome.error ??
     (failure !== null
       ? failureError(failure)
@@ -174,7 +204,13 @@ async function closeFailed(deps: AnswerDeps, exchange: Exchange, outcome: Extrac
     return shown;
   }
   await charge.finish({
-    endReason: gone ? 'client_gone' : outcome.error !== null ? 'rejected' : 'upstream_failed',
+    endReason: gone
+      ? 'client_gone'
+      : stopped !== null
+        ? 'stopped'
+        : outcome.error !== null
+          ? 'rejected'
+          : 'upstream_failed',
     usage: null,
     usageSource: 'none',
     prices: exchange.plan.prices,
@@ -210,24 +246,32 @@ async function whole(
         ? retold(exchange, change === undefined ? events : events.flatMap(change), deps.now())
         : null;
   noteResponse(deps, exchange, outcome, body);
-  await close(deps, exchange, outcome, {
+  const durable = close(deps, exchange, outcome, {
     endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
     delivered: usage === null ? toldOf(wordsOf(events)) : nothingTold,
     firstByteMs: outcome.firstByteMs,
   });
+  const shape = told === null ? null : reshapeFor(exchange);
+  const piece = told === null ? bytes : shape === null ? told : shape.push(told) + shape.end();
   const shown = shownFrom(response);
-  const headers = { ...shown, ...ownHeaders(exchange, outcome), 'content-type': jsonType(shown['content-type']) };
-  if (told === null) return new Response(bytes, { status: response.status, headers });
-  const shape = reshapeFor(exchange);
-  return new Response(shape === null ? told : shape.push(told) + shape.end(), {
-    status: response.status,
-    headers: {
-      ...headers,
-      ...(inquiry.stream ? streamHeadersOf(shape) : { 'content-type': 'application/json; charset=utf-8' }),
-    },
-  });
+  const headers = {
+    ...shown,
+    ...ownHeaders(exchange, outcome),
+    'content-type': jsonType(shown['content-type']),
+    ...(told === null
+      ? {}
+      : inquiry.stream
+        ? streamHeadersOf(shape)
+        : { 'content-type': 'application/json; charset=utf-8' }),
+  };
+  return whenDurable(
+    durable,
+    deps.commitPingMs,
+    piece,
+    (sent) => new Response(sent, { status: response.status, headers }),
+  );
 }
 
 /** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
@@ -253,8 +297,9 @@ async function gathered(
   const gone = departure.gone();
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;
-  await close(deps, exchange, outcome, {
-    endReason: gone ? 'client_gone' : broken ? 'upstream_broken' : 'completed',
+  const stopped = departure.cutBy();
+  const durable = close(deps, exchange, outcome, {
+    endReason: gone ? 'client_gone' : !broken ? 'completed' : stopped === null ? 'upstream_broken' : 'stopped',
     usage,
     usageSource: usage === null ? null : broken && !stream.passage.billed() ? 'partial' : 'reported',
     delivered: !failed && (usage === null || broken) ? stream.passage.words() : nothingTold,
@@ -263,13 +308,24 @@ async function gathered(
   });
   departure.upstream.abort();
   if (broken) {
-    const error = clientError(new AppError('upstream_broken'), exchange.inquiry.requestId);
-    return errorResponse(exchange.inquiry.protocol, error);
+    await durable;
+    const error = stopped ?? new AppError('upstream_broken');
+    return errorResponse(
+      exchange.inquiry.protocol,
+      clientError(error, exchange.inquiry.requestId),
+      retryAfterOf(error),
+    );
   }
-  return new Response(retold(exchange, stream.passage.events(), deps.now()), {
-    status: 200,
-    headers: { ...ownHeaders(exchange, outcome), 'content-type': 'application/json; charset=utf-8' },
-  });
+  return whenDurable(
+    durable,
+    deps.commitPingMs,
+    retold(exchange, stream.passage.events(), deps.now()),
+    (sent) =>
+      new Response(sent, {
+        status: 200,
+        headers: { ...ownHeaders(exchange, outcome), 'content-type': 'application/json; charset=utf-8' },
+      }),
+  );
 }
 
 function streamOf(
@@ -293,7 +349,7 @@ function waitingStream(deps: AnswerDeps, exchange: Exchange, trying: Promise<Out
       return outcome.stream;
     }
     if (outcome.kind === 'failed') {
-      refusal = await closeFailed(deps, exchange, outcome);
+      refusal = await closeFailed(deps, exchange, outcome, departure);
       return null;
     }
     return (await respond(deps, exchange, outcome, departure)).text();
@@ -329,16 +385,18 @@ function pumpOptions(
     idleMs: deps.idleMs,
     checkpointMs: deps.checkpointMs,
     billMs: deps.billMs,
+    commitPingMs: deps.commitPingMs,
     now: deps.now,
     departure,
     finish: async (end: StreamEnd) => {
       const outcome = reached();
       if (outcome !== null) await close(deps, exchange, outcome, end);
     },
-    errorFrame: (kind: 'broken' | 'quota' | 'failed') =>
+    errorFrame: (kind: 'broken' | 'quota' | 'failed' | 'stopped') =>
       client.encodeStreamError(
         clientError(
-          new AppError(kind === 'quota' ? 'user_exhausted' : 'upstream_broken', { remain: 0, need: 1 }),
+          (kind === 'stopped' ? departure.cutBy() : null) ??
+            new AppError(kind === 'quota' ? 'user_exhausted' : 'upstream_broken', { remain: 0, need: 1 }),
           exchange.inquiry.requestId,
         ),
       ),

@@ -104,6 +104,8 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       // The body went wrong on its way: nobody but the caller is to blame.
       const fault = inquiry.form?.fault() ?? null;
       if (fault !== null) return failed(fault);
+      // Ended by us: no channel is to blame.
+      if (abort.signal.aborted) break;
       failure = reached;
       tried[tried.length - 1] = {
         ...triedOnly(channel),

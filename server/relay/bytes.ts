@@ -5,6 +5,8 @@ import { nothingTold, toldOf } from './told.ts';
 export interface BytesOptions {
   readonly now: () => number;
   readonly abort: AbortController;
+  /** We end the request ourselves. */
+  readonly stopped: () => boolean;
   readonly idleMs: number;
   readonly finish: (end: StreamEnd) => Promise<void>;
 }
@@ -73,7 +75,8 @@ export function relayBytes(response: Response, options: BytesOptions): ReadableS
           return;
         }
       } catch (error) {
-        await end(abort.signal.aborted && !idled ? 'client_gone' : 'upstream_broken', idled ? 'idle' : 'broken');
+        const left = abort.signal.aborted && !idled;
+        await end(options.stopped() ? 'stopped' : left ? 'client_gone' : 'upstream_broken', idled ? 'idle' : 'broken');
         controller.error(error);
       }
     },

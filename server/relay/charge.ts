@@ -2,7 +2,7 @@
 import { type EndReason, LogType, type UsageSource } from '../contract/enums.ts';
 import type { Prices } from '../contract/pricing-tables.ts';
 import { loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../contract/quota.ts';
-import type { Ledger, LogEntry } from '../ledger/commands.ts';
+import type { Ledger, LedgerResult, LogEntry } from '../ledger/commands.ts';
 import type { Usage } from '../protocols/canonical.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Inquiry, Plan, Principal } from './exchange.ts';
@@ -42,7 +42,7 @@ export interface Charge {
   turn(spent: number): void;
   /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
   cover(outputTokens: number): boolean;
-  /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling. */
+  /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
   finish(finish: Finish): Promise<void>;
   /** Writes what is owed so far, so that a crash charges it. */
   checkpoint(usage: Usage, channel: ChannelSnapshot): void;
@@ -53,10 +53,12 @@ export interface ChargeDeps {
   readonly wallets: Wallets;
   readonly now: () => number;
   readonly logConsumption: () => boolean;
-  /** The end of an answer waits this long for its commit, then goes out and is counted as late. */
+  /** The end of an answer waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
   readonly commitCeilingMs: number;
   readonly commitLimits: Deadlines;
   readonly late: () => void;
+  /** The ledger's rules turned a settlement down: nobody was charged for what was delivered. */
+  readonly refused: (ref: string, reason: string) => void;
 }
 
 export interface ChargeFacts {
@@ -132,15 +134,18 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
     const { promise, resolve } = Promise.withResolvers<void>();
-    const written = deps.commitLimits.start(deps.commitCeilingMs, () => {
-      deps.late();
-      resolve();
-    });
-    const durable = () => {
-      written();
+    const written = Number.isFinite(deps.commitCeilingMs)
+      ? deps.commitLimits.start(deps.commitCeilingMs, () => {
+          deps.late();
+          resolve();
+        })
+      : null;
+    const durable = (refusal: string | null) => {
+      written?.();
+      if (refusal !== null) deps.refused(inquiry.requestId, refusal);
       resolve();
     };
-    // On a failure the ledger keeps the settlement and retries; the answer is not held hostage.
+    // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
     deps.ledger
       .execute({
         type: 'settle',
@@ -156,7 +161,10 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         model: inquiry.model,
         username: principal.user.username,
       })
-      .then(durable, durable);
+      .then(
+        (result) => durable(refusalOf(result)),
+        (error: unknown) => durable(String(error)),
+      );
     await promise;
   };
 
@@ -220,6 +228,13 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     },
   };
 }
+
+const refusalOf = (result: LedgerResult): string | null =>
+  result.status === 'refused'
+    ? `${result.reason} ${result.detail}`
+    : result.status === 'conflict'
+      ? 'settled before with another amount'
+      : null;
 
 /** Everything the model wrote, as the wire's completion_tokens. */
 export const completionTokensOf = (usage: Usage): number => usage.output + usage.reasoning + usage.audioOutput;

@@ -1,7 +1,14 @@
 /** What follows when a client leaves: the upstream is cancelled, or read on for a while where the channel asks for it or only the bill is left to come. */
+import type { AppError } from '../contract/errors.ts';
 import type { ChannelSnapshot } from './snapshot.ts';
 
-export interface Departure {
+/** A request under way that can be ended before its time. */
+export interface Cuttable {
+  /** The client is told why. */
+  cut(reason: AppError): void;
+}
+
+export interface Departure extends Cuttable {
   /** Ends the upstream's side. */
   readonly upstream: AbortController;
   gone(): boolean;
@@ -9,6 +16,8 @@ export interface Departure {
   whenGone(): Promise<void>;
   /** The client left; later calls do nothing. */
   leave(): void;
+  /** Why we do; null = we do not. */
+  cutBy(): AppError | null;
   /** The channel that is being asked now: its setting decides. */
   asking(channel: ChannelSnapshot): void;
   /** @param near asked when the client leaves: little but the bill is left to come. */
@@ -29,6 +38,7 @@ export function createDeparture(client: AbortSignal, billMs: number): Departure 
   let told: (() => void) | null = null;
   let near = () => false;
   let billAlone = false;
+  let cutBy: AppError | null = null;
   const leave = () => {
     if (gone) return;
     gone = true;
@@ -51,6 +61,11 @@ export function createDeparture(client: AbortSignal, billMs: number): Departure 
             told = resolve;
           }),
     leave,
+    cut(reason) {
+      cutBy ??= reason;
+      upstream.abort();
+    },
+    cutBy: () => cutBy,
     asking(channel) {
       current = channel;
       near = () => false;

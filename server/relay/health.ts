@@ -28,7 +28,7 @@ export interface Health {
 }
 
 export interface HealthDeps {
-  /** Epoch milliseconds. */
+  /** Milliseconds of a clock that never goes back: a wait is a wait, whatever the wall says. */
   readonly now: () => number;
   readonly random: () => number;
   readonly trouble: (trouble: Trouble) => void;
@@ -47,7 +47,7 @@ const longestWaitMs = 3_600_000;
 const keyTroubleMs = 60_000;
 
 interface State {
-  /** Epoch milliseconds until which each key waits. */
+  /** Until when each key waits. */
   readonly coolUntil: number[];
   failures: number;
   ejections: number;

@@ -39,6 +39,8 @@ export interface LimitsDeps {
   readonly settings: () => RelaySettings;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Milliseconds of a clock that never goes back: for windows; budgets follow the calendar. */
+  readonly steady: () => number;
 }
 
 /** Whose limit it is; `name` is also what people read. */
@@ -104,10 +106,10 @@ export function createLimits(deps: LimitsDeps): Limits {
       const rule = user.id === 0 ? null : settings.modelRequests;
       // The periods' sums are kept for every token: a budget may be set while one runs.
       if (scopes.length === 0 && rule === null && token === null) return unlimited;
-      const now = deps.now();
+      const now = deps.steady();
       for (const scope of scopes) check(scope, asked, now);
       const visit = rule === null ? null : users.visit(user.id, rule, now);
-      const lacking = token === null ? null : budgets.hold(token, asked.hold, now / 1000);
+      const lacking = token === null ? null : budgets.hold(token, asked.hold, deps.now() / 1000);
       if (lacking !== null) {
         visit?.withdraw();
         throw new AppError(lacking.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
@@ -129,7 +131,7 @@ export function createLimits(deps: LimitsDeps): Limits {
           return true;
         },
         turn(spent) {
-          const at = deps.now();
+          const at = deps.steady();
           for (const { key } of scopes) tokens.add(key, spent, at);
           counted += spent;
           for (const scope of scopes) checkRates(scope, 0, at);
@@ -137,9 +139,9 @@ export function createLimits(deps: LimitsDeps): Limits {
           for (const { key } of scopes) requests.add(key, 1, at);
         },
         ended({ tokens: used, charged, success }) {
-          const endedAt = deps.now();
+          const endedAt = deps.steady();
           for (const scope of scopes) leave(scope, used - asked.tokens - counted, now, endedAt);
-          if (token !== null) budgets.settle(token, held, charged, endedAt / 1000);
+          if (token !== null) budgets.settle(token, held, charged, deps.now() / 1000);
           if (!success) for (const each of visits) each.failed();
         },
       };

@@ -12,6 +12,7 @@ import type { ChargeDeps } from './charge.ts';
 import { answerTokenCount } from './count-tokens.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import { createDeadlines } from './deadlines.ts';
+import type { Cuttable } from './departure.ts';
 import { createDispatch } from './dispatch.ts';
 import type { Peer, Plan, Principal } from './exchange.ts';
 import { createHealth } from './health.ts';
@@ -41,6 +42,8 @@ export interface RelayDeps {
   readonly fetch: typeof fetch;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** Milliseconds of a clock that never goes back: for waits and windows. */
+  readonly steady: () => number;
   /** [0, 1). */
   readonly random: () => number;
   readonly keyHmac: (key: string) => string;
@@ -48,6 +51,8 @@ export interface RelayDeps {
   readonly findSession: FindSession;
   /** Where drawings and songs are kept. */
   readonly works: WorkStore;
+  /** Told of a settlement that the ledger's rules turned down. */
+  readonly refused?: (ref: string, reason: string) => void;
   /** Told when a channel or a key may have to be disabled. */
   readonly trouble: (trouble: Trouble) => void;
   readonly limits: RelayLimits;
@@ -60,7 +65,10 @@ export interface RelayLimits {
   readonly bodyLimit: number;
   readonly headersTimeoutMs: number;
   readonly idleMs: number;
+  /** Infinity = the end of an answer waits for its bill as long as that takes. */
   readonly commitCeilingMs: number;
+  /** Between signs of life meanwhile. */
+  readonly commitPingMs: number;
   /** Milliseconds between durable notes of what an open stream owes. */
   readonly checkpointMs: number;
   /** Milliseconds that an upstream's bill is waited for once the answer is over. */
@@ -71,7 +79,8 @@ export const defaultLimits: RelayLimits = {
   bodyLimit: 64 * 1024 * 1024,
   headersTimeoutMs: 300_000,
   idleMs: 300_000,
-  commitCeilingMs: 50,
+  commitCeilingMs: Number.POSITIVE_INFINITY,
+  commitPingMs: 5000,
   checkpointMs: 5000,
   billMs: 5000,
 };
@@ -93,8 +102,12 @@ export interface Relay {
   standings(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
   /** Requests under way. */
   open(): number;
-  /** Answers whose bill was not durable within the ceiling. */
-  late(): number;
+  /** Answers whose bill was not durable within the ceiling, and settlements that the ledger's rules turned down. */
+  unbilled(): { readonly late: number; readonly refused: number };
+  /** From here on every new request is answered with this. */
+  close(reason: AppError): void;
+  /** Ends what is under way: streams with an error frame, all settled for what was delivered. */
+  cut(reason: AppError): void;
 }
 
 type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
@@ -103,15 +116,18 @@ export function createRelay(deps: RelayDeps): Relay {
   const { state } = deps;
   const authorise: Authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now: deps.now });
   const nextId = createRequestIds(deps.now);
-  const health = createHealth({ now: deps.now, random: deps.random, trouble: deps.trouble });
+  const health = createHealth({ now: deps.steady, random: deps.random, trouble: deps.trouble });
   state.onChannel(health.reset);
-  const affinity = createAffinity(deps.now);
+  const affinity = createAffinity(deps.steady);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
   let open = 0;
   // Prices of the benchmark's first request, for the tiers that do not price.
   let measured: Plan | null = null;
   let late = 0;
+  let refused = 0;
+  let closed: AppError | null = null;
+  const running = new Set<Cuttable>();
   const chargeDeps: ChargeDeps = {
     ledger: deps.ledger,
     wallets: deps.wallets,
@@ -120,13 +136,17 @@ export function createRelay(deps: RelayDeps): Relay {
     commitCeilingMs: deps.limits.commitCeilingMs,
     commitLimits: createDeadlines(10),
     late: () => late++,
+    refused: (ref, reason) => {
+      refused++;
+      deps.refused?.(ref, reason);
+    },
   };
   const admit = createAdmit({
     plan: planDeps,
     charge: chargeDeps,
     ledger: deps.ledger,
     wallets: deps.wallets,
-    limits: createLimits({ settings: state.settings, now: deps.now }),
+    limits: createLimits({ settings: state.settings, now: deps.now, steady: deps.steady }),
     counter: deps.counter,
   });
   const answerDeps: AnswerDeps = {
@@ -140,6 +160,8 @@ export function createRelay(deps: RelayDeps): Relay {
     idleMs: deps.limits.idleMs,
     checkpointMs: deps.limits.checkpointMs,
     billMs: deps.limits.billMs,
+    commitPingMs: deps.limits.commitPingMs,
+    running,
     ended: () => open--,
   };
 
@@ -199,6 +221,7 @@ export function createRelay(deps: RelayDeps): Relay {
     connectMs: 15_000,
     checkpointMs: deps.limits.checkpointMs,
     billMs: deps.limits.billMs,
+    running,
     opened: () => open++,
     ended: () => open--,
   });
@@ -216,7 +239,16 @@ export function createRelay(deps: RelayDeps): Relay {
 
   const answered = (request: Request, path: string, peer: Peer): Promise<Response> => {
     const work = worksFor(path);
-    if (work !== null) return works(work, request, nextId(), () => authorise.identify(request, peer));
+    if (work !== null) {
+      return works(work, request, nextId(), () => {
+        if (closed !== null) throw closed;
+        return authorise.identify(request, peer);
+      });
+    }
+    if (closed !== null) {
+      const refusal = errorResponse(dialectOf(path), clientError(closed, nextId()), retryAfterOf(closed));
+      return Promise.resolve(listedError(refusal, path, request.url));
+    }
     if (isBillingPath(path)) {
       const facts = { state, wallets: deps.wallets, authorise, requestId: nextId() };
       return Promise.resolve(answerBilling(facts, request, path, peer));
@@ -256,7 +288,13 @@ export function createRelay(deps: RelayDeps): Relay {
           : { condition: health.condition(channel), waitMs: health.waitMs(channel) };
       }),
     open: () => open,
-    late: () => late,
+    unbilled: () => ({ late, refused }),
+    close(reason) {
+      closed = reason;
+    },
+    cut(reason) {
+      for (const request of [...running]) request.cut(reason);
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import type { UpstreamError, Usage } from '../protocols/canonical.ts';
 import type { Reshape } from '../protocols/codec.ts';
 import { createSseSplitter, type RawFrame, type SseSplitter } from '../protocols/shared/sse.ts';
 import type { Cover } from './cover.ts';
+import { createDeadlines } from './deadlines.ts';
 import type { Departure } from './departure.ts';
 import type { Passage } from './passage.ts';
 import { nowhere, type Piece, reshaped, type Sink, whilePresent } from './sink.ts';
@@ -172,7 +173,9 @@ export interface PumpOptions {
   /** Settles; the terminal frame is sent when it resolves. */
   readonly finish: (end: StreamEnd) => Promise<void>;
   /** Text of an error frame in the client's dialect. */
-  readonly errorFrame: (kind: 'broken' | 'quota' | 'failed') => string;
+  readonly errorFrame: (kind: 'broken' | 'quota' | 'failed' | 'stopped') => string;
+  /** Between signs of life while the end waits for its bill. */
+  readonly commitPingMs: number;
   /** What the client gets instead of events. */
   readonly reshape: Reshape | null;
   /** Asked before bytes are delivered, where the hold grows with them; false cuts the stream. */
@@ -180,6 +183,8 @@ export interface PumpOptions {
   /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. @param durably what is owed is written down too. */
   readonly affordable: (delivered: Told, durably: boolean) => boolean;
 }
+
+const patience = createDeadlines(250);
 
 /** A client that takes nothing for so long is given up. */
 const stallLimitMs = 60_000;
@@ -228,7 +233,7 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
       if (at - stalledMs >= stallLimitMs) abort.abort();
       return;
     }
-    if (stream !== null && at - lastByteMs >= options.idleMs) {
+    if (stream !== null && !settled && at - lastByteMs >= options.idleMs) {
       idleCut = true;
       abort.abort();
       void stream.reader.cancel().catch(() => undefined);
@@ -266,17 +271,31 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     // What came with the end or behind it is the whole bill, however the stream ended.
     const whole = reason === 'completed' || opened.passage.billed();
     // Read to its end for the sake of the bill alone.
-    const endReason = reason === 'completed' && gone() ? 'client_gone' : reason;
+    const unbroken = reason !== 'completed' && departure.cutBy() !== null ? 'stopped' : reason;
+    const endReason = reason === 'completed' && gone() ? 'client_gone' : unbroken;
     const usage = opened.passage.usage();
-    await options.finish({
-      endReason,
-      usage,
-      usageSource: usage === null ? null : whole ? 'reported' : 'partial',
-      delivered: usage === null || !whole ? opened.passage.words() : nothingTold,
-      firstByteMs: opened.firstByteMs ?? now(),
-      ...(failure === undefined ? {} : { failure }),
-    });
+    const sign = () => {
+      sink.write(options.ping);
+      sink.flush();
+      calm = patience.start(options.commitPingMs, sign);
+    };
+    let calm = patience.start(options.commitPingMs, sign);
+    try {
+      await options.finish({
+        endReason,
+        usage,
+        usageSource: usage === null ? null : whole ? 'reported' : 'partial',
+        delivered: usage === null || !whole ? opened.passage.words() : nothingTold,
+        firstByteMs: opened.firstByteMs ?? now(),
+        ...(failure === undefined ? {} : { failure }),
+      });
+    } finally {
+      calm();
+    }
   };
+  /** What the client is told when it does not end well. */
+  const bad = (kind: 'broken' | 'quota' | 'failed'): string =>
+    options.errorFrame(departure.cutBy() === null ? kind : 'stopped');
   /** Waits while the client takes nothing: then the upstream waits too. */
   const taken = async (written: Promise<unknown>): Promise<void> => {
     stalledMs = now();
@@ -319,7 +338,7 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
         abort.abort();
         await end(opened, 'upstream_broken', 'error');
         release();
-        sink.write(options.errorFrame('failed'));
+        sink.write(bad('failed'));
         return true;
       }
       if (last) await end(opened, 'completed');
@@ -392,7 +411,7 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
       return void raw.end();
     }
     if (opening === null) {
-      sink.write(options.errorFrame('failed'));
+      sink.write(bad('failed'));
       return void sink.end();
     }
     stream = opening;
@@ -430,18 +449,18 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     } else {
       await end(stream, 'upstream_broken', idleCut ? 'idle' : 'truncated');
       release();
-      sink.write(options.errorFrame('broken'));
+      sink.write(bad('broken'));
     }
     sink.end();
   } catch {
     // Either the upstream broke off or the client left; the abort signal tells which.
-    const left = gone() || (abort.signal.aborted && !idleCut);
+    const left = gone() || (abort.signal.aborted && !idleCut && departure.cutBy() === null);
     abort.abort();
     if (stream !== null) await end(stream, left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
     try {
       if (!left) {
         release();
-        sink.write(options.errorFrame('broken'));
+        sink.write(bad('broken'));
       }
       sink.end();
     } catch {

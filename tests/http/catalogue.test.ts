@@ -158,7 +158,7 @@ test('the application mounts the rows of the table and nothing else', () => {
   expect(new Set(mounted).size).toBe(mounted.length);
 });
 
-test('routes are mounted in one place, and the front door answers two paths of its own', () => {
+test('routes are mounted in one place, and the front door answers three paths of its own', () => {
   const root = resolve(import.meta.dirname, '../..');
   const files = [...new Bun.Glob('server/**/*.ts').scanSync({ cwd: root })];
   const mounting = files.filter((path) =>
@@ -168,6 +168,8 @@ test('routes are mounted in one place, and the front door answers two paths of i
   const door = readFileSync(resolve(root, 'server/http/front-door.ts'), 'utf8');
   expect([...door.matchAll(/path === '([^']+)'/g)].map((match) => match[1]).sort()).toEqual([
     '/api/hello',
+    // While it stops.
+    '/readyz',
     '/v1/realtime',
   ]);
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type ApiFixture, createApiFixture } from '../support/api.ts';
+import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 
 let api: ApiFixture;
 beforeEach(async () => {
@@ -33,6 +33,15 @@ test('every field is there, none is null: consoles keep them as text', async () 
     enable_online_topup: false,
     setup: false,
   });
+});
+
+test('R15: how storage stands is told to administrators alone', async () => {
+  const admin = await api.addUser('admin', 10);
+  const user = await api.addUser('plain', 1);
+  const told = async (headers: Headers) =>
+    (await api.send('GET', '/api/status', undefined, headers)).body.data as Record<string, unknown>;
+  expect(await told(admin.headers)).toMatchObject({ storage: { ok: true, reason: '', late: 0, refused: 0 } });
+  expect(Object.keys(await told(user.headers))).not.toContain('storage');
 });
 
 test('it follows the options, and keeps secrets', async () => {

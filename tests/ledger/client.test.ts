@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { type CommandMessage, createLedgerClient, type LedgerPort } from '../../server/ledger/client.ts';
-import { settle } from './support.ts';
+import { createAwakeClock } from '../../server/ledger/awake.ts';
+import { type Answer, type CommandMessage, createLedgerClient, type LedgerPort } from '../../server/ledger/client.ts';
+import { grant, settle } from './support.ts';
 
 test('answers that end one after another in one turn of the event loop travel to the ledger as one message', async () => {
   const messages: CommandMessage[] = [];
@@ -18,4 +19,75 @@ test('answers that end one after another in one turn of the event loop travel to
   port.onmessage?.({ data: answers } as MessageEvent<string>);
   await Promise.resolve();
   expect(results).toEqual(Array(5).fill({ status: 'done' }));
+});
+
+/** A port that answers when it is told to, and a clock that is moved by hand. */
+function handClient() {
+  let at = 0;
+  const ticks: (() => void)[] = [];
+  const clock = createAwakeClock(
+    () => at,
+    (tick) => void ticks.push(tick),
+  );
+  const port: LedgerPort = { postMessage: () => undefined, onmessage: null };
+  const client = createLedgerClient(port, undefined, clock);
+  return {
+    client,
+    pass(ms: number, step = 100) {
+      for (let past = 0; past < ms; past += step) {
+        at += step;
+        for (const tick of ticks) tick();
+      }
+    },
+    answer: (...answers: readonly Answer[]) =>
+      port.onmessage?.({
+        data: JSON.stringify({ kind: 'answers', ids: answers.map((_, index) => index + 1), answers }),
+      } as MessageEvent<string>),
+  };
+}
+
+test('R14: paid work stops when the oldest settlement waits for more than a second, and goes on by itself', async () => {
+  const { client, pass, answer } = handClient();
+  const told: boolean[] = [];
+  client.onHealth(({ ok }) => told.push(ok));
+  void client.execute(settle('a', 1, 10));
+  pass(500);
+  void client.execute(settle('b', 1, 10));
+  pass(400);
+  expect(client.healthy().ok).toBe(true);
+  pass(200);
+  expect(client.healthy()).toMatchObject({ ok: false, reason: expect.stringContaining('disk') });
+  expect(client.owed().count).toBe(2);
+  answer(null);
+  pass(100);
+  expect(client.healthy().ok).toBe(true);
+  answer(null, { status: 'refused', reason: 'invalid', detail: '' });
+  pass(5000);
+  expect(client.healthy().ok).toBe(true);
+  expect(told).toEqual([false, true]);
+});
+
+test('R14: a thread that did not turn for ten seconds does not take its own sleep for a slow disk', () => {
+  const { client, pass } = handClient();
+  void client.execute(settle('a', 1, 10));
+  pass(10_000, 10_000);
+  expect(client.healthy().ok).toBe(true);
+});
+
+test('R2: when the ledger is gone, what was asked is refused, what is owed is kept, later ends too, until it is written elsewhere', async () => {
+  const { client } = handClient();
+  const before = client.execute(settle('before', 1, 10));
+  const asked = client.execute(grant('asked', 1, 10));
+  asked.catch(() => undefined);
+  client.fail('gone');
+  const after = client.execute(settle('after', 1, 20));
+  await expect(asked).rejects.toMatchObject({ code: 'storage_unavailable' });
+  await expect(client.execute(grant('late', 1, 10))).rejects.toMatchObject({ code: 'storage_unavailable' });
+  expect(client.healthy()).toEqual({ ok: false, reason: 'gone' });
+  await expect(client.rescue(() => Promise.reject(new Error('full')))).rejects.toThrow('full');
+  const saved: string[] = [];
+  expect(await client.rescue(async (commands) => void saved.push(...commands.map(({ ref }) => ref)))).toBe(2);
+  expect(saved).toEqual(['before', 'after']);
+  expect(await Promise.all([before, after])).toEqual([{ status: 'done' }, { status: 'done' }]);
+  expect(client.owed().count).toBe(0);
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger-store.ts';
 import type { Database } from '../../db/open.ts';
+import type { LedgerCommand } from '../../server/ledger/commands.ts';
 import { createDirectLedger } from '../../server/ledger/direct.ts';
 import { createEngine } from '../../server/ledger/engine.ts';
 import { recover } from '../../server/ledger/recovery.ts';
@@ -97,7 +98,6 @@ test('a full disk refuses new work, keeps settlements and writes them when there
   store.nextEpoch();
   store.apply([grant('g', 1, 1000)]);
   let full = true;
-  let clock = 0;
   const engine = createEngine({
     store: {
       ...store,
@@ -106,7 +106,6 @@ test('a full disk refuses new work, keeps settlements and writes them when there
         return store.apply(commands);
       },
     },
-    now: () => clock,
     onBalance: () => undefined,
     onHealth: () => undefined,
   });
@@ -115,7 +114,6 @@ test('a full disk refuses new work, keeps settlements and writes them when there
   engine.submit(grant('refused', 1, 10), (result) => results.push(result));
   await expect.poll(() => results.length).toBe(1);
   expect(results[0]).toMatchObject({ code: 'storage_unavailable' });
-  clock = 3000;
   expect(engine.health()).toMatchObject({ ok: false, reason: 'database or disk is full' });
   full = false;
   await engine.drain();
@@ -155,7 +153,6 @@ test('50,000 settlements wait for the disk without holding up the thread, then n
         return store.apply(commands);
       },
     },
-    now: () => 0,
     onBalance: () => undefined,
     onHealth: () => undefined,
   });
@@ -172,4 +169,90 @@ test('50,000 settlements wait for the disk without holding up the thread, then n
   await engine.drain();
   expect(balance(1)).toBe(950_000);
   expect(engine.health()).toEqual({ ok: true });
+});
+
+/** The books on a driver whose commits fail as long as `broken` says how. */
+async function failing(broken: (commands: readonly LedgerCommand[]) => Error | null) {
+  const store = createLedgerStore(database.raw);
+  store.nextEpoch();
+  store.apply([grant('g', 1, 1000)]);
+  const healths: boolean[] = [];
+  const engine = createEngine({
+    store: {
+      ...store,
+      apply: (commands) => {
+        const error = broken(commands);
+        if (error !== null) throw error;
+        return store.apply(commands);
+      },
+      probe: () => {
+        const error = broken([]);
+        if (error !== null) throw error;
+      },
+    },
+    onBalance: () => undefined,
+    onHealth: (health) => healths.push(health.ok),
+  });
+  const results: unknown[] = [];
+  return {
+    engine,
+    healths,
+    results,
+    submit: (command: LedgerCommand) => engine.submit(command, (one) => results.push(one)),
+  };
+}
+const driverError = (code: string) => Object.assign(new Error(code), { code });
+
+test.each([
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+  'SQLITE_CORRUPT_INDEX',
+  'SQLITE_PROTOCOL',
+  'SQLITE_IOERR_FSYNC',
+  'SQLITE_ERROR',
+])(
+  'R1: %s never drops a settlement: paid work stops with the first failed commit, and what is owed is written when that is over',
+  async (code) => {
+    let broken = true;
+    const { engine, healths, results, submit } = await failing(() => (broken ? driverError(code) : null));
+    submit(settle('r1', 1, 10));
+    submit(settle('r2', 1, 20));
+    submit(grant('refused', 1, 10));
+    await expect.poll(() => engine.health().ok).toBe(false);
+    expect(engine.health()).toMatchObject({ reason: code });
+    expect(results).toHaveLength(1);
+    expect(results[0]).toMatchObject({ code: 'storage_unavailable' });
+    broken = false;
+    await engine.drain();
+    await expect.poll(() => engine.health().ok).toBe(true);
+    expect(results.slice(1)).toEqual([{ status: 'done' }, { status: 'done' }]);
+    expect(healths).toEqual([false, true]);
+    expect(balance(1)).toBe(970);
+  },
+);
+
+test('R1: a settlement that the schema turns down is kept and stops paid work, the others are written', async () => {
+  let broken = true;
+  const { engine, results, submit } = await failing((commands) =>
+    broken && commands.some(({ ref }) => ref === 'bad') ? driverError('SQLITE_CONSTRAINT_CHECK') : null,
+  );
+  submit(settle('good', 1, 10));
+  submit(settle('bad', 1, 20));
+  submit(settle('also good', 1, 30));
+  await expect.poll(() => results.length).toBe(2);
+  expect(engine.health()).toEqual({ ok: false, reason: 'bad: SQLITE_CONSTRAINT_CHECK' });
+  expect(balance(1)).toBe(960);
+  broken = false;
+  await engine.drain();
+  expect(balance(1)).toBe(940);
+  expect(engine.health()).toEqual({ ok: true });
+});
+
+test('R4: trouble that ends while nobody may ask is noticed by a write of our own', async () => {
+  let broken = true;
+  const { engine, submit } = await failing(() => (broken ? driverError('SQLITE_FULL') : null));
+  submit(grant('refused', 1, 10));
+  await expect.poll(() => engine.health().ok).toBe(false);
+  broken = false;
+  await expect.poll(() => engine.health().ok, { timeout: 5000 }).toBe(true);
 });

@@ -317,6 +317,7 @@ beforeAll(async () => {
     counter,
     fetch: upstream,
     now: Date.now,
+    steady: () => performance.now(),
     random: Math.random,
     keyHmac: gateway.vault.keyHmac,
     works: gateway.services.works,

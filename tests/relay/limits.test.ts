@@ -50,7 +50,7 @@ const start = Date.UTC(2026, 0, 31, 23, 0, 0);
 function setUp(options: Record<string, string> = {}) {
   const clock = { now: start };
   const settings = compileSettings(new Map(Object.entries(options)));
-  const limits = createLimits({ settings: () => settings, now: () => clock.now });
+  const limits = createLimits({ settings: () => settings, now: () => clock.now, steady: () => clock.now });
   /** Error code and params, or the admission. */
   const ask = (who: Principal, asked = { tokens: 10, hold: 10 }) => {
     try {

@@ -80,6 +80,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     counter,
     fetch,
     now: Date.now,
+    steady: () => performance.now(),
     random: Math.random,
     keyHmac: vault.keyHmac,
     works: services.works,

@@ -7,6 +7,8 @@ export interface Status {
   readonly logo?: string;
   readonly footer_html?: string;
   readonly version?: string;
+  /** Told to administrators alone. */
+  readonly storage?: { readonly ok: boolean; readonly reason: string; readonly late: number; readonly refused: number };
   readonly setup?: boolean;
   readonly self_use_mode_enabled?: boolean;
   readonly demo_site_enabled?: boolean;

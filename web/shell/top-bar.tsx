@@ -5,11 +5,13 @@ import type { User } from '../../server/contract/entities.ts';
 import { Icon } from '../components/icon.tsx';
 import { LazyMenu } from '../components/lazy-menu.tsx';
 import { currentLanguage, setLanguage } from '../lib/i18n.ts';
+import { isAdmin } from '../lib/session.ts';
 import { toggleTheme, useDark } from '../lib/theme.ts';
 import { placesFor } from './nav.ts';
 import { NewYear } from './new-year.tsx';
 import { NoticeButton } from './notice.tsx';
 import type { Status } from './status.ts';
+import { StorageTrouble } from './storage-trouble.tsx';
 
 const languages = [
   ['zh', '\u4e2d\u6587'],
@@ -102,6 +104,7 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
           {t('app.demo')}
         </span>
       ) : null}
+      {user !== null && isAdmin(user) ? <StorageTrouble /> : null}
       <NewYear />
       <div className="ml-auto flex items-center gap-1">
         <SiteLinks user={user} status={status} />

@@ -1,7 +1,7 @@
 /** Backups: made while serving, restored when nobody serves. */
 import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { AppError } from '../../../server/contract/errors.ts';
+import { AppError, formatError } from '../../../server/contract/errors.ts';
 import { backupHeader, restore as restoreOver } from '../../../server/offline.ts';
 import { folderFree } from '../../client.ts';
 import type { CommandRun } from '../../command.ts';
@@ -47,15 +47,18 @@ export const restore: CommandRun = async (context, _flags, file) => {
     ),
   );
   await folderFree(context.dataDir);
-  const { kept } = await context.during(restoreOver(file, context.dataDir, stampOf(Date.now())));
+  const { kept, keyTrouble } = await context.during(
+    restoreOver(file, context.dataDir, stampOf(Date.now()), context.env),
+  );
   context.output.object(
-    { result: 'updated', ...header, kept },
+    { result: 'updated', ...header, kept, key: keyTrouble?.code ?? 'ok' },
     [
       context.say(`已恢复 ${when} 的备份`, `restored the backup of ${when}`),
       ...(kept === '' ? [] : [context.say(`原数据库：${kept}`, `former database: ${kept}`)]),
     ],
     kept,
   );
+  if (keyTrouble !== null) context.output.note(formatError(keyTrouble.code, keyTrouble.params, context.language));
 };
 
 export const list: CommandRun = async (context) => {

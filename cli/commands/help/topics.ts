@@ -17,6 +17,7 @@ export const exitCodes: readonly (Words & { readonly code: number })[] = [
   { code: 8, zh: '检查未通过', en: 'a check failed, or part of the work' },
   { code: 9, zh: '缺少输入且不能询问', en: 'input needed, and nobody to ask' },
   { code: 10, zh: '存在差异', en: 'differences found' },
+  { code: 11, zh: '内部线程终止，服务随之停止', en: 'a thread died, so serving ended' },
   { code: 130, zh: 'Ctrl-C', en: 'Ctrl-C' },
   { code: 143, zh: 'SIGTERM', en: 'SIGTERM' },
 ];
@@ -36,6 +37,12 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_CONFIG', zh: '启动时应用的文件', en: 'file applied at start' },
   { name: 'GATEWAY_SECRET_KEY', zh: '主密钥（或 _FILE）', en: 'master key (or _FILE)' },
   { name: 'GATEWAY_NEW_SECRET_KEY', zh: '更换后的主密钥', en: 'the key that secrets rotate changes to' },
+  { name: 'GATEWAY_GRACE', zh: '停止时等待的秒数', en: 'seconds that open requests get when it stops' },
+  {
+    name: 'GATEWAY_COMMIT_CEILING_MS',
+    zh: '回答等待记账的上限（毫秒）；默认不限',
+    en: 'the longest an answer waits for its bill; no limit by default',
+  },
   { name: 'GATEWAY_LOG_FORMAT', zh: 'json：启动信息用 JSON 行', en: 'json: what serving says as JSON lines' },
   { name: 'GATEWAY_LANG', zh: '语言', en: 'language' },
   { name: 'GATEWAY_NO_INPUT', zh: '从不询问', en: 'never ask' },

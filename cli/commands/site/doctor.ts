@@ -102,7 +102,26 @@ async function prices(context: Context): Promise<Finding> {
     : wrong('prices', 'warn', `unset: ${unset.join(', ')}`, `gateway ratios set ModelRatio ${unset[0]}=RATIO`);
 }
 
-const parts = [folder, disk, server, database, ledger, channels, prices] as const;
+/** Whether bills are written; where no server runs there are none to write. */
+async function storage(context: Context): Promise<Finding> {
+  const found = await (await context.client()).call('status.overview');
+  const facts = ['settlements_waiting', 'late_ends', 'settlements_refused']
+    .filter((name) => found[name] !== undefined)
+    .map((name) => `${name} ${found[name]}`);
+  const reason = String(found.storage ?? 'ok');
+  const detail = [reason === 'ok' ? '' : reason, ...facts].filter((part) => part !== '').join('; ');
+  if (reason !== 'ok') return wrong('storage', 'fail', detail, remedyOf(reason));
+  return facts.length === 0 ? fine('storage', '') : wrong('storage', 'warn', detail, 'gateway ledger verify');
+}
+
+const remedyOf = (reason: string): string =>
+  /malformed|damaged|not a database|btree|Tree/i.test(reason)
+    ? 'gateway backup restore FILE'
+    : /full/i.test(reason)
+      ? 'gateway logs prune --before 90d'
+      : 'dmesg; df; mount';
+
+const parts = [folder, disk, server, storage, database, ledger, channels, prices] as const;
 
 export const doctor: CommandRun = async (context, flags) => {
   if (flags.fix === true && context.url === '')

@@ -9,6 +9,11 @@ export const siteRows: readonly CommandRow[] = [
       { flag: '--port <n>', zh: '端口（默认 3000）', en: 'port (default 3000)' },
       { flag: '--open', zh: '在浏览器中打开控制台', en: 'open the console in a browser' },
       { flag: '--json-logs', zh: '启动信息也用 JSON 行', en: 'what serving says as JSON lines' },
+      {
+        flag: '--grace <seconds>',
+        zh: '停止时等待进行中的请求（默认 30）',
+        en: 'what open requests get when it stops (default 30)',
+      },
       { flag: '--host <address>', zh: '监听地址（默认 127.0.0.1）', en: 'address to listen on (default 127.0.0.1)' },
     ],
     examples: ['serve', 'serve --port 4000 --data-dir /var/lib/gateway'],

@@ -8,7 +8,16 @@ import { type CommandRun, text } from '../../command.ts';
 import { announce, setupLink } from '../../parts/access.ts';
 import { fromEnvironment } from './from-environment.ts';
 
-const graceMs = 30_000;
+const defaultGrace = 30;
+const longestGrace = 600;
+
+/** @throws AppError usage */
+function graceOf(given: string | undefined): number {
+  const seconds = Number(given ?? defaultGrace);
+  if (!Number.isFinite(seconds) || seconds < 0 || seconds > longestGrace)
+    throw new AppError('usage', { detail: `--grace ${given}: 0-${longestGrace}` });
+  return seconds * 1000;
+}
 
 const openers: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer' };
 
@@ -23,20 +32,48 @@ export const serve: CommandRun = async (context, flags) => {
   const port = Number(text(flags.port) ?? context.env.GATEWAY_PORT ?? 3000);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
+  const graceMs = graceOf(text(flags.grace) ?? context.env.GATEWAY_GRACE);
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
   await folderFree(context.dataDir);
   // Somebody else's server keeps what it has; starting says that it is there.
   if (lockOwner(dataDirFiles(context.dataDir)) === null)
     for (const line of await fromEnvironment(context)) context.output.note(line);
-  const gateway = await startGateway({ dataDir: context.dataDir, host, port, env: context.env });
   const { output } = context;
+  const json = flags.jsonLogs === true || context.env.GATEWAY_LOG_FORMAT === 'json';
+  const say = (message: string) =>
+    console.error(
+      json ? JSON.stringify({ level: 'error', at: new Date().toISOString(), event: 'serving', message }) : message,
+    );
+  const gateway = await startGateway({ dataDir: context.dataDir, host, port, env: context.env, say });
   const forget = announce(context.dataDir, gateway.url);
+  // Whoever reads the address may send a signal at once.
+  const ended = new Promise<void>((resolve, reject) => {
+    let signals = 0;
+    const stop = (signal: NodeJS.Signals) => {
+      signals++;
+      const code = signal === 'SIGINT' ? 130 : 143;
+      // The third does not wait for anybody.
+      if (signals > 2) process.exit(code);
+      if (signals === 2) {
+        process.exitCode = code;
+        return gateway.hurry();
+      }
+      forget();
+      gateway.stop(graceMs).then(resolve, reject);
+    };
+    process.on('SIGINT', stop);
+    process.on('SIGTERM', stop);
+    process.on('SIGHUP', stop);
+    void gateway.failed.then((error) => {
+      forget();
+      reject(error);
+    });
+  });
   const words =
     context.language === 'zh'
       ? { url: '地址', setup: '初始化（仅一次有效的链接）', data: '数据目录', stop: 'Ctrl-C 停止' }
       : { url: 'URL', setup: 'Set-up (a link that works once)', data: 'Data folder', stop: 'Ctrl-C to stop' };
   const link = gateway.setupCode === null ? null : setupLink(gateway.url, gateway.setupCode);
-  const json = flags.jsonLogs === true || context.env.GATEWAY_LOG_FORMAT === 'json';
   if (json)
     output.line(
       JSON.stringify({
@@ -47,6 +84,7 @@ export const serve: CommandRun = async (context, flags) => {
         data_dir: context.dataDir,
         setup_link: link,
         recovered: gateway.recovered,
+        owed: gateway.owed,
       }),
     );
   else {
@@ -58,19 +96,11 @@ export const serve: CommandRun = async (context, flags) => {
   if (!json && gateway.recovered.settled + gateway.recovered.voided > 0) {
     output.note(`recovered: ${gateway.recovered.settled} settled, ${gateway.recovered.voided} voided`);
   }
+  if (gateway.owed.files.length > 0 && !json)
+    output.note(`owed by an earlier run: ${gateway.owed.settled} settled from ${gateway.owed.files.join(', ')}`);
+  for (const line of gateway.owed.refused)
+    say(`owed by an earlier run and turned down: ${line}; see ${gateway.owed.kept.join(', ')}`);
   if (!json) output.note(words.stop);
 
-  await new Promise<void>((resolve) => {
-    let stopping = false;
-    const stop = (signal: NodeJS.Signals) => {
-      // A second signal does not wait for anybody.
-      if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
-      stopping = true;
-      forget();
-      gateway.stop(graceMs).then(resolve, resolve);
-    };
-    process.on('SIGINT', stop);
-    process.on('SIGTERM', stop);
-    process.on('SIGHUP', stop);
-  });
+  await ended;
 };

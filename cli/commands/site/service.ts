@@ -16,7 +16,7 @@ Wants=network-online.target
 [Service]
 ExecStart=${program} serve --host 127.0.0.1 --port ${port} --data-dir ${dataDir}
 Restart=on-failure
-# Open streams are given 30 seconds to end.
+# Open streams are given 30 seconds to end, what is owed another 10.
 TimeoutStopSec=40
 DynamicUser=yes
 StateDirectory=gateway

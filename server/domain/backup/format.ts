@@ -12,7 +12,7 @@ export interface BackupHeader {
   /** Epoch seconds. */
   readonly created_at: number;
   readonly bytes: number;
-  /** Lower-case hex, of the database alone. */
+  /** Lower-case hex, of the database alone; '' = the file is a plain database. */
   readonly sha256: string;
 }
 
@@ -61,6 +61,13 @@ export async function writeBackup(
   return header;
 }
 
+/** A database as it is, such as the copy made before a migration. */
+const plainMark = 'SQLite format 3\0';
+const plainHeader = (file: string): BackupHeader => {
+  const { size, mtimeMs } = statSync(file);
+  return { format: 1, schema: '', version: '', created_at: Math.floor(mtimeMs / 1000), bytes: size, sha256: '' };
+};
+
 const damaged = (detail: string): AppError => new AppError('backup_damaged', { detail });
 
 /** @throws AppError backup_damaged */
@@ -69,6 +76,7 @@ export function readHeader(file: string): { readonly header: BackupHeader; reado
   const piece = Buffer.alloc(longestHeader);
   const text = piece.toString('utf8', 0, readSync(source, piece, 0, longestHeader, 0));
   closeSync(source);
+  if (text.startsWith(plainMark)) return { header: plainHeader(file), start: 0 };
   const end = text.indexOf('\n');
   if (!text.startsWith(mark) || end < 0) throw damaged('no header');
   try {
@@ -83,7 +91,7 @@ export async function extractBackup(file: string, target: string): Promise<Backu
   const { header, start } = readHeader(file);
   const bytes = statSync(file).size - start;
   if (bytes !== header.bytes) throw damaged(`${bytes} bytes instead of ${header.bytes}`);
-  if ((await digestOf(file, start)) !== header.sha256) throw damaged('checksum');
+  if (header.sha256 !== '' && (await digestOf(file, start)) !== header.sha256) throw damaged('checksum');
   const out = openSync(target, 'w', 0o600);
   append(out, file, start);
   fsyncSync(out);

@@ -3,6 +3,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { checkDatabase, foldLog } from '../../../db/maintenance.ts';
 import { migrations } from '../../../db/migrate.ts';
 import { openDatabase } from '../../../db/open.ts';
+import { type SealedSample, sealedSample } from '../../../db/sealed.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type BackupHeader, extractBackup } from './format.ts';
 
@@ -10,6 +11,8 @@ export interface Restored {
   readonly header: BackupHeader;
   /** Where the former database lies now, '' when there was none. */
   readonly kept: string;
+  /** Something sealed in it. */
+  readonly sample: SealedSample | null;
 }
 
 /** @param target the database's path. @param stamp makes the name of the safety copy unique. @throws AppError backup_damaged, backup_newer. */
@@ -22,15 +25,19 @@ export async function restoreBackup(
   const fresh = `${target}.restoring`;
   try {
     const header = await extractBackup(file, fresh);
-    if (!Object.hasOwn(migrations, header.schema)) throw new AppError('backup_newer', { schema: header.schema });
+    const plain = header.sha256 === '';
+    if (!plain && !Object.hasOwn(migrations, header.schema))
+      throw new AppError('backup_newer', { schema: header.schema });
     const database = openDatabase(fresh, { nativeBinding });
-    const { problems } = checkDatabase(database);
+    const { problems, schema } = checkDatabase(database);
+    const sample = sealedSample(database);
     foldLog(database);
     await database.close();
+    if (plain && !Object.hasOwn(migrations, schema)) throw new AppError('backup_newer', { schema });
     if (problems.length > 0) throw new AppError('backup_damaged', { detail: problems[0] ?? '' });
     const kept = await setAside(target, stamp, nativeBinding);
     renameSync(fresh, target);
-    return { header, kept };
+    return { header: { ...header, schema }, kept, sample };
   } finally {
     for (const end of ['', '-wal', '-shm']) rmSync(fresh + end, { force: true });
   }

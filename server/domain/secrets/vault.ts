@@ -49,6 +49,18 @@ export function loadMasterKey(file: string, env: Readonly<Record<string, string 
   return masterKeyOf(readFileSync(file, 'utf8'));
 }
 
+/** The vault of a database, proved on something sealed in it: a key is only made where there is nothing to open. @throws AppError secret_missing, secret_unreadable */
+export function vaultFor(
+  file: string,
+  env: Readonly<Record<string, string | undefined>>,
+  sample: { readonly purpose: string; readonly sealed: string } | null,
+): Vault {
+  if (sample !== null && givenKey(env) === '' && !existsSync(file)) throw new AppError('secret_missing', { file });
+  const vault = createVault(loadMasterKey(file, env));
+  if (sample !== null) vault.open(sample.purpose, sample.sealed);
+  return vault;
+}
+
 /** The master key of the environment, '' = none. */
 export const givenKey = (env: Readonly<Record<string, string | undefined>>): string =>
   (

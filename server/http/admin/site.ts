@@ -1,6 +1,16 @@
 /** Set-up, status, options, groups, and what only the owner of the data directory may ask. */
+import { Role } from '../../contract/enums.ts';
 import { openApi } from '../../contract/openapi.ts';
+import type { StorageStanding } from '../../contract/storage.ts';
 import type { HandlersOf } from './handlers-of.ts';
+
+/** @returns what is worth a line: nothing while all is well but that it is. */
+const storageFacts = ({ ok, reason, waiting, late, refused }: StorageStanding) => ({
+  storage: reason === '' ? 'ok' : reason,
+  ...(ok ? {} : { settlements_waiting: waiting }),
+  ...(late > 0 ? { late_ends: late } : {}),
+  ...(refused > 0 ? { settlements_refused: refused } : {}),
+});
 
 export const siteHandlers: HandlersOf<
   | 'setup.get'
@@ -36,7 +46,11 @@ export const siteHandlers: HandlersOf<
       demo: input.DemoSiteEnabled ?? false,
     });
   },
-  'status.get': ({ services }) => services.status.payload(),
+  'status.get': async ({ services, actor }) => ({
+    ...(await services.status.payload()),
+    // Nobody else's business, and no invitation for strangers.
+    ...(actor.via === 'local' || actor.role >= Role.admin ? { storage: services.storage() } : {}),
+  }),
   'status.openapi': async ({ services, meta }) => openApi(services.version, meta.language),
   'status.notice': async ({ services }) => services.status.notice(),
   'status.about': async ({ services }) => services.status.about(),
@@ -56,6 +70,7 @@ export const siteHandlers: HandlersOf<
       tpm,
       setup: await services.setup.isDone(),
       ...(setupCode === null ? {} : { setup_code: setupCode }),
+      ...storageFacts(services.storage()),
     };
   },
   'status.test': async ({ services }) => void (await services.users.count()),

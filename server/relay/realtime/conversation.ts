@@ -8,7 +8,7 @@ import type { Authorise } from '../authorise.ts';
 import { completionTokensOf } from '../charge.ts';
 import type { TokenCounter } from '../counting/counter.ts';
 import type { Deadlines } from '../deadlines.ts';
-import { drainOf } from '../departure.ts';
+import { type Cuttable, drainOf } from '../departure.ts';
 import type { Exchange, Peer, Principal } from '../exchange.ts';
 import { triedOnly } from '../failure.ts';
 import { readPrompt } from '../prompt.ts';
@@ -48,6 +48,8 @@ export interface ConverseDeps {
   readonly checkpointMs: number;
   /** Milliseconds that the end of an answer is waited for when the client has left. */
   readonly billMs: number;
+  /** What can be ended from outside. */
+  readonly running: Set<Cuttable>;
   readonly ended: () => void;
 }
 
@@ -71,6 +73,7 @@ const least = { ...emptyUsage, output: 8, audioOutput: 20 };
 const silent = { audioOutput: 0 };
 
 const refusal = 1008;
+const goingAway = 1001;
 
 export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   const { exchange, socket, channel, upstreamModel, peer } = parties;
@@ -97,6 +100,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     if (over) return;
     over = true;
     forget();
+    deps.running.delete(cuttable);
     stopWaiting?.();
     socket.close();
     await transcripts.finish(endReason);
@@ -154,6 +158,15 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     void end('quota_cut');
     client?.close(refusal, code);
   };
+  const cuttable: Cuttable = {
+    cut(reason) {
+      if (over) return;
+      const code = tell(reason);
+      void end('stopped');
+      client?.close(goingAway, code);
+    },
+  };
+  deps.running.add(cuttable);
   /** @throws AppError when the caller may not go on. */
   const renew = () => {
     principal = deps.authorise.renew(principal, peer);

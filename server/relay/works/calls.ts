@@ -37,6 +37,12 @@ export function createWorkCalls(send: (id: number, call: WorkCall) => void) {
   };
   return {
     store,
+    /** The thread that was asked is gone. */
+    giveUp(): void {
+      for (const { reject } of waiting.values())
+        reject(new AppError('storage_unavailable', { reason: 'works', seconds: 5 }));
+      waiting.clear();
+    },
     answered({ id, value, failed }: WorkAnswer): void {
       const caller = waiting.get(id);
       waiting.delete(id);

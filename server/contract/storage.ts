@@ -1,0 +1,17 @@
+/** How the store of money stands, as operators are told. */
+export interface StorageStanding {
+  /** Paid requests are admitted. */
+  readonly ok: boolean;
+  /** Why not, '' = they are. */
+  readonly reason: string;
+  /** Epoch seconds of the last change. */
+  readonly since: number;
+  /** Settlements that are not durable yet. */
+  readonly waiting: number;
+  /** Answers that ended before their bill was durable, because the operator set a ceiling. */
+  readonly late: number;
+  /** Settlements that the ledger's rules turned down. */
+  readonly refused: number;
+}
+
+export const soundStorage: StorageStanding = { ok: true, reason: '', since: 0, waiting: 0, late: 0, refused: 0 };

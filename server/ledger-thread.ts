@@ -1,0 +1,113 @@
+/** Starts the ledger's thread and watches it. */
+import type { SealedSample } from '../db/sealed.ts';
+import { AppError, type ErrorParams, isErrorCode } from './contract/errors.ts';
+import type { DataDirFiles } from './data-dir.ts';
+import { startDatabaseCheck } from './database-check.ts';
+import { startThread } from './embedded/workers.ts';
+import { createLedgerClient, type LedgerClient, type LedgerPort } from './ledger/client.ts';
+import type { OwedReport } from './ledger/owed.ts';
+import type { RecoveryReport } from './ledger/recovery.ts';
+import type { LedgerReport } from './ledger/worker.ts';
+import { watchThread, within } from './threads.ts';
+
+export interface LedgerThread {
+  readonly client: LedgerClient;
+  readonly recovery: RecoveryReport;
+  readonly owed: OwedReport;
+  /** Something sealed in the database. */
+  readonly sample: SealedSample | null;
+  /** A line for another thread. */
+  newPort(): MessagePort;
+  /** Called once, at once when it has happened already; the client fails before. */
+  onDeath(listener: (why: string) => void): void;
+  /** Writes what is queued, at most so long, then ends the thread. */
+  stop(ms: number): Promise<void>;
+  terminate(): void;
+  /** What a full look through the file found, '' = nothing. */
+  readonly damage: Promise<string>;
+}
+
+/** How long a start waits for a look through the file. */
+const quickMs = 2000;
+
+/** @throws AppError data_dir_unreadable, database_corrupt, database_newer. */
+export async function startLedger(order: {
+  readonly files: DataDirFiles;
+  readonly nativeBinding: string | undefined;
+}): Promise<LedgerThread> {
+  const { files, nativeBinding } = order;
+  const check = startDatabaseCheck({ file: files.database, nativeBinding });
+  const thread = startThread('ledger');
+  const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
+  const closed = Promise.withResolvers<void>();
+  const dead = Promise.withResolvers<string>();
+  const client = createLedgerClient(thread as unknown as LedgerPort, (message) => {
+    const report = message as LedgerReport | { readonly kind: 'closed' };
+    if (report.kind === 'ready') ready.resolve(report);
+    if (report.kind === 'closed') closed.resolve();
+    if (report.kind === 'failed') ready.reject(startError(report, files.dir));
+  });
+  const unwatch = watchThread(thread, (why) => {
+    ready.reject(new AppError('thread_died', { thread: 'ledger', reason: why }));
+    client.fail('the ledger is gone');
+    closed.resolve();
+    dead.resolve(why);
+  });
+  const terminate = () => {
+    unwatch();
+    check.stop();
+    thread.terminate();
+  };
+  const first = new MessageChannel();
+  let spare: MessagePort | null = first.port2;
+  try {
+    // Nothing is written to a file that is damaged.
+    if (await within(check.quick, quickMs)) refuseDamage(await check.quick);
+    thread.postMessage({ kind: 'start', file: files.database, nativeBinding, owed: files.owed, port: first.port1 }, [
+      first.port1,
+    ]);
+    const { recovery, owed, sample } = await ready.promise;
+    void check.quick.then(([found]) => found !== undefined && client.suspend(found));
+    return {
+      client,
+      recovery,
+      owed,
+      sample,
+      newPort() {
+        if (spare !== null) {
+          const port = spare;
+          spare = null;
+          return port;
+        }
+        const { port1, port2 } = new MessageChannel();
+        thread.postMessage({ kind: 'port', port: port1 }, [port1]);
+        return port2;
+      },
+      onDeath: (listener) => void dead.promise.then(listener),
+      async stop(ms) {
+        unwatch();
+        thread.postMessage({ kind: 'close' });
+        await within(closed.promise, ms);
+        terminate();
+      },
+      terminate,
+      damage: check.full.then((found) => found[0] ?? ''),
+    };
+  } catch (error) {
+    terminate();
+    throw error;
+  }
+}
+
+function refuseDamage([detail]: readonly string[]): void {
+  if (detail !== undefined) throw new AppError('database_corrupt', { detail });
+}
+
+export function startError(
+  report: { readonly code: string; readonly message: string; readonly params?: ErrorParams },
+  dir: string,
+): AppError {
+  if (isErrorCode(report.code)) return new AppError(report.code, report.params ?? {});
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(report.code)) return new AppError('database_corrupt', { detail: report.message });
+  return new AppError('data_dir_unreadable', { dir, detail: report.message });
+}

@@ -1,0 +1,26 @@
+/** Time as this thread has lived through it: while it does not turn, it hears no answers either, and a wait is nobody's fault. */
+
+export interface AwakeClock {
+  /** Milliseconds since some moment, precise to one tick. */
+  now(): number;
+  onTick(listener: () => void): void;
+}
+
+export const tickMs = 100;
+
+/** @param at a clock that never goes back. @param every calls back about every so many milliseconds. */
+export function createAwakeClock(
+  at: () => number = () => performance.now(),
+  every: (tick: () => void, ms: number) => void = (tick, ms) => void setInterval(tick, ms).unref(),
+): AwakeClock {
+  const listeners: (() => void)[] = [];
+  let lived = 0;
+  let last = at();
+  every(() => {
+    const now = at();
+    lived += Math.min(now - last, 2 * tickMs);
+    last = now;
+    for (const listener of listeners) listener();
+  }, tickMs);
+  return { now: () => lived, onTick: (listener) => void listeners.push(listener) };
+}

@@ -1,0 +1,128 @@
+/** Ends serving: open requests are let end, then ended; what is owed is written to the database or kept where the next start finds it; nothing is waited for without a limit. */
+import { AppError } from './contract/errors.ts';
+import type { ControlThread } from './control-thread.ts';
+import type { FrontDoor } from './http/front-door.ts';
+import { type OwedPlace, writeOwed } from './ledger/owed.ts';
+import type { LedgerThread } from './ledger-thread.ts';
+import type { TokenCounter } from './relay/counting/counter.ts';
+import type { Relay } from './relay/relay.ts';
+import { until } from './threads.ts';
+
+export interface Stop {
+  /** Lets open requests end, at most this long, then ends them and closes everything. */
+  stop(graceMs: number): Promise<void>;
+  /** Somebody is in a hurry: open requests are ended now. */
+  hurry(): void;
+}
+
+export interface StopDeps {
+  readonly door: FrontDoor;
+  readonly relay: Pick<Relay, 'open' | 'cut' | 'close'>;
+  readonly ledger: Pick<LedgerThread, 'client' | 'stop'>;
+  readonly control: Pick<ControlThread, 'stop'>;
+  readonly counter: Pick<TokenCounter, 'close'>;
+  readonly owed: readonly OwedPlace[];
+  readonly say: (line: string) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** What follows when all is closed. */
+  readonly end: () => void;
+}
+
+/** Source: reliability, "the second signal settles what is open (5 s at most)". */
+const cutMs = 3000;
+const roughMs = 500;
+const commitMs = 1000;
+const farewellMs = 500;
+const closeMs = 1000;
+/** Trouble that lasts so long is not waited for any more. */
+const troubleMs = 3000;
+const retrySeconds = 5;
+
+export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Promise<void> } {
+  const { relay, ledger, door } = deps;
+  let hurried = false;
+  let ending: Promise<void> | null = null;
+  /** Requests that wait for nothing but their bill. */
+  const onlyBills = () => relay.open() <= ledger.client.owed().count;
+
+  const drained = async (graceMs: number): Promise<void> => {
+    let soundMs = performance.now();
+    await until(() => {
+      if (ledger.client.healthy().ok || !onlyBills()) soundMs = performance.now();
+      const hopeless = performance.now() - soundMs >= troubleMs;
+      return relay.open() === 0 || hurried || hopeless;
+    }, graceMs);
+  };
+
+  const settled = async (reason: AppError): Promise<void> => {
+    relay.cut(reason);
+    if (!(await until(onlyBills, cutMs))) {
+      // Counting takes too long: what is left is guessed.
+      deps.counter.close();
+      await until(onlyBills, roughMs);
+    }
+    if (ledger.client.healthy().ok) await until(() => ledger.client.owed().count === 0, commitMs);
+    await rescued();
+    if (await until(() => relay.open() === 0, farewellMs)) return;
+    await rescued();
+  };
+
+  const rescued = async (): Promise<void> => {
+    let path = '';
+    try {
+      const count = await ledger.client.rescue(async (commands) => {
+        const stamp = new Date(deps.now()).toISOString().replace(/[:.]/g, '-');
+        path = await writeOwed(deps.owed, stamp, commands);
+      });
+      if (count > 0)
+        deps.say(`${count} settlements could not be written to the database; the next start reads them from ${path}`);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      deps.say(
+        `what is owed could not be written anywhere (${reason}); put these lines into ${deps.owed[0]?.dir}/${deps.owed[0]?.name}1.jsonl:`,
+      );
+      await ledger.client.rescue(async (commands) => {
+        for (const command of commands) deps.say(JSON.stringify(command));
+      });
+    }
+  };
+
+  const close = async (): Promise<void> => {
+    await door.stop(farewellMs);
+    await Promise.all([deps.control.stop(closeMs), ledger.stop(closeMs)]);
+    deps.end();
+  };
+
+  const shutDown = new AppError('shutting_down', { seconds: retrySeconds });
+  return {
+    stop(graceMs) {
+      ending ??= (async () => {
+        relay.close(shutDown);
+        door.drain();
+        await drained(graceMs);
+        await settled(shutDown);
+        await close();
+      })();
+      return ending;
+    },
+    hurry() {
+      hurried = true;
+    },
+    fail(error) {
+      hurried = true;
+      ending ??= (async () => {
+        // Why is said to the operator; a client is told what that means for it.
+        const reason = new AppError('storage_unavailable', {
+          reason: error.params.thread ?? '',
+          seconds: retrySeconds,
+        });
+        relay.close(reason);
+        door.drain();
+        await settled(reason);
+        await close();
+      })();
+      return ending;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** Threads that money and the console depend on: nobody's death goes unnoticed, and a start that fails again and again ends. */
+
+/** @param died called once, with one line why, when the thread ends before the returned function was called. */
+export function watchThread(thread: Worker, died: (why: string) => void): () => void {
+  let watched = true;
+  const tell = (why: string) => {
+    if (!watched) return;
+    watched = false;
+    died(why);
+  };
+  thread.addEventListener('error', (event) => {
+    event.preventDefault();
+    tell(lineOf(event.message));
+  });
+  thread.addEventListener('close', (event) => tell(`ended with code ${(event as CloseEvent).code}`));
+  return () => {
+    watched = false;
+  };
+}
+
+/** The runtime's message quotes the source around the line that threw. */
+function lineOf(message: unknown): string {
+  const text = String(message);
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.find((line) => /^\w*error: /i.test(line)) ?? lines.find((line) => line !== '') ?? 'unknown';
+}
+
+const delaysMs = [0, 500, 2000, 5000, 15_000];
+const forgottenMs = 5 * 60_000;
+
+/** @param now a clock that never goes back. @returns how long to wait before the next start, null = it died too often. */
+export function createRestarts(now: () => number): () => number | null {
+  let deaths: number[] = [];
+  return () => {
+    const at = now();
+    deaths = [...deaths.filter((death) => at - death < forgottenMs), at];
+    return delaysMs[deaths.length - 1] ?? null;
+  };
+}
+
+/** Looks until it is so, at most so long. @returns whether it is. */
+export async function until(isSo: () => boolean, ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  while (!isSo()) {
+    if (performance.now() >= end) return false;
+    await Bun.sleep(20);
+  }
+  return true;
+}
+
+/** @returns whether it came within the time. */
+export const within = (event: Promise<unknown>, ms: number): Promise<boolean> =>
+  Promise.race([event.then(() => true), Bun.sleep(ms).then(() => false)]);

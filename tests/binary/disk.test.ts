@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createFaultyDisk, EIO, ENOSPC, type FaultyDisk } from './faulty-disk.ts';
+import { createSandbox, freePort, type Sandbox, setUp } from './support.ts';
+
+let sandbox: Sandbox;
+let key: string;
+/** null where there is no compiler: then the doubles of tests/ledger are all there is. */
+let disk: FaultyDisk | null;
+
+beforeEach(async () => {
+  sandbox = createSandbox();
+  disk = createFaultyDisk(sandbox.dir);
+  if (disk === null) console.log('no C compiler: slow and full disks are played at the driver alone, see tests/ledger');
+  const upstream = await sandbox.start(['mock-upstream', '--port', String(freePort())]);
+  key = await setUp(sandbox, upstream.line);
+}, 60_000);
+afterEach(() => sandbox.close());
+
+interface Heard {
+  readonly status: number;
+  readonly id: string;
+  readonly whole: boolean;
+  readonly retryAfter: string | null;
+}
+
+async function chat(url: string, stream: boolean): Promise<Heard> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: 'practice-small', stream, messages: [{ role: 'user', content: 'hi' }] }),
+  });
+  const text = await response.text();
+  const end = stream ? text.endsWith('data: [DONE]\n\n') && !text.includes('"error"') : text.endsWith('}');
+  return {
+    status: response.status,
+    id: response.headers.get('x-oneapi-request-id') ?? '',
+    whole: response.status === 200 && end,
+    retryAfter: response.headers.get('retry-after'),
+  };
+}
+
+/** Several clients ask again and again until they are told to leave. */
+function load(url: string) {
+  const seen = new Set<string>();
+  let over = false;
+  const clients = Array.from({ length: 6 }, async (_, index) => {
+    while (!over) {
+      const heard = await chat(url, index % 2 === 0).catch(() => null);
+      if (heard === null) {
+        await Bun.sleep(5);
+        continue;
+      }
+      if (heard.whole) seen.add(heard.id);
+      if (heard.status === 503) await Bun.sleep(20);
+    }
+  });
+  return {
+    seen,
+    async end() {
+      over = true;
+      await Promise.all(clients);
+    },
+  };
+}
+
+const serve = async () => {
+  const { line, child } = await sandbox.start(['serve', '--port', String(freePort())], disk?.env ?? {});
+  let said = '';
+  void (async () => {
+    for await (const piece of child.stderr) said += new TextDecoder().decode(piece);
+  })();
+  return { url: line.replace('URL: ', ''), child, said: () => said };
+};
+const refusals = ({ said }: { said(): string }) => said().match(/paid requests are refused/g)?.length ?? 0;
+const killed = async (child: Bun.Subprocess) => {
+  child.kill('SIGKILL');
+  await child.exited;
+};
+
+/** Starts once more, so that what a crash left is settled. @returns ids of what was charged. */
+async function charges(): Promise<Set<string>> {
+  disk?.syncs(0);
+  disk?.writesFail(0);
+  const { child } = await serve();
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+  expect((await sandbox.run(['ledger', 'verify'])).code).toBe(0);
+  const { Database } = await import('bun:sqlite');
+  const database = new Database(`${sandbox.dataDir}/gateway.db`, { readonly: true });
+  const found = database.query("SELECT ref FROM postings WHERE kind = 'settle'").values() as [string][];
+  database.close();
+  expect(new Set(found.map(([ref]) => ref)).size).toBe(found.length);
+  return new Set(found.map(([ref]) => ref));
+}
+
+const lost = (seen: ReadonlySet<string>, charged: ReadonlySet<string>) => [...seen].filter((ref) => !charged.has(ref));
+
+test.each([0, 20, 100, 400])(
+  'R3: a sync of %i ms: kill -9 loses no charge whose end was seen',
+  async (ms) => {
+    if (disk === null) return;
+    const rounds = 3;
+    const seen = new Set<string>();
+    for (let round = 0; round < rounds; round++) {
+      disk.syncs(ms);
+      const { url, child } = await serve();
+      const clients = load(url);
+      await expect.poll(() => clients.seen.size, { timeout: 30_000 }).toBeGreaterThan(10);
+      await Bun.sleep(Math.random() * 3 * ms);
+      await killed(child);
+      await clients.end();
+      for (const ref of clients.seen) seen.add(ref);
+      disk.syncs(0);
+    }
+    const charged = await charges();
+    console.log(`sync ${ms} ms, ${rounds} kills: ${seen.size} ends seen, ${lost(seen, charged).length} lost`);
+    expect(lost(seen, charged)).toEqual([]);
+  },
+  180_000,
+);
+
+test('R14: a sync that hangs: admission stops after a second with Retry-After, no end is told, it goes on by itself, kill -9 loses nothing', async () => {
+  if (disk === null) return;
+  const first = await serve();
+  const clients = load(first.url);
+  await expect.poll(() => clients.seen.size, { timeout: 30_000 }).toBeGreaterThan(10);
+  disk.syncs(15_000);
+  await expect.poll(() => refusals(first), { timeout: 10_000 }).toBe(1);
+  const before = clients.seen.size;
+  for (let n = 0; n < 50; n++)
+    expect(await chat(first.url, n % 2 === 0)).toMatchObject({ status: 503, retryAfter: '5' });
+  expect(clients.seen.size).toBe(before);
+  const status = await sandbox.run(['status']);
+  expect(status.out).toMatch(/storage\s+the disk does not confirm/);
+  disk.syncs(0);
+  await expect.poll(() => clients.seen.size, { timeout: 10_000 }).toBeGreaterThan(before + 20);
+  expect(first.said()).toMatch(/storage writes again/);
+  disk.syncs(15_000);
+  await expect.poll(() => refusals(first), { timeout: 10_000 }).toBe(2);
+  await killed(first.child);
+  await clients.end();
+  const charged = await charges();
+  console.log(`hanging disk: ${clients.seen.size} ends seen, ${lost(clients.seen, charged).length} lost`);
+  expect(lost(clients.seen, charged)).toEqual([]);
+}, 120_000);
+
+test("R14: another process holds the database's write lock for seconds: kill -9 meanwhile loses no charge whose end was seen", async () => {
+  const first = await serve();
+  const clients = load(first.url);
+  await expect.poll(() => clients.seen.size, { timeout: 30_000 }).toBeGreaterThan(10);
+  const { Database } = await import('bun:sqlite');
+  const other = new Database(`${sandbox.dataDir}/gateway.db`);
+  other.run('PRAGMA busy_timeout = 10000');
+  other.run('BEGIN IMMEDIATE');
+  await expect.poll(() => refusals(first), { timeout: 10_000 }).toBe(1);
+  const before = clients.seen.size;
+  await Bun.sleep(3000);
+  expect(await chat(first.url, false)).toMatchObject({ status: 503, retryAfter: '5' });
+  expect(clients.seen.size).toBe(before);
+  other.run('ROLLBACK');
+  await expect.poll(() => clients.seen.size, { timeout: 15_000 }).toBeGreaterThan(before + 20);
+  other.run('BEGIN IMMEDIATE');
+  await expect.poll(() => refusals(first), { timeout: 10_000 }).toBe(2);
+  await killed(first.child);
+  other.run('ROLLBACK');
+  other.close();
+  await clients.end();
+  const charged = await charges();
+  console.log(`locked database: ${clients.seen.size} ends seen, ${lost(clients.seen, charged).length} lost`);
+  expect(lost(clients.seen, charged)).toEqual([]);
+}, 120_000);
+
+test.each([
+  ['ENOSPC', ENOSPC],
+  ['EIO', EIO],
+])(
+  'R4, R13, R15: %s: refused from the first failed commit on, said everywhere, kill -9 at once loses nothing, SIGTERM ends and keeps what is owed',
+  async (_name, errno) => {
+    if (disk === null) return;
+    const first = await serve();
+    let clients = load(first.url);
+    await expect.poll(() => clients.seen.size, { timeout: 30_000 }).toBeGreaterThan(10);
+    disk.writesFail(errno);
+    await Bun.sleep(700);
+    await killed(first.child);
+    await clients.end();
+    const seen = new Set(clients.seen);
+    disk.writesFail(0);
+
+    const second = await serve();
+    clients = load(second.url);
+    await expect.poll(() => clients.seen.size, { timeout: 30_000 }).toBeGreaterThan(10);
+    disk.writesFail(errno);
+    await expect.poll(() => second.said(), { timeout: 10_000 }).toMatch(/paid requests are refused/);
+    expect(await chat(second.url, false)).toMatchObject({ status: 503, retryAfter: '5' });
+    const doctor = await sandbox.run(['doctor']);
+    expect(doctor.out).toMatch(/fail\s+storage\s/);
+    expect((await sandbox.run(['status'])).out).toMatch(/storage\s+(database or disk is full|disk I\/O error)/);
+    const told = performance.now();
+    second.child.kill('SIGTERM');
+    expect(await second.child.exited).toBe(0);
+    expect(performance.now() - told).toBeLessThan(30_000);
+    await clients.end();
+    for (const ref of clients.seen) seen.add(ref);
+    expect(second.said()).toMatch(/settlements could not be written to the database; the next start reads them from/);
+    const charged = await charges();
+    console.log(`${_name}: ${seen.size} ends seen, ${lost(seen, charged).length} lost`);
+    expect(lost(seen, charged)).toEqual([]);
+  },
+  120_000,
+);
+
+test('R13: in a folder that cannot be written, verify, status and logs read what is there, and nothing is changed', async () => {
+  const { url, child } = await serve();
+  expect((await chat(url, false)).whole).toBe(true);
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+  await sandbox.shell('chmod 755 . && chmod -R a+rX,a-w data');
+  // The super-user may write everywhere, so that somebody else looks.
+  const as = process.getuid?.() === 0 ? 'setpriv --reuid=65534 --regid=65534 --clear-groups ' : '';
+  const run = (args: string) => sandbox.shell(`GATEWAY_DATA_DIR=$PWD/data HOME=/nonexistent ${as}./gateway ${args}`);
+  const verified = await run('ledger verify');
+  expect(verified.out).toContain('I11');
+  expect(verified.code).toBe(0);
+  expect((await run('status')).out).toMatch(/channels\s+1/);
+  expect((await run('logs list --json')).out).toContain('practice-small');
+  const refused = await run('token create --name no');
+  expect(refused.code).not.toBe(0);
+  expect(refused.err).toMatch(/cannot be used/);
+  await sandbox.shell('chmod -R u+w data');
+}, 60_000);

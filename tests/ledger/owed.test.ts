@@ -1,0 +1,65 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLedgerStore } from '../../db/ledger-store.ts';
+import { owedFiles, settleOwed, writeOwed } from '../../server/ledger/owed.ts';
+import { recover } from '../../server/ledger/recovery.ts';
+import { addUsers, balanceOf, grant, hold, openBooks, settle, violations } from './support.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'owed-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const place = (name: string) => {
+  mkdirSync(join(dir, name), { recursive: true });
+  return { dir: join(dir, name), name: 'gateway.owed-' };
+};
+const books = async () => {
+  const database = await openBooks();
+  addUsers(database.raw, 1);
+  const store = createLedgerStore(database.raw);
+  store.apply([grant('g', 1, 1000)]);
+  return { database, store };
+};
+
+test('R13: what is owed goes to the next place when the first is full, and is settled once whatever of it was written before', async () => {
+  const { database, store } = await books();
+  const places = [{ dir: join(dir, 'not there'), name: 'gateway.owed-' }, place('other')];
+  const path = await writeOwed(places, '1', [settle('a', 1, 10), settle('b', 1, 20), hold('c', 1, 5)]);
+  expect(path).toBe(join(dir, 'other', 'gateway.owed-1.jsonl'));
+  expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(3);
+  store.apply([settle('a', 1, 10)]);
+  expect(settleOwed(store, places)).toEqual({ settled: 1, files: [path], refused: [], kept: [] });
+  expect(recover(store)).toMatchObject({ settled: 1 });
+  expect(balanceOf(database.raw, 1)).toBe(1000 - 10 - 20 - 5);
+  expect(readdirSync(join(dir, 'other'))).toEqual([]);
+  expect(settleOwed(store, places).files).toEqual([]);
+  expect(violations(database)).toEqual([]);
+  await database.close();
+});
+
+test('R13: a settlement that the rules turn down is told and its line is kept', async () => {
+  const { database, store } = await books();
+  const places = [place('one')];
+  const path = await writeOwed(places, '1', [settle('a', 1, 10), settle('b', 99, 20)]);
+  expect(settleOwed(store, places)).toEqual({
+    settled: 1,
+    files: [path],
+    refused: ['b: unknown_account'],
+    kept: [`${path}.refused`],
+  });
+  expect(owedFiles(places)).toEqual([]);
+  await database.close();
+});
+
+test('R13: a file that others could have written is not read', () => {
+  const one = place('one');
+  const path = join(one.dir, 'gateway.owed-1.jsonl');
+  writeFileSync(path, '', { mode: 0o600 });
+  expect(owedFiles([one])).toEqual([path]);
+  chmodSync(path, 0o666);
+  expect(owedFiles([one])).toEqual([]);
+});

@@ -1,0 +1,90 @@
+/** What a client sees while the end of its answer waits for the bill. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let key: string;
+
+const frame = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
+
+beforeEach(async () => {
+  gateway = await createTestGateway({ limits: { commitPingMs: 300 } });
+  upstream = await startUpstream((response, { body }) => {
+    if (!body.toString().includes('"stream":true')) return sendJson(response, completion(1000, 500));
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(frame({ choices: [{ index: 0, delta: { content: 'hello' }, finish_reason: null }] }));
+    response.write(frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
+    response.write(frame({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 } }));
+    response.end('data: [DONE]\n\n');
+  });
+  await gateway.channel(upstream.url);
+  ({ key } = await gateway.token());
+});
+afterEach(async () => {
+  await gateway.close();
+  await upstream.stop();
+});
+
+const pragma = (text: string) => gateway.database.raw.pragma(text);
+const listening = (stream: boolean, headers: Record<string, string> = {}) => {
+  const heard = { text: '', ended: false, status: 0 };
+  const over = gateway
+    .chat(key, { model: 'gpt-4o-mini', stream, messages: [{ role: 'user', content: 'hi' }] }, headers)
+    .then(async (response) => {
+      heard.status = response.status;
+      const decoder = new TextDecoder();
+      for await (const piece of response.body ?? []) heard.text += decoder.decode(piece, { stream: true });
+      heard.ended = true;
+    });
+  return { heard, over };
+};
+
+test('R3: a stream gets signs of life and not its last frame, which comes with the commit', async () => {
+  pragma('query_only = ON');
+  const { heard, over } = listening(true);
+  await expect.poll(() => heard.text.match(/^: /gm)?.length ?? 0, { timeout: 10_000 }).toBeGreaterThan(1);
+  expect(heard.text).toContain('hello');
+  expect(heard.text).not.toContain('[DONE]');
+  pragma('query_only = OFF');
+  await over;
+  expect(heard.text.endsWith('data: [DONE]\n\n')).toBe(true);
+  expect(await gateway.verify()).toEqual([]);
+});
+
+test('R3: a whole answer goes ahead but for its last byte', async () => {
+  pragma('query_only = ON');
+  const { heard, over } = listening(false);
+  await expect.poll(() => heard.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect(heard.status).toBe(200);
+  expect(() => JSON.parse(heard.text)).toThrow();
+  pragma('query_only = OFF');
+  await over;
+  expect(JSON.parse(heard.text)).toEqual(completion(1000, 500));
+  expect((await gateway.logs())[0]).toMatchObject({ quota: 225 });
+});
+
+test('R3: an operator who prefers speed sets a ceiling; ends before their bill are counted', async () => {
+  const quick = await createTestGateway({ limits: { commitCeilingMs: 50 } });
+  await quick.channel(upstream.url);
+  const token = await quick.token();
+  quick.database.raw.pragma('query_only = ON');
+  const response = await quick.chat(token.key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
+  expect(response.status).toBe(200);
+  expect(quick.relay.unbilled()).toEqual({ late: 1, refused: 0 });
+  quick.database.raw.pragma('query_only = OFF');
+  expect(await quick.verify()).toEqual([]);
+  await quick.close();
+});
+
+test('R1: a settlement that the rules turn down is not passed over in silence', async () => {
+  const { relay, database, ledger } = gateway;
+  const chat = listening(false);
+  await chat.over;
+  await ledger.drain();
+  database.raw.pragma('foreign_keys = OFF');
+  database.raw.prepare('DELETE FROM accounts WHERE id = ?').run(gateway.userId);
+  await listening(false).over;
+  expect(relay.unbilled()).toEqual({ late: 0, refused: 1 });
+});

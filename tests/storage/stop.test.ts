@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type Streams, streams } from './answers.ts';
+import { chat, createSite, type Heard, type Site } from './support.ts';
+
+let site: Site;
+let upstream: Upstream;
+let said: Streams;
+let key: string;
+
+beforeEach(async () => {
+  said = streams();
+  upstream = await startUpstream(said.script);
+  site = createSite();
+  key = await site.setUp(upstream.url);
+}, 60_000);
+afterEach(async () => {
+  await site.close();
+  await upstream.stop();
+});
+
+const opened = async (url: string, count: number) => {
+  const open = Array.from({ length: count }, () => chat(url, key, true));
+  await expect.poll(() => said.open(), { timeout: 30_000 }).toBe(count);
+  return open;
+};
+
+test('R7: while open streams end, whoever comes is told to come back, in the own protocol and with the connection closed', async () => {
+  const serving = await site.serve(['--grace', '60']);
+  const open = await opened(serving.url, 3);
+  serving.child.kill('SIGTERM');
+  const refused = async (path: string, body: unknown = {}) => {
+    const response = await fetch(`${serving.url}${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, authorization: `Bearer ${key}` },
+      body: JSON.stringify(body),
+    });
+    const { status, headers } = response;
+    const facts = { status, wait: Number(headers.get('retry-after')), connection: headers.get('connection') };
+    return { ...facts, body: (await response.json()) as Record<string, unknown> };
+  };
+  const gone = { status: 503, wait: 5, connection: 'close' };
+  await expect.poll(async () => (await refused('/v1/chat/completions')).status, { timeout: 10_000 }).toBe(503);
+  expect(await refused('/v1/chat/completions')).toMatchObject({
+    ...gone,
+    body: { error: { code: 'shutting_down', type: 'api_error' } },
+  });
+  expect(await refused('/v1/messages')).toMatchObject({
+    ...gone,
+    body: { type: 'error', error: { type: 'api_error' } },
+  });
+  expect(await refused('/v1beta/models/gemini-2.0-flash:generateContent')).toMatchObject({
+    ...gone,
+    body: { error: { code: 503 } },
+  });
+  expect(await refused('/api/user/login')).toMatchObject({ ...gone, body: { success: false, code: 'shutting_down' } });
+  expect(await refused('/readyz')).toMatchObject({ ...gone, body: { ok: false } });
+  said.finish();
+  const told = await Promise.all(open);
+  expect(told.filter(({ whole }) => !whole)).toEqual([]);
+  expect(await serving.ended()).toBe(0);
+  expect((await site.charged()).toSorted()).toEqual(told.map(({ id }) => id).toSorted());
+}, 90_000);
+
+const cutShort = async (told: readonly Heard[]) => {
+  for (const { text, whole } of told) {
+    expect(whole).toBe(false);
+    expect(text).toContain('one two three');
+    expect(text).toContain('shutting_down');
+  }
+  expect((await site.charged()).toSorted()).toEqual(told.map(({ id }) => id).toSorted());
+  expect((await site.run(['ledger', 'verify'])).code).toBe(0);
+};
+
+test("R7: at the grace's end open streams get an error frame and are billed for what was delivered", async () => {
+  const serving = await site.serve([], { GATEWAY_GRACE: '1' });
+  const open = await opened(serving.url, 20);
+  serving.child.kill('SIGTERM');
+  const told = await Promise.all(open);
+  expect(await serving.ended()).toBe(0);
+  await cutShort(told);
+}, 90_000);
+
+test('R7: a second signal ends 300 open streams with an error frame, all billed, within seconds', async () => {
+  const serving = await site.serve(['--grace', '600']);
+  const open = await opened(serving.url, 300);
+  serving.child.kill('SIGTERM');
+  await expect.poll(async () => (await chat(serving.url, key)).status, { timeout: 10_000 }).toBe(503);
+  const second = performance.now();
+  serving.child.kill('SIGTERM');
+  const told = await Promise.all(open);
+  expect(await serving.ended()).toBe(143);
+  console.log(`300 streams ended ${Math.round(performance.now() - second)} ms after the second signal`);
+  await cutShort(told);
+}, 120_000);
+
+test.each(['-1', '601', 'soon'])('R7: a grace of %s is a usage error', async (grace) => {
+  const ran = await site.run(['serve', '--grace', grace, '--port', '0']);
+  expect(ran.code).toBe(2);
+  expect(ran.err).toContain('--grace');
+});

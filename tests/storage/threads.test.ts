@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type Streams, streams } from './answers.ts';
+import { chat, createSite, type Heard, type Site } from './support.ts';
+
+let site: Site;
+let upstream: Upstream;
+let said: Streams;
+let key: string;
+
+beforeEach(async () => {
+  said = streams();
+  upstream = await startUpstream(said.script);
+  site = createSite();
+  key = await site.setUp(upstream.url);
+}, 60_000);
+afterEach(async () => {
+  await site.close();
+  await upstream.stop();
+});
+
+const refused = (heard: Heard | null) => heard === null || (heard.status === 503 && heard.retryAfter !== null);
+
+test.each(['throw ledger', 'terminate ledger'])(
+  'R2: %s: nothing more is sold, open streams end with an error frame and are billed, the process ends with its code and one line why',
+  async (blow) => {
+    const serving = await site.serve();
+    const before = await chat(serving.url, key);
+    expect(before.status).toBe(200);
+    const open = [1, 2, 3].map(() => chat(serving.url, key, true));
+    await expect.poll(() => said.open(), { timeout: 10_000 }).toBe(3);
+    serving.child.stdin.write(`${blow}\n`);
+    await serving.child.stdin.flush();
+    await expect.poll(() => serving.said(), { timeout: 10_000 }).toContain('(ledger) died');
+    const after: (Heard | null)[] = [];
+    for (let n = 0; n < 100; n++) after.push(await chat(serving.url, key).catch(() => null));
+    expect(await serving.ended()).toBe(11);
+    expect(after.filter((heard) => !refused(heard))).toEqual([]);
+    const told = await Promise.all(open);
+    for (const { text, whole } of told) {
+      expect(whole).toBe(false);
+      expect(text).toContain('one two three');
+      expect(text).toContain('storage_unavailable');
+    }
+    expect(serving.said().match(/thread of the server \(ledger\) died: .+/g)?.length).toBeGreaterThan(0);
+    expect(await site.charged()).toEqual([before.id]);
+
+    const again = await site.serve();
+    await expect.poll(() => again.said(), { timeout: 10_000 }).toContain('owed by an earlier run: 3 settled');
+    expect((await site.charged()).toSorted()).toEqual([before.id, ...told.map(({ id }) => id)].toSorted());
+    expect((await chat(again.url, key)).status).toBe(200);
+    again.child.kill('SIGTERM');
+    expect(await again.ended()).toBe(0);
+    expect((await site.run(['ledger', 'verify'])).code).toBe(0);
+  },
+  60_000,
+);
+
+test.each(['throw control', 'terminate control'])(
+  'R2: %s: the relay serves on, the thread is started again and the console is back',
+  async (blow) => {
+    const serving = await site.serve();
+    expect((await chat(serving.url, key)).status).toBe(200);
+    for (let death = 1; death <= 2; death++) {
+      serving.child.stdin.write(`${blow}\n`);
+      await serving.child.stdin.flush();
+      await expect.poll(() => serving.said().match(/control thread died/g)?.length, { timeout: 10_000 }).toBe(death);
+      const after: Heard[] = [];
+      for (let n = 0; n < 50; n++) after.push(await chat(serving.url, key));
+      expect(after.filter(({ status }) => status !== 200)).toEqual([]);
+      await expect.poll(async () => (await fetch(`${serving.url}/api/status`)).status, { timeout: 20_000 }).toBe(200);
+    }
+    // Changes reach the relay again, and money moves through the new line to the ledger.
+    const fresh = await site.ok(['token', 'create', '--name', 'after', '--quota', 'unlimited', '-q']);
+    expect((await chat(serving.url, fresh)).status).toBe(200);
+    const [code = ''] = (await site.ok(['redemption', 'create', '--quota', '1000', '--count', '1', '-q'])).split('\n');
+    expect(code).not.toBe('');
+    serving.child.kill('SIGTERM');
+    expect(await serving.ended()).toBe(0);
+    expect(await site.charged()).toHaveLength(102);
+    expect((await site.run(['ledger', 'verify'])).code).toBe(0);
+  },
+  60_000,
+);
+
+test('R2: a control thread that dies again and again ends the process with its code', async () => {
+  const serving = await site.serve();
+  const blows = setInterval(() => {
+    serving.child.stdin.write('terminate control\n');
+    void serving.child.stdin.flush();
+  }, 100);
+  expect(await serving.ended()).toBe(11);
+  clearInterval(blows);
+  expect(serving.said()).toMatch(/thread of the server \(control\) died/);
+}, 60_000);

@@ -1,0 +1,30 @@
+/** Paid requests are refused, or bills are not written as they should be: said on every page, to administrators. */
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { statusQuery } from './status.ts';
+
+const lookMs = 15_000;
+
+export function StorageTrouble() {
+  const { t } = useTranslation();
+  const storage = useQuery({ ...statusQuery, refetchInterval: lookMs }).data?.storage;
+  if (storage === undefined) return null;
+  const { ok, reason, late, refused } = storage;
+  const text = !ok
+    ? t('app.storage.stopped', { reason })
+    : reason !== ''
+      ? t('app.storage.damaged', { reason })
+      : late + refused > 0
+        ? t('app.storage.unbilled', { late, refused })
+        : null;
+  if (text === null) return null;
+  return (
+    <span
+      role="status"
+      title={text}
+      className="min-w-0 truncate rounded-1 bg-danger-soft px-1.5 text-[11px] text-danger"
+    >
+      {text}
+    </span>
+  );
+}
