@@ -3,6 +3,8 @@ import { runChecks } from './checks.ts';
 import { documentsAreFresh } from './docs.ts';
 
 const fresh = documentsAreFresh();
-console.log(`${fresh ? 'ok  ' : 'FAIL'} documents${fresh ? '' : ' are stale: bun scripts/docs.ts writes them'}`);
+console.log(
+  `${fresh ? 'ok  ' : 'FAIL'} documents${fresh ? '' : ' are stale: node scripts/launch.mjs docs writes them'}`,
+);
 const code = await runChecks({ tests: ['tests'], exclude: ['tests/binary/**', 'tests/browser/**'] });
 process.exit(fresh ? code : 1);

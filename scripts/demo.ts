@@ -9,7 +9,8 @@ await buildConsole(root);
 const dir = mkdtempSync(join(tmpdir(), 'gateway-demo-'));
 const dataDir = join(dir, 'data');
 const main = join(root, 'cli', 'main.ts');
-const port = Number(process.argv[process.argv.indexOf('--port') + 1]) || 3000;
+const portFlag = process.argv.indexOf('--port');
+const port = portFlag < 0 ? 3000 : Number(process.argv[portFlag + 1]);
 
 const start = (args: readonly string[]) =>
   Bun.spawn([process.execPath, main, ...args], {

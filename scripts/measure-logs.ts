@@ -1,4 +1,4 @@
-/** How fast the log answers when it is long: `bun scripts/measure-logs.ts [rows]`. Goals: first page of any filter within 150 ms, inserts not 20 % slower than into a log of 100,000 rows. */
+/** How fast the log answers when it is long: `node scripts/launch.mjs measure-logs [rows]`. Goals: first page of any filter within 150 ms, inserts not 20 % slower than into a log of 100,000 rows. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

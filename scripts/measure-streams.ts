@@ -1,5 +1,5 @@
 /**
- * What streams cost while clients come and go: `bun scripts/measure-streams.ts [--streams N] [--gigabytes N]`. Needs `bun scripts/build.ts`.
+ * What streams cost while clients come and go: `node scripts/launch.mjs measure-streams [--streams N] [--gigabytes N]`. Needs `npm run build`.
  * Goals: a client that leaves takes its upstream with it within 100 ms and leaves no socket; a reader that stalls holds memory within 64 MB, and everything arrives when it goes on.
  */
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
@@ -185,7 +185,7 @@ async function stall(pid: number, port: number, token: string): Promise<Stall> {
   return { stalledMb: (stalled - before) / 1024, wholeMb: (most - before) / 1024, received, ended };
 }
 
-if (!isCompiled) throw new Error('dist/gateway is missing: run bun scripts/build.ts');
+if (!isCompiled) throw new Error('dist/gateway is missing: run npm run build');
 const dataDir = mkdtempSync(join(tmpdir(), 'gateway-streams-'));
 const site = { program: gateway, dataDir };
 const goals: Goal[] = [];

@@ -1,4 +1,4 @@
-/** Mutation score of the ledger's rules: changes `server/ledger/core.ts` in one place at a time and counts the changes its cases notice. `bun scripts/mutate-ledger.ts [--survivors]` */
+/** Mutation score of the ledger's rules: changes `server/ledger/core.ts` in one place at a time and counts the changes its cases notice. `node scripts/launch.mjs mutate-ledger [--survivors]` */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -115,6 +115,12 @@ test('no provider’s type number is compared or set outside its catalogue', () 
   expect(offenders).toEqual([]);
 });
 
+test('programs of ours are started by the path of the running Bun, never by its name', () => {
+  const byName =
+    /\b(?:spawn|exec)\w*\(\s*\[?\s*(['"`])(?:bunx?|npx)\b|^#!.*\bbun\b|\bbash['"], ?\['-c', ?[^\]]*\bbunx? /m;
+  expect(files.filter((path) => path !== 'tests/architecture.test.ts' && byName.test(textOf(path)))).toEqual([]);
+});
+
 test('nothing is left undone or switched off', () => {
   const marks = new RegExp(
     `\\b(${['TO', 'DO'].join('')}|FIX${'ME'})\\b|\\.(skip|only|todo)\\(|@ts-(ignore|nocheck)|\\bas any\\b|: any\\b`,

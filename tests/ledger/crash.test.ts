@@ -15,14 +15,14 @@ const child = resolve(import.meta.dirname, 'crash-child.ts');
 
 /** Runs the child until some time after its first words, then kills it. @returns the refs it called durable. */
 async function killedRun(file: string, round: number): Promise<string[]> {
-  const process_ = spawn('bun', [child, file, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const process_ = spawn(process.execPath, [child, file, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const durable: string[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   createInterface({ input: process_.stdout }).on('line', (line) => {
     durable.push(line);
     timer ??= setTimeout(() => process_.kill('SIGKILL'), 5 + ((round * 37) % 150));
   });
-  await new Promise((done) => process_.on('close', done));
+  await new Promise((done, failed) => process_.on('close', done).on('error', failed));
   clearTimeout(timer);
   // The last line may have been cut in the middle by the kill.
   return durable.slice(0, -1);
