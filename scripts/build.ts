@@ -3,25 +3,15 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { BunPlugin } from 'bun';
+import { bundleOf, counterEntry } from './bundle.ts';
 import { buildConsole } from './console.ts';
+import { documentsOf } from './licences/documents.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const work = join(root, '.cache', 'build');
 
-/** react-devtools-core is only wanted by Ink's development mode and cannot be bundled. */
-const withoutDevtools: BunPlugin = {
-  name: 'without-devtools',
-  setup(build) {
-    build.onResolve({ filter: /^react-devtools-core$/ }, (found) => ({ path: found.path, namespace: 'stub' }));
-    build.onLoad({ filter: /.*/, namespace: 'stub' }, () => ({
-      contents: 'export default { connectToDevTools() {}, initialize() {} }',
-      loader: 'js',
-    }));
-  },
-};
-
 /** Swaps the placeholders for modules that import the embedded files. */
-function embedded(console: string, addon: string, counter: string): BunPlugin {
+function embedded(console: string, addon: string, counter: string, legal: string): BunPlugin {
   return {
     name: 'embedded',
     setup(build) {
@@ -29,6 +19,7 @@ function embedded(console: string, addon: string, counter: string): BunPlugin {
         contents: console,
         loader: 'ts',
       }));
+      build.onLoad({ filter: /server[\\/]embedded[\\/]legal-files\.ts$/ }, () => ({ contents: legal, loader: 'ts' }));
       build.onLoad({ filter: /server[\\/]embedded[\\/]addon-path\.ts$/ }, () => ({
         contents: `import file from ${JSON.stringify(addon)} with { type: 'file' };\nexport const addonPath: string | null = file;`,
         loader: 'ts',
@@ -78,7 +69,7 @@ function addonFile(): string {
 /** Its tables are large and seldom needed: as source they take a third of what they would as bytecode. */
 async function counterFile(): Promise<string> {
   const built = await Bun.build({
-    entrypoints: [join(root, 'server/relay/counting/worker.ts')],
+    entrypoints: [join(root, counterEntry)],
     outdir: join(work, 'counter'),
     target: 'bun',
     minify: true,
@@ -90,31 +81,29 @@ async function counterFile(): Promise<string> {
   return file.path;
 }
 
+/** Seldom asked for, so kept as small as it gets. */
+async function legalModule(): Promise<string> {
+  const documents = await documentsOf(root);
+  const names = ['sbom', 'licences'] as const;
+  const imports = names.map((name) => {
+    const file = join(work, `${name}.br`);
+    writeFileSync(file, brotliCompressSync(documents[name]));
+    return `import ${name} from ${JSON.stringify(file)} with { type: 'file' };`;
+  });
+  return `${imports.join('\n')}\nexport const legalFiles = { ${names.join(', ')} };`;
+}
+
 const commit =
   Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD'], { cwd: root }).stdout.toString().trim() || 'unknown';
 
 await buildConsole(root);
 mkdirSync(work, { recursive: true });
 const result = await Bun.build({
-  entrypoints: [
-    'cli/main.ts',
-    'server/ledger/worker.ts',
-    'server/ledger/check-worker.ts',
-    'server/control/worker.ts',
-  ].map((file) => join(root, file)),
-  root,
-  target: 'bun',
+  ...bundleOf(root, { GATEWAY_COMMIT: JSON.stringify(commit) }, [
+    embedded(consoleModule(), addonFile(), await counterFile(), await legalModule()),
+  ]),
   minify: true,
   bytecode: true,
-  // The threads and the command line share most of their modules.
-  splitting: true,
-  format: 'esm',
-  define: {
-    'process.env.NODE_ENV': '"production"',
-    GATEWAY_COMPILED: 'true',
-    GATEWAY_COMMIT: JSON.stringify(commit),
-  },
-  plugins: [withoutDevtools, embedded(consoleModule(), addonFile(), await counterFile())],
   compile: { outfile: join(root, 'dist', 'gateway') },
 });
 for (const message of result.logs) console.error(String(message));

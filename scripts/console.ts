@@ -3,6 +3,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Where the build says which modules are in the console, as paths from the root. */
+export const consoleModules = (root: string): string => join(root, '.cache', 'console-modules.json');
+
 /** @returns true when something was built. @throws when the build fails. */
 export async function buildConsole(root: string): Promise<boolean> {
   const stamp = join(root, '.cache', 'console.stamp');
@@ -13,7 +16,7 @@ export async function buildConsole(root: string): Promise<boolean> {
     }
   }
   const wanted = hash.digest('hex');
-  const built = existsSync(join(root, 'web/dist/index.html'));
+  const built = existsSync(join(root, 'web/dist/index.html')) && existsSync(consoleModules(root));
   if (built && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return false;
   console.error('building the console ...');
   const run = Bun.spawnSync(
@@ -22,7 +25,7 @@ export async function buildConsole(root: string): Promise<boolean> {
       cwd: root,
       stdout: 'inherit',
       stderr: 'inherit',
-      env: { ...process.env, NODE_ENV: 'production' },
+      env: { ...process.env, NODE_ENV: 'production', GATEWAY_CONSOLE_MODULES: consoleModules(root) },
     },
   );
   if (run.exitCode !== 0) throw new Error('the console did not build');

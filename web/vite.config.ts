@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
@@ -24,9 +25,32 @@ const addressesOnly: Plugin = {
   },
 };
 
+const root = join(import.meta.dirname, '..');
+
+/** The bundler's own helpers carry the name of their package; style sheets name theirs in an import. */
+function fileOf(id: string): string {
+  const helper = /^\0(\w+)\//.exec(id)?.[1];
+  return helper === undefined ? relative(root, id.split('?')[0] ?? '') : `node_modules/${helper}/package.json`;
+}
+
+/** Tells the build which modules are in the bundle, for the list of licences. */
+const modulesTold: Plugin = {
+  name: 'modules-told',
+  writeBundle(_options, bundle) {
+    const place = process.env.GATEWAY_CONSOLE_MODULES;
+    if (place === undefined) return;
+    const modules = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? Object.keys(file.modules) : []));
+    const sheets = modules
+      .filter((id) => id.endsWith('.css') && !id.includes('node_modules'))
+      .flatMap((id) => [...readFileSync(id, 'utf8').matchAll(/@import\s+["']((?:@[^"'/]+\/)?[^"'./][^"'/]*)/g)])
+      .map(([, name]) => `node_modules/${name}/package.json`);
+    writeFileSync(place, JSON.stringify([...new Set([...modules.map(fileOf), ...sheets])].sort()));
+  },
+};
+
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [addressesOnly, react(), tailwindcss()],
+  plugins: [addressesOnly, react(), tailwindcss(), modulesTold],
   build: { outDir: 'dist', emptyOutDir: true, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
   server: { proxy: { '/api': 'http://127.0.0.1:3000', '/v1': 'http://127.0.0.1:3000' } },
 });

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSandbox, freePort, type Sandbox, setUp } from './support.ts';
 
@@ -25,6 +26,20 @@ test('the driver is unpacked once, privately, into the data directory and never 
   expect(statSync(file).mtimeMs).toBe(written);
   expect(readdirSync(temp)).toEqual([]);
   expect(readdirSync(sandbox.dir).sort()).toEqual(['data', 'gateway', 'tmp']);
+});
+
+test('A13: the executable tells what it is made of and under which licences', async () => {
+  const sbom = await sandbox.run(['version', '--sbom']);
+  expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(sbom.out)).toBeNull();
+  const licences = await sandbox.run(['version', '--licences']);
+  expect([sbom.code, licences.code]).toEqual([0, 0]);
+  const { components } = JSON.parse(sbom.out) as {
+    components: { readonly name: string; readonly group?: string; readonly version: string; readonly purl?: string }[];
+  };
+  for (const { group, name, version, purl } of components)
+    if (purl !== undefined)
+      expect(licences.out).toContain(`\n${group === undefined ? '' : `${group}/`}${name} ${version} (`);
+  expect(components.length).toBeGreaterThan(100);
 });
 
 test('serving restarts itself once with room for many upstream connections', async () => {

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AppError, errors } from '../../../server/contract/errors.ts';
+import { legalText } from '../../../server/embedded/legal-text.ts';
 import { commit, version as release } from '../../../server/embedded/version.ts';
 import type { CommandRow, CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -74,7 +75,9 @@ export const capabilities =
     context.output.line(JSON.stringify(manifest, null, context.output.isTty ? 2 : undefined));
   };
 
-export const version: CommandRun = async (context) => {
+export const version: CommandRun = async (context, flags) => {
+  if (flags.sbom === true) return context.output.raw(legalText('sbom'));
+  if (flags.licences === true) return context.output.raw(legalText('licences'));
   context.output.object({ version: release, commit }, [`gateway ${release} (${commit})`], release);
 };
 

@@ -30,7 +30,15 @@ export const helpRows = (all: () => readonly CommandRow[]): readonly CommandRow[
     name: 'version',
     zh: '版本',
     en: 'print the version',
-    examples: ['version', 'version --json'],
+    flags: [
+      {
+        flag: '--licences',
+        zh: '可执行文件内所含各部分的许可证全文',
+        en: 'the licence texts of everything in the executable',
+      },
+      { flag: '--sbom', zh: '软件物料清单（CycloneDX 1.6，JSON）', en: 'the bill of materials, CycloneDX 1.6 as JSON' },
+    ],
+    examples: ['version', 'version --json', 'version --licences', 'version --sbom'],
     load: async () => (await import('./help.ts')).version,
   },
   {

@@ -1,0 +1,35 @@
+/** What goes into the executable: its entries, and how they are bundled. */
+import { join } from 'node:path';
+import type { BuildConfig, BunPlugin } from 'bun';
+
+/** react-devtools-core is only wanted by Ink's development mode and cannot be bundled. */
+const withoutDevtools: BunPlugin = {
+  name: 'without-devtools',
+  setup(build) {
+    build.onResolve({ filter: /^react-devtools-core$/ }, (found) => ({ path: found.path, namespace: 'stub' }));
+    build.onLoad({ filter: /.*/, namespace: 'stub' }, () => ({
+      contents: 'export default { connectToDevTools() {}, initialize() {} }',
+      loader: 'js',
+    }));
+  },
+};
+
+export const counterEntry = 'server/relay/counting/worker.ts';
+const entries = ['cli/main.ts', 'server/ledger/worker.ts', 'server/ledger/check-worker.ts', 'server/control/worker.ts'];
+
+/** @param define more constants. @param plugins what stands in for the placeholders below `server/embedded`. */
+export const bundleOf = (
+  root: string,
+  define: Readonly<Record<string, string>> = {},
+  plugins: readonly BunPlugin[] = [],
+) =>
+  ({
+    entrypoints: entries.map((file) => join(root, file)),
+    root,
+    target: 'bun',
+    // The threads and the command line share most of their modules.
+    splitting: true,
+    format: 'esm',
+    define: { 'process.env.NODE_ENV': '"production"', GATEWAY_COMPILED: 'true', ...define },
+    plugins: [withoutDevtools, ...plugins],
+  }) satisfies BuildConfig;
