@@ -8,7 +8,9 @@ import { vaultFor } from './domain/secrets/vault.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { startThread } from './embedded/workers.ts';
+import { type ConnectionLimits, createConnections, defaultConnectionLimits } from './http/connections.ts';
 import { createConsoleAssets } from './http/console-assets.ts';
+import { openDescriptors } from './http/descriptors.ts';
 import { createFindSession } from './http/find-session.ts';
 import { type FrontDoor, openFrontDoor } from './http/front-door.ts';
 import type { OwedReport } from './ledger/owed.ts';
@@ -40,6 +42,8 @@ export interface Gateway extends Stop {
   readonly recovered: { readonly settled: number; readonly voided: number };
   /** What an earlier end could not write to the database, settled now. */
   readonly owed: OwedReport;
+  /** Files and connections that may be open at a time; null where the system cannot be asked. */
+  readonly descriptors: number | null;
   /** Resolves when serving has ended by itself, with the reason. */
   readonly failed: Promise<AppError>;
 }
@@ -63,6 +67,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const state = createRelayState(wallets);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const works = createWorkCalls((id, call) => control.tell({ kind: 'work', id, call }));
+    const descriptors = openDescriptors();
+    const connections = createConnections(connectionLimits(options.env), descriptors, () => performance.now());
     const relay = createRelay({
       state,
       wallets,
@@ -78,6 +84,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       trouble: (trouble) => control.tell({ kind: 'trouble', trouble }),
       refused: (ref, reason) => options.say(`settlement of ${ref} was turned down: ${reason}`),
       limits: { ...defaultLimits, commitCeilingMs: ceilingOf(options.env.GATEWAY_COMMIT_CEILING_MS) },
+      watch: connections,
       tier: tierOf(options.env.GATEWAY_BENCH_TIER),
     });
     const control = createControlThread({
@@ -131,6 +138,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         port: options.port,
         relay,
         controlSocket: files.httpSocket,
+        connections,
         trustsProxy: (address) => state.settings().trustsProxy(address),
         secureHost: () => state.settings().secureHost,
         consoleAsset: createConsoleAssets(() => state.settings().botCheck),
@@ -161,6 +169,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       setupCode: setupDone ? null : setupCode,
       recovered: ledgerThread.recovery,
       owed: ledgerThread.owed,
+      descriptors: descriptors?.limit ?? null,
       failed: failed.promise,
       stop: stop.stop,
       hurry: stop.hurry,
@@ -177,6 +186,23 @@ const ceilingOf = (text: string | undefined): number => {
   const given = Number(text);
   return Number.isFinite(given) && given > 0 ? given : defaultLimits.commitCeilingMs;
 };
+
+/** A number of the environment within its bounds, else what holds without it. */
+const within = (text: string | undefined, least: number, most: number, otherwise: number): number => {
+  const given = Number(text);
+  return text !== undefined && text !== '' && Number.isInteger(given) && given >= least && given <= most
+    ? given
+    : otherwise;
+};
+
+function connectionLimits(env: GatewayOptions['env']): ConnectionLimits {
+  const { idleSeconds, bodyMs } = defaultConnectionLimits;
+  return {
+    idleSeconds: within(env.GATEWAY_IDLE_SECONDS, 8, 255, idleSeconds),
+    bodyMs: within(env.GATEWAY_BODY_SECONDS, 1, 3600, bodyMs / 1000) * 1000,
+    perAddress: within(env.GATEWAY_CONNECTIONS_PER_ADDRESS, 1, 1_000_000, 0) || null,
+  };
+}
 
 /** Set by the benchmark alone. */
 const tierOf = (text: string | undefined): Tier => (text === '1' ? 1 : text === '2' ? 2 : 3);

@@ -9,6 +9,7 @@ import { AppError, formatError } from '../contract/errors.ts';
 import type { Services } from '../services.ts';
 import { authenticate, authenticateOwner, cookies, keptCookie } from './authenticate.ts';
 import { bodyError, refuseDeep } from './body.ts';
+import { bodyLimit } from './body-limit.ts';
 import type { CallMeta, Download } from './call.ts';
 import { invoke, mutates } from './invoke.ts';
 import { languageOf } from './language.ts';
@@ -26,7 +27,6 @@ export interface AppOptions {
   readonly changed?: () => Promise<void>;
 }
 
-const bodyLimit = 1024 * 1024;
 /** Bodies of strangers, such as payment callbacks. */
 const textLimit = 64 * 1024;
 

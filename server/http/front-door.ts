@@ -4,7 +4,9 @@ import { AppError, formatError } from '../contract/errors.ts';
 import type { Peer } from '../relay/exchange.ts';
 import type { Conversation } from '../relay/realtime/conversation.ts';
 import type { Relay } from '../relay/relay.ts';
+import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
+import type { Connections } from './connections.ts';
 import { placeOf } from './places.ts';
 import { cameOverTls, strictTransport } from './transport-security.ts';
 
@@ -18,6 +20,8 @@ export interface FrontDoorOptions {
   readonly trustsProxy: (address: string) => boolean;
   /** Host of the site's own https address, '' = none. */
   readonly secureHost?: () => string;
+  /** Time limits of connections, and how many there may be. */
+  readonly connections: Connections;
   /** Answers console files; null when the path is not one of them. */
   readonly consoleAsset: (request: Request, path: string) => Response | null;
 }
@@ -45,12 +49,12 @@ export function pathOf(url: string): string {
 
 /** @throws the listener's error (EADDRINUSE, EACCES). */
 export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
+  const { connections } = options;
   let draining = false;
   const server: Server<Conversation> = Bun.serve<Conversation>({
     hostname: options.host,
     port: options.port,
-    // The listener would cut a quiet stream after 10 s; the relay keeps limits of its own.
-    idleTimeout: 0,
+    idleTimeout: connections.idleSeconds,
     maxRequestBodySize: hardBodyLimit,
     fetch(request, listener) {
       const path = pathOf(request.url);
@@ -61,9 +65,13 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       // Coding agents look whether anybody is there before they log in.
       if (draining) return turnedAway(options.relay, request, path, peer);
       if (path === '/api/hello') return new Response(null);
-      if (isRealtime(request, path)) return upgrade(listener, request, options.relay.realtime(request, peer));
+      if (isRealtime(request, path))
+        return upgrade(listener, request, connections, options.relay.realtime(request, peer));
       const place = placeOf(path);
-      if (place === 'relay') return closing(options.relay.handle(request, path, peer));
+      if (place === 'relay') {
+        const going = connections.begin(request);
+        return closing(going, options.relay.handle(going, path, peer));
+      }
       if (place === 'nowhere') return unknownRoute(request.method, path);
       const secure = cameOverTls({
         host: request.headers.get('host'),
@@ -76,10 +84,12 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
         if (secure) asset?.headers.set(strictTransport.name, strictTransport.value);
         if (asset !== null) return asset;
       }
-      return forward(request, peer.ip(), secure, options.controlSocket);
+      const going = connections.begin(request);
+      return closing(going, forward(going, { ip: peer.ip(), secure }, options));
     },
     websocket: {
-      idleTimeout: 0,
+      // Seconds. The listener asks before: only who does not answer is gone.
+      idleTimeout: 120,
       maxPayloadLength: frameLimit,
       open: (socket) => socket.data.open(socket),
       message: (socket, data) => socket.data.message(data),
@@ -93,12 +103,14 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
   });
 
   /** While draining, keep-alive connections are told to end, or the stop would wait for them. */
-  const closing = async (answer: Promise<Response>): Promise<Response> => {
+  const closing = async (request: Request, answer: Promise<Response>): Promise<Response> => {
     const response = await answer;
+    connections.answered(request);
     if (draining) response.headers.set('connection', 'close');
     return response;
   };
 
+  connections.watch(server, options.trustsProxy);
   return {
     port: server.port ?? options.port,
     drain() {
@@ -109,6 +121,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       const late = performance.now() + graceMs;
       const busy = () => options.relay.open() > 0 || server.pendingRequests > 0;
       while (busy() && performance.now() < late) await Bun.sleep(10);
+      connections.stop();
       // Refuses new connections; its promise would also wait for idle keep-alive ones.
       void server.stop(false);
       // The last bytes are handed to the sockets, and read, before a close may overtake them.
@@ -147,14 +160,26 @@ const isRealtime = (request: Request, path: string): boolean =>
 async function upgrade(
   listener: Server<Conversation>,
   request: Request,
+  connections: Connections,
   wanted: Promise<Conversation | Response>,
 ): Promise<Response | undefined> {
+  const release = connections.hold(request);
   const conversation = await wanted;
-  if (conversation instanceof Response) return conversation;
+  if (conversation instanceof Response) {
+    release();
+    return conversation;
+  }
   const headers: Record<string, string> =
     conversation.protocol === '' ? {} : { 'sec-websocket-protocol': conversation.protocol };
-  if (listener.upgrade(request, { data: conversation, headers })) return undefined;
-  conversation.close();
+  const data: Conversation = {
+    ...conversation,
+    close() {
+      release();
+      conversation.close();
+    },
+  };
+  if (listener.upgrade(request, { data, headers })) return undefined;
+  data.close();
   return new Response(null, { status: 400 });
 }
 
@@ -172,24 +197,44 @@ function unknownRoute(method: string, path: string): Response {
   );
 }
 
+/** Taken in whole before the API's thread is bothered, so that one that never ends holds one descriptor and not three. A byte too many is enough for the API to refuse it. */
+async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (request.body === null) return null;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  while (size <= bodyLimit) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    size += value.length;
+  }
+  return new Uint8Array(Buffer.concat(chunks).subarray(0, bodyLimit + 1));
+}
+
 /** Hands a request to the control thread; headers of the inner border are ours alone to set. */
-async function forward(request: Request, ip: string, secure: boolean, socket: string): Promise<Response> {
+async function forward(
+  request: Request,
+  { ip, secure }: { readonly ip: string; readonly secure: boolean },
+  { controlSocket, connections }: FrontDoorOptions,
+): Promise<Response> {
   const headers = new Headers(request.headers);
   for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
-  // Two that agree are one (RFC 9112 6.3), and are told as "5, 5"; those that disagree the listener itself refuses.
-  const length = headers.get('content-length');
-  if (length?.includes(',')) headers.set('content-length', length.split(',', 1)[0] ?? '');
   headers.set('x-gateway-client-ip', ip);
   if (secure) headers.set('x-gateway-tls', '1');
   const start = request.url.indexOf('/', 8);
   const target = `http://control${start < 0 ? '/' : request.url.slice(start)}`;
-  const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
+  // Both are those of the body as it is sent now; two lengths that agree are one (RFC 9112 6.3), those that disagree the listener refuses.
+  headers.delete('content-length');
+  headers.delete('transfer-encoding');
   try {
+    const body = request.method === 'GET' || request.method === 'HEAD' ? null : await bodyOf(request);
+    connections.heard(request);
     return await fetch(target, {
-      unix: socket,
+      unix: controlSocket,
       method: request.method,
       headers,
-      body: hasBody ? request.body : null,
+      body,
       redirect: 'manual',
       decompress: false,
       signal: request.signal,

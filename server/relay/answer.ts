@@ -33,8 +33,10 @@ export interface AnswerDeps extends AttemptsDeps {
   readonly commitPingMs: number;
   /** What can be ended from outside. */
   readonly running: Set<Cuttable>;
+  /** The answer to this request goes on after it was handed over. */
+  readonly lasting: (request: Request) => void;
   /** Called once when the request is over, streams included. */
-  readonly ended: () => void;
+  readonly ended: (request: Request) => void;
 }
 
 /** Upstream headers a client may see; the rest tells who the upstream is or how its account stands. */
@@ -57,7 +59,7 @@ export async function answer(given: AnswerDeps, exchange: Exchange): Promise<Res
   running.add(departure);
   const ended = () => {
     running.delete(departure);
-    given.ended();
+    given.ended(exchange.inquiry.request);
   };
   try {
     return await carried({ ...given, ended }, exchange, departure);
@@ -104,6 +106,7 @@ function respond(
     case 'whole':
       return whole(deps, exchange, outcome);
     case 'bytes':
+      deps.lasting(exchange.inquiry.request);
       return new Response(
         relayBytes(outcome.response, {
           now: deps.now,
@@ -149,7 +152,7 @@ async function close(
   end: StreamEnd,
 ): Promise<void> {
   await settle(deps.counter, exchange, outcome, end);
-  deps.ended();
+  deps.ended(exchange.inquiry.request);
 }
 
 async function refuse(
@@ -222,7 +225,7 @@ async function closeFailed(
     content: shown.message,
     failure: failure === null ? error.code : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`,
   });
-  deps.ended();
+  deps.ended(inquiry.request);
   return shown;
 }
 
@@ -378,6 +381,7 @@ function pumpOptions(
   reached: () => Pick<Reached, 'prepared' | 'tried'> | null,
 ) {
   const { client } = codecOf(exchange);
+  deps.lasting(exchange.inquiry.request);
   return {
     ping: client.ping,
     reshape: reshapeFor(exchange),

@@ -56,8 +56,20 @@ export interface RelayDeps {
   /** Told when a channel or a key may have to be disabled. */
   readonly trouble: (trouble: Trouble) => void;
   readonly limits: RelayLimits;
+  /** Told where a request is on its way, for the time limits of its connection. */
+  readonly watch?: RequestWatch;
   /** For the benchmark; everything when absent. */
   readonly tier?: Tier;
+}
+
+/** Requests that are not the listener's may be told of too. */
+export interface RequestWatch {
+  /** Its body has arrived; from now on it is we who are waited for. */
+  heard(request: Request): void;
+  /** Its answer goes on after it was handed over; `over` will be told. */
+  lasting(request: Request): void;
+  /** The last byte is about to leave. */
+  over(request: Request): void;
 }
 
 export interface RelayLimits {
@@ -162,7 +174,11 @@ export function createRelay(deps: RelayDeps): Relay {
     billMs: deps.limits.billMs,
     commitPingMs: deps.limits.commitPingMs,
     running,
-    ended: () => open--,
+    lasting: (request) => deps.watch?.lasting(request),
+    ended: (request) => {
+      open--;
+      deps.watch?.over(request);
+    },
   };
 
   const run = async (request: Request, path: string, requestId: string, identify: Identify) => {
@@ -179,6 +195,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const identified = deps.tier === 1 ? { principal: unbilled, free: true } : await identify(route);
     const { free } = identified;
     const inquiry = await parse(request, matched, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
+    deps.watch?.heard(request);
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     authorise.allowModel(principal, inquiry.model);
     if (inquiry.operation === 'count_tokens') {
@@ -233,6 +250,7 @@ export function createRelay(deps: RelayDeps): Relay {
     fetch: deps.fetch,
     now: deps.now,
     bodyLimit: deps.limits.bodyLimit,
+    heard: (request) => deps.watch?.heard(request),
     opened: () => open++,
     ended: () => open--,
   });

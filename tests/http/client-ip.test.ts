@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { optionRow } from '../../server/contract/options.ts';
 import { bareAddress, clientAddress } from '../../server/http/client-ip.ts';
+import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { openFrontDoor } from '../../server/http/front-door.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 import { compileSettings } from '../../server/relay/settings.ts';
@@ -67,6 +68,7 @@ test('the front door tells relay and API the same address, whatever headers of i
     port: 0,
     controlSocket: socket,
     consoleAsset: () => null,
+    connections: createConnections(defaultConnectionLimits, null, Date.now),
     trustsProxy: (address) => of(trusted)(address),
     relay: {
       open: () => 0,

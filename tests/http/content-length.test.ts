@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
 import type { Relay } from '../../server/relay/relay.ts';
 
@@ -25,6 +26,7 @@ beforeEach(async () => {
   door = openFrontDoor({
     host: '127.0.0.1',
     port: 0,
+    connections: createConnections(defaultConnectionLimits, null, Date.now),
     controlSocket,
     trustsProxy: () => false,
     consoleAsset: () => null,

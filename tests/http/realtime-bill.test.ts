@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger-store.ts';
 import { openDatabase } from '../../db/open.ts';
+import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
 import { recover } from '../../server/ledger/recovery.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -23,6 +24,7 @@ beforeEach(async () => {
     host: '127.0.0.1',
     port: 0,
     relay: gateway.relay,
+    connections: createConnections(defaultConnectionLimits, null, Date.now),
     controlSocket: '/nonexistent',
     trustsProxy: () => false,
     consoleAsset: () => null,

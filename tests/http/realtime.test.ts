@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -44,6 +45,7 @@ beforeEach(async () => {
     controlSocket: '/nonexistent',
     trustsProxy: () => false,
     consoleAsset: () => null,
+    connections: createConnections(defaultConnectionLimits, null, Date.now),
   });
 });
 afterEach(async () => {

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { openFrontDoor } from '../../server/http/front-door.ts';
 import { completion, sendJson } from '../support/upstream.ts';
 import { hi, providerBench, sendEvents } from './bench.ts';
@@ -75,6 +76,7 @@ test('a list comes in pieces, as the answer is made', async () => {
     controlSocket: '/nonexistent',
     trustsProxy: () => false,
     consoleAsset: () => null,
+    connections: createConnections(defaultConnectionLimits, null, Date.now),
   });
   const response = await fetch(`http://127.0.0.1:${door.port}${stream('gemini-2.5-flash')}`, {
     method: 'POST',

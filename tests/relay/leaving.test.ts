@@ -1,6 +1,7 @@
 /** Who leaves, when, and what it costs: every dialect, verbatim and told anew, at every point of a stream; and answers in one piece. */
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -18,6 +19,7 @@ beforeEach(async () => {
     host: '127.0.0.1',
     port: 0,
     relay: gateway.relay,
+    connections: createConnections(defaultConnectionLimits, null, Date.now),
     controlSocket: '/nonexistent',
     trustsProxy: () => false,
     consoleAsset: () => null,
@@ -348,6 +350,7 @@ test('M6: a bill that never comes is not waited for longer than is granted', asy
     host: '127.0.0.1',
     port: 0,
     relay: gateway.relay,
+    connections: createConnections(defaultConnectionLimits, null, Date.now),
     controlSocket: '/nonexistent',
     trustsProxy: () => false,
     consoleAsset: () => null,

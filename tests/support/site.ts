@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../server/http/app.ts';
+import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { openFrontDoor } from '../../server/http/front-door.ts';
 import { createTestGateway, type TestGatewayOptions } from './gateway.ts';
 
@@ -60,6 +61,7 @@ export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
     host: '127.0.0.1',
     port: 0,
     relay: gateway.relay,
+    connections: createConnections(defaultConnectionLimits, null, Date.now),
     controlSocket,
     trustsProxy: (address) => gateway.state.settings().trustsProxy(address),
     secureHost: () => gateway.state.settings().secureHost,

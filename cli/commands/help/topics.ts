@@ -30,6 +30,21 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_CONTEXT', zh: '已登录的网关', en: 'remote gateway by name' },
   { name: 'GATEWAY_HOST', zh: '监听地址', en: 'address to listen on' },
   { name: 'GATEWAY_PORT', zh: '端口', en: 'port' },
+  {
+    name: 'GATEWAY_IDLE_SECONDS',
+    zh: '两次请求之间连接可空闲的秒数（8 至 255，默认 120）',
+    en: 'seconds a connection may be idle between requests (8 to 255, else 120)',
+  },
+  {
+    name: 'GATEWAY_BODY_SECONDS',
+    zh: '请求体须在此秒数内到达，较长的须有进展（默认 30）',
+    en: 'seconds within which a body must arrive, or a long one make progress (else 30)',
+  },
+  {
+    name: 'GATEWAY_CONNECTIONS_PER_ADDRESS',
+    zh: '每个地址的连接数（默认为可打开数的四分之一；本机与可信代理不限）',
+    en: 'connections of one address (else a quarter of what may be open; this machine and trusted proxies are exempt)',
+  },
   { name: 'GATEWAY_ADMIN_USERNAME', zh: '首个管理员', en: 'first administrator' },
   { name: 'GATEWAY_ADMIN_PASSWORD', zh: '其密码（或 _FILE）', en: 'its password (or _FILE)' },
   { name: 'GATEWAY_ADMIN_TOKEN', zh: '其访问令牌（或 _FILE）', en: 'its access token (or _FILE)' },

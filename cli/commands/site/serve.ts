@@ -71,8 +71,20 @@ export const serve: CommandRun = async (context, flags) => {
   });
   const words =
     context.language === 'zh'
-      ? { url: '地址', setup: '初始化（仅一次有效的链接）', data: '数据目录', stop: 'Ctrl-C 停止' }
-      : { url: 'URL', setup: 'Set-up (a link that works once)', data: 'Data folder', stop: 'Ctrl-C to stop' };
+      ? {
+          url: '地址',
+          setup: '初始化（仅一次有效的链接）',
+          data: '数据目录',
+          open: '可同时打开的文件与连接',
+          stop: 'Ctrl-C 停止',
+        }
+      : {
+          url: 'URL',
+          setup: 'Set-up (a link that works once)',
+          data: 'Data folder',
+          open: 'Open files and connections',
+          stop: 'Ctrl-C to stop',
+        };
   const link = gateway.setupCode === null ? null : setupLink(gateway.url, gateway.setupCode);
   if (json)
     output.line(
@@ -85,6 +97,7 @@ export const serve: CommandRun = async (context, flags) => {
         setup_link: link,
         recovered: gateway.recovered,
         owed: gateway.owed,
+        descriptors: gateway.descriptors,
       }),
     );
   else {
@@ -100,6 +113,7 @@ export const serve: CommandRun = async (context, flags) => {
     output.note(`owed by an earlier run: ${gateway.owed.settled} settled from ${gateway.owed.files.join(', ')}`);
   for (const line of gateway.owed.refused)
     say(`owed by an earlier run and turned down: ${line}; see ${gateway.owed.kept.join(', ')}`);
+  if (!json && gateway.descriptors !== null) output.note(`${words.open}: ${gateway.descriptors}`);
   if (!json) output.note(words.stop);
 
   await ended;

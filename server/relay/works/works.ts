@@ -24,6 +24,8 @@ export interface WorksDeps {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly bodyLimit: number;
+  /** The body of a request has arrived. */
+  readonly heard: (request: Request) => void;
   readonly opened: () => void;
   readonly ended: () => void;
 }
@@ -56,6 +58,7 @@ export function createWorks(deps: WorksDeps) {
     const route = { path: '', protocol: 'openai-chat' as const, operation };
     const context = { requestId, startedMs: deps.now(), bodyLimit: deps.bodyLimit };
     const inquiry = await parse(request, { route, model }, context);
+    deps.heard(request);
     return { inquiry, principal, body: inquiry.body };
   };
 
@@ -80,6 +83,7 @@ export function createWorks(deps: WorksDeps) {
       }
       case 'drawings': {
         const { ids } = (await request.json()) as { ids?: unknown };
+        deps.heard(request);
         const wanted = Array.isArray(ids) ? ids.map(String) : [];
         const found = await deps.store.drawings(principal.user.id, wanted);
         return Response.json(found.map((drawing) => drawingView(deps, drawing, originOf(request))));
@@ -92,6 +96,7 @@ export function createWorks(deps: WorksDeps) {
       }
       case 'songs': {
         const { ids } = (await request.json()) as { ids?: unknown };
+        deps.heard(request);
         const found = await deps.store.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
         return Response.json({ code: 'success', message: '', data: found.map(songView) });
       }
@@ -235,6 +240,7 @@ async function image(deps: WorksDeps, mjId: string): Promise<Response> {
 async function notify(deps: WorksDeps, work: Extract<Work, { kind: 'notify' }>, request: Request): Promise<Response> {
   if (!deps.authorise.provesChannel(work.channelId, work.proof)) throw new AppError('token_invalid');
   const report = (await request.json()) as Record<string, unknown>;
+  deps.heard(request);
   const known = await deps.store.noteDrawing(work.channelId, report);
   return known ? Response.json({ code: 1, description: 'success' }) : complaint(404, 4, 'task_no_found');
 }

@@ -1,0 +1,237 @@
+/**
+ * How long connections may do nothing, and how many one caller may have. The listener closes those that are silent
+ * between requests; a request that is being answered is exempt, so that a silent stream lives; one whose body has
+ * stalled is not. When descriptors run short, connections without a request go first.
+ */
+import type { RequestWatch } from '../relay/relay.ts';
+import type { Descriptors } from './descriptors.ts';
+
+export interface ConnectionLimits {
+  /** Seconds a connection may be silent between requests, 8 to 255: the listener's clock ticks every 4. Headers get 12. */
+  readonly idleSeconds: number;
+  /** Within this time a body must arrive, or a long one make progress. Milliseconds. */
+  readonly bodyMs: number;
+  /** Connections of one caller; null = a quarter of the descriptors. */
+  readonly perAddress: number | null;
+}
+
+export const defaultConnectionLimits: ConnectionLimits = { idleSeconds: 120, bodyMs: 30_000, perAddress: null };
+
+/** The listener's side, as far as it is needed here. */
+export interface Listener {
+  readonly port: number | undefined;
+  timeout(request: Request, seconds: number): void;
+  requestIP(request: Request): { readonly port: number } | null;
+}
+
+export interface Connections extends RequestWatch {
+  readonly idleSeconds: number;
+  /** Must be called for every request, before anything waits. @returns the request to go on with. */
+  begin(request: Request): Request;
+  /** For answers that are handed over in one piece; one that lasts stays. */
+  answered(request: Request): void;
+  /** A request that becomes a socket: the connection is in use until the returned function is called. */
+  hold(request: Request): () => void;
+  /** One look at everything; `watch` calls it by itself. */
+  look(): Promise<void>;
+  watch(listener: Listener, isExempt: (address: string) => boolean): void;
+  stop(): void;
+}
+
+interface Open {
+  /** The listener's own, which its time limit hangs on. */
+  readonly request: Request;
+  readonly beganMs: number;
+  heard: boolean;
+  lasting: boolean;
+  /** The listener's limit is off. */
+  lifted: boolean;
+  /** A long body, counted as it comes. */
+  counted: boolean;
+  /** Nothing more has come although we ask for it. */
+  waiting: boolean;
+  /** Bytes so far, and those at the beginning of the current span of time. */
+  bytes: number;
+  marked: number;
+  markedMs: number;
+}
+
+/** From here on, and where no length is told, a body is watched as it comes: it may take long as long as it comes. */
+const longBody = 64 * 1024;
+/** A body that comes slower than this is not coming. Bytes per second. */
+const slowest = 256;
+const lookMs = 1000;
+const loopback = /^(127\.|0:0:0:0:0:0:0:1$)/;
+
+/** @param now milliseconds that never jump. */
+export function createConnections(
+  limits: ConnectionLimits,
+  descriptors: Descriptors | null,
+  now: () => number,
+): Connections {
+  const open = new Map<Request, Open>();
+  /** Ports, on the other side, of sockets. */
+  const held = new Set<number>();
+  /** When connections were first seen, by descriptor and port. */
+  let known = new Map<string, number>();
+  let listener: Listener | null = null;
+  let exempt: (address: string) => boolean = () => false;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const limit = descriptors?.limit ?? Number.POSITIVE_INFINITY;
+  const perAddress = limits.perAddress ?? Math.floor(limit / 4);
+  /** Kept free: a relayed request needs a connection of its own, one for the API two. */
+  const spare = Math.min(128, Math.floor(limit / 8));
+  const liftMs = (limits.idleSeconds * 1000) / 3;
+
+  /** Counts what comes. That nobody asks for more, an upstream that reads slowly say, is not the sender's fault. */
+  const watched = (request: Request, body: ReadableStream<Uint8Array>, one: Open): Request => {
+    one.counted = true;
+    one.waiting = false;
+    const reader = body.getReader();
+    const counted = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          one.waiting = true;
+          const { done, value } = await reader.read();
+          one.waiting = false;
+          if (done) {
+            one.heard = true;
+            return controller.close();
+          }
+          one.bytes += value.length;
+          controller.enqueue(value);
+        },
+        cancel: (reason) => reader.cancel(reason),
+      },
+      { highWaterMark: 0 },
+    );
+    const { method, headers, signal } = request;
+    return new Request(request.url, { method, headers, signal, body: counted });
+  };
+
+  const hasStalled = (one: Open, at: number): boolean => {
+    const span = at - one.markedMs;
+    if (one.waiting && span < limits.bodyMs) return false;
+    const came = one.bytes - one.marked;
+    one.markedMs = at;
+    one.marked = one.bytes;
+    return one.waiting && came < (slowest * span) / 1000;
+  };
+
+  const lookAtRequests = (at: number): void => {
+    for (const one of open.values()) {
+      if (!one.heard && hasStalled(one, at)) listener?.timeout(one.request, 1);
+      else if (!one.lifted && at - one.beganMs >= liftMs) {
+        one.lifted = true;
+        listener?.timeout(one.request, 0);
+      }
+    }
+  };
+
+  const lookAtConnections = async (at: number): Promise<void> => {
+    if (descriptors === null || listener?.port === undefined) return;
+    const used = await descriptors.used();
+    if (used !== null && used.length < Math.min(perAddress, limit / 2)) return known.clear();
+    const busy = new Map<number, boolean>([...held].map((port) => [port, true]));
+    for (const one of open.values()) busy.set(listener.requestIP(one.request)?.port ?? 0, one.heard);
+    const callers = new Map<string, { descriptor: number; rank: number; since: number }[]>();
+    const seen = new Map<string, number>();
+    const free = new Set<string>();
+    for (const one of descriptors.inbound(listener.port, used)) {
+      const key = `${one.descriptor}:${one.port}`;
+      const since = known.get(key) ?? at;
+      seen.set(key, since);
+      const heard = busy.get(one.port);
+      const mine = callers.get(one.caller) ?? [];
+      mine.push({ descriptor: one.descriptor, since, rank: heard === undefined ? 0 : heard ? 2 : 1 });
+      callers.set(one.caller, mine);
+      if (loopback.test(one.address) || exempt(one.address)) free.add(one.caller);
+    }
+    known = seen;
+    let short = (used?.length ?? limit) - (limit - spare);
+    const end = (list: { descriptor: number; rank: number; since: number }[], count: number): void => {
+      // Without a request first, then those still sending one, the oldest first; what is being answered stays.
+      const idle = list.filter((one) => one.rank < 2).sort((a, b) => a.rank - b.rank || a.since - b.since);
+      for (const one of idle.slice(0, Math.max(0, count))) {
+        descriptors.end(one.descriptor);
+        list.splice(list.indexOf(one), 1);
+        short--;
+      }
+    };
+    for (const [caller, list] of callers) if (!free.has(caller)) end(list, list.length - perAddress);
+    // Whoever has most gives most.
+    for (const list of [...callers.values()].sort((a, b) => b.length - a.length)) end(list, short);
+  };
+
+  let looking = false;
+  const look = async (): Promise<void> => {
+    const at = now();
+    lookAtRequests(at);
+    if (looking) return;
+    looking = true;
+    await lookAtConnections(at).finally(() => {
+      looking = false;
+    });
+  };
+
+  const over = (request: Request): void => {
+    const one = open.get(request);
+    if (one === undefined) return;
+    open.delete(request);
+    // What was lifted would stay lifted for whatever comes next on this connection.
+    if (one.lifted) listener?.timeout(one.request, limits.idleSeconds);
+  };
+
+  return {
+    idleSeconds: limits.idleSeconds,
+    begin(request) {
+      const at = now();
+      const length = request.headers.get('content-length');
+      const one: Open = {
+        request,
+        beganMs: at,
+        heard: false,
+        lasting: false,
+        lifted: false,
+        counted: false,
+        waiting: true,
+        bytes: 0,
+        marked: 0,
+        markedMs: at,
+      };
+      if (length === null ? request.body === null : length === '0') one.heard = true;
+      let going = request;
+      if (!one.heard && (length === null || Number(length) > longBody) && request.body !== null)
+        going = watched(request, request.body, one);
+      open.set(going, one);
+      return going;
+    },
+    heard(request) {
+      const one = open.get(request);
+      // What is left of a long body may still be on its way through to an upstream.
+      if (one !== undefined && !one.counted) one.heard = true;
+    },
+    lasting(request) {
+      const one = open.get(request);
+      if (one !== undefined) one.lasting = true;
+    },
+    over,
+    hold(request) {
+      open.delete(request);
+      const port = listener?.requestIP(request)?.port ?? 0;
+      held.add(port);
+      return () => void held.delete(port);
+    },
+    answered(request) {
+      if (open.get(request)?.lasting !== true) over(request);
+    },
+    look,
+    watch(served, isExempt) {
+      listener = served;
+      exempt = isExempt;
+      timer = setInterval(() => void look(), Math.min(lookMs, liftMs, limits.bodyMs));
+      timer.unref();
+    },
+    stop: () => clearInterval(timer),
+  };
+}
