@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError } from '../server/contract/errors.ts';
+import { safeText } from '../server/contract/safe-text.ts';
 import { resolveDataDir } from '../server/data-dir.ts';
 import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
@@ -83,7 +84,7 @@ export function createContext(
 
   const ask = (question: string, hidden = false): Promise<string> => {
     if (!interactive) throw new AppError('input_needed', { flags: question });
-    return askLine(stdin, process.stderr, question, hidden);
+    return askLine(stdin, process.stderr, safeText(question), hidden);
   };
 
   return {
@@ -119,7 +120,7 @@ export function createContext(
     ask,
     during: (work) =>
       signOfLife(work, {
-        write: (text) => void streams.err.write(text),
+        write: (text) => void (streams.drawn?.err ?? streams.err.write)(text),
         drawn: process.stderr.isTTY === true && env.TERM !== 'dumb' && !env.ACCESSIBLE && !env.GATEWAY_ACCESSIBLE,
         silent: flags.quiet === true,
         word: say('进行中', 'working'),

@@ -1,6 +1,7 @@
 /** Failures as people and programs read them. */
 import type { Language } from '../server/contract/enums.ts';
 import { AppError, type ErrorCode, formatError } from '../server/contract/errors.ts';
+import { safeJson, safeText } from '../server/contract/safe-text.ts';
 import { failure } from './colour.ts';
 
 interface Fix {
@@ -55,12 +56,12 @@ export function printError(
   const fix = fixes[code];
   const hint = example === undefined ? fix?.[language] : String(example);
   if (json) {
-    write(`${JSON.stringify({ error: { code, message, ...(hint === undefined ? {} : { hint }), details } })}\n`);
+    write(`${safeJson({ error: { code, message, ...(hint === undefined ? {} : { hint }), details } })}\n`);
   } else {
-    write(`${colour ? failure('error:') : 'error:'} ${message}\n`);
-    if (hint !== undefined) write(`  fix: ${hint}\n`);
+    write(`${colour ? failure('error:') : 'error:'} ${safeText(message)}\n`);
+    if (hint !== undefined) write(`  fix: ${safeText(hint)}\n`);
     if (fix?.see !== undefined) write(`  see: gateway help ${fix.see}\n`);
   }
-  if (debug && error instanceof Error) write(`${error.stack ?? ''}\n`);
+  if (debug && error instanceof Error) write(`${safeText(error.stack ?? '')}\n`);
   return known?.row.exit ?? 1;
 }

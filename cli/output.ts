@@ -1,7 +1,8 @@
 /** Everything the commands print: tables for people, plain columns for pipes, JSON for programs. */
 import { AppError } from '../server/contract/errors.ts';
+import { csvField, escaped, safeJson, safeLine, safeText } from '../server/contract/safe-text.ts';
 import { runQuery } from './query.ts';
-import { clean, table } from './table.ts';
+import { table } from './table.ts';
 
 export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv', 'id', 'env'] as const;
 export type Format = (typeof formats)[number];
@@ -32,6 +33,8 @@ export interface Output {
 export interface Streams {
   readonly out: { write(text: string): unknown };
   readonly err: { write(text: string): unknown };
+  /** For what we draw ourselves; the two above take no control characters. */
+  readonly drawn?: { out(text: string): unknown; err(text: string): unknown };
   readonly outIsTty: boolean;
   readonly columns: number;
   /** Colours may be used where none are asked for. */
@@ -51,9 +54,18 @@ export interface Shape {
   readonly wide: boolean;
 }
 
+/** The one place that all words pass on their way out. Whoever draws says so. */
+export const guarded = (streams: Streams): Streams => ({
+  ...streams,
+  out: { write: (text) => streams.out.write(safeText(text)) },
+  err: { write: (text) => streams.err.write(safeText(text)) },
+  drawn: { out: streams.out.write, err: streams.err.write },
+});
+
 /** @param told how times read in tables for people; as they are when absent. */
 export function createOutput(streams: Streams, shape: Shape, told: (cell: string) => string = (cell) => cell): Output {
   const line = (text: string) => void streams.out.write(`${text}\n`);
+  const drawn = streams.drawn?.out ?? streams.out.write;
   const indent = streams.outIsTty ? 2 : undefined;
 
   const json = (value: unknown): void => {
@@ -63,11 +75,10 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
     }
     const kept = shape.fields === undefined ? value : pick(value, shape.fields);
     if (shape.query === undefined) {
-      line(JSON.stringify(kept, null, indent));
+      line(safeJson(kept, indent));
       return;
     }
-    for (const one of runQuery(shape.query, kept))
-      line(typeof one === 'string' ? one : JSON.stringify(one, null, indent));
+    for (const one of runQuery(shape.query, kept)) line(typeof one === 'string' ? one : safeJson(one, indent));
   };
 
   const chosen = <Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] =>
@@ -94,27 +105,27 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
         case 'json':
           return json(rows);
         case 'jsonl':
-          for (const row of rows) line(JSON.stringify(shape.fields === undefined ? row : pick(row, shape.fields)));
+          for (const row of rows) line(safeJson(shape.fields === undefined ? row : pick(row, shape.fields)));
           return;
         case 'yaml':
-          return line(Bun.YAML.stringify(rows, null, 2));
+          return line(yaml(rows));
         case 'id':
-          for (const row of rows) line(id(row));
+          for (const row of rows) line(safeLine(id(row)));
           return;
         case 'csv':
-          if (shape.header) line(columns.map((column) => csv(column.name)).join(','));
-          for (const row of rows) line(columns.map((column) => csv(column.value(row))).join(','));
+          if (shape.header) line(columns.map((column) => csvField(column.name)).join(','));
+          for (const row of rows) line(columns.map((column) => csvField(column.value(row))).join(','));
           return;
         case 'env':
           throw new AppError('usage', { detail: '-o env' });
         case 'table': {
           const shown = streams.outIsTty && !shape.wide ? told : (cell: string) => cell;
-          const cells = rows.map((row) => columns.map((column) => shown(clean(column.value(row)))));
+          const cells = rows.map((row) => columns.map((column) => shown(safeLine(column.value(row)))));
           const room = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
           const texts = streams.outIsTty
             ? table(columns, cells, { room, header: shape.header, colour: streams.colour === true })
             : cells.map((values) => values.join('\t'));
-          for (const text of texts) line(text);
+          for (const text of texts) drawn(`${text}\n`);
         }
       }
     },
@@ -123,14 +134,14 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
         case 'json':
           return json(value);
         case 'jsonl':
-          return line(JSON.stringify(value));
+          return line(safeJson(value));
         case 'yaml':
-          return line(Bun.YAML.stringify(value, null, 2));
+          return line(yaml(value));
         case 'id':
           return line(id);
         case 'env':
           if (variables === undefined) throw new AppError('usage', { detail: '-o env' });
-          for (const [name, text] of Object.entries(variables)) line(`${name}=${text}`);
+          for (const [name, text] of Object.entries(variables)) line(`${name}=${safeLine(text)}`);
           return;
         default:
           for (const text of lines) line(text);
@@ -144,10 +155,10 @@ const pick = (value: unknown, fields: readonly string[]): unknown =>
     ? value.map((one) => pick(one, fields))
     : Object.fromEntries(fields.map((name) => [name, (Object(value) as Record<string, unknown>)[name] ?? null]));
 
-/** A field that a spreadsheet would run is kept as text. */
-const csv = (text: string): string => {
-  const safe = /^[=+@\t]|^-(?!\d)/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+/** YAML cannot be told which strings to quote; JSON is YAML too. */
+const yaml = (value: unknown): string => {
+  const plain = JSON.stringify(value);
+  return escaped(plain) === plain ? Bun.YAML.stringify(value, null, 2) : safeJson(value, 2);
 };
 
 /** Lines `name   value` of an object, control characters taken out. */
@@ -155,7 +166,8 @@ export const detailLines = (value: object): string[] =>
   Object.entries(value)
     .filter(([, item]) => item !== '')
     .map(
-      ([name, item]) => `${name.padEnd(22)} ${clean(typeof item === 'object' ? JSON.stringify(item) : String(item))}`,
+      ([name, item]) =>
+        `${name.padEnd(22)} ${safeLine(typeof item === 'object' ? JSON.stringify(item) : String(item))}`,
     );
 
 /** Quota as dollars, for people. */

@@ -6,7 +6,7 @@ import type { CommandRow, FlagValues } from './command.ts';
 import { commands } from './commands/index.ts';
 import { createContext, type GlobalFlags } from './context.ts';
 import { aliases, globals, nouns } from './globals.ts';
-import type { Streams } from './output.ts';
+import { guarded, type Streams } from './output.ts';
 
 export interface ProgramDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -19,7 +19,8 @@ export interface ProgramDeps {
 const helpWidth = 80;
 
 /** @param args what will be parsed: commands of other nouns are listed but get no options, which takes most of the time. Absent = all do. */
-export function createProgram(deps: ProgramDeps, args?: readonly string[]): Command {
+export function createProgram(given: ProgramDeps, args?: readonly string[]): Command {
+  const deps = { ...given, streams: guarded(given.streams) };
   const zh = deps.language === 'zh';
   const program = new Command('gateway')
     .description(

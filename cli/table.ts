@@ -1,11 +1,6 @@
 /** Aligned columns, measured in terminal cells. */
 import { heading, tinted } from './colour.ts';
 
-/** Control characters of names and messages must not reach a terminal. */
-export const clean = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, ' ');
-
 const width = (text: string): number => Bun.stringWidth(text);
 
 /** Cuts to so many cells, with an ellipsis. */

@@ -2,8 +2,8 @@
 import { Box, Text, useInput, useWindowSize } from 'ink';
 import { useState } from 'react';
 import { AppError } from '../../server/contract/errors.ts';
+import { safeLine } from '../../server/contract/safe-text.ts';
 import type { Context } from '../context.ts';
-import { clean } from '../table.ts';
 import { stage } from './stage.tsx';
 
 function Changes({
@@ -28,13 +28,13 @@ function Changes({
     <Box flexDirection="column">
       {lines.slice(top, top + room).map((line) => (
         <Text key={line} wrap="truncate">
-          {clean(line)}
+          {safeLine(line)}
         </Text>
       ))}
       <Text dimColor>
         {Math.min(lines.length, top + room)}/{lines.length}
       </Text>
-      <Text>{question} [y/N]</Text>
+      <Text>{safeLine(question)} [y/N]</Text>
     </Box>
   );
 }

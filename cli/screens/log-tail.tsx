@@ -2,12 +2,12 @@
 import { Box, Static, Text, useInput } from 'ink';
 import { useEffect, useReducer } from 'react';
 import type { Log } from '../../server/contract/entities.ts';
+import { safeLine } from '../../server/contract/safe-text.ts';
 import { columns } from '../commands/logs/filters.ts';
 import type { Context } from '../context.ts';
-import { clean } from '../table.ts';
 import { stage } from './stage.tsx';
 
-const lineOf = (row: Log): string => columns.map((column) => clean(column.value(row))).join('  ');
+const lineOf = (row: Log): string => columns.map((column) => safeLine(column.value(row))).join('  ');
 
 interface TailState {
   readonly shown: readonly Log[];

@@ -1,6 +1,8 @@
 /** One question: a line, a masked secret, or a choice that narrows while one types. */
+
 import { Box, Text, useInput } from 'ink';
 import { useState } from 'react';
+import { safeLine } from '../../server/contract/safe-text.ts';
 import type { Choice, Question } from '../parts/question.ts';
 
 const shownChoices = 8;
@@ -37,8 +39,8 @@ export function QuestionScreen({ question, onAnswer }: { question: Question; onA
   return (
     <Box flexDirection="column">
       <Text>
-        {question.label}
-        {question.fallback === undefined ? '' : ` (${question.fallback})`}: {tail(shown)}
+        {safeLine(question.label)}
+        {question.fallback === undefined ? '' : ` (${safeLine(question.fallback)})`}: {tail(shown)}
         <Text inverse> </Text>
       </Text>
       {choices === undefined ? null : <Choices choices={choices} at={at} />}
@@ -53,7 +55,7 @@ function Choices({ choices, at }: { choices: readonly Choice[]; at: number }) {
       {choices.slice(first, first + shownChoices).map((choice, index) => (
         <Text key={choice.value} wrap="truncate" bold={first + index === at}>
           {first + index === at ? '> ' : '  '}
-          {choice.label}
+          {safeLine(choice.label)}
         </Text>
       ))}
     </Box>

@@ -1,9 +1,10 @@
 /** Channels under test, each line as it stands. */
 import { Box, Text, useWindowSize } from 'ink';
 import { useEffect, useState } from 'react';
+import { safeLine } from '../../server/contract/safe-text.ts';
 import type { Context } from '../context.ts';
 import type { TestRow } from '../parts/test-row.ts';
-import { clean, shorten } from '../table.ts';
+import { shorten } from '../table.ts';
 import { stage } from './stage.tsx';
 
 interface Listed {
@@ -13,8 +14,8 @@ interface Listed {
 
 const lineOf = ({ id, name }: Listed, row: TestRow | undefined): string => {
   const mark = row === undefined ? '…' : row.success ? '✓' : '✗';
-  const result = row === undefined ? '' : row.success ? `${row.time.toFixed(3)} s` : clean(row.message);
-  return `${mark} ${String(id).padStart(4)}  ${shorten(clean(name), 24).padEnd(24)}  ${result}`;
+  const result = row === undefined ? '' : row.success ? `${row.time.toFixed(3)} s` : safeLine(row.message);
+  return `${mark} ${String(id).padStart(4)}  ${shorten(safeLine(name), 24).padEnd(24)}  ${result}`;
 };
 
 function Board({ channels, run }: { channels: readonly Listed[]; run: (done: (row: TestRow) => void) => void }) {

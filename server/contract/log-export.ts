@@ -1,5 +1,6 @@
 /** Log rows as text for spreadsheets and programs. */
 import type { Log } from './entities.ts';
+import { csvField, safeJson } from './safe-text.ts';
 
 export const logFormats = ['csv', 'jsonl'] as const;
 export type LogFormat = (typeof logFormats)[number];
@@ -25,16 +26,11 @@ const columns = [
   'other',
 ] as const satisfies readonly (keyof Log)[];
 
-/** A spreadsheet would run a text that begins like a formula. */
-const harmless = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
-
-const cell = (value: string | number | boolean): string => {
-  const text = typeof value === 'string' ? harmless(value) : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
+const cell = (value: string | number | boolean): string =>
+  typeof value === 'string' ? csvField(value) : String(value);
 
 /** What stands before the rows; '' for JSON lines. */
 export const logHeader = (format: LogFormat): string => (format === 'csv' ? `${columns.join(',')}\r\n` : '');
 
 export const logLine = (format: LogFormat, row: Log): string =>
-  format === 'csv' ? `${columns.map((name) => cell(row[name])).join(',')}\r\n` : `${JSON.stringify(row)}\n`;
+  format === 'csv' ? `${columns.map((name) => cell(row[name])).join(',')}\r\n` : `${safeJson(row)}\n`;

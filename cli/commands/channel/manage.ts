@@ -1,6 +1,7 @@
 /** Looking at channels, switching them, deleting them, carrying them elsewhere. */
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
+import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { eachOf } from '../../parts/bulk.ts';
 import { allChannels, chosenChannels, columns, detail, filterOf, findChannel, statusWord } from './fields.ts';
@@ -76,7 +77,7 @@ export const balance: CommandRun = async (context, flags, _ref, refs) => {
 export const exportAll: CommandRun = async (context) => {
   const channels = await allChannels(await context.client());
   const rows = channels.map(({ key: _key, key_hint: _hint, id: _id, ...fields }) => fields);
-  context.output.line(JSON.stringify(rows, null, 2));
+  context.output.line(safeJson(rows, 2));
 };
 
 /** JSON array of channels, as `export` writes it, each with its `key`. */

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type EndpointId, endpoints } from '../../../server/contract/endpoints/index.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 
 const withoutSlash = (path: string): string => path.replace(/(?<=.)\/$/, '');
@@ -53,5 +54,5 @@ export const api: CommandRun = async (context, flags, first, [, second]) => {
   const fields = text(flags.field) === undefined ? {} : fieldsOf(text(flags.field) ?? '');
   const input = { ...Object.fromEntries(new URLSearchParams(query)), ...body, ...fields, ...parts };
   const answer: unknown = await (await context.client()).call(id, input as never);
-  context.output.object(answer ?? null, [JSON.stringify(answer ?? null, null, 2)], JSON.stringify(answer ?? null));
+  context.output.object(answer ?? null, [safeJson(answer ?? null, 2)], safeJson(answer ?? null));
 };

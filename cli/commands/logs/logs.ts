@@ -1,5 +1,6 @@
 /** The usage log in the terminal. */
 import type { Log } from '../../../server/contract/entities.ts';
+import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, integer, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
@@ -61,5 +62,5 @@ export const tail: CommandRun = async (context, flags) => {
   }
   for await (const some of rows)
     for (const row of some)
-      output.line(forPeople ? columns.map((column) => column.value(row)).join('  ') : JSON.stringify(row));
+      output.line(forPeople ? columns.map((column) => column.value(row)).join('  ') : safeJson(row));
 };

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
 import { optionHelp } from '../../../server/contract/option-help.ts';
 import { isOptionKey, type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
+import { safeJson } from '../../../server/contract/safe-text.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
@@ -73,7 +74,7 @@ export const unset: CommandRun = async (context, _flags, _first, keys) => {
 export const exportAll: CommandRun = async (context) => {
   const options = await (await context.client()).call('option.details');
   const kept = options.filter((option) => option.is_set && !option.secret);
-  context.output.line(JSON.stringify(Object.fromEntries(kept.map(({ key, value }) => [key, value])), null, 2));
+  context.output.line(safeJson(Object.fromEntries(kept.map(({ key, value }) => [key, value])), 2));
 };
 
 /** What an import would change; secrets are compared by nobody and shown to nobody. */

@@ -1,6 +1,7 @@
 /** Declarative files: what they would change, changing it, and writing one. */
 import { AppError } from '../../../server/contract/errors.ts';
 import type { ProvisionChange } from '../../../server/contract/provision.ts';
+import { escaped } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { readDocument } from './document.ts';
@@ -64,5 +65,7 @@ export const exportSite: CommandRun = async (context) => {
   const document = await (await context.client()).call('provision.export');
   if (context.output.format === 'json') return context.output.object(document, [], '');
   const { stringify } = await import('yaml');
-  context.output.raw(stringify(document, { lineWidth: 0 }));
+  const plain = stringify(document, { lineWidth: 0 });
+  const quoted = stringify(document, { lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE' });
+  context.output.raw(escaped(plain) === plain ? plain : escaped(quoted));
 };

@@ -4,6 +4,7 @@ import type { OptionKey } from '../../../server/contract/options.ts';
 import { defaultPriceText } from '../../../server/contract/pricing-defaults.ts';
 import { type PriceChange, pricesDiffer } from '../../../server/contract/pricing-diff.ts';
 import { priceOptionKeys } from '../../../server/contract/pricing-tables.ts';
+import { safeJson } from '../../../server/contract/safe-text.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -128,5 +129,5 @@ export const reset: CommandRun = async (context, flags) => {
 export const exportAll: CommandRun = async (context) => {
   const texts = await textsOf(await context.client());
   const known = maps.map((map) => [map, parse(texts.get(map))]);
-  context.output.line(JSON.stringify(Object.fromEntries(known), null, 2));
+  context.output.line(safeJson(Object.fromEntries(known), 2));
 };
