@@ -1,5 +1,6 @@
 /** The composition root of a running server: three threads, one front door. */
 import { randomBytes } from 'node:crypto';
+import { benchTier } from './bench-tier.ts';
 import { AppError } from './contract/errors.ts';
 import { createControlThread } from './control-thread.ts';
 import { acquireLock, ensureDataDir } from './data-dir.ts';
@@ -19,7 +20,6 @@ import { runChannelTest } from './relay/channel-test.ts';
 import { type CountingThread, createTokenCounter } from './relay/counting/counter.ts';
 import { createRelay, defaultLimits } from './relay/relay.ts';
 import { createRelayState } from './relay/state.ts';
-import type { Tier } from './relay/tiers.ts';
 import { createWallets } from './relay/wallets.ts';
 import { createWorkCalls } from './relay/works/calls.ts';
 import { createStop, type Stop } from './stop.ts';
@@ -67,6 +67,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const state = createRelayState(wallets);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const works = createWorkCalls((id, call) => control.tell({ kind: 'work', id, call }));
+    const bench = benchTier(options.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
     const descriptors = openDescriptors();
     const connections = createConnections(connectionLimits(options.env), descriptors, () => performance.now());
     const relay = createRelay({
@@ -85,7 +86,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       refused: (ref, reason) => options.say(`settlement of ${ref} was turned down: ${reason}`),
       limits: { ...defaultLimits, commitCeilingMs: ceilingOf(options.env.GATEWAY_COMMIT_CEILING_MS) },
       watch: connections,
-      tier: tierOf(options.env.GATEWAY_BENCH_TIER),
+      bench,
     });
     const control = createControlThread({
       spawn: () => startThread('control'),
@@ -130,8 +131,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     await state.ready;
 
-    if (tierOf(options.env.GATEWAY_BENCH_TIER) < 3)
-      options.say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
+    await bench.prove(state.channels());
+    if (bench.tier < 3) options.say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
     const door = openDoor(options, () =>
       openFrontDoor({
         host: options.host,
@@ -203,9 +204,6 @@ function connectionLimits(env: GatewayOptions['env']): ConnectionLimits {
     perAddress: within(env.GATEWAY_CONNECTIONS_PER_ADDRESS, 1, 1_000_000, 0) || null,
   };
 }
-
-/** Set by the benchmark alone. */
-const tierOf = (text: string | undefined): Tier => (text === '1' ? 1 : text === '2' ? 2 : 3);
 
 function openDoor(options: GatewayOptions, open: () => FrontDoor): FrontDoor {
   try {

@@ -738,6 +738,11 @@ export const errors = {
   input_needed: business('缺少必要参数：{flags}', 'Input needed: {flags}', 9),
   server_unreachable: row(502, 'api_error', 7, 'host', '无法连接服务器：{detail}', 'Cannot reach the server: {detail}'),
   port_taken: business('端口 {port} 已被占用', 'Port {port} is already in use', 6),
+  bench_tier_refused: business(
+    'GATEWAY_BENCH_TIER={tier} 不校验密钥、不计费，只能用于本机的练习上游（gateway mock-upstream）；渠道 {channel} 不是。请取消该变量',
+    'GATEWAY_BENCH_TIER={tier} checks no key and writes no bill: it works only with practice upstreams on this machine (gateway mock-upstream), and channel {channel} is none. Unset it',
+    2,
+  ),
   data_dir_locked: business('数据目录 {dir} 正被进程 {pid} 使用', 'Data directory {dir} is in use by process {pid}', 6),
   data_dir_unreadable: business('无法读写数据目录 {dir}：{detail}', 'Data directory {dir} cannot be used: {detail}', 1),
   database_corrupt: business(

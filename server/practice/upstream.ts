@@ -2,6 +2,7 @@
 
 import { type Asked, dialectAt, embeddings, type Saying } from './dialects.ts';
 import { mediaAnswer } from './media.ts';
+import { proofOf, proofPath } from './proof.ts';
 import { specialAnswer } from './special.ts';
 
 export interface PracticeOptions {
@@ -104,6 +105,7 @@ export function startPracticeUpstream(options: PracticeOptions): PracticeUpstrea
     development: false,
     async fetch(request) {
       const { pathname: path, searchParams: query } = new URL(request.url);
+      if (path === proofPath) return new Response(proofOf(query.get('nonce') ?? ''));
       if (path === '/v1/models')
         return json(
           JSON.stringify({

@@ -27,6 +27,7 @@ import { createRealtime } from './realtime.ts';
 import { clientError, dialectOf, errorResponse, listedError, retryAfterOf } from './render-error.ts';
 import { createRequestIds } from './request-id.ts';
 import { sealed } from './sealed.ts';
+import type { ChannelSnapshot } from './snapshot.ts';
 import type { RelayState } from './state.ts';
 import { noCharge, type Tier } from './tiers.ts';
 import type { Wallets } from './wallets.ts';
@@ -59,7 +60,7 @@ export interface RelayDeps {
   /** Told where a request is on its way, for the time limits of its connection. */
   readonly watch?: RequestWatch;
   /** For the benchmark; everything when absent. */
-  readonly tier?: Tier;
+  readonly bench?: { readonly tier: Tier; readonly isProven: (channel: ChannelSnapshot) => boolean };
 }
 
 /** Requests that are not the listener's may be told of too. */
@@ -133,6 +134,7 @@ export function createRelay(deps: RelayDeps): Relay {
   const affinity = createAffinity(deps.steady);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
+  const tier = deps.bench?.tier ?? 3;
   let open = 0;
   // Prices of the benchmark's first request, for the tiers that do not price.
   let measured: Plan | null = null;
@@ -192,7 +194,7 @@ export function createRelay(deps: RelayDeps): Relay {
     if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') throw new AppError('upgrade_refused');
     if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
     const { route } = matched;
-    const identified = deps.tier === 1 ? { principal: unbilled, free: true } : await identify(route);
+    const identified = tier === 1 ? { principal: unbilled, free: true } : await identify(route);
     const { free } = identified;
     const inquiry = await parse(request, matched, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
     deps.watch?.heard(request);
@@ -203,9 +205,11 @@ export function createRelay(deps: RelayDeps): Relay {
       open--;
       return counted;
     }
-    if (deps.tier === 1 || deps.tier === 2) {
-      measured ??= makePlan(planDeps, inquiry, principal, true);
+    if (tier !== 3) {
       const candidates = state.route(principal.group, inquiry.model).flat();
+      const foreign = candidates.find((channel) => deps.bench?.isProven(channel) !== true);
+      if (foreign !== undefined) throw new AppError('bench_tier_refused', { tier, channel: `#${foreign.id}` });
+      measured ??= makePlan(planDeps, inquiry, principal, true);
       return answer(answerDeps, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
     }
     const exchange = admit(inquiry, principal, free);

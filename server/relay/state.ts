@@ -16,6 +16,8 @@ export interface RelayState {
   tokenByHmac(hmac: string): TokenSnapshot | undefined;
   user(id: number): UserSnapshot | undefined;
   channel(id: number): ChannelSnapshot | undefined;
+  /** All of them, whatever their status. */
+  channels(): Iterable<ChannelSnapshot>;
   /** Enabled channels that serve `model` to `group`, by tiers. */
   route(group: string, model: string): Route;
   /** Model names some enabled channel serves to `group`. */
@@ -97,6 +99,7 @@ export function createRelayState(wallets: Wallets): RelayState {
     tokenByHmac: (hmac) => hmacs.get(hmac),
     user: (id) => users.get(id),
     channel: (id) => channels.get(id),
+    channels: () => channels.values(),
     route: (group, model) => routes.get(group)?.get(model) ?? [],
     models: (group) => [...(routes.get(group)?.keys() ?? [])],
     onChannel: (listener) => void listeners.push(listener),
