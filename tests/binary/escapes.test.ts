@@ -1,4 +1,4 @@
-/** What users, upstreams and models write never acts on the operator's terminal, in any command and any format. */
+/** What users, upstreams and models write never acts on the operator's terminal, in any command and any format. Here because calling every command takes a while. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { printError } from '../../cli/errors.ts';
 import { createProgram } from '../../cli/program.ts';
 import { openDatabase } from '../../db/open.ts';
 import { csvField, safeJson, safeText } from '../../server/contract/safe-text.ts';
-import { everywhere, onMachine } from './every-command.ts';
+import { everywhere, onMachine } from '../cli/every-command.ts';
 
 /** Clears a screen, sets a title, both with one byte, rings, turns the writing round, hides. */
 const evil = 'x\u001b[2J\u001b]0;owned\u0007\u009b31m\u0085\u202egnp.exe\u2066\u200b\u{e0041}\u007f\r=1+1';
