@@ -16,8 +16,6 @@ const configs = ['generationConfig', 'generation_config'] as const;
 const configNumbers = ['maxOutputTokens', 'max_output_tokens', 'candidateCount', 'candidate_count'] as const;
 const containers: ReadonlySet<string> = new Set([...configs, 'stream_options', 'thinking', 'reasoning']);
 const pictures: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
-/** Lists of models an upstream may fall back to, of which we would bill the first. */
-const otherModels = ['models', 'fallbacks', 'fallback_models'] as const;
 /** Work that goes on when its answer has come: nobody would be there to pay for it. */
 const lateWork = ['background', 'deferred'] as const;
 
@@ -85,12 +83,6 @@ function checkPicture(body: Body): void {
 }
 
 function checkChat(body: Body): void {
-  for (const name of otherModels) {
-    const value = body[name];
-    if (!isAbsent(value) && !(Array.isArray(value) && value.length === 0)) {
-      throw refused(`${name} cannot be used here: name one model`);
-    }
-  }
   for (const name of lateWork) {
     if (!isAbsent(body[name]) && body[name] !== false) throw new AppError('background_unsupported', { name });
   }

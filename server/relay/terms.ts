@@ -24,16 +24,21 @@ const members: Readonly<Record<string, string>> = {
   inferencegeo: 'inference_geo',
   models: 'models',
   fallbacks: 'fallbacks',
+  fallbackmodels: 'fallback_models',
 };
 /** Lists of other models to be served by. A list whose answers name each model's share is priced by them, the other never goes upstream. */
-const lists: Readonly<Record<string, 'priced' | 'unpriced'>> = { models: 'unpriced', fallbacks: 'priced' };
+const lists: Readonly<Record<string, 'priced' | 'unpriced'>> = {
+  models: 'unpriced',
+  fallback_models: 'unpriced',
+  fallbacks: 'priced',
+};
 
 /** Names already folded: requests use few, and use them again and again. */
 const folded = new Map<string, string | undefined>();
 
 /** The priced member this name may be read as. U+017F and U+212A fold to letters in some decoders. */
 function memberOf(key: string): string | undefined {
-  if (key.length < 5 || key.length > 14) return undefined;
+  if (key.length < 5 || key.length > 15) return undefined;
   if (folded.has(key)) return folded.get(key);
   const name = key.replaceAll('_', '').replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase();
   const member = lookUp(members, name);

@@ -44,11 +44,12 @@ test('R13: what is owed goes to the next place when the first is full, and is se
 test('R13: a settlement that the rules turn down is told and its line is kept', async () => {
   const { database, store } = await books();
   const places = [place('one')];
-  const path = await writeOwed(places, '1', [settle('a', 1, 10), settle('b', 99, 20)]);
+  const path = await writeOwed(places, '1', [settle('a', 1, 10), settle('b', 1, 20)]);
+  store.apply([settle('b', 1, 7)]);
   expect(settleOwed(store, places)).toEqual({
     settled: 1,
     files: [path],
-    refused: ['b: unknown_account'],
+    refused: ['b: conflict'],
     kept: [`${path}.refused`],
   });
   expect(owedFiles(places)).toEqual([]);

@@ -12,7 +12,6 @@ let key: string;
 beforeEach(async () => {
   gateway = await createTestGateway();
   upstream = await startUpstream((response) => sendJson(response, { text: 'hi', data: [{ url: 'x' }] }));
-  await gateway.option('SelfUseModeEnabled', 'true');
   await gateway.option('ModelRatio', '{"cheap":1,"whisper-1":15}');
   await gateway.option('ModelPrice', '{"gpt-image-1":0.02}');
   key = (await gateway.token()).key;

@@ -123,7 +123,7 @@ test('below the floor of a thinking model it is refused, although a shorter answ
 
 test('M17: wishes beyond all numbers are wishes like others', async () => {
   await open(1000);
-  for (const limit of ['1e308', '1e999', '-1e308', '999999999999999999999999'])
+  for (const limit of ['1e308', '-1e308', '999999999999999999999999'])
     expect(
       (
         await ask(

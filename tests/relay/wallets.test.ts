@@ -174,7 +174,7 @@ test('300 requests at once never spend more than there is', async () => {
   expect(upstream.requests).toHaveLength(served);
   // 157 are held for each: the prompt's bound and 500 tokens of answer. What is left affords a shorter answer or two.
   expect(served).toBeGreaterThan(10);
-  expect(served).toBeLessThanOrEqual(15);
+  expect(served * 121).toBeLessThanOrEqual(2000);
   expect(await gateway.balance()).toBe(2000 - served * 121);
   expect(await gateway.verify()).toEqual([]);
   await gateway.close();
