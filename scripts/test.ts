@@ -1,9 +1,9 @@
 /** Types, lint and every test that needs neither network nor browser. Ends with `N passed, N failed`. */
-import { runChecks } from './checks.ts';
+import { longTests, runChecks } from './checks.ts';
 
 process.exit(
   await runChecks({
     tests: process.argv.slice(2).length > 0 ? process.argv.slice(2) : ['tests'],
-    exclude: ['tests/binary/**', 'tests/browser/**'],
+    exclude: longTests,
   }),
 );

@@ -2,8 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrate } from '../../db/migrate.ts';
-import { openDatabase } from '../../db/open.ts';
 import type { Trouble } from '../../server/contract/trouble.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
@@ -19,6 +17,7 @@ import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay
 import { createRelayState } from '../../server/relay/state.ts';
 import { createWallets } from '../../server/relay/wallets.ts';
 import { createServices, type ServiceDeps } from '../../server/services.ts';
+import { openMigrated } from './migrated.ts';
 
 export interface TestGatewayOptions {
   readonly limits?: Partial<RelayLimits>;
@@ -38,10 +37,8 @@ export interface TestGatewayOptions {
 
 export async function createTestGateway(options: TestGatewayOptions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
-  const database = openDatabase(join(dir, 'gateway.db'));
-  // Nothing here outlives the process; what must survive a crash is tested with processes that are killed.
-  database.raw.pragma('synchronous = OFF');
-  await migrate(database);
+  // What must survive a crash is tested with processes that are killed.
+  const database = await openMigrated(join(dir, 'gateway.db'));
   const vault = createVault(Buffer.from('test master key'));
   const ledger = createDirectLedger(database);
   const services = await createServices({
