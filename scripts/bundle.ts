@@ -14,7 +14,7 @@ const withoutDevtools: BunPlugin = {
   },
 };
 
-export const counterEntry = 'server/relay/counting/worker.ts';
+export const counterEntry = 'server/relay/admission/counting/worker.ts';
 const entries = ['cli/main.ts', 'server/ledger/worker.ts', 'server/ledger/check-worker.ts', 'server/control/worker.ts'];
 
 /** @param define more constants. @param plugins what stands in for the placeholders below `server/embedded`. */

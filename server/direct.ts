@@ -21,11 +21,11 @@ import { createDirectLedger } from './ledger/direct.ts';
 import { owedFiles, settleOwed } from './ledger/owed.ts';
 import { startError } from './ledger-thread.ts';
 import { openReading } from './reading.ts';
+import { createWallets } from './relay/admission/balances.ts';
+import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
 import { runChannelTest } from './relay/channel-test.ts';
-import { type CountingThread, createTokenCounter } from './relay/counting/counter.ts';
 import { createRelay, defaultLimits } from './relay/relay.ts';
-import { createRelayState } from './relay/state.ts';
-import { createWallets } from './relay/wallets.ts';
+import { createRelayState } from './relay/state/state.ts';
 import { createServices, type Services } from './services.ts';
 
 export interface DirectGateway {

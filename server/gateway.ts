@@ -16,12 +16,12 @@ import { createFindSession } from './http/find-session.ts';
 import { type FrontDoor, openFrontDoor } from './http/front-door.ts';
 import type { OwedReport } from './ledger/owed.ts';
 import { startLedger } from './ledger-thread.ts';
+import { createWallets } from './relay/admission/balances.ts';
+import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
 import { runChannelTest } from './relay/channel-test.ts';
-import { type CountingThread, createTokenCounter } from './relay/counting/counter.ts';
+import { createWorkCalls } from './relay/endpoints/tasks/calls.ts';
 import { createRelay, defaultLimits } from './relay/relay.ts';
-import { createRelayState } from './relay/state.ts';
-import { createWallets } from './relay/wallets.ts';
-import { createWorkCalls } from './relay/works/calls.ts';
+import { createRelayState } from './relay/state/state.ts';
 import { createStop, type Stop } from './stop.ts';
 import { createStorageWatch } from './storage-watch.ts';
 

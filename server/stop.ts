@@ -4,7 +4,7 @@ import type { ControlThread } from './control-thread.ts';
 import type { FrontDoor } from './http/front-door.ts';
 import { type OwedPlace, writeOwed } from './ledger/owed.ts';
 import type { LedgerThread } from './ledger-thread.ts';
-import type { TokenCounter } from './relay/counting/counter.ts';
+import type { TokenCounter } from './relay/admission/counting/counter.ts';
 import type { Relay } from './relay/relay.ts';
 import { until } from './threads.ts';
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { circlesIn, importsOf as targetsOf } from '../scripts/house/imports.ts';
 import { allProviders } from '../server/providers/catalogue.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -31,7 +32,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   ['the ledger', /^server\/ledger\//, /^(db|server\/(contract|ledger))/],
   ['protocols know no database, no server, no provider', /^server\/protocols\//, /^server\/(contract|protocols)/],
   ['providers know only protocols', /^server\/providers\//, /^server\/(contract|protocols|providers)/],
-  ['domain', /^server\/domain\//, /^(db|server\/(contract|domain|ledger|providers|protocols|relay\/snapshot))/],
+  ['domain', /^server\/domain\//, /^(db|server\/(contract|domain|ledger|providers|protocols|relay\/state\/snapshot))/],
   ['the relay', /^server\/relay\//, /^server\/(contract|protocols|providers|ledger\/commands|relay|domain\/channels)/],
   [
     'the API',
@@ -58,6 +59,28 @@ test.each(layers)('%s', (_name, from, allowed) => {
     .flatMap((path) => importsOf(path).map(({ target }) => ({ path, target })))
     .filter(({ target }) => !allowed.test(target));
   expect(crossing).toEqual([]);
+});
+
+/** From the ground up: a stage of the relay knows those before it alone, and `relay.ts` all. */
+const stages = ['state', 'shared', 'intake', 'routing', 'admission', 'upstream', 'delivery', 'endpoints', 'relay'];
+const stageOf = (path: string): string | null => {
+  const inside = /^server\/relay\/(?:([a-z]+)\/)?/.exec(path);
+  return inside === null ? null : (inside[1] ?? 'relay');
+};
+
+test('the relay’s stages know nothing of those after them', () => {
+  const inside = source.filter((path) => stageOf(path) !== null);
+  expect([...new Set(inside.map(stageOf))].sort()).toEqual([...stages].sort());
+  const upwards = inside.flatMap((path) =>
+    importsOf(path)
+      .filter(({ target }) => stages.indexOf(stageOf(target) ?? 'state') > stages.indexOf(stageOf(path) ?? 'relay'))
+      .map(({ target }) => `${path} -> ${target}`),
+  );
+  expect(upwards).toEqual([]);
+});
+
+test('no file imports itself round a corner', () => {
+  expect(circlesIn(new Map(source.map((path) => [path, targetsOf(path, textOf(path))])))).toEqual([]);
 });
 
 test('every file belongs to a layer', () => {

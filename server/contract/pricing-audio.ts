@@ -1,4 +1,4 @@
-/** The family's fixed ratios of sound, used where no table names the model. Source: backend-reference 4.7. */
+/** The family's fixed ratios of sound, used where no table names the model. */
 
 const rules: readonly (readonly [matches: (model: string) => boolean, ratio: number])[] = [
   [(m) => m.includes('-realtime') && m.endsWith('gpt-4o-realtime-preview-2024-12-17'), 8],

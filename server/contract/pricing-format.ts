@@ -2,7 +2,7 @@
 import { ratioOf } from './pricing-decimal.ts';
 import { formatUsd } from './quota.ts';
 
-/** Source: specification 000, "Currency display". */
+/** Quota as a person reads it: dollars where the site shows currency. */
 export function formatQuota(
   quota: number,
   display: { readonly inCurrency: boolean; readonly quotaPerUnit: number },
@@ -15,7 +15,7 @@ export function formatQuota(
   return String(quota);
 }
 
-/** Ratio 1 is $2 per million tokens. Source: specification 002, "Displayed price per 1M tokens". */
+/** Ratio 1 is $2 per million tokens. As new-api does. */
 const dollarsOfRatio = 2;
 const decimals = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;
 

@@ -1,6 +1,6 @@
 /** What a request may cost at most, from what is known before it runs. */
 import type { Usage } from '../protocols/canonical.ts';
-import type { Prices } from './pricing-tables.ts';
+import type { Prices } from './prices.ts';
 import { pricesFor, quotaOf } from './quota.ts';
 
 /** How large a request can become, in tokens. What is absent is nothing. */
@@ -26,7 +26,7 @@ const noTools: Readonly<Record<string, number>> = {};
 
 /**
  * The whole prompt at the dearest price that may apply, and all the output. Rounded like the charge, so that a hold never
- * falls short of a charge within its bounds (backend-reference 4.3 rounds down and leaves the prompt out).
+ * falls short of a charge within its bounds (new-api rounds down and leaves the prompt out).
  */
 export function holdEstimate(base: Prices, size: HoldSize): number {
   const { promptTokens, images = 0, audio = 0, caches = 'none', maxTokens, speaks = false } = size;

@@ -1,5 +1,5 @@
-/** What a picture costs: price x size x quality x number. Source: backend-reference 4.6. */
-import type { Prices } from './pricing-tables.ts';
+/** What a picture costs: price x size x quality x number. As new-api does. */
+import type { Prices } from './prices.ts';
 
 const sizes: Readonly<Record<string, number>> = {
   '256x256': 0.4,

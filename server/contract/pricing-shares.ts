@@ -1,7 +1,7 @@
 /** A bill falls into shares: the calls of models that one answer took, each by its own prices. */
 import type { Buckets, Usage } from '../protocols/canonical.ts';
+import type { Prices } from './prices.ts';
 import { roundedDivision, scale, toScaled } from './pricing-decimal.ts';
-import type { Prices } from './pricing-tables.ts';
 import { surchargeOf } from './pricing-terms.ts';
 import { bucketWeights } from './pricing-weights.ts';
 

@@ -1,15 +1,14 @@
 /** Price maps of the options, compiled for look-ups, and the prices of one model that follow from them. */
 import { completionRatioFor } from './completion-rules.ts';
+import type { Prices, Ratios } from './prices.ts';
 import { audioRatioFor } from './pricing-audio.ts';
 import { ratioOf } from './pricing-decimal.ts';
-import { compileTermRules, matchesPattern, type Surcharge, type TermRule } from './pricing-terms.ts';
+import { compileTermRules, matchesPattern, type TermRule } from './pricing-terms.ts';
 
 /** Quota of one dollar. */
 export const quotaPerUnit = 500_000;
-/** Ratio of a model that has none, where unset models are accepted. Source: backend-reference 4.2. */
+/** Ratio of a model that has none, where unset models are accepted. As new-api does. */
 export const unsetModelRatio = 37.5;
-
-type Ratios = ReadonlyMap<string, number>;
 
 /** Above so many prompt tokens the whole request costs more: factors on the model's ordinary prices. */
 export interface Tier {
@@ -40,37 +39,6 @@ export interface PriceTables {
   /** User group -> used group -> ratio that replaces the group's. */
   readonly groupGroupRatio: ReadonlyMap<string, Ratios>;
   readonly quotaPerUnit: number;
-}
-
-/** Everything that decides a price, and nothing else: enough to recompute it from a log row. */
-export interface Prices {
-  readonly modelRatio: number;
-  /** Dollars per call, null = by tokens. */
-  readonly modelPrice: number | null;
-  /** Factor on the price per call: number of pictures, size, quality. */
-  readonly priceFactor: number;
-  readonly completionRatio: number;
-  readonly cacheRatio: number;
-  readonly cacheWriteRatio: number;
-  readonly cacheWrite1hRatio: number;
-  readonly imageRatio: number;
-  readonly audioRatio: number;
-  /** Sound written against sound read. */
-  readonly audioCompletionRatio: number;
-  readonly groupRatio: number;
-  /** Set when the user's group has a ratio of its own for the used group; then it is the group ratio. */
-  readonly userGroupRatio: number | null;
-  /** Prices of longer prompts, the longest first. */
-  readonly tiers: readonly { readonly above: number; readonly prices: Prices }[];
-  /** Dollars per call of a tool the provider runs. */
-  readonly toolPrices: Ratios;
-  readonly quotaPerUnit: number;
-  /** Factors of the terms the request was served under. */
-  readonly surcharges?: readonly Surcharge[];
-  /** Prices of other models that worked on the same answer. */
-  readonly others?: ReadonlyMap<string, Prices>;
-  /** What the answer reports and no table has a price for: `speed:warp`, `model:x`. */
-  readonly unpriced?: readonly string[];
 }
 
 /** Option keys the tables are compiled from. */
@@ -207,7 +175,7 @@ export function resolvePrices(tables: PriceTables, model: string, options: Resol
 }
 
 const gizmo = /^(gpt-4o?)-gizmo-.*/;
-/** Name under which a model's prices are listed. Source: backend-reference 4.2, `gpt-4-gizmo-*`. */
+/** Name under which a model's prices are listed. */
 export const listedName = (model: string): string =>
   model.startsWith('gpt-4') ? model.replace(gizmo, '$1-gizmo-*') : model;
 
@@ -252,7 +220,7 @@ const tiered = (base: Prices, tier: Tier): Prices => ({
 });
 
 /** Six decimals, so that what a log row shows is what was multiplied. The detour over 12 digits drops the noise of binary fractions. */
-const ratio = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;
+export const ratio = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;
 
 /** A price for `tool:model` wins over the one for `tool`; of patterns that match, the longest wins. */
 function toolPricesOf(tables: PriceTables, name: string): Ratios {

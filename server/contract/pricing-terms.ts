@@ -1,16 +1,10 @@
 /** Terms a request is served under (service tier, speed, region) and what they multiply the model's price by. */
+
+import type { Prices, Surcharge } from './prices.ts';
 import { ratioOf } from './pricing-decimal.ts';
-import type { Prices } from './pricing-tables.ts';
 
 /** Member of the request or the answer -> value, in lower case: `service_tier` -> `priority`. */
 export type Terms = Readonly<Record<string, string>>;
-
-export interface Surcharge {
-  /** `service_tier:priority`. */
-  readonly name: string;
-  /** Factor on everything but calls of tools; below 1 it is a discount. */
-  readonly ratio: number;
-}
 
 /** The factors of the models a pattern matches. */
 export interface TermRule {

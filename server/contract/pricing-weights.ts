@@ -1,6 +1,7 @@
 /** The short way to a charge: weights of a model's buckets as integers that floating point multiplies and adds exactly. */
+
+import type { Prices } from './prices.ts';
 import { scale, timesScaled, toScaled } from './pricing-decimal.ts';
-import type { Prices } from './pricing-tables.ts';
 import { surchargeOf } from './pricing-terms.ts';
 
 /** What the buckets of a usage weigh, as integers over a power of ten small enough for exact floating point. */

@@ -1,9 +1,9 @@
 /** The arithmetic of money: one pure function prices a request; the relay, the ledger's check, the console and the CLI all call it. */
 import type { Buckets, Usage, UsagePart } from '../protocols/canonical.ts';
+import type { Prices, Surcharge } from './prices.ts';
 import { timesScaled } from './pricing-decimal.ts';
 import { exactQuota, mostQuota, pricesFor, promptTokensOf, type Share, sharesOf } from './pricing-shares.ts';
-import { type Prices, quotaPerUnit } from './pricing-tables.ts';
-import type { Surcharge } from './pricing-terms.ts';
+import { quotaPerUnit } from './pricing-tables.ts';
 import { exactLimit, weightsOf } from './pricing-weights.ts';
 
 export { mostQuota, pricesFor, promptTokensOf };
@@ -36,7 +36,7 @@ const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
 
 /**
  * Quota of a usage: tokens weighted by kind x model ratio x group ratio, or price x 500000 x group ratio, plus the
- * calls of tools, exact, rounded half up once. Source of the formulas: specification 002 section 9, backend-reference 4.4.
+ * calls of tools, exact, rounded half up once. The formulas are those of new-api.
  */
 export function quotaOf(usage: Usage, base: Prices): number {
   const prices = base.tiers.length === 0 ? base : pricesFor(base, promptTokensOf(usage));

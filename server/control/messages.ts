@@ -4,8 +4,8 @@ import type { StorageStanding } from '../contract/storage.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
-import type { Snapshot, SnapshotDelta } from '../relay/snapshot.ts';
-import type { WorkCall } from '../relay/works/store.ts';
+import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
+import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 
 export interface ControlStart {
   readonly kind: 'start';

@@ -14,8 +14,8 @@ import { version } from '../embedded/version.ts';
 import { createApp } from '../http/app.ts';
 import { createLedgerClient, type LedgerPort } from '../ledger/client.ts';
 import { proveGuard } from '../outbound/guard.ts';
-import { createRequestIds } from '../relay/request-id.ts';
-import type { WorkCall } from '../relay/works/store.ts';
+import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
+import { createRequestIds } from '../relay/intake/request-id.ts';
 import { createServices } from '../services.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
 import { createPublisher } from './publisher.ts';
@@ -27,7 +27,7 @@ declare const self: {
 
 const sweepMs = 10 * 60 * 1000;
 const alertMs = 60 * 1000;
-/** Between two looks at drawings and songs under way. Source: backend-reference 6.4. */
+/** Between two looks at drawings and songs under way. As new-api does. */
 const worksMs = 15_000;
 /** Changes kept although every follower has seen them. */
 const keptChanges = 10_000;

@@ -8,7 +8,7 @@ const entries = {
   ledger: 'server/ledger/worker.ts',
   check: 'server/ledger/check-worker.ts',
   control: 'server/control/worker.ts',
-  counter: 'server/relay/counting/worker.ts',
+  counter: 'server/relay/admission/counting/worker.ts',
 } as const;
 
 /** In the executable, entry points keep their path from the project's root, as JavaScript. */

@@ -1,6 +1,6 @@
 /** Asks the control thread whose session a request carries. */
 import { AppError, isErrorCode } from '../contract/errors.ts';
-import type { FindSession } from '../relay/playground.ts';
+import type { FindSession } from '../relay/intake/playground.ts';
 
 const carried = ['cookie', 'new-api-user', 'user-agent'] as const;
 

@@ -1,8 +1,8 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
 import type { Server, ServerWebSocket } from 'bun';
 import { AppError, formatError } from '../contract/errors.ts';
-import type { Peer } from '../relay/exchange.ts';
-import type { Conversation } from '../relay/realtime/conversation.ts';
+import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
+import type { Peer } from '../relay/intake/inquiry.ts';
 import type { Relay } from '../relay/relay.ts';
 import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';

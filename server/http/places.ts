@@ -1,5 +1,5 @@
 /** Which part of the server a path belongs to: decided here and nowhere else, for every spelling of a path. */
-import { isRelayPath, relaySegments } from '../relay/operations.ts';
+import { isRelayPath, relaySegments } from '../relay/intake/routes.ts';
 
 /** `nowhere`: a program's path in a spelling that no client of ours uses; never a page, never another way in. */
 export type Place = 'relay' | 'api' | 'console' | 'nowhere';

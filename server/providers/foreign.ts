@@ -1,7 +1,7 @@
 /** How other gateways name the providers that we have. */
 import { providerBySlug, providerByType } from './catalogue.ts';
 
-/** One-api went its own way from type 26 on. Source: backend-reference 11. */
+/** One-api went its own way from type 26 on. */
 const oneApiSlugs: Readonly<Record<number, string>> = {
   27: 'minimax',
   28: 'mistral',

@@ -2,7 +2,7 @@
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import type { Relay } from './relay.ts';
-import type { RelayState } from './state.ts';
+import type { RelayState } from './state/state.ts';
 
 export interface ChannelTestOrder {
   readonly channelId: number;
@@ -15,7 +15,7 @@ interface Probe {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Source of prompts, limits and names: backend-reference 2.2. */
+/** Prompts, limits and names are those of new-api. */
 const probes: readonly (readonly [pattern: RegExp, (model: string) => Probe])[] = [
   [/rerank/i, (model) => ({ path: '/v1/rerank', body: { model, query: 'hi', documents: ['hi', 'bye'], top_n: 1 } })],
   [/embed|bge-|^m3e/i, (model) => ({ path: '/v1/embeddings', body: { model, input: 'hi' } })],

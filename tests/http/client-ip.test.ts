@@ -8,7 +8,7 @@ import { bareAddress, clientAddress } from '../../server/http/client-ip.ts';
 import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
 import { openFrontDoor } from '../../server/http/front-door.ts';
 import type { Relay } from '../../server/relay/relay.ts';
-import { compileSettings } from '../../server/relay/settings.ts';
+import { compileSettings } from '../../server/relay/state/settings.ts';
 
 const of = (proxies: string) => compileSettings(new Map([['general_setting.trusted_proxies', proxies]])).trustsProxy;
 const own = '127.0.0.1,10.0.0.0/8,2001:db8::/32';

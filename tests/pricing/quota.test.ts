@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { completionRatioFor } from '../../server/contract/completion-rules.ts';
+import type { Prices } from '../../server/contract/prices.ts';
 import { holdEstimate } from '../../server/contract/pricing-hold.ts';
 import { imageFactor, imagePrices } from '../../server/contract/pricing-images.ts';
-import { listedName, type Prices } from '../../server/contract/pricing-tables.ts';
+import { listedName } from '../../server/contract/pricing-tables.ts';
 import { underTerms } from '../../server/contract/pricing-terms.ts';
 import { priceFacts, quotaOf, quote, recompute } from '../../server/contract/quota.ts';
 import { emptyUsage, ofParts } from '../../server/protocols/shared/usage.ts';

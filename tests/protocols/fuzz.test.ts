@@ -2,14 +2,15 @@
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
+import type { Prices } from '../../server/contract/prices.ts';
 import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
-import { compilePriceTables, type Prices, resolvePrices } from '../../server/contract/pricing-tables.ts';
+import { compilePriceTables, resolvePrices } from '../../server/contract/pricing-tables.ts';
 import { quotaOf } from '../../server/contract/quota.ts';
 import type { ChatEvent, ProtocolId, Usage } from '../../server/protocols/canonical.ts';
 import type { Codec } from '../../server/protocols/codec.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { createSseSplitter, createSseTextSplitter, parseFrame } from '../../server/protocols/shared/sse.ts';
-import { outline } from '../../server/relay/json-text.ts';
+import { outline } from '../../server/relay/intake/json-text.ts';
 import { fixtures } from './fixtures.ts';
 import { scenarios } from './scenarios.ts';
 import { context, encoder, readStream, streamOf } from './support.ts';

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { relayRouteFor } from '../../server/relay/operations.ts';
+import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { fixtures } from './fixtures.ts';
 
 /** Recorded requests of agents and SDKs, where they are at hand. */

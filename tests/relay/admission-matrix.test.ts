@@ -4,9 +4,9 @@ import { UserStatus } from '../../server/contract/enums.ts';
 import { AppError, type ErrorCode, errors } from '../../server/contract/errors.ts';
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
-import { relayRoutes } from '../../server/relay/operations.ts';
-import { drawingModel, orderOf } from '../../server/relay/works/actions.ts';
-import { drawSubmits, type Work, worksFor } from '../../server/relay/works/routes.ts';
+import { drawingModel, orderOf } from '../../server/relay/endpoints/tasks/actions.ts';
+import { drawSubmits, type Work, worksFor } from '../../server/relay/endpoints/tasks/routes.ts';
+import { relayRoutes } from '../../server/relay/intake/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

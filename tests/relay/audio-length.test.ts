@@ -1,7 +1,7 @@
 /** How long recordings are: files made here, byte by byte, after each format's own document. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { audioSeconds } from '../../server/relay/audio-length.ts';
+import { audioSeconds } from '../../server/relay/admission/audio-length.ts';
 
 const text = (value: string) => Buffer.from(value, 'latin1');
 const le = (value: number, bytes = 4) => {

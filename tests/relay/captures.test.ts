@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type PracticeUpstream, startPracticeUpstream } from '../../server/practice/upstream.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
-import { relayRouteFor } from '../../server/relay/operations.ts';
+import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

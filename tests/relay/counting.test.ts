@@ -1,7 +1,7 @@
 import { countTokens as encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
-import { countTokens } from '../../server/relay/counting/count.ts';
-import { createTelling } from '../../server/relay/told.ts';
+import { countTokens } from '../../server/relay/admission/counting/count.ts';
+import { createTelling } from '../../server/relay/shared/delivered-text.ts';
 import { randomOf } from '../support/random.ts';
 
 const count = (text: string): number => countTokens((piece) => encode(piece, { allowedSpecial: 'all' }), text);

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Trouble } from '../../server/contract/trouble.ts';
-import { mapModel, orderChannels } from '../../server/relay/choose.ts';
-import type { UpstreamFailure } from '../../server/relay/failure.ts';
-import { createHealth, type Health } from '../../server/relay/health.ts';
-import type { ChannelSnapshot } from '../../server/relay/snapshot.ts';
+import { mapModel, orderChannels } from '../../server/relay/routing/choose.ts';
+import { createHealth, type Health } from '../../server/relay/routing/health.ts';
+import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
+import type { ChannelSnapshot } from '../../server/relay/state/snapshot.ts';
 
 const channel = (id: number, more: Partial<ChannelSnapshot> = {}): ChannelSnapshot => ({
   id,

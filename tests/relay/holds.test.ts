@@ -1,10 +1,10 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bookReports } from '../../server/ledger/verify.ts';
-import type { TokenCounter } from '../../server/relay/counting/counter.ts';
-import { countedBound, promptBound, readPrompt } from '../../server/relay/prompt.ts';
+import type { Wallets } from '../../server/relay/admission/balances.ts';
+import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
+import { countedBound, promptBound, readPrompt } from '../../server/relay/intake/prompt.ts';
 import { createRelay, defaultLimits, type Relay } from '../../server/relay/relay.ts';
-import type { Wallets } from '../../server/relay/wallets.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
 

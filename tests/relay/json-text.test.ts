@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { editMembers, outline } from '../../server/relay/json-text.ts';
+import { editMembers, outline } from '../../server/relay/intake/json-text.ts';
 
 const shapeOf = (text: string) => {
   const shape = outline(text);

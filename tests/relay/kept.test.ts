@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
 import { providerByType } from '../../server/providers/catalogue.ts';
 import { endpointFor } from '../../server/providers/provider.ts';
-import { compileSettings } from '../../server/relay/settings.ts';
+import { compileSettings } from '../../server/relay/state/settings.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, sendStream, startUpstream, type Upstream } from '../support/upstream.ts';
 

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
+import type { Prices } from '../../server/contract/prices.ts';
 import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
 import { holdEstimate } from '../../server/contract/pricing-hold.ts';
-import { compilePriceTables, type Prices, resolvePrices } from '../../server/contract/pricing-tables.ts';
-import { affordableOutput } from '../../server/relay/afford.ts';
-import type { Principal } from '../../server/relay/exchange.ts';
-import { createLimits } from '../../server/relay/limits.ts';
-import { compileSettings } from '../../server/relay/settings.ts';
-import type { TokenLimits } from '../../server/relay/snapshot.ts';
-import { createWindow } from '../../server/relay/windows.ts';
+import { compilePriceTables, resolvePrices } from '../../server/contract/pricing-tables.ts';
+import { affordableOutput } from '../../server/relay/admission/affordable.ts';
+import { createLimits } from '../../server/relay/admission/limits.ts';
+import { createWindow } from '../../server/relay/admission/windows.ts';
+import type { Principal } from '../../server/relay/intake/inquiry.ts';
+import { compileSettings } from '../../server/relay/state/settings.ts';
+import type { TokenLimits } from '../../server/relay/state/snapshot.ts';
 
 const noLimits: TokenLimits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 0, monthBudget: 0 };
 const never = { at: 0, used: 0 };

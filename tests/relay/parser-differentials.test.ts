@@ -1,9 +1,9 @@
 /** No body that passes the gate is another body to somebody else. */
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../server/contract/errors.ts';
-import type { Inquiry } from '../../server/relay/exchange.ts';
-import { relayRouteFor } from '../../server/relay/operations.ts';
-import { parse } from '../../server/relay/parse.ts';
+import type { Inquiry } from '../../server/relay/intake/inquiry.ts';
+import { parse } from '../../server/relay/intake/parse.ts';
+import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { clientForms, type FormBody, forms } from './parsers/forms.ts';
 import { type JsonBody, jsonBodies } from './parsers/json-bodies.ts';
 import { bytesOf, readers } from './parsers/readers.ts';

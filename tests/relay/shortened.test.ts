@@ -2,7 +2,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
-import { promptBound, readPrompt } from '../../server/relay/prompt.ts';
+import { promptBound, readPrompt } from '../../server/relay/intake/prompt.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createWallets } from '../../server/relay/wallets.ts';
+import { createWallets } from '../../server/relay/admission/balances.ts';
 import { createTestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
 

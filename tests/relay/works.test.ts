@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
-import { actionOf, orderOf } from '../../server/relay/works/actions.ts';
-import { worksFor } from '../../server/relay/works/routes.ts';
+import { actionOf, orderOf } from '../../server/relay/endpoints/tasks/actions.ts';
+import { worksFor } from '../../server/relay/endpoints/tasks/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 

@@ -11,11 +11,11 @@ import { createPasswords } from '../../server/domain/users/passwords.ts';
 import { type Actor, localOwner } from '../../server/http/call.ts';
 import { invoke } from '../../server/http/invoke.ts';
 import { createDirectLedger } from '../../server/ledger/direct.ts';
+import { createWallets } from '../../server/relay/admission/balances.ts';
 import { runChannelTest } from '../../server/relay/channel-test.ts';
-import type { FindSession } from '../../server/relay/playground.ts';
+import type { FindSession } from '../../server/relay/intake/playground.ts';
 import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay/relay.ts';
-import { createRelayState } from '../../server/relay/state.ts';
-import { createWallets } from '../../server/relay/wallets.ts';
+import { createRelayState } from '../../server/relay/state/state.ts';
 import { createServices, type ServiceDeps } from '../../server/services.ts';
 import { openMigrated } from './migrated.ts';
 

@@ -1,4 +1,4 @@
-/** Proof that a person sits at the form: Cloudflare's Turnstile. Source: backend-reference 7.11. */
+/** Proof that a person sits at the form: Cloudflare's Turnstile. */
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
 

@@ -5,7 +5,7 @@
 import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { createAllowance } from '../sessions/allowance.ts';
 
-/** Source: specification 000 section 9. */
+/** How long a code lives. */
 export const codeSeconds = 180;
 /** Tries of one guesser at one address. */
 const attempts = 5;

@@ -1,4 +1,4 @@
-/** Which e-mail addresses are taken. Source: backend-reference 7.6, specification 001 "E-mail domain whitelist". */
+/** Which e-mail addresses are taken. */
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
 

@@ -18,7 +18,7 @@ export interface RoutesDeps {
   readonly standingOf: ((ids: readonly number[]) => Promise<readonly Standing[]>) | null;
 }
 
-/** Source: backend-reference 3.5. */
+/** Added to every weight, as in new-api. */
 const smoothing = 10;
 const members = (list: string): string[] => list.split(',').map((item) => item.trim());
 

@@ -15,7 +15,7 @@ const fatalTypes = new Set(['insufficient_quota', 'authentication_error', 'permi
 
 /**
  * @returns the reason when the channel must not be used again before somebody looked at it, else null. A gateway whose
- * own user ran out (`insufficient_user_quota`) is no broken channel. Source: backend-reference 3.9.
+ * own user ran out (`insufficient_user_quota`) is no broken channel.
  */
 export function disableReason(
   channel: Pick<ChannelRow, 'auto_ban' | 'status'>,

@@ -1,4 +1,4 @@
-/** Rows of the new-api and one-api schemas as rows of ours. Source: backend-reference 5, 11, 12. */
+/** Rows of the new-api and one-api schemas as rows of ours. */
 import type { Insertable } from 'kysely';
 import type { ForeignRow } from '../../../db/foreign.ts';
 import type { ChannelsTable, LogsTable, TokensTable, UsersTable } from '../../../db/schema.ts';

@@ -34,7 +34,7 @@ export const eventLog = ({ type, at, user, content, other }: EventFacts): LogEnt
   endReason: 'completed',
 });
 
-/** Quota in the words of log rows and messages. Source: backend-reference 4.1. */
+/** Quota in the words of log rows and messages. */
 export const quotaWords = (options: OptionsService, quota: number): string =>
   options.get('DisplayInCurrencyEnabled')
     ? `＄${formatUsd(quota, 6, options.get('QuotaPerUnit'))} 额度`

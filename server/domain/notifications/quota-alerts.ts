@@ -1,4 +1,4 @@
-/** Tells users when their balance is about to end. Source: specification 002, "Quota alerts"; texts: backend-reference 4.10. */
+/** Tells users when their balance is about to end. */
 
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';

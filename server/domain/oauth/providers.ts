@@ -1,4 +1,4 @@
-/** Other services that vouch for people: one row each. Source: backend-reference 7.5. */
+/** Other services that vouch for people: one row each. */
 import type { IdentityColumn } from '../../../db/repositories/users.ts';
 import type { OptionKey } from '../../contract/options.ts';
 import type { OptionsService } from '../options/service.ts';

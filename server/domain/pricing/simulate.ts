@@ -1,5 +1,7 @@
 /** Prices past requests anew: what they would have cost with other price maps. */
-import { compilePriceTables, type PriceOptionKey, type Prices, resolvePrices } from '../../contract/pricing-tables.ts';
+
+import type { Prices } from '../../contract/prices.ts';
+import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../contract/pricing-tables.ts';
 import { underTerms } from '../../contract/pricing-terms.ts';
 import { billedUsage, loggedPrices, quotaOf } from '../../contract/quota.ts';
 import type { Usage } from '../../protocols/canonical.ts';

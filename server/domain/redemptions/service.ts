@@ -14,7 +14,7 @@ import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 
-/** Absent = default (create) or unchanged (update). Source of the limits: specification 002 sections 5 and 9. */
+/** Absent = default (create) or unchanged (update). The limits are those of new-api. */
 export interface RedemptionFields {
   readonly name?: string | undefined;
   readonly quota?: number | undefined;

@@ -6,7 +6,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { UsersService } from '../users/service.ts';
 
-/** What the first administrator starts with: 200 dollars. Source: backend-reference 5.1. */
+/** What the first administrator starts with: 200 dollars. */
 const rootQuota = 100_000_000;
 const shortestPassword = 8;
 /** Wrong codes in ten minutes, from everywhere together; beyond them guessing is refused unread, the right code never. */

@@ -13,7 +13,7 @@ import type {
   TokenLimits,
   TokenSnapshot,
   UserSnapshot,
-} from '../../relay/snapshot.ts';
+} from '../../relay/state/snapshot.ts';
 import { members } from '../channels/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 

@@ -34,7 +34,7 @@ const limitNames = ['day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'con
 const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const keyLength = 48;
 const longestName = 30;
-/** Starting quota of a token that names none. Source: specification 002 section 9. */
+/** Starting quota of a token that names none. As new-api does. */
 const defaultQuota = 500_000;
 
 /** @param owner user id, or null for the operator. */

@@ -1,4 +1,4 @@
-/** Lengths of what people type about themselves, counted in characters. Source: specification 000 section 5, backend-reference 7.3. */
+/** Lengths of what people type about themselves, counted in characters. */
 import { AppError } from '../../contract/errors.ts';
 
 export const longestUsername = 12;

@@ -1,4 +1,4 @@
-/** Epay's forms and callbacks: fields in, fields out, signatures. Source: backend-reference 7.8. */
+/** Epay's forms and callbacks: fields in, fields out, signatures. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 export type EpayFields = Readonly<Record<string, string>>;

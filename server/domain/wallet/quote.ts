@@ -1,4 +1,4 @@
-/** What a top-up costs and credits, exact. Source: backend-reference 7.8. */
+/** What a top-up costs and credits, exact. As new-api does. */
 import { AppError } from '../../contract/errors.ts';
 import { roundedDivision, scale, toScaled } from '../../contract/pricing-decimal.ts';
 import { mostQuota } from '../../contract/quota.ts';

@@ -10,7 +10,7 @@ const words = (value: unknown): string => (typeof value === 'string' ? value : '
 const time = (value: unknown): number => (typeof value === 'number' && value > 0 ? Math.floor(value) : 0);
 const json = (value: unknown): string => (value === undefined || value === null ? '' : JSON.stringify(value));
 
-/** States of midjourney-proxy. Source: backend-reference 6.3. */
+/** States of midjourney-proxy. */
 const states = new Set(['NOT_START', 'SUBMITTED', 'MODAL', 'IN_PROGRESS', 'SUCCESS', 'FAILURE', 'CANCEL']);
 
 /** @returns the columns that change, null when the report says nothing new or nothing sensible. */

@@ -11,7 +11,7 @@ export function encodeStreamError(error: ClientError): string {
   return `data: ${JSON.stringify(encodeError(error))}\n\ndata: [DONE]\n\n`;
 }
 
-/** Finds the message wherever compatible upstreams put it; a page of HTML says nothing worth quoting. Source: backend-reference 13. */
+/** Finds the message wherever compatible upstreams put it; a page of HTML says nothing worth quoting. */
 export function decodeError(status: number, body: string): UpstreamError {
   const parsed = parseJson(body);
   const outer = record(parsed);

@@ -1,0 +1,132 @@
+/** Stage 3: plan, limits and money held: what every paid request passes, whatever it asks for. */
+import { AppError } from '../../contract/errors.ts';
+import type { Ledger } from '../../ledger/commands.ts';
+import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
+import { affordableOutput, leastWorth, shorten } from './affordable.ts';
+import type { Wallets } from './balances.ts';
+import { checkWords } from './blocked-words.ts';
+import { type ChargeDeps, createCharge } from './charge.ts';
+import type { TokenCounter } from './counting/counter.ts';
+import type { Exchange } from './exchange.ts';
+import { type Limits, unlimited } from './limits.ts';
+import { estimate, holdFor } from './meter.ts';
+import type { Plan } from './plan.ts';
+import { makePlan, type PlanDeps } from './plan.ts';
+
+export interface AdmitDeps {
+  readonly plan: PlanDeps;
+  readonly charge: ChargeDeps;
+  readonly ledger: Ledger;
+  readonly wallets: Wallets;
+  readonly limits: Limits;
+  readonly counter: TokenCounter;
+}
+
+/**
+ * At once where the most that the request can cost fits the balance; a prompt whose bound does not fit is counted first.
+ * @throws AppError sensitive_words, storage_unavailable, channel_*, model_price_unset, rate_limited, *_exhausted.
+ */
+export type Admit = (inquiry: Inquiry, principal: Principal, free: boolean) => Exchange | Promise<Exchange>;
+
+/** Prompts are counted where their bound takes more than this part of what there is. */
+const countedShare = 1 / 16;
+/** Other models make more tokens of the same text than the encodings that are counted with. */
+const otherEncodings = 1.5;
+
+/** A disk that was freed is noticed within a second. */
+const retrySeconds = 5;
+
+export function createAdmit(deps: AdmitDeps): Admit {
+  const { wallets } = deps;
+  const { settings } = deps.plan.state;
+
+  /** What a request may cost at most to be let in. */
+  const roomFor = (inquiry: Inquiry, { user, token }: Principal, plan: Plan): number => {
+    const { overcommit, house } = plan;
+    const tokenId = token?.id ?? 0;
+    const spare = wallets.spare(user.id, tokenId, overcommit, house);
+    const now = isStaged(inquiry, plan) ? spare : Math.min(spare, wallets.available(user.id, tokenId, house));
+    return token === null ? now : Math.min(now, deps.limits.room(token));
+  };
+
+  /** @throws AppError limit_*, token_budget_*, *_exhausted. */
+  const enter = (inquiry: Inquiry, principal: Principal, whole: Plan, free: boolean): Exchange => {
+    const tokenId = principal.token?.id ?? 0;
+    const { user } = principal;
+    const plan =
+      !free && isStaged(inquiry, whole)
+        ? staged(whole, settings().stake, wallets.available(user.id, tokenId, whole.house))
+        : whole;
+    const { hold, most, overcommit, house } = plan;
+    const admission = free ? unlimited : deps.limits.admit(principal, { tokens: plan.promptTokens, hold: most });
+    const held = free ? null : wallets.hold(user.id, tokenId, hold, most, overcommit, house);
+    if (held?.ok === false) {
+      admission.ended({ tokens: 0, charged: 0, success: false });
+      throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', {
+        remain: held.remain,
+        need: hold,
+      });
+    }
+    return { inquiry, plan, charge: createCharge(deps.charge, { inquiry, principal, plan, free, admission }) };
+  };
+
+  const enterShorter = (inquiry: Inquiry, principal: Principal, plan: Plan, room: number): Exchange => {
+    const shorter = settings().passThrough ? null : shorten(inquiry, plan, room);
+    if (shorter !== null) return enter(shorter.inquiry, principal, shorter.plan, false);
+    // Refused by whoever has too little: said with the least that would do.
+    const least = leastFor(plan, inquiry);
+    const need = least > room ? least : plan.most;
+    return enter(inquiry, principal, { ...plan, hold: need, most: need, held: plan.estimate.maxTokens }, false);
+  };
+
+  const recount = async (inquiry: Inquiry, principal: Principal, plan: Plan): Promise<Exchange> => {
+    const [tokens = 0] = await deps.counter.count(inquiry.model, [inquiry.prompt.texts.join('\n')]);
+    const counted = tokens * (plan.estimate.answer?.model.countable === true ? 1 : otherEncodings);
+    const { prices, candidates } = plan;
+    const exact = estimate(inquiry, prices, candidates, counted, settings().preConsumedQuota);
+    const closer = exact.hold < plan.most ? { ...plan, estimate: exact, hold: exact.hold, most: exact.hold } : plan;
+    const room = roomFor(inquiry, principal, closer);
+    return closer.most <= room
+      ? enter(inquiry, principal, closer, false)
+      : enterShorter(inquiry, principal, closer, room);
+  };
+
+  return (inquiry, principal, free) => {
+    checkWords(settings(), inquiry.prompt);
+    const storage = deps.ledger.healthy();
+    if (!storage.ok) throw new AppError('storage_unavailable', { reason: storage.reason, seconds: retrySeconds });
+    const planned = makePlan(deps.plan, inquiry, principal, free);
+    if (free) return enter(inquiry, principal, { ...planned, hold: 0, most: 0 }, true);
+    const { overcommit, overrunLine } = settings();
+    const exact = overcommit === 1 || wallets.overrunOf(principal.user.id) >= overrunLine;
+    const plan = exact ? planned : { ...planned, overcommit };
+    const room = roomFor(inquiry, principal, plan);
+    if (plan.most <= room) return enter(inquiry, principal, plan, false);
+    const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;
+    return countable && (holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room)
+      ? recount(inquiry, principal, plan)
+      : enterShorter(inquiry, principal, plan, room);
+  };
+}
+
+/** Quota of the shortest answer that is worth asking for. */
+const leastFor = ({ estimate: size, most }: Plan, { body }: Inquiry): number =>
+  size.answer === null ? most : holdFor(size, leastWorth(size, body) * size.answer.choices);
+
+const stopsOnCancel = ({ setting: { drain } }: ChannelSnapshot): boolean => drain === undefined || drain === false;
+
+/** Whether what is held may grow with what is delivered: all that is paid for is seen, and ends when it is cut. */
+const isStaged = ({ stream }: Inquiry, { overcommit, estimate: { answer }, candidates }: Plan): boolean =>
+  overcommit > 1 && stream && answer !== null && !answer.model.thinks && candidates.every(stopsOnCancel);
+
+/** Begins with a modest hold; what it may cost at most is counted beside it. */
+function staged(plan: Plan, stake: number, available: number): Plan {
+  const { estimate: size } = plan;
+  const modest = Math.min(size.maxTokens, stake * (size.answer?.choices ?? 1));
+  const hold = holdFor(size, modest);
+  if (hold <= available) return { ...plan, hold, held: modest };
+  const less = affordableOutput(size, available);
+  // Nothing left to begin with: the wallet says so.
+  return less === 0 ? { ...plan, hold, held: modest } : { ...plan, hold: holdFor(size, less), held: less };
+}

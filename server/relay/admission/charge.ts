@@ -1,0 +1,241 @@
+/** One request's money from hold to settlement: exactly one settle or void, whatever happens in between. */
+import { type EndReason, LogType, type UsageSource } from '../../contract/enums.ts';
+import type { Prices } from '../../contract/prices.ts';
+import { loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
+import type { Ledger, LedgerResult, LogEntry } from '../../ledger/commands.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { Deadlines } from '../shared/deadlines.ts';
+import { type Tried, triedOnly } from '../shared/failure.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
+import type { Wallets } from './balances.ts';
+import type { Admission } from './limits.ts';
+import { holdFor } from './meter.ts';
+import type { Plan } from './plan.ts';
+
+export interface Finish {
+  readonly endReason: EndReason;
+  /** null = nothing is charged. */
+  readonly usage: Usage | null;
+  readonly usageSource: UsageSource;
+  /** Usually the plan's; pictures are priced by what came. */
+  readonly prices: Prices;
+  readonly channel: ChannelSnapshot | null;
+  readonly upstreamModel: string;
+  readonly firstByteMs: number | null;
+  /** In order. */
+  readonly tried: readonly Tried[];
+  /** What a translation could not carry over. */
+  readonly dropped: readonly string[];
+  /** Words for an error row. */
+  readonly content?: string;
+  /** HTTP status or reason for an error row's `other`. */
+  readonly failure?: string;
+}
+
+export interface Charge {
+  readonly held: number;
+  /** Quota of the settlement; null = not settled yet, or nothing was used. */
+  readonly charged: number | null;
+  /** Takes more out of the balance while a stream outgrows its hold. */
+  extendTo(usage: Usage): boolean;
+  /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not told yet. @throws AppError limit_* */
+  turn(spent: number): void;
+  /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
+  cover(outputTokens: number): boolean;
+  /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
+  finish(finish: Finish): Promise<void>;
+  /** Writes what is owed so far, so that a crash charges it. */
+  checkpoint(usage: Usage, channel: ChannelSnapshot): void;
+}
+
+export interface ChargeDeps {
+  readonly ledger: Ledger;
+  readonly wallets: Wallets;
+  readonly now: () => number;
+  readonly logConsumption: () => boolean;
+  /** The end of an answer waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
+  readonly commitCeilingMs: number;
+  readonly commitLimits: Deadlines;
+  readonly late: () => void;
+  /** The ledger's rules turned a settlement down: nobody was charged for what was delivered. */
+  readonly refused: (ref: string, reason: string) => void;
+}
+
+export interface ChargeFacts {
+  readonly inquiry: Inquiry;
+  readonly principal: Principal;
+  readonly plan: Plan;
+  /** Channel tests are logged but cost nothing. */
+  readonly free: boolean;
+  readonly admission: Admission;
+}
+
+/** Not worth a word in a log row. */
+const usualPath = '/v1/chat/completions';
+
+/** @param facts.plan.hold must have been taken from the wallets already. */
+export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
+  const { inquiry, principal, plan, free, admission } = facts;
+  const userId = principal.user.id;
+  const tokenId = principal.token?.id ?? 0;
+  let held = plan.hold;
+  let most = plan.most;
+  let charged: number | null = null;
+  let finished: Promise<void> | null = null;
+
+  const entry = (type: number, amount: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): LogEntry => {
+    const endedMs = deps.now();
+    return {
+      requestId: inquiry.requestId,
+      createdAt: Math.floor(endedMs / 1000),
+      type,
+      userId,
+      username: principal.user.username,
+      tokenId,
+      tokenName: principal.token?.name ?? '',
+      channelId: finish.channel?.id ?? 0,
+      group: principal.group,
+      model: inquiry.model,
+      isStream: inquiry.stream,
+      useTime: Math.round((endedMs - inquiry.startedMs) / 1000),
+      promptTokens: usage === null ? 0 : loggedPromptTokens(usage),
+      completionTokens: usage === null ? 0 : completionTokensOf(usage),
+      quota: amount,
+      content: finish.content ?? '',
+      other: JSON.stringify({
+        ...(usage === null ? {} : priceFacts(usage, finish.prices)),
+        frt: finish.firstByteMs === null ? -1000 : Math.round(finish.firstByteMs - inquiry.startedMs),
+        ms: Math.round(endedMs - inquiry.startedMs),
+        ...(finish.upstreamModel === inquiry.model || finish.upstreamModel === ''
+          ? {}
+          : { is_model_mapped: true, upstream_model_name: finish.upstreamModel }),
+        ...(inquiry.route.path === usualPath ? {} : { request_path: inquiry.route.path }),
+        ...(finish.failure === undefined ? {} : { failure: finish.failure }),
+        ...(finish.dropped.length === 0 ? {} : { dropped: finish.dropped }),
+        admin_info: {
+          use_channel: finish.tried.map(({ channelId }) => String(channelId)),
+          ...(finish.tried.some(({ failed }) => failed !== null)
+            ? { attempts: finish.tried.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed })) }
+            : {}),
+        },
+      }),
+      usageSource: finish.usageSource,
+      endReason: finish.endReason,
+    };
+  };
+
+  const settle = async (finish: Finish): Promise<void> => {
+    const usage = finish.usage;
+    const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
+    const tokens = usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage);
+    charged = usage === null ? null : amount;
+    deps.wallets.settle(userId, tokenId, held, amount, most, plan.house);
+    admission.ended({ tokens, charged: amount, success: usage !== null });
+    const type = usage === null ? LogType.error : LogType.consume;
+    const logged = type === LogType.error || deps.logConsumption();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const written = Number.isFinite(deps.commitCeilingMs)
+      ? deps.commitLimits.start(deps.commitCeilingMs, () => {
+          deps.late();
+          resolve();
+        })
+      : null;
+    const durable = (refusal: string | null) => {
+      written?.();
+      if (refusal !== null) deps.refused(inquiry.requestId, refusal);
+      resolve();
+    };
+    // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
+    deps.ledger
+      .execute({
+        type: 'settle',
+        ref: inquiry.requestId,
+        userId,
+        tokenId,
+        channelId: finish.channel?.id ?? 0,
+        amount,
+        at: Math.floor(deps.now() / 1000),
+        house: plan.house,
+        log: logged ? entry(type, amount, usage, finish) : null,
+        tokens,
+        model: inquiry.model,
+        username: principal.user.username,
+      })
+      .then(
+        (result) => durable(refusalOf(result)),
+        (error: unknown) => durable(String(error)),
+      );
+    await promise;
+  };
+
+  const holdUpTo = (total: number): boolean => {
+    const more = total - held;
+    if (more <= 0) return true;
+    const beyond = Math.max(0, total - most);
+    if (beyond > 0 && !admission.extend(beyond)) return false;
+    if (!deps.wallets.hold(userId, tokenId, more, beyond, plan.overcommit, plan.house).ok) return false;
+    held = total;
+    most += beyond;
+    return true;
+  };
+
+  return {
+    get held() {
+      return held;
+    },
+    get charged() {
+      return charged;
+    },
+    extendTo(usage) {
+      const total = free ? 0 : quotaOf(usage, plan.prices);
+      return holdUpTo(total);
+    },
+    cover(outputTokens) {
+      return holdUpTo(Math.min(most, holdFor(plan.estimate, Math.min(outputTokens, plan.estimate.maxTokens))));
+    },
+    turn: admission.turn,
+    finish(finish) {
+      finished ??= settle(finish);
+      return finished;
+    },
+    checkpoint(usage, channel) {
+      if (finished !== null || free) return;
+      const amount = quotaOf(usage, plan.prices);
+      const log = entry(LogType.consume, amount, usage, {
+        endReason: 'recovered',
+        usageSource: 'partial',
+        prices: plan.prices,
+        dropped: [],
+        channel,
+        upstreamModel: '',
+        firstByteMs: null,
+        tried: [triedOnly(channel)],
+      });
+      void deps.ledger
+        .execute({
+          type: 'hold',
+          ref: inquiry.requestId,
+          userId,
+          tokenId,
+          channelId: channel.id,
+          estimate: held,
+          observed: amount,
+          at: Math.floor(deps.now() / 1000),
+          house: plan.house,
+          log,
+        })
+        .catch(() => undefined);
+    },
+  };
+}
+
+const refusalOf = (result: LedgerResult): string | null =>
+  result.status === 'refused'
+    ? `${result.reason} ${result.detail}`
+    : result.status === 'conflict'
+      ? 'settled before with another amount'
+      : null;
+
+/** Everything the model wrote, as the wire's completion_tokens. */
+export const completionTokensOf = (usage: Usage): number => usage.output + usage.reasoning + usage.audioOutput;

@@ -1,0 +1,236 @@
+/** What each operation costs at most before it runs, and what it did cost when the upstream does not say. */
+import { modelLimits } from '../../contract/model-limits.ts';
+import type { Prices } from '../../contract/prices.ts';
+import { type HoldSize, holdEstimate } from '../../contract/pricing-hold.ts';
+import { imagePrices } from '../../contract/pricing-images.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import type { UpstreamHalf } from '../../protocols/codec.ts';
+import { record } from '../../protocols/shared/json.ts';
+import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
+import type { Inquiry } from '../intake/inquiry.ts';
+import { countedBound, countMedia, promptBound, usualPromptTokens } from '../intake/prompt.ts';
+import type { Operation } from '../intake/routes.ts';
+import type { Told } from '../shared/delivered-text.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
+import { type AnswerLimit, answerLimit } from './answer-limit.ts';
+import { audioSeconds } from './audio-length.ts';
+import type { TokenCounter } from './counting/counter.ts';
+
+/** What a request costs at most, and what that follows from. */
+export interface Estimate extends HoldSize {
+  readonly prices: Prices;
+  /** Quota. */
+  readonly hold: number;
+  /** Tokens of the prompt as usual text has them. */
+  readonly usual: number;
+  /** Where the length of the answer can be limited. */
+  readonly answer: AnswerLimit | null;
+}
+
+/** An answer as far as its price depends on it. */
+export interface Delivered {
+  /** The JSON of a whole answer, else null. */
+  readonly body: unknown;
+  /** Words the client received. */
+  readonly told: Told;
+}
+
+/** What a minute of a recording counts for, as in new-api. */
+const tokensPerMinute = 1000;
+const textOut: ReadonlySet<Operation> = new Set<Operation>(['chat', 'completions', 'realtime']);
+const pictures: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
+const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions', 'translations']);
+
+/**
+ * @param counted tokens of the prompt's texts where they were counted; null = they are bounded by their bytes.
+ * @param stake output tokens held for a conversation that has not begun.
+ */
+export function estimate(
+  inquiry: Inquiry,
+  prices: Prices,
+  candidates: readonly ChannelSnapshot[],
+  counted: number | null,
+  stake: number,
+): Estimate {
+  const { operation, body, prompt } = inquiry;
+  if (operation === 'drawing' || operation === 'music') return sized(prices, { promptTokens: 1, maxTokens: 0 }, 1);
+  if (pictures.has(operation)) return pictureEstimate(inquiry, prices, counted);
+  if (recordings.has(operation)) return recordingEstimate(inquiry, prices);
+  if (operation === 'speech') return sized(prices, { promptTokens: spokenLength(inquiry), maxTokens: 0 });
+  const words = wordsAtMost(inquiry, counted);
+  const usual = usualPromptTokens(prompt);
+  if (operation === 'realtime') return sized(prices, { promptTokens: words, maxTokens: stake }, usual);
+  if (!textOut.has(operation)) {
+    // Each document is read together with the question.
+    const reads = operation === 'rerank' && Array.isArray(body.documents) ? body.documents.length : 0;
+    const question = typeof body.query === 'string' ? 3 * body.query.length : 0;
+    return sized(prices, { promptTokens: words + reads * question, images: prompt.bound.images, maxTokens: 0 }, usual);
+  }
+  const answer = answerLimit(inquiry, candidates);
+  const { context } = answer.model;
+  const size: HoldSize = {
+    promptTokens: Math.min(words, context),
+    images: Math.min(prompt.bound.images, context),
+    audio: Math.min(prompt.bound.audio, context),
+    caches: prompt.caches,
+    maxTokens: answer.tokens * answer.choices,
+    speaks: speaks(body),
+    toolCalls: pricedCalls(body, prices),
+  };
+  return { ...size, prices, hold: holdEstimate(prices, size), usual, answer };
+}
+
+const sized = (prices: Prices, size: HoldSize, usual = size.promptTokens): Estimate => ({
+  ...size,
+  prices,
+  hold: holdEstimate(prices, size),
+  usual,
+  answer: null,
+});
+
+/** The same request with another length of all its answers. */
+export const holdFor = ({ prices, ...size }: Estimate, maxTokens: number): number =>
+  holdEstimate(prices, { ...size, maxTokens });
+
+/** Words of the prompt, in tokens. */
+function wordsAtMost({ json, body, prompt }: Inquiry, counted: number | null): number {
+  if (counted !== null) return countedBound(prompt, body, counted);
+  if (json !== null) return promptBound(prompt, body, json.bytes.length);
+  let bytes = 0;
+  for (const text of prompt.texts) bytes += Buffer.byteLength(text);
+  return promptBound(prompt, body, bytes);
+}
+
+const speaks = (body: Inquiry['body']): boolean => {
+  const config = record(body.generationConfig ?? body.generation_config);
+  const modes = body.modalities ?? config?.responseModalities ?? config?.response_modalities;
+  return Array.isArray(modes) && modes.some((mode) => typeof mode === 'string' && mode.toLowerCase() === 'audio');
+};
+
+/** A tool that the provider runs is called so often at most where the request does not say. */
+const usualCalls = 5;
+const noCalls: Readonly<Record<string, number>> = {};
+
+function pricedCalls({ tools }: Inquiry['body'], { toolPrices }: Prices): Readonly<Record<string, number>> {
+  if (!Array.isArray(tools) || toolPrices.size === 0) return noCalls;
+  const calls: Record<string, number> = {};
+  for (const tool of tools) {
+    const type = record(tool)?.type;
+    if (typeof type !== 'string' || type === 'function') continue;
+    const uses = wholeNumber(record(tool)?.max_uses) ?? usualCalls;
+    for (const name of toolPrices.keys()) if (type.startsWith(name)) calls[name] = Math.min(uses, 1000);
+  }
+  return calls;
+}
+
+/** Tokens of one picture by its quality, where pictures are paid by tokens. Source: OpenAI's image guide, 1024 x 1536. */
+const pictureTokens: Readonly<Record<string, number>> = { low: 408, medium: 1584 };
+const finestPicture = 6240;
+/** Pictures that an edit reads. */
+const picturesRead = 4 * 5000;
+
+function pictureEstimate(inquiry: Inquiry, prices: Prices, counted: number | null): Estimate {
+  const byPiece = sized(picturePrices(inquiry, prices, null), { promptTokens: 1, maxTokens: 0 });
+  if (prices.modelPrice !== null) return byPiece;
+  const { quality, n } = inquiry.body;
+  const each = (typeof quality === 'string' ? pictureTokens[quality] : undefined) ?? finestPicture;
+  const byTokens = sized(prices, {
+    promptTokens: wordsAtMost(inquiry, counted),
+    images: inquiry.form === null ? inquiry.prompt.bound.images : picturesRead,
+    maxTokens: Math.min(wholeNumber(n) ?? 1, 128) * each,
+  });
+  return byTokens.hold > byPiece.hold ? byTokens : byPiece;
+}
+
+/** Tokens that are written for each token of sound, where words are paid as well. */
+const writtenShare = 0.4;
+
+function recordingEstimate(inquiry: Inquiry, prices: Prices): Estimate {
+  const { form, request } = inquiry;
+  const declared = Number(request.headers.get('content-length') ?? 0);
+  const read = form === null ? 0 : form.fileSize();
+  // What has not come yet is as long as it is large.
+  const whole = read > 0 && form?.replayable === false ? Math.max(1, declared / read) : 1;
+  const heard = Math.max(1, Math.ceil(recordingTokens(inquiry) * whole));
+  const writes = modelLimits(inquiry.model).known;
+  return sized(prices, { promptTokens: heard, maxTokens: writes ? Math.ceil(heard * writtenShare) : 0 });
+}
+
+/** Usage in a whole answer. @returns null when it reports none or nonsense. */
+export function reportedUsage(inquiry: Inquiry, upstream: UpstreamHalf, body: unknown): Usage | null {
+  const told = upstream.readUsage(body);
+  if (told !== null || inquiry.operation !== 'rerank') return told;
+  const total = tokenCount(record(record(body)?.usage)?.total_tokens);
+  return total === null || total === 0 ? null : { ...emptyUsage, input: total };
+}
+
+/** The prices the answer is charged by: pictures without a reported usage are paid by the piece. */
+export function finalPrices(inquiry: Inquiry, prices: Prices, usage: Usage | null, body: unknown): Prices {
+  const byPiece = pictures.has(inquiry.operation) && (usage === null || prices.modelPrice !== null);
+  return byPiece ? picturePrices(inquiry, prices, countOf(body)) : prices;
+}
+
+/** @returns what the client asked for and received, counted here. */
+export async function countLocally(counter: TokenCounter, inquiry: Inquiry, delivered: Delivered): Promise<Usage> {
+  const { operation, prompt } = inquiry;
+  if (pictures.has(operation)) return { ...emptyUsage, input: 1 };
+  if (operation === 'speech') return { ...emptyUsage, input: spokenLength(inquiry) };
+  if (recordings.has(operation)) return { ...emptyUsage, input: recordingTokens(inquiry, delivered) };
+  const { texts, units } = delivered.told;
+  const written = textOut.has(operation) ? texts.join('') : '';
+  const [promptTokens = 0, outputTokens = 0] = await counter.count(inquiry.model, [prompt.texts.join('\n'), written]);
+  // 3 tokens of framing per message and 3 for the reply; as in new-api.
+  const framing = operation === 'chat' ? 6 : 0;
+  // What was not kept is counted like what was.
+  const output =
+    written.length < units && written !== '' ? Math.ceil((outputTokens * units) / written.length) : outputTokens;
+  return { ...emptyUsage, input: Math.ceil(promptTokens + countMedia(prompt) + framing), output };
+}
+
+const wholeNumber = (value: unknown): number | null => {
+  const number = typeof value === 'string' && value !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : null;
+};
+
+/** @param delivered pictures in the answer; null = as many as were asked for. */
+function picturePrices(inquiry: Inquiry, prices: Prices, delivered: number | null): Prices {
+  const { body } = inquiry;
+  return imagePrices(prices, inquiry.model, {
+    size: typeof body.size === 'string' ? body.size : '',
+    quality: typeof body.quality === 'string' ? body.quality : '',
+    count: delivered ?? Math.min(wholeNumber(body.n) ?? 1, 128),
+  });
+}
+
+const countOf = (body: unknown): number | null => {
+  const data = (body as { data?: unknown } | null)?.data;
+  return Array.isArray(data) && data.length > 0 ? data.length : null;
+};
+
+/** Speech is priced by the character. As new-api does. */
+const spokenLength = (inquiry: Inquiry): number =>
+  Math.max(1, typeof inquiry.body.input === 'string' ? [...inquiry.body.input].length : 0);
+
+function recordingTokens(inquiry: Inquiry, delivered?: Delivered): number {
+  const told = delivered === undefined ? null : (toldSeconds(delivered.body) ?? subtitleSeconds(delivered.told.texts));
+  const { form } = inquiry;
+  const seconds = told ?? (form?.file == null ? 60 : audioSeconds(form.file, form.fileSize()));
+  return Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
+}
+
+const toldSeconds = (body: unknown): number | null => {
+  const answer = body as { duration?: unknown; usage?: { seconds?: unknown } | null } | null;
+  const value = Number(answer?.usage?.seconds ?? answer?.duration ?? Number.NaN);
+  return Number.isFinite(value) && value >= 0 ? value : null;
+};
+
+const timestamp = /(\d{1,3}):(\d{2}):(\d{2})[.,]\d{3}/g;
+
+/** The last moment that subtitles name. */
+function subtitleSeconds(texts: readonly string[]): number | null {
+  let last: number | null = null;
+  for (const [, hours, minutes, seconds] of texts.join('').matchAll(timestamp)) {
+    last = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds) + 1;
+  }
+  return last;
+}

@@ -1,0 +1,121 @@
+/** Stage 3: which channels may serve the request, in which order, and what is held for it. */
+import { ChannelStatus, Role } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { Prices } from '../../contract/prices.ts';
+import { resolvePrices } from '../../contract/pricing-tables.ts';
+import { underTerms } from '../../contract/pricing-terms.ts';
+import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import { type Affinity, conversationKey, type Kept, keptIds } from '../routing/affinity.ts';
+import { type ChooseFacts, orderChannels } from '../routing/choose.ts';
+import type { Health } from '../routing/health.ts';
+import { traceOf } from '../routing/trace.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
+import type { RelayState, Route } from '../state/state.ts';
+import type { Estimate } from './meter.ts';
+import { estimate } from './meter.ts';
+import type { Pricing } from './terms.ts';
+import { largestSurcharges } from './terms.ts';
+
+export interface PlanDeps {
+  readonly state: RelayState;
+  readonly health: Health;
+  readonly affinity: Affinity;
+  readonly random: () => number;
+}
+
+/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @throws AppError channel_*, model_price_unset. */
+export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal, test = false): Plan {
+  const { state } = deps;
+  const { group, user } = principal;
+  const pinned = principal.pinnedChannel;
+  const kept = keptFor(deps.affinity, inquiry, user.id);
+  const route =
+    pinned === null ? continuing(kept, state.route(group, inquiry.model)) : [[pinnedChannel(state, pinned, test)]];
+  // With nobody to choose from, nothing needs to be remembered.
+  const conversation = route.some((tier) => tier.length > 1) ? conversationKey(inquiry, principal) : null;
+  const facts: ChooseFacts = {
+    random: deps.random,
+    condition: deps.health.condition,
+    waitMs: deps.health.waitMs,
+    preferred: () => deps.affinity.find(conversation),
+  };
+  const candidates = orderChannels(route, facts);
+  if (candidates.length === 0) throw new AppError('channel_unavailable', { group, model: inquiry.model });
+  const settings = state.settings();
+  const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
+  const pricing = { tables: settings.priceTables, group, userGroup: user.group };
+  const ordinary = resolvePrices(pricing.tables, inquiry.model, { ...pricing, acceptUnset });
+  if (ordinary === null) throw new AppError('model_price_unset', { model: inquiry.model });
+  const prices = underTerms(ordinary, largestSurcharges(inquiry, candidates, settings));
+  const size = estimate(inquiry, prices, candidates, null, settings.preConsumedQuota);
+  return {
+    candidates,
+    prices,
+    pricing,
+    promptTokens: size.usual,
+    estimate: size,
+    hold: size.hold,
+    most: size.hold,
+    held: size.maxTokens,
+    overcommit: 1,
+    house: settings.selfUse && user.role >= Role.root,
+    ownerId: user.id,
+    conversation,
+    showCost: settings.showCost,
+    trace: settings.showTrace ? traceOf(route, candidates, facts) : null,
+  };
+}
+
+/** What the request continues. The upstream knows our key alone: whose it is only we can tell. @throws AppError previous_response_not_found. */
+function keptFor(affinity: Affinity, inquiry: Inquiry, userId: number): Kept | null {
+  let first: Kept | null = null;
+  for (const id of keptIds(inquiry)) {
+    const kept = affinity.kept(id);
+    if (kept !== null && kept.ownerId !== userId) throw new AppError('previous_response_not_found');
+    first ??= kept;
+  }
+  return first;
+}
+
+/** It continues where it was made, as long as that channel still serves the caller. */
+function continuing(kept: Kept | null, route: Route): Route {
+  const channel = kept === null ? undefined : route.flat().find((candidate) => candidate.id === kept.channelId);
+  return channel === undefined ? route : [[channel]];
+}
+
+function pinnedChannel(state: RelayState, id: number, test: boolean): ChannelSnapshot {
+  const channel = state.channel(id);
+  if (channel === undefined) throw new AppError('channel_pin_unknown');
+  if (channel.status !== ChannelStatus.enabled && !test) throw new AppError('channel_pin_disabled');
+  return channel;
+}
+
+/** After `plan`: where it may go, in order, and what it may cost. */
+export interface Plan {
+  readonly candidates: readonly ChannelSnapshot[];
+  /** Under the dearest terms the request can be served under; the bill follows what the answer reports. */
+  readonly prices: Prices;
+  readonly pricing: Pricing;
+  /** Quota held when it starts. */
+  readonly hold: number;
+  /** Quota it may cost at most; more than `hold` where a stream's hold grows ahead of what is delivered. */
+  readonly most: number;
+  /** Of the request as it goes out. */
+  readonly estimate: Estimate;
+  /** Output tokens that are held for. */
+  readonly held: number;
+  /** How often all that open requests may cost must fit into the balance; 1 = at least once. */
+  readonly overcommit: number;
+  /** Paid by the house. */
+  readonly house: boolean;
+  /** As usual text has them; the bound of the hold is larger. */
+  readonly promptTokens: number;
+  /** Whose request it is: what the upstream keeps of it is theirs. */
+  readonly ownerId: number;
+  /** Names the conversation whose prompt an upstream may have cached. */
+  readonly conversation: string | null;
+  /** How the candidates came about, where the operator wants it shown. */
+  readonly trace: string | null;
+  /** The client is told what the answer cost. */
+  readonly showCost: boolean;
+}

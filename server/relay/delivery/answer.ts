@@ -1,0 +1,396 @@
+/** Stages 4 to 7: what the channels gave becomes the client's answer, and the request's money is closed by how it ended. */
+import { AppError } from '../../contract/errors.ts';
+import type { ChatEvent, Usage } from '../../protocols/canonical.ts';
+import type { Reshape } from '../../protocols/codec.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import { emptyUsage } from '../../protocols/shared/usage.ts';
+import type { TokenCounter } from '../admission/counting/counter.ts';
+import type { Exchange } from '../admission/exchange.ts';
+import { reportedUsage } from '../admission/meter.ts';
+import { nothingTold, type Told, toldOf } from '../shared/delivered-text.ts';
+import { failureError } from '../shared/failure.ts';
+import { clientError, errorResponse, retryAfterOf } from '../shared/render-error.ts';
+import { jsonType } from '../shared/sealed.ts';
+import { spokenTokens } from '../shared/sound.ts';
+import { type Cuttable, createDeparture, type Departure } from '../upstream/client-disconnect.ts';
+import { type OpenStream, readToEnd } from '../upstream/open-stream.ts';
+import {
+  type AttemptsDeps,
+  changeFor,
+  contextOf,
+  isGathered,
+  type Outcome,
+  tryChannels,
+} from '../upstream/try-channels.ts';
+import { wordsOf } from '../upstream/whole.ts';
+import { relayBytes } from './bytes.ts';
+import { createCover } from './cover.ts';
+import { ownHeaders, shownFrom, streamHeadersOf } from './headers.ts';
+import { whenDurable } from './held-back.ts';
+import { keptIn, noteKept } from './kept.ts';
+import { relayStream, type StreamEnd } from './pump.ts';
+import { settle } from './settle.ts';
+
+export interface AnswerDeps extends AttemptsDeps {
+  readonly counter: TokenCounter;
+  readonly checkpointMs: number;
+  readonly billMs: number;
+  /** Between signs of life while an end waits for its bill. */
+  readonly commitPingMs: number;
+  /** What can be ended from outside. */
+  readonly running: Set<Cuttable>;
+  /** The answer to this request goes on after it was handed over. */
+  readonly lasting: (request: Request) => void;
+  /** Called once when the request is over, streams included. */
+  readonly ended: (request: Request) => void;
+}
+
+const reshapeFor = ({ inquiry }: Exchange): Reshape | null =>
+  codecFor(inquiry.protocol).client.reshape?.(inquiry.request.url) ?? null;
+
+export type Reached = Exclude<Outcome, { kind: 'failed' }>;
+
+export async function answer(given: AnswerDeps, exchange: Exchange): Promise<Response> {
+  const departure = createDeparture(exchange.inquiry.request.signal, given.billMs);
+  const { running } = given;
+  running.add(departure);
+  const ended = () => {
+    running.delete(departure);
+    given.ended(exchange.inquiry.request);
+  };
+  try {
+    return await carried({ ...given, ended }, exchange, departure);
+  } catch (error) {
+    running.delete(departure);
+    throw error;
+  }
+}
+
+async function carried(deps: AnswerDeps, exchange: Exchange, departure: Departure): Promise<Response> {
+  const { inquiry } = exchange;
+  const trying = tryChannels(deps, exchange, departure);
+  const { pingMs } = deps.settings();
+  // With keep-alive on, a client that waits for a stream hears from us even before the upstream says anything.
+  if (pingMs !== null && inquiry.stream) {
+    const outcome = await Promise.race([trying, Bun.sleep(pingMs).then(() => null)]);
+    return outcome === null
+      ? waitingStream(deps, exchange, trying, departure)
+      : respond(deps, exchange, outcome, departure);
+  }
+  return respond(deps, exchange, await trying, departure);
+}
+
+function respond(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Outcome,
+  departure: Departure,
+): Promise<Response> | Response {
+  switch (outcome.kind) {
+    case 'failed':
+      return refuse(deps, exchange, outcome, departure);
+    case 'stream':
+      return isGathered(exchange.inquiry)
+        ? gathered(deps, exchange, outcome, departure)
+        : new Response(streamOf(deps, exchange, outcome, outcome.stream, departure), {
+            status: outcome.response.status,
+            headers: {
+              ...shownFrom(outcome.response),
+              ...ownHeaders(exchange, outcome),
+              ...streamHeadersOf(reshapeFor(exchange)),
+            },
+          });
+    case 'whole':
+      return whole(deps, exchange, outcome);
+    case 'bytes':
+      deps.lasting(exchange.inquiry.request);
+      return new Response(
+        relayBytes(outcome.response, {
+          now: deps.now,
+          abort: departure.upstream,
+          stopped: () => departure.cutBy() !== null,
+          idleMs: deps.idleMs,
+          finish: (end) => close(deps, exchange, outcome, end),
+        }),
+        {
+          status: outcome.response.status,
+          headers: { ...shownFrom(outcome.response), ...ownHeaders(exchange, outcome) },
+        },
+      );
+  }
+}
+
+async function close(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Pick<Reached, 'prepared' | 'tried'> & { readonly body?: unknown },
+  end: StreamEnd,
+): Promise<void> {
+  await settle(deps.counter, exchange, outcome, end);
+  deps.ended(exchange.inquiry.request);
+}
+
+async function refuse(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Extract<Outcome, { kind: 'failed' }>,
+  departure: Departure,
+): Promise<Response> {
+  const { inquiry } = exchange;
+  const shown = await closeFailed(deps, exchange, outcome, departure);
+  const seconds = outcome.failure?.retryAfter ?? retryAfterOf(departure.cutBy());
+  const response = errorResponse(inquiry.protocol, shown, seconds);
+  for (const [name, value] of Object.entries(ownHeaders(exchange, outcome))) response.headers.set(name, value);
+  return response;
+}
+
+/** Gives the hold back and writes the error row. @returns what to tell the client. */
+async function closeFailed(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Extract<Outcome, { kind: 'failed' }>,
+  departure: Departure,
+) {
+  const { inquiry, charge } = exchange;
+  const { failure, tried } = outcome;
+  const gone = inquiry.request.signal.aborted;
+  const stopped = departure.cutBy();
+  const error =
+    stopped ??
+    outcome.error ??
+    (failure !== null
+      ? failureError(failure)
+      : tried.length === 0 && !gone
+        ? new AppError('operation_unsupported', { operation: inquiry.operation })
+        : new AppError('upstream_unreachable'));
+  const shown = clientError(error, inquiry.requestId, failure);
+  if (outcome.left !== null) {
+    const { prepared, usage } = outcome.left;
+    // What the upstream read is paid for.
+    await close(
+      deps,
+      exchange,
+      { prepared, tried },
+      {
+        endReason: 'client_gone',
+        usage,
+        usageSource: usage === null ? null : 'partial',
+        delivered: nothingTold,
+        firstByteMs: deps.now(),
+      },
+    );
+    return shown;
+  }
+  await charge.finish({
+    endReason: gone
+      ? 'client_gone'
+      : stopped !== null
+        ? 'stopped'
+        : outcome.error !== null
+          ? 'rejected'
+          : 'upstream_failed',
+    usage: null,
+    usageSource: 'none',
+    prices: exchange.plan.prices,
+    channel: outcome.last,
+    upstreamModel: '',
+    firstByteMs: null,
+    tried,
+    dropped: [],
+    content: shown.message,
+    failure: failure === null ? error.code : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`,
+  });
+  deps.ended(inquiry.request);
+  return shown;
+}
+
+async function whole(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Extract<Outcome, { kind: 'whole' }>,
+): Promise<Response> {
+  const { inquiry } = exchange;
+  const { prepared, body, bytes, response } = outcome;
+  const { upstream } = prepared;
+  const usage = reportedUsage(inquiry, upstream, body);
+  const retell = prepared.retold || (inquiry.stream && inquiry.operation === 'chat');
+  const events = retell || usage === null ? upstream.decodeResponse(body) : [];
+  const change = changeFor(prepared);
+  const { retell: convert } = prepared;
+  const told =
+    convert !== null
+      ? JSON.stringify(convert(body))
+      : retell
+        ? retold(exchange, change === undefined ? events : events.flatMap(change), deps.now())
+        : null;
+  noteKept(deps.affinity, exchange, prepared, keptIn(body));
+  const durable = close(deps, exchange, outcome, {
+    endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
+    usage,
+    usageSource: usage === null ? null : 'reported',
+    delivered: usage === null ? toldOf(wordsOf(events)) : nothingTold,
+    firstByteMs: outcome.firstByteMs,
+  });
+  const shape = told === null ? null : reshapeFor(exchange);
+  const piece = told === null ? bytes : shape === null ? told : shape.push(told) + shape.end();
+  const shown = shownFrom(response);
+  const headers = {
+    ...shown,
+    ...ownHeaders(exchange, outcome),
+    'content-type': jsonType(shown['content-type']),
+    ...(told === null
+      ? {}
+      : inquiry.stream
+        ? streamHeadersOf(shape)
+        : { 'content-type': 'application/json; charset=utf-8' }),
+  };
+  return whenDurable(
+    durable,
+    deps.commitPingMs,
+    piece,
+    (sent) => new Response(sent, { status: response.status, headers }),
+  );
+}
+
+/** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
+export function retold(exchange: Exchange, events: readonly ChatEvent[], nowMs: number): string {
+  const translation = codecFor(exchange.inquiry.protocol).translation;
+  const context = contextOf(exchange, nowMs);
+  if (!exchange.inquiry.stream) return JSON.stringify(translation.encodeResponse(events, context));
+  const writer = translation.writer(context);
+  return events.map((event) => writer.write(event)).join('');
+}
+
+/** The upstream streams although the client asked for one piece. */
+async function gathered(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Extract<Outcome, { kind: 'stream' }>,
+  departure: Departure,
+): Promise<Response> {
+  const { stream } = outcome;
+  departure.expecting(() => stream.passage.nearEnd());
+  const broken = !(await readToEnd(stream, deps.idleMs));
+  const usage = stream.passage.usage();
+  const gone = departure.gone();
+  // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
+  const failed = broken && !gone;
+  const stopped = departure.cutBy();
+  const durable = close(deps, exchange, outcome, {
+    endReason: gone ? 'client_gone' : !broken ? 'completed' : stopped === null ? 'upstream_broken' : 'stopped',
+    usage,
+    usageSource: usage === null ? null : broken && !stream.passage.billed() ? 'partial' : 'reported',
+    delivered: !failed && (usage === null || broken) ? stream.passage.words() : nothingTold,
+    firstByteMs: failed && usage === null ? null : stream.firstByteMs,
+    ...(failed ? { failure: 'broken' } : {}),
+  });
+  departure.upstream.abort();
+  if (broken) {
+    await durable;
+    const error = stopped ?? new AppError('upstream_broken');
+    return errorResponse(
+      exchange.inquiry.protocol,
+      clientError(error, exchange.inquiry.requestId),
+      retryAfterOf(error),
+    );
+  }
+  return whenDurable(
+    durable,
+    deps.commitPingMs,
+    retold(exchange, stream.passage.events(), deps.now()),
+    (sent) =>
+      new Response(sent, {
+        status: 200,
+        headers: { ...ownHeaders(exchange, outcome), 'content-type': 'application/json; charset=utf-8' },
+      }),
+  );
+}
+
+function streamOf(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  outcome: Pick<Reached, 'prepared' | 'tried'>,
+  opening: OpenStream,
+  departure: Departure,
+): ReadableStream<Uint8Array> {
+  noteKept(deps.affinity, exchange, outcome.prepared, { response: opening.passage.responseId(), container: null });
+  return relayStream({ ...pumpOptions(deps, exchange, departure, () => outcome), opening });
+}
+
+/** The status is given away for a sign of life; all that follows is told inside of the stream. */
+function waitingStream(deps: AnswerDeps, exchange: Exchange, trying: Promise<Outcome>, departure: Departure): Response {
+  let reached: Pick<Reached, 'prepared' | 'tried'> | null = null;
+  let refusal: ReturnType<typeof clientError> | null = null;
+  const opening = trying.then(async (outcome): Promise<OpenStream | string | null> => {
+    if (outcome.kind === 'stream') {
+      reached = outcome;
+      return outcome.stream;
+    }
+    if (outcome.kind === 'failed') {
+      refusal = await closeFailed(deps, exchange, outcome, departure);
+      return null;
+    }
+    return (await respond(deps, exchange, outcome, departure)).text();
+  });
+  const options = pumpOptions(deps, exchange, departure, () => reached);
+  return new Response(
+    relayStream({
+      ...options,
+      opening,
+      errorFrame: (kind) =>
+        refusal === null ? options.errorFrame(kind) : codecOf(exchange).client.encodeStreamError(refusal),
+    }),
+    {
+      status: 200,
+      headers: { ...streamHeadersOf(options.reshape), 'x-oneapi-request-id': exchange.inquiry.requestId },
+    },
+  );
+}
+
+const codecOf = ({ inquiry }: Exchange) => codecFor(inquiry.protocol);
+
+function pumpOptions(
+  deps: AnswerDeps,
+  exchange: Exchange,
+  departure: Departure,
+  reached: () => Pick<Reached, 'prepared' | 'tried'> | null,
+) {
+  const { client } = codecOf(exchange);
+  deps.lasting(exchange.inquiry.request);
+  return {
+    ping: client.ping,
+    reshape: reshapeFor(exchange),
+    pingMs: deps.settings().pingMs,
+    idleMs: deps.idleMs,
+    checkpointMs: deps.checkpointMs,
+    billMs: deps.billMs,
+    commitPingMs: deps.commitPingMs,
+    now: deps.now,
+    departure,
+    finish: async (end: StreamEnd) => {
+      const outcome = reached();
+      if (outcome !== null) await close(deps, exchange, outcome, end);
+    },
+    errorFrame: (kind: 'broken' | 'quota' | 'failed' | 'stopped') =>
+      client.encodeStreamError(
+        clientError(
+          (kind === 'stopped' ? departure.cutBy() : null) ??
+            new AppError(kind === 'quota' ? 'user_exhausted' : 'upstream_broken', { remain: 0, need: 1 }),
+          exchange.inquiry.requestId,
+        ),
+      ),
+    cover: createCover(exchange, deps.settings().stake),
+    affordable: ({ units, spokenSeconds }: Told, durably: boolean) => {
+      const channel = reached()?.prepared.channel;
+      if (channel === undefined) return true;
+      const guess: Usage = {
+        ...emptyUsage,
+        input: Math.ceil(exchange.plan.promptTokens),
+        output: Math.ceil(units / 2),
+        audioOutput: spokenTokens(spokenSeconds),
+      };
+      if (durably) exchange.charge.checkpoint(guess, channel);
+      return exchange.charge.extendTo(guess);
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/** An answer in one piece waits for its bill; where that takes long, all but its last byte goes ahead, so that nobody in between takes the silence for an end. */
+import { createDeadlines } from '../shared/deadlines.ts';
+
+const patience = createDeadlines(250);
+const encoder = new TextEncoder();
+
+interface Sink {
+  write(chunk: Uint8Array): unknown;
+  flush(): unknown;
+  end(): unknown;
+}
+
+/** @param make the body is its own when the bill is durable in time. @param durable resolves with the bill. */
+export async function whenDurable(
+  durable: Promise<void>,
+  waitMs: number,
+  body: Uint8Array<ArrayBuffer> | string,
+  make: (body: Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array>) => Response,
+): Promise<Response> {
+  const { promise: long, resolve } = Promise.withResolvers<'long'>();
+  const calm = patience.start(waitMs, () => resolve('long'));
+  try {
+    if ((await Promise.race([durable, long])) !== 'long') return make(body);
+  } finally {
+    calm();
+  }
+  const bytes = typeof body === 'string' ? encoder.encode(body) : body;
+  const ahead = Math.max(0, bytes.length - 1);
+  return make(
+    new ReadableStream({
+      type: 'direct',
+      async pull(sink: Sink) {
+        sink.write(bytes.subarray(0, ahead));
+        sink.flush();
+        await durable;
+        sink.write(bytes.subarray(ahead));
+        sink.end();
+      },
+    } as unknown as UnderlyingDefaultSource<Uint8Array>),
+  );
+}

@@ -1,0 +1,43 @@
+/** What old OpenAI clients ask about an account: how much there is, and how much was used. */
+import { AppError } from '../../contract/errors.ts';
+import type { Wallets } from '../admission/balances.ts';
+import type { Authorise } from '../intake/authorise.ts';
+import type { Peer } from '../intake/inquiry.ts';
+import { clientError, errorResponse } from '../shared/render-error.ts';
+import type { RelayState } from '../state/state.ts';
+
+const path = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)\/?$/;
+export const isBillingPath = (asked: string): boolean => path.test(asked);
+
+/** What is told of a key without a limit. */
+const endless = 100_000_000;
+
+export interface BillingDeps {
+  readonly state: RelayState;
+  readonly wallets: Wallets;
+  readonly authorise: Authorise;
+  readonly requestId: string;
+}
+
+export function answerBilling(deps: BillingDeps, request: Request, asked: string, peer: Peer): Response {
+  try {
+    if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
+    const { user, token } = deps.authorise.identify(request, peer);
+    const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings();
+    const standing = deps.wallets.standing(user.id, tokenStat && token !== null ? token.id : null);
+    const told = (quota: number): number => (inCurrency ? quota / quotaPerUnit : quota);
+    if (path.exec(asked)?.[1] === 'usage')
+      return Response.json({ object: 'list', total_usage: told(standing.used) * 100 });
+    const limit = Number.isFinite(standing.limit) ? told(standing.limit) : endless;
+    return Response.json({
+      object: 'billing_subscription',
+      has_payment_method: true,
+      soft_limit_usd: limit,
+      hard_limit_usd: limit,
+      system_hard_limit_usd: limit,
+      access_until: token !== null && token.expiresAt > 0 ? token.expiresAt : 0,
+    });
+  } catch (error) {
+    return errorResponse('openai-chat', clientError(error, deps.requestId));
+  }
+}

@@ -1,0 +1,52 @@
+/** What a client's frame asks for, as far as somebody has to agree to it. */
+import { AppError } from '../../../contract/errors.ts';
+import { type Json, parseJson, record } from '../../../protocols/shared/json.ts';
+import { outline } from '../../intake/json-text.ts';
+
+/** @throws AppError body_not_json, body_too_deep: what is not understood here might be understood elsewhere. */
+export function readFrame(data: string | Uint8Array): Json {
+  const text = typeof data === 'string' ? data : new TextDecoder().decode(data);
+  const shape = outline(text);
+  if (!shape.ok) throw new AppError(shape.reason === 'too_deep' ? 'body_too_deep' : 'body_not_json');
+  const event = record(parseJson(text));
+  if (event === null) throw new AppError('body_not_json');
+  return event;
+}
+
+/** Some servers match names regardless of case, in all of Unicode. */
+const fold = (name: string): string => name.toUpperCase().toLowerCase();
+
+const named = (value: unknown, name: string): unknown[] =>
+  Object.entries(record(value) ?? {}).flatMap(([key, member]) =>
+    fold(key) === name && member !== null ? [member] : [],
+  );
+
+const inside = (values: readonly unknown[], name: string): unknown[] => values.flatMap((value) => named(value, name));
+
+export interface NamedModels {
+  /** For what is said. */
+  readonly speaking: readonly unknown[];
+  /** For writing down what is heard. */
+  readonly writing: readonly unknown[];
+}
+
+export function modelsIn(event: Json): NamedModels {
+  const sessions = named(event, 'session');
+  const places = [event, ...sessions, ...named(event, 'response')];
+  const inputs = inside(inside(sessions, 'audio'), 'input');
+  const writers = [
+    ...inside([event, ...sessions], 'input_audio_transcription'),
+    ...inside([event, ...sessions, ...inputs], 'transcription'),
+  ];
+  return { speaking: inside(places, 'model'), writing: inside(writers, 'model') };
+}
+
+/** The event with the name the upstream knows the conversation's model by. */
+export function withModel(event: Json, model: string): string {
+  const renamed = (value: unknown): unknown => {
+    const body = record(value);
+    return body === null || !Object.hasOwn(body, 'model') ? value : { ...body, model };
+  };
+  const parts = ['session', 'response'].flatMap((name) => (name in event ? [[name, renamed(event[name])]] : []));
+  return JSON.stringify({ ...record(renamed(event)), ...Object.fromEntries(parts) });
+}

@@ -1,0 +1,306 @@
+/** One conversation over two sockets: frames pass untouched, what they cost is held ahead, and whoever may not go on is told so. */
+import type { EndReason } from '../../../contract/enums.ts';
+import { AppError } from '../../../contract/errors.ts';
+import { promptTokensOf, quotaOf } from '../../../contract/quota.ts';
+import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
+import { emptyUsage } from '../../../protocols/shared/usage.ts';
+import { checkWords } from '../../admission/blocked-words.ts';
+import { completionTokensOf } from '../../admission/charge.ts';
+import type { TokenCounter } from '../../admission/counting/counter.ts';
+import type { Exchange } from '../../admission/exchange.ts';
+import type { Authorise } from '../../intake/authorise.ts';
+import type { Peer, Principal } from '../../intake/inquiry.ts';
+import { readPrompt } from '../../intake/prompt.ts';
+import type { Deadlines } from '../../shared/deadlines.ts';
+import { triedOnly } from '../../shared/failure.ts';
+import { clientError } from '../../shared/render-error.ts';
+import type { RelaySettings } from '../../state/settings.ts';
+import type { ChannelSnapshot } from '../../state/snapshot.ts';
+import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
+import { modelsIn, readFrame, withModel } from './client-event.ts';
+import { createTranscripts } from './transcripts.ts';
+import { createTurns } from './turns.ts';
+import { sum, transcribedIn } from './usage.ts';
+
+/** The client's side of a conversation, as the listener offers it. */
+export interface ClientSocket {
+  send(data: string | Uint8Array): unknown;
+  close(code?: number, reason?: string): void;
+}
+
+export interface Conversation {
+  /** Chosen sub-protocol to confirm, '' = none was offered. */
+  readonly protocol: string;
+  open(client: ClientSocket): void;
+  message(data: string | Uint8Array): void;
+  close(): void;
+}
+
+export interface ConverseDeps {
+  readonly authorise: Authorise;
+  readonly counter: TokenCounter;
+  readonly settings: () => RelaySettings;
+  /** Called after every change of what the relay knows. @returns ends it. */
+  readonly onNews: (listener: () => void) => () => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly wait: Deadlines['start'];
+  /** Milliseconds between durable notes of what is owed. */
+  readonly checkpointMs: number;
+  /** Milliseconds that the end of an answer is waited for when the client has left. */
+  readonly billMs: number;
+  /** What can be ended from outside. */
+  readonly running: Set<Cuttable>;
+  readonly ended: () => void;
+}
+
+export interface Parties {
+  readonly exchange: Exchange;
+  readonly principal: Principal;
+  readonly peer: Peer;
+  readonly protocol: string;
+  readonly socket: WebSocket;
+  /** What the upstream said already. */
+  readonly greeting: readonly (string | ArrayBuffer)[];
+  readonly channel: ChannelSnapshot;
+  readonly upstreamModel: string;
+  /** Opens a bill for a model that writes down what is said. */
+  readonly admit: (principal: Principal, model: string) => Exchange;
+}
+
+/** What is held beyond what is owed: some ten seconds of an answer, or the next moment where the balance ends. */
+const ahead = { ...emptyUsage, output: 200, audioOutput: 200 };
+const least = { ...emptyUsage, output: 8, audioOutput: 20 };
+const silent = { audioOutput: 0 };
+
+const refusal = 1008;
+const goingAway = 1001;
+
+export function converse(deps: ConverseDeps, parties: Parties): Conversation {
+  const { exchange, socket, channel, upstreamModel, peer } = parties;
+  const { charge, plan, inquiry } = exchange;
+  const turns = createTurns(deps.counter, inquiry.model);
+  const transcripts = createTranscripts((model) => parties.admit(principal, model), channel);
+  const drainMs = drainOf(channel);
+  /** What the upstream says before the client's socket is ready. */
+  const early: (string | Uint8Array)[] = [];
+  let principal = parties.principal;
+  let client: ClientSocket | null = null;
+  let firstByteMs: number | null = null;
+  let checkedMs = deps.now();
+  let begun = 0;
+  /** Tokens that the rate windows know of. */
+  let counted = 0;
+  /** Answers the client asked for, which were let in already. */
+  let letIn = 0;
+  let left: { readonly endReason: EndReason; readonly failure?: string } | null = null;
+  let stopWaiting: (() => void) | null = null;
+  let over = false;
+
+  const end = async (endReason: EndReason, failure?: string) => {
+    if (over) return;
+    over = true;
+    forget();
+    deps.running.delete(cuttable);
+    stopWaiting?.();
+    socket.close();
+    await transcripts.finish(endReason);
+    const usageSource = turns.source();
+    await charge.finish({
+      endReason,
+      usage: await turns.count(),
+      usageSource,
+      prices: plan.prices,
+      channel,
+      upstreamModel,
+      firstByteMs,
+      tried: [triedOnly(channel)],
+      dropped: [],
+      ...(failure === undefined ? {} : { failure }),
+    });
+    deps.ended();
+  };
+  const note = async () => {
+    checkedMs = deps.now();
+    const owed = await turns.count();
+    if (!over) charge.checkpoint(owed, channel);
+  };
+  const cancelAnswer = () => {
+    if (socket.readyState === WebSocket.OPEN) socket.send('{"type":"response.cancel"}');
+  };
+  /** The client is gone; answers under way are ended, or read on where the channel asks for it, for the sake of their bill. */
+  const leave = (endReason: EndReason, failure?: string) => {
+    if (over || left !== null) return;
+    if (turns.waiting() === 0 || socket.readyState !== WebSocket.OPEN)
+      return void end(endReason === 'client_gone' && turns.waiting() === 0 ? 'completed' : endReason, failure);
+    left = { endReason, ...(failure === undefined ? {} : { failure }) };
+    void note();
+    stopWaiting = deps.wait(Math.max(deps.billMs, drainMs), () => void end(endReason, failure));
+    if (drainMs === 0) cancelAnswer();
+  };
+  /** @returns the code of what the client was told. */
+  const tell = (error: unknown): string => {
+    const { type, code, message } = clientError(error, inquiry.requestId);
+    const told = { type, code, message, param: null, event_id: null };
+    client?.send(JSON.stringify({ type: 'error', event_id: `event_${inquiry.requestId}`, error: told }));
+    return code;
+  };
+  const showOut = (error: unknown) => {
+    if (over || left !== null) return;
+    const code = tell(error);
+    // Before the socket closes, for its closing is an end of another kind.
+    leave('rejected', code);
+    client?.close(refusal, code);
+  };
+  /** The upstream is not asked for its bill: only what was delivered can be paid for. */
+  const cut = () => {
+    if (over || left !== null) return;
+    const code = tell(new AppError('user_exhausted', { remain: 0, need: 1 }));
+    void end('quota_cut');
+    client?.close(refusal, code);
+  };
+  const cuttable: Cuttable = {
+    cut(reason) {
+      if (over) return;
+      const code = tell(reason);
+      void end('stopped');
+      client?.close(goingAway, code);
+    },
+  };
+  deps.running.add(cuttable);
+  /** @throws AppError when the caller may not go on. */
+  const renew = () => {
+    principal = deps.authorise.renew(principal, peer);
+    deps.authorise.allowModel(principal, inquiry.model);
+  };
+  const mayStay = (): boolean => {
+    try {
+      renew();
+      return true;
+    } catch (error) {
+      showOut(error);
+      return false;
+    }
+  };
+  const forget = deps.onNews(() => void mayStay());
+
+  /** Holds what is owed and what comes next. @returns false when not even what is owed can be held. */
+  const carried = (): boolean => {
+    const owed = turns.bound();
+    const next = turns.speaks() ? least : { ...least, ...silent };
+    if (quotaOf(sum(owed, next), plan.prices) <= charge.held) return true;
+    const more = turns.speaks() ? ahead : { ...ahead, ...silent };
+    return charge.extendTo(sum(owed, more)) || charge.extendTo(sum(owed, next));
+  };
+  /** @throws AppError limit_* */
+  const letTurnIn = () => {
+    // The first turn is what the conversation was admitted for.
+    if (begun++ === 0) return;
+    const owed = turns.bound();
+    const all = promptTokensOf(owed) + completionTokensOf(owed);
+    const spent = Math.max(0, all - counted);
+    counted = Math.max(counted, all);
+    charge.turn(spent);
+  };
+  /** An answer begins that nobody was asked about: the upstream heard that somebody stopped speaking. */
+  const begins = () => {
+    if (letIn > 0) {
+      letIn--;
+      return;
+    }
+    if (!mayStay()) return;
+    try {
+      letTurnIn();
+    } catch (error) {
+      tell(error);
+      cancelAnswer();
+    }
+  };
+
+  const received = (event: Json) => {
+    turns.received(event);
+    const type = text(event.type);
+    if (type === 'response.created') {
+      if (left === null) begins();
+      else if (drainMs === 0) cancelAnswer();
+    }
+    if (type === 'conversation.item.input_audio_transcription.completed') {
+      const transcribed = transcribedIn(event);
+      const rest = transcribed === null ? null : transcripts.take(turns.transcriber(), transcribed);
+      if (rest === false) cut();
+      else if (rest !== null) turns.add(rest);
+    }
+  };
+  /** Only what costs something, or says what it costs, needs to be looked at. */
+  const matters =
+    /"(?:response\.|session\.|error"|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
+
+  const fromUpstream = (data: string | Uint8Array) => {
+    if (over) return;
+    firstByteMs ??= deps.now();
+    const event = typeof data === 'string' && matters.test(data) ? record(parseJson(data)) : null;
+    if (event !== null) received(event);
+    if (over) return;
+    if (left === null) {
+      if (client === null) early.push(data);
+      else client.send(data);
+    } else if (turns.waiting() === 0) return void end(left.endReason, left.failure);
+    if (event === null || left !== null) return;
+    if (!carried()) return cut();
+    const turnEnds = event.type === 'response.created' || event.type === 'response.done';
+    if (turnEnds || deps.now() - checkedMs >= deps.checkpointMs) void note();
+  };
+
+  /** @returns the frame that goes to the upstream, null = none. @throws AppError what the client is told. */
+  const fromClient = (data: string | Uint8Array): string | Uint8Array | null => {
+    const event = readFrame(data);
+    const { speaking, writing } = modelsIn(event);
+    for (const model of speaking)
+      if (model !== inquiry.model) throw new AppError('realtime_model_fixed', { model: String(model) });
+    for (const model of writing) deps.authorise.allowModel(principal, String(model));
+    const type = text(event.type);
+    const settings = deps.settings();
+    if (settings.blockedWords.length > 0 && type !== 'input_audio_buffer.append')
+      checkWords(settings, readPrompt(event));
+    if (type === 'response.create') {
+      if (!mayStay()) return null;
+      letTurnIn();
+      letIn++;
+    }
+    turns.sent(event);
+    if (type === 'response.create' && !carried()) {
+      cut();
+      return null;
+    }
+    return speaking.length > 0 && upstreamModel !== inquiry.model ? withModel(event, upstreamModel) : data;
+  };
+
+  const take = (data: string | ArrayBuffer) => fromUpstream(typeof data === 'string' ? data : new Uint8Array(data));
+  for (const data of parties.greeting) take(data);
+  socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => take(data);
+  socket.addEventListener('close', ({ code }) => {
+    const ending = left ?? { endReason: code === 1000 ? 'completed' : 'upstream_broken' };
+    void end(ending.endReason, ending.failure);
+    client?.close(code === 1000 ? 1000 : 1011);
+  });
+  return {
+    protocol: parties.protocol,
+    open(ready) {
+      // Shown out before the door was open.
+      if (over || left !== null) return ready.close(refusal);
+      client = ready;
+      for (const data of early.splice(0)) ready.send(data);
+    },
+    message(data) {
+      if (over || left !== null) return;
+      try {
+        const frame = fromClient(data);
+        if (frame === null || socket.readyState !== WebSocket.OPEN) return;
+        socket.send(typeof frame === 'string' ? frame : new Uint8Array(frame));
+      } catch (error) {
+        tell(error);
+      }
+    },
+    close: () => leave('client_gone'),
+  };
+}

@@ -1,0 +1,53 @@
+/** The store of drawings and songs as the relay sees it: every call is a message to the control thread. */
+import { AppError } from '../../../contract/errors.ts';
+import type { WorkCall, WorkStore } from './store.ts';
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: AppError) => void;
+}
+
+export interface WorkAnswer {
+  readonly id: number;
+  readonly value: unknown;
+  readonly failed: boolean;
+}
+
+export function createWorkCalls(send: (id: number, call: WorkCall) => void) {
+  const waiting = new Map<number, Waiting>();
+  let next = 1;
+  const call =
+    <K extends keyof WorkStore>(method: K) =>
+    (...args: Parameters<WorkStore[K]>): ReturnType<WorkStore[K]> => {
+      const id = next++;
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      waiting.set(id, { resolve, reject });
+      send(id, { method, args } as WorkCall);
+      return promise as ReturnType<WorkStore[K]>;
+    };
+  const store: WorkStore = {
+    addDrawing: call('addDrawing'),
+    drawing: call('drawing'),
+    drawings: call('drawings'),
+    mjImage: call('mjImage'),
+    noteDrawing: call('noteDrawing'),
+    addSong: call('addSong'),
+    song: call('song'),
+    songs: call('songs'),
+  };
+  return {
+    store,
+    /** The thread that was asked is gone. */
+    giveUp(): void {
+      for (const { reject } of waiting.values())
+        reject(new AppError('storage_unavailable', { reason: 'works', seconds: 5 }));
+      waiting.clear();
+    },
+    answered({ id, value, failed }: WorkAnswer): void {
+      const caller = waiting.get(id);
+      waiting.delete(id);
+      if (failed) caller?.reject(new AppError('storage_unavailable', { reason: 'works' }));
+      else caller?.resolve(value);
+    },
+  };
+}

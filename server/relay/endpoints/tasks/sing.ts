@@ -1,0 +1,62 @@
+/** Submits songs and their words. */
+import { providerByType } from '../../../providers/catalogue.ts';
+import type { Inquiry } from '../../intake/inquiry.ts';
+import { callUpstream, type Submission, settleWork, type WorksDeps } from './submission.ts';
+
+const refused = (status: number, code: string, message = code): Response =>
+  Response.json({ code, message }, { status });
+const actions = new Set(['MUSIC', 'LYRICS']);
+
+export function createSing(deps: WorksDeps) {
+  return async ({ inquiry, principal, body }: Submission, word: string): Promise<Response> => {
+    const action = word.toUpperCase();
+    if (!actions.has(action)) return refused(400, 'invalid_request', `unknown action ${word}`);
+    if (action === 'LYRICS' && (typeof body.prompt !== 'string' || body.prompt === ''))
+      return refused(400, 'prompt_empty');
+    const continues = typeof body.continue_clip_id === 'string' && body.continue_clip_id !== '';
+    const taskId = typeof body.task_id === 'string' ? body.task_id : '';
+    if (continues && taskId === '') return refused(400, 'invalid_request', 'task id is empty');
+    const earlier = continues ? await deps.store.song(principal.user.id, taskId) : null;
+    if (continues && earlier === null) return refused(400, 'task_not_exist');
+    const asked: Inquiry = { ...inquiry, model: `suno_${action.toLowerCase()}` };
+    deps.authorise.allowModel(principal, asked.model);
+    const pinned = earlier === null ? principal : { ...principal, pinnedChannel: earlier.channel_id };
+    const exchange = await deps.admit(asked, pinned, false);
+    const [channel] = exchange.plan.candidates;
+    if (channel === undefined) return refused(503, 'channel_unavailable');
+    const told = await callUpstream(
+      deps,
+      channel,
+      '',
+      `/suno/submit/${action}`,
+      { authorization: `Bearer ${channel.keys[0] ?? ''}` },
+      action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body,
+    );
+    const id = told?.body.code === 'success' && typeof told.body.data === 'string' ? told.body.data : null;
+    await settleWork(exchange, channel, id !== null, `模型固定价格，操作 ${action}`, deps.now);
+    if (id === null)
+      return refused(told === null ? 502 : told.status, 'fail_to_fetch_task', String(told?.body.message ?? ''));
+    const at = Math.floor(deps.now() / 1000);
+    await deps.store.addSong({
+      created_at: at,
+      updated_at: at,
+      task_id: id,
+      platform: providerByType(channel.type)?.slug ?? '',
+      user_id: principal.user.id,
+      token_id: principal.token?.id ?? 0,
+      channel_id: channel.id,
+      request_id: inquiry.requestId,
+      quota: exchange.charge.charged ?? 0,
+      action,
+      status: 'SUBMITTED',
+      fail_reason: '',
+      submit_at: at,
+      start_at: 0,
+      finish_at: 0,
+      progress: '0%',
+      properties: '',
+      data: '',
+    });
+    return Response.json({ code: 'success', message: '', data: id });
+  };
+}

@@ -1,0 +1,166 @@
+/** Drawings and songs: submitted like any paid request, kept as rows, fetched by their owner. */
+import { AppError, formatError } from '../../../contract/errors.ts';
+import type { Principal } from '../../intake/inquiry.ts';
+import { parse } from '../../intake/parse.ts';
+import { retryAfterOf } from '../../shared/render-error.ts';
+import { isMedia } from '../../shared/sealed.ts';
+import { createDraw } from './draw.ts';
+import type { Work } from './routes.ts';
+import { createSing } from './sing.ts';
+import type { Drawing, Song } from './store.ts';
+import { callTimeoutMs, complaint, type Submission, type WorksDeps } from './submission.ts';
+
+const imageLimit = 32 * 1024 * 1024;
+
+export function createWorks(deps: WorksDeps) {
+  const draw = createDraw(deps);
+  const sing = createSing(deps);
+
+  const submission = async (
+    request: Request,
+    requestId: string,
+    principal: Principal,
+    model: string,
+    operation: 'drawing' | 'music',
+  ): Promise<Submission> => {
+    const route = { path: '', protocol: 'openai-chat' as const, operation };
+    const context = { requestId, startedMs: deps.now(), bodyLimit: deps.bodyLimit };
+    const inquiry = await parse(request, { route, model }, context);
+    deps.heard(request);
+    return { inquiry, principal, body: inquiry.body };
+  };
+
+  const handle = async (
+    work: Work,
+    request: Request,
+    requestId: string,
+    identify: () => Principal,
+  ): Promise<Response> => {
+    if (work.kind === 'image') return image(deps, work.mjId);
+    if (work.kind === 'notify') return notify(deps, work, request);
+    const principal = identify();
+    switch (work.kind) {
+      case 'draw':
+        return draw(await submission(request, requestId, principal, 'mj', 'drawing'), work);
+      case 'sing':
+        return sing(await submission(request, requestId, principal, 'song', 'music'), work.action);
+      case 'drawing': {
+        const found = await deps.store.drawing(principal.user.id, work.mjId);
+        if (found === null) return complaint(404, 4, 'task_no_found');
+        return work.seed ? draw.seed(found) : Response.json(drawingView(deps, found, originOf(request)));
+      }
+      case 'drawings': {
+        const { ids } = (await request.json()) as { ids?: unknown };
+        deps.heard(request);
+        const wanted = Array.isArray(ids) ? ids.map(String) : [];
+        const found = await deps.store.drawings(principal.user.id, wanted);
+        return Response.json(found.map((drawing) => drawingView(deps, drawing, originOf(request))));
+      }
+      case 'song': {
+        const found = await deps.store.song(principal.user.id, work.taskId);
+        return found === null
+          ? Response.json({ code: 'task_not_exist', message: 'task_not_exist' }, { status: 400 })
+          : Response.json({ code: 'success', message: '', data: songView(found) });
+      }
+      case 'songs': {
+        const { ids } = (await request.json()) as { ids?: unknown };
+        deps.heard(request);
+        const found = await deps.store.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
+        return Response.json({ code: 'success', message: '', data: found.map(songView) });
+      }
+    }
+  };
+
+  return async (work: Work, request: Request, requestId: string, identify: () => Principal): Promise<Response> => {
+    deps.opened();
+    try {
+      return await handle(work, request, requestId, identify);
+    } catch (error) {
+      const known = error instanceof AppError ? error : new AppError('body_not_json', {}, error);
+      const zh = formatError(known.code, known.params, 'zh');
+      const en = formatError(known.code, known.params, 'en');
+      const text = `${en} / ${zh} (request id: ${requestId})`;
+      const response =
+        work.kind === 'sing' || work.kind === 'song' || work.kind === 'songs'
+          ? Response.json({ code: known.code, message: text }, { status: known.row.status })
+          : complaint(known.row.status, 4, text);
+      const wait = retryAfterOf(error);
+      if (wait !== null) response.headers.set('retry-after', String(wait));
+      return response;
+    } finally {
+      deps.ended();
+    }
+  };
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text === '' ? null : text;
+  }
+};
+
+const originOf = (request: Request): string => new URL(request.url).origin;
+
+/** What a client of midjourney-proxy reads. */
+function drawingView({ state }: WorksDeps, drawing: Drawing, origin: string) {
+  const { forwardImages, serverAddress } = state.settings().drawing;
+  const picture =
+    drawing.image_url !== '' && forwardImages
+      ? `${serverAddress || origin}/mj/image/${drawing.mj_id}`
+      : drawing.image_url;
+  return {
+    id: drawing.mj_id,
+    action: drawing.action,
+    prompt: drawing.prompt,
+    promptEn: drawing.prompt_en,
+    description: drawing.description,
+    state: drawing.state,
+    submitTime: drawing.submit_ms,
+    startTime: drawing.start_ms,
+    finishTime: drawing.finish_ms,
+    imageUrl: picture,
+    status: drawing.status,
+    progress: drawing.progress,
+    failReason: drawing.fail_reason,
+    buttons: parsed(drawing.buttons),
+    properties: parsed(drawing.properties),
+  };
+}
+
+const songView = (song: Song) => ({
+  task_id: song.task_id,
+  action: song.action,
+  status: song.status,
+  fail_reason: song.fail_reason,
+  submit_time: song.submit_at,
+  start_time: song.start_at,
+  finish_time: song.finish_at,
+  progress: song.progress,
+  data: parsed(song.data),
+});
+
+/** The picture itself, so that clients never learn where the upstream keeps it. */
+async function image(deps: WorksDeps, mjId: string): Promise<Response> {
+  const address = await deps.store.mjImage(mjId);
+  if (!/^https?:\/\//.test(address)) return complaint(404, 4, 'task_no_found');
+  try {
+    const response = await deps.fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(callTimeoutMs) });
+    const type = response.headers.get('content-type') ?? '';
+    const size = Number(response.headers.get('content-length') ?? 0);
+    if (!response.ok || !isMedia(type) || size > imageLimit) return complaint(502, 4, 'image_unavailable');
+    return new Response(response.body, { headers: { 'content-type': type } });
+  } catch {
+    return complaint(502, 4, 'image_unavailable');
+  }
+}
+
+/** An upstream's own report. The address it was given carries a proof that only this gateway can make. */
+async function notify(deps: WorksDeps, work: Extract<Work, { kind: 'notify' }>, request: Request): Promise<Response> {
+  if (!deps.authorise.provesChannel(work.channelId, work.proof)) throw new AppError('token_invalid');
+  const report = (await request.json()) as Record<string, unknown>;
+  deps.heard(request);
+  const known = await deps.store.noteDrawing(work.channelId, report);
+  return known ? Response.json({ code: 1, description: 'success' }) : complaint(404, 4, 'task_no_found');
+}

@@ -1,0 +1,127 @@
+/** Multipart bodies: the small fields are read, the files pass through as they are, edited only where the model is named. */
+import { AppError } from '../../contract/errors.ts';
+import { type FormScan, scanForm } from './form-scan.ts';
+import { boundaryOf } from './form-type.ts';
+
+/** What is read before the body is passed on; requests up to this size can be repeated at another channel. */
+const readAhead = 8 * 1024 * 1024;
+/** So much of a recording tells how it is written. */
+const fileHead = 64 * 1024;
+
+export interface Form {
+  readonly contentType: string;
+  /** Text fields in what has been read. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** The content of `file` in what has been read, for its length in seconds. */
+  readonly file: Uint8Array | null;
+  readonly replayable: boolean;
+  /** The body with another model; call once, again only when replayable. */
+  body(model: string | null): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  /** Size of `file` in bytes, as far as it has been passed on. */
+  fileSize(): number;
+  /** What was found wrong with the body while it was passed on: the caller's mistake, not the upstream's. */
+  fault(): AppError | null;
+  /** Called before the body breaks off at its fault. */
+  onFault(call: () => void): void;
+}
+
+export interface FormLimits {
+  /** Largest body in bytes. */
+  readonly size: number;
+  /** The price depends on fields that may stand behind the files: nothing goes out before all was read. */
+  readonly whole: boolean;
+}
+
+/** @throws AppError body_invalid when it is no form that everybody reads alike, body_too_large. */
+export async function readForm(request: Request, limits: FormLimits): Promise<Form> {
+  const contentType = request.headers.get('content-type') ?? '';
+  const scan = scanForm(boundaryOf(contentType));
+  if (request.body === null) throw new AppError('body_invalid', { detail: 'the form is empty' });
+  const reader = request.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  /** Every byte passes here before anybody else sees it. */
+  const next = async (): Promise<Uint8Array | null> => {
+    const { done, value } = await reader.read();
+    if (done) {
+      scan.end();
+      return null;
+    }
+    total += value.length;
+    if (total > limits.size) throw new AppError('body_too_large', { limit: limits.size });
+    scan.push(value);
+    return value;
+  };
+  let done = false;
+  while (!done && (limits.whole || total < readAhead || !isKnown(scan))) {
+    const chunk = await next();
+    if (chunk === null) done = true;
+    else chunks.push(chunk);
+  }
+  const head = Buffer.concat(chunks);
+  const file = scan.file();
+  let fault: AppError | null = null;
+  let told: () => void = () => undefined;
+  return {
+    contentType,
+    fields: scan.fields,
+    file: file === null ? null : head.subarray(file.start, file.end),
+    replayable: done,
+    fault: () => fault,
+    onFault(call) {
+      told = call;
+    },
+    fileSize() {
+      const span = scan.file();
+      return span === null ? 0 : span.end - span.start;
+    },
+    body(model) {
+      const first = withModel(head, scan, contentType, model);
+      if (done) return first;
+      let begun = false;
+      return new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          if (!begun) {
+            begun = true;
+            controller.enqueue(first);
+            return;
+          }
+          try {
+            const chunk = await next();
+            if (chunk === null) controller.close();
+            else controller.enqueue(chunk);
+          } catch (error) {
+            if (error instanceof AppError) fault = error;
+            // First of all the upstream must not take the broken body for a whole one.
+            told();
+            void reader.cancel().catch(() => undefined);
+            controller.error(error);
+          }
+        },
+        cancel: (reason) => reader.cancel(reason),
+      });
+    },
+  };
+}
+
+/** Fields may stand behind a file: the model must be seen before a channel can be chosen, the recording before it can be paid for. */
+function isKnown(scan: FormScan): boolean {
+  const file = scan.file();
+  return scan.model() !== null && file !== null && (file.complete || file.end - file.start >= fileHead);
+}
+
+const modelHeaders = 'Content-Disposition: form-data; name="model"\r\n\r\n';
+
+/** @param model null = the body stays as it is. */
+function withModel(head: Buffer, scan: FormScan, contentType: string, model: string | null): Uint8Array<ArrayBuffer> {
+  if (model === null) return new Uint8Array(head);
+  const span = scan.model();
+  if (span !== null) {
+    const before = head.subarray(0, span.headers ?? span.start);
+    const value = Buffer.from(span.headers === null ? model : `${modelHeaders}${model}`);
+    return new Uint8Array(Buffer.concat([before, value, head.subarray(span.end)]));
+  }
+  const ownBreak = head[0] === 13 ? '' : '\r\n';
+  const part = Buffer.from(`--${boundaryOf(contentType)}\r\n${modelHeaders}${model}${ownBreak}`);
+  return new Uint8Array(Buffer.concat([part, head]));
+}

@@ -1,0 +1,47 @@
+import type { ProtocolId } from '../../protocols/canonical.ts';
+import type { TokenSnapshot, UserSnapshot } from '../state/snapshot.ts';
+import type { Form } from './form.ts';
+import type { Outline } from './json-text.ts';
+import type { Prompt } from './prompt.ts';
+import type { Operation, RelayRoute } from './routes.ts';
+
+/** What a caller's address is, asked for only when somebody needs it. */
+export interface Peer {
+  ip(): string;
+}
+
+export interface JsonContent {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly text: string;
+  readonly shape: Outline & { readonly ok: true };
+}
+
+/** After `parse`: what is asked for. */
+export interface Inquiry {
+  readonly requestId: string;
+  readonly startedMs: number;
+  readonly route: RelayRoute;
+  readonly protocol: ProtocolId;
+  readonly operation: Operation;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The client's own bytes; null when the body is a form. */
+  readonly json: JsonContent | null;
+  readonly form: Form | null;
+  /** The members of the JSON object, or the form's text fields. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The words in the body. */
+  readonly prompt: Prompt;
+  /** The longest answer that was written into the body because no longer one can be paid. */
+  readonly ceiling?: number;
+  readonly request: Request;
+}
+
+/** After `authorise`: on whose account. `tokenId` 0 = the operator's own channel test, not charged. */
+export interface Principal {
+  readonly user: UserSnapshot;
+  readonly token: TokenSnapshot | null;
+  readonly group: string;
+  /** Set when an administrator named the channel in the key. */
+  readonly pinnedChannel: number | null;
+}

@@ -1,0 +1,95 @@
+/** Stage 1: path and body become an inquiry; everything that is wrong with them is said here. */
+import { AppError } from '../../contract/errors.ts';
+import { type Form, readForm } from './form.ts';
+import type { Inquiry, JsonContent } from './inquiry.ts';
+import { outline } from './json-text.ts';
+import { checkFields, checkMembers, checkModelName } from './members.ts';
+import { readPrompt } from './prompt.ts';
+import type { MatchedRoute, Operation } from './routes.ts';
+
+export interface ParseContext {
+  readonly requestId: string;
+  readonly startedMs: number;
+  /** Largest body in bytes. */
+  readonly bodyLimit: number;
+}
+
+/** @throws AppError body_*, model_missing. */
+export async function parse(request: Request, matched: MatchedRoute, context: ParseContext): Promise<Inquiry> {
+  const { route } = matched;
+  const declared = Number.parseInt(request.headers.get('content-length') ?? '0', 10);
+  if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
+  const asksForm = route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
+  const content = asksForm
+    ? await readFormContent(request, context, route.operation)
+    : await readJsonContent(request, context);
+  const { body } = content;
+  if (content.json === null) checkFields(body, route.operation);
+  else checkMembers(content.json, body, matched);
+  const model = matched.model ?? body.model ?? route.defaultModel;
+  if (model === undefined || model === null || model === '') throw new AppError('model_missing');
+  if (typeof model !== 'string') throw new AppError('body_invalid', { detail: 'model must be a string' });
+  checkModelName(model);
+  const stream = route.stream ?? (asksForm ? body.stream === 'true' : body.stream);
+  if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
+    throw new AppError('body_invalid', { detail: 'stream must be true or false' });
+  }
+  return {
+    requestId: context.requestId,
+    startedMs: context.startedMs,
+    route,
+    protocol: route.protocol,
+    operation: route.operation,
+    model: model.startsWith('models/') ? model.slice(7) : model,
+    stream: stream === true,
+    json: content.json,
+    form: content.form,
+    body,
+    prompt: readPrompt(body),
+    request,
+  };
+}
+
+interface Content {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly json: JsonContent | null;
+  readonly form: Form | null;
+}
+
+async function readFormContent(request: Request, context: ParseContext, operation: Operation): Promise<Content> {
+  // Recordings are paid by their length, pictures by fields.
+  const whole = operation !== 'transcriptions' && operation !== 'translations';
+  const form = await readForm(request, { size: context.bodyLimit, whole });
+  return { body: Object.fromEntries(form.fields), json: null, form };
+}
+
+async function readJsonContent(request: Request, context: ParseContext): Promise<Content> {
+  const bytes = await request.bytes();
+  if (bytes.length > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
+  const text = decode(bytes);
+  const shape = outline(text);
+  if (!shape.ok) {
+    if (shape.reason === 'too_deep') throw new AppError('body_too_deep');
+    throw new AppError('body_not_json');
+  }
+  const body = parseObject(text);
+  return { body, json: { bytes, text, shape }, form: null };
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return strict.decode(bytes);
+  } catch (cause) {
+    throw new AppError('body_not_utf8', {}, cause);
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch (cause) {
+    throw new AppError('body_not_json', {}, cause);
+  }
+}

@@ -1,0 +1,31 @@
+/** The console's playground: a request on the account of whoever is logged in, in a group of theirs. */
+import { UserStatus } from '../../contract/enums.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { RelayState } from '../state/state.ts';
+import type { Inquiry, Principal } from './inquiry.ts';
+
+/** @returns the id of the user whose session the request carries. @throws AppError login_required and its kin. */
+export type FindSession = (request: Request) => Promise<number>;
+
+/** @throws AppError playground_access_token, cross_site, login_required, user_disabled. */
+export async function identifyPlayer(
+  state: RelayState,
+  findSession: FindSession,
+  request: Request,
+): Promise<Principal> {
+  if (request.headers.has('authorization')) throw new AppError('playground_access_token');
+  const site = request.headers.get('sec-fetch-site');
+  if (site !== null && site !== 'same-origin' && site !== 'none') throw new AppError('cross_site');
+  const user = state.user(await findSession(request));
+  if (user === undefined) throw new AppError('login_required');
+  if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
+  return { user, token: null, group: user.group, pinnedChannel: null };
+}
+
+/** @throws AppError playground_group. */
+export function inChosenGroup(state: RelayState, principal: Principal, inquiry: Inquiry): Principal {
+  const { group } = inquiry.body;
+  if (typeof group !== 'string' || group === '' || group === principal.group) return principal;
+  if (!state.settings().usableGroups.has(group)) throw new AppError('playground_group');
+  return { ...principal, group };
+}

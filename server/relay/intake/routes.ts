@@ -1,0 +1,130 @@
+/** The relay's routes: which path means which dialect and operation. One row per path; the pipeline is the same for all. */
+import type { ProtocolId } from '../../protocols/canonical.ts';
+
+export type Operation =
+  | 'chat'
+  | 'count_tokens'
+  | 'completions'
+  | 'embeddings'
+  | 'moderations'
+  | 'rerank'
+  | 'images'
+  | 'image_edits'
+  | 'image_variations'
+  | 'speech'
+  | 'transcriptions'
+  | 'translations'
+  | 'realtime'
+  | 'drawing'
+  | 'music';
+
+export interface RelayRoute {
+  /** `{model}` stands for one segment that names the model; Gemini's verb follows after a colon. */
+  readonly path: string;
+  readonly protocol: ProtocolId;
+  readonly operation: Operation;
+  /** How the body is written; absent = JSON. */
+  readonly body?: 'form';
+  /** Model that is meant when the request names none; absent = the model is required. */
+  readonly defaultModel?: string;
+  /** Set where the path alone decides whether the answer is streamed. */
+  readonly stream?: boolean;
+  /** The playground: whose request it is follows from the console's session, not from a key. */
+  readonly session?: true;
+}
+
+const row = (
+  path: string,
+  protocol: ProtocolId,
+  operation: Operation,
+  more: Omit<RelayRoute, 'path' | 'protocol' | 'operation'> = {},
+): RelayRoute => ({ path, protocol, operation, ...more });
+
+/** Gemini serves the same calls under both versions. */
+const gemini = (verb: string, operation: Operation, stream: boolean): RelayRoute[] =>
+  ['/v1beta', '/v1'].map((version) =>
+    row(`${version}/models/{model}:${verb}`, 'gemini-generate', operation, { stream }),
+  );
+
+export const relayRoutes: readonly RelayRoute[] = [
+  row('/v1/chat/completions', 'openai-chat', 'chat'),
+  row('/pg/chat/completions', 'openai-chat', 'chat', { session: true }),
+  row('/v1/responses', 'openai-responses', 'chat'),
+  row('/v1/responses/input_tokens', 'openai-responses', 'count_tokens'),
+  row('/v1/messages', 'anthropic-messages', 'chat'),
+  row('/v1/messages/count_tokens', 'anthropic-messages', 'count_tokens'),
+  ...gemini('generateContent', 'chat', false),
+  ...gemini('streamGenerateContent', 'chat', true),
+  ...gemini('countTokens', 'count_tokens', false),
+  ...gemini('embedContent', 'embeddings', false),
+  ...gemini('batchEmbedContents', 'embeddings', false),
+  row('/v1/completions', 'openai-chat', 'completions'),
+  row('/v1/embeddings', 'openai-chat', 'embeddings'),
+  row('/v1/engines/{model}/embeddings', 'openai-chat', 'embeddings'),
+  row('/v1/moderations', 'openai-chat', 'moderations', { defaultModel: 'text-moderation-stable' }),
+  row('/v1/rerank', 'openai-chat', 'rerank'),
+  row('/rerank', 'openai-chat', 'rerank'),
+  row('/v2/rerank', 'openai-chat', 'rerank'),
+  row('/v1/images/generations', 'openai-chat', 'images', { defaultModel: 'dall-e-2' }),
+  row('/v1/images/edits', 'openai-chat', 'image_edits', { body: 'form', defaultModel: 'gpt-image-1' }),
+  row('/v1/images/variations', 'openai-chat', 'image_variations', { body: 'form', defaultModel: 'dall-e-2' }),
+  row('/v1/audio/speech', 'openai-chat', 'speech', { defaultModel: 'tts-1' }),
+  row('/v1/audio/transcriptions', 'openai-chat', 'transcriptions', { body: 'form', defaultModel: 'whisper-1' }),
+  row('/v1/audio/translations', 'openai-chat', 'translations', { body: 'form', defaultModel: 'whisper-1' }),
+];
+
+export interface MatchedRoute {
+  readonly route: RelayRoute;
+  /** The model the path names, decoded; null when the body names it. */
+  readonly model: string | null;
+}
+
+const placeholder = '{model}';
+const byPath = new Map(
+  relayRoutes.filter((route) => !route.path.includes(placeholder)).map((route) => [route.path, { route, model: null }]),
+);
+const patterns = relayRoutes
+  .filter((route) => route.path.includes(placeholder))
+  .map((route) => {
+    const [before = '', after = ''] = route.path.split(placeholder);
+    return { route, before, after };
+  });
+
+/** One trailing slash is forgiven. */
+export function relayRouteFor(path: string): MatchedRoute | undefined {
+  const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  const exact = byPath.get(plain);
+  if (exact !== undefined) return exact;
+  for (const { route, before, after } of patterns) {
+    if (!plain.startsWith(before) || !plain.endsWith(after) || plain.length <= before.length + after.length) continue;
+    return { route, model: decoded(plain.slice(before.length, plain.length - after.length)) };
+  }
+  return undefined;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+const relayPrefixes = ['/v1/', '/v1beta/', '/v2/', '/pg/', '/mj', '/suno/'] as const;
+
+/** First segments of the relay's paths. */
+export const relaySegments: readonly string[] = [
+  ...relayPrefixes.map((prefix) => prefix.replaceAll('/', '')),
+  'rerank',
+];
+
+/** Paths that belong to the relay even when no row matches: their errors have the relay's shape. */
+export const isRelayPath = (path: string): boolean =>
+  relayPrefixes.some((prefix) => path.startsWith(prefix)) ||
+  path === '/rerank' ||
+  path === '/rerank/' ||
+  path.startsWith('/dashboard/billing/');
+
+/** Paths of providers' state that no channel can be picked for: answered, not forgotten. */
+export const unimplementedPaths =
+  /^\/v1\/(files|fine[-_]tun\w*|batches|uploads|assistants|threads|vector_stores)(\/|$)/;

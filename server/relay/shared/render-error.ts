@@ -1,0 +1,59 @@
+/** Errors in the shape of the caller's own dialect, bilingual, with the request id and nothing of the upstream's identity. */
+import { AppError, formatError } from '../../contract/errors.ts';
+import type { ProtocolId } from '../../protocols/canonical.ts';
+import type { ClientError } from '../../protocols/codec.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import type { UpstreamFailure } from './failure.ts';
+
+/** @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
+export function clientError(error: unknown, requestId: string, failure: UpstreamFailure | null = null): ClientError {
+  if (failure?.error != null && (failure.class === 'client' || failure.class === 'refusal')) {
+    return {
+      status: failure.status ?? 400,
+      type: failure.error.type ?? 'invalid_request_error',
+      code: failure.error.code ?? 'upstream_status',
+      message: `${failure.error.message} (request id: ${requestId})`,
+      requestId,
+    };
+  }
+  const known = error instanceof AppError ? error : new AppError('internal', {}, error);
+  const zh = formatError(known.code, known.params, 'zh');
+  const en = formatError(known.code, known.params, 'en');
+  return {
+    status: known.row.status,
+    type: known.row.type,
+    code: known.code,
+    message: `${en} / ${zh} (request id: ${requestId})`,
+    requestId,
+  };
+}
+
+export function errorResponse(protocol: ProtocolId, error: ClientError, retryAfter: number | null = null): Response {
+  return new Response(JSON.stringify(codecFor(protocol).client.encodeError(error)), {
+    status: error.status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'x-oneapi-request-id': error.requestId,
+      ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+    },
+  });
+}
+
+/** The same error for a client whose stream would have been a list: a list of one. */
+export async function listedError(response: Response, path: string, url: string): Promise<Response> {
+  const listed = codecFor(dialectOf(path)).client.reshape?.(url) != null;
+  if (!listed) return response;
+  return new Response(`[${await response.text()}]`, { status: response.status, headers: response.headers });
+}
+
+/** Seconds after which another try makes sense, where the error knows them. */
+export const retryAfterOf = (error: unknown): number | null =>
+  error instanceof AppError && typeof error.params.seconds === 'number' ? error.params.seconds : null;
+
+/** The dialect of a path that has no route of its own. */
+export function dialectOf(path: string): ProtocolId {
+  if (path.startsWith('/v1beta/') || /^\/v1\/models\/.+:/.test(path)) return 'gemini-generate';
+  if (path.startsWith('/v1/messages')) return 'anthropic-messages';
+  if (path.startsWith('/v1/responses')) return 'openai-responses';
+  return 'openai-chat';
+}

@@ -1,0 +1,31 @@
+/** Where the pieces of a stream go: to the client, in its form, as long as it is there. */
+import type { Reshape } from '../../protocols/codec.ts';
+
+export type Piece = Uint8Array | string;
+
+/** The sink of a direct stream. */
+export interface Sink {
+  write(chunk: Piece): unknown;
+  flush(): unknown;
+  end(): unknown;
+}
+
+/** For those who left. */
+export const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
+
+/** The same sink for what is told in another form than events. */
+export const reshaped = (sink: Sink, shape: Reshape): Sink => ({
+  write: (piece) => sink.write(shape.push(typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8'))),
+  flush: () => sink.flush(),
+  end: () => {
+    sink.write(shape.end());
+    return sink.end();
+  },
+});
+
+/** Nothing is written to a client that has gone, so that reading on for the bill goes undisturbed. */
+export const whilePresent = (sink: Sink, gone: () => boolean): Sink => ({
+  write: (piece) => (gone() ? null : sink.write(piece)),
+  flush: () => (gone() ? null : sink.flush()),
+  end: () => sink.end(),
+});

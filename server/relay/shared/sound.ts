@@ -1,0 +1,23 @@
+/** What sound counts for where nobody says how many tokens it is. */
+import { number, record, text } from '../../protocols/shared/json.ts';
+
+/** What sound takes where nobody says how it is written: 16 bits at 24 kHz. */
+export const usualRate = 48_000;
+
+export const secondsIn = (base64: unknown, rate: number): number =>
+  typeof base64 === 'string' ? (base64.length * 3) / 4 / rate : 0;
+
+export const spokenTokens = (seconds: number): number => Math.ceil(seconds * 20);
+
+/** A token for each 100 ms of what a person says and each 50 ms of what the model says. Source: developers.openai.com/api/docs/guides/realtime-costs. */
+export const heardTokens = (seconds: number): number => Math.ceil(seconds * 10);
+
+/** @param format a word of the older form of sessions, an object in the newer one. @returns bytes of a second; null = not said. */
+export function rateOf(format: unknown): number | null {
+  const named = record(format);
+  const name = text(named?.type) ?? text(format);
+  if (name === null) return null;
+  if (name === 'pcm16' || name === 'audio/pcm') return 2 * (number(named?.rate) ?? usualRate / 2);
+  // 8 bits at 8 kHz; what nobody knows is taken for as small.
+  return 8000;
+}

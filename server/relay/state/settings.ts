@@ -1,0 +1,213 @@
+/** The options the relay lives by, parsed once per change. */
+
+import { BlockList, isIP } from 'node:net';
+import { optionText, optionValue } from '../../contract/options.ts';
+import { compilePriceTables, type PriceTables } from '../../contract/pricing-tables.ts';
+import type { RateLimits } from './snapshot.ts';
+
+/** Whether a model's name may carry wishes about thinking, and how much of an answer they take. */
+export interface ThinkingSettings {
+  readonly claude: boolean;
+  readonly claudeShare: number;
+  readonly gemini: boolean;
+  readonly geminiShare: number;
+}
+
+/** The operator's choices about drawings. */
+export interface DrawingSettings {
+  readonly keepAccountFilter: boolean;
+  readonly notifies: boolean;
+  readonly forwardImages: boolean;
+  readonly clearsMode: boolean;
+  readonly checksSuccess: boolean;
+  /** No trailing slash; '' = unknown. */
+  readonly serverAddress: string;
+}
+
+export interface RelaySettings {
+  readonly drawing: DrawingSettings;
+  readonly priceTables: PriceTables;
+  readonly groupRatios: ReadonlyMap<string, number>;
+  readonly usableGroups: ReadonlySet<string>;
+  readonly selfUse: boolean;
+  readonly retryTimes: number;
+  /** Output tokens that a conversation holds for when it begins. */
+  readonly preConsumedQuota: number;
+  /** Output tokens that a stream holds for ahead of what is delivered. */
+  readonly stake: number;
+  /** How often all that a user's open requests may cost must fit into the balance; 1 = at least once. */
+  readonly overcommit: number;
+  /** Unpaid overrun from which on it is 1. */
+  readonly overrunLine: number;
+  readonly logConsumption: boolean;
+  /** Lower case; empty = no check. */
+  readonly blockedWords: readonly string[];
+  /** Bodies go out as they came: no overrides. */
+  readonly passThrough: boolean;
+  /** Tokens an Anthropic request may write when its client named no limit. */
+  readonly claudeMaxTokens: (model: string) => number;
+  /** Header overrides of a model at Anthropic. */
+  readonly claudeHeaders: (model: string) => Readonly<Record<string, string>>;
+  readonly thinking: ThinkingSettings;
+  /** Version of Google's API for a model. */
+  readonly geminiVersion: (model: string) => string;
+  readonly geminiSafety: readonly { readonly category: string; readonly threshold: string }[];
+  /** Models that answer with pictures. */
+  readonly geminiImagineModels: ReadonlySet<string>;
+  /** Answers carry a header that says how their channel was chosen. */
+  readonly showTrace: boolean;
+  /** Billing questions are answered for the key, not for its user. */
+  readonly tokenStat: boolean;
+  /** Amounts are told in dollars. */
+  readonly inCurrency: boolean;
+  /** Quota in one dollar. */
+  readonly quotaPerUnit: number;
+  /** Whole answers carry headers that say what they cost. */
+  readonly showCost: boolean;
+  /** Of all requests of a group together. */
+  readonly groupLimits: ReadonlyMap<string, RateLimits>;
+  /** null = no rule. */
+  readonly modelRequests: ModelRequestRule | null;
+  /** Strangers' forms load a bot check from elsewhere. */
+  readonly botCheck: boolean;
+  /** Whether a proxy at this address may say who it calls for. */
+  readonly trustsProxy: (address: string) => boolean;
+  /** Host of the site's own https address, '' = none. */
+  readonly secureHost: string;
+  /** Milliseconds between keep-alives, null = none. */
+  readonly pingMs: number | null;
+}
+
+/** Extending a hold in smaller steps would cost more than it frees. */
+const leastStake = 4096;
+
+/** @param stored option texts that differ from their defaults. */
+export function compileSettings(stored: ReadonlyMap<string, string>): RelaySettings {
+  const checksWords =
+    optionValue(stored, 'CheckSensitiveEnabled') && optionValue(stored, 'CheckSensitiveOnPromptEnabled');
+  return {
+    priceTables: compilePriceTables((key) => optionText(stored, key)),
+    groupRatios: optionValue(stored, 'GroupRatio'),
+    usableGroups: new Set(Object.keys(optionValue(stored, 'UserUsableGroups') as Record<string, unknown>)),
+    selfUse: optionValue(stored, 'SelfUseModeEnabled'),
+    retryTimes: optionValue(stored, 'RetryTimes'),
+    preConsumedQuota: optionValue(stored, 'PreConsumedQuota'),
+    stake: Math.max(leastStake, optionValue(stored, 'PreConsumedQuota')),
+    overcommit: optionValue(stored, 'HoldOvercommit'),
+    overrunLine: optionValue(stored, 'OverrunLine'),
+    logConsumption: optionValue(stored, 'LogConsumeEnabled'),
+    blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
+    drawing: {
+      keepAccountFilter: optionValue(stored, 'MjAccountFilterEnabled'),
+      notifies: optionValue(stored, 'MjNotifyEnabled'),
+      forwardImages: optionValue(stored, 'MjForwardUrlEnabled'),
+      clearsMode: optionValue(stored, 'MjModeClearEnabled'),
+      checksSuccess: optionValue(stored, 'MjActionCheckSuccessEnabled'),
+      serverAddress: optionValue(stored, 'ServerAddress').replace(/\/+$/, ''),
+    },
+    passThrough: optionValue(stored, 'global.pass_through_request_enabled'),
+    claudeHeaders: headersByModel(optionValue(stored, 'claude.model_headers_settings') as Record<string, unknown>),
+    thinking: {
+      claude: optionValue(stored, 'claude.thinking_adapter_enabled'),
+      claudeShare: optionValue(stored, 'claude.thinking_adapter_budget_tokens_percentage'),
+      gemini: optionValue(stored, 'gemini.thinking_adapter_enabled'),
+      geminiShare: optionValue(stored, 'gemini.thinking_adapter_budget_tokens_percentage'),
+    },
+    geminiVersion: textByModel(optionValue(stored, 'gemini.version_settings'), 'v1beta'),
+    geminiSafety: safetySettings(optionValue(stored, 'gemini.safety_settings') as Record<string, unknown>),
+    geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
+    botCheck: optionValue(stored, 'TurnstileCheckEnabled'),
+    trustsProxy: proxyList(optionValue(stored, 'general_setting.trusted_proxies')),
+    secureHost: secureHostOf(optionValue(stored, 'ServerAddress')),
+    tokenStat: optionValue(stored, 'DisplayTokenStatEnabled'),
+    inCurrency: optionValue(stored, 'DisplayInCurrencyEnabled'),
+    quotaPerUnit: optionValue(stored, 'QuotaPerUnit'),
+    showCost: optionValue(stored, 'general_setting.cost_header_enabled'),
+    showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
+    claudeMaxTokens: maxTokensByModel(optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>),
+    groupLimits: new Map(
+      Object.entries(optionValue(stored, 'GroupLimits')).map(([group, limits]) => [group, { ...noLimits, ...limits }]),
+    ),
+    modelRequests: modelRequestRule(stored),
+    pingMs: optionValue(stored, 'general_setting.ping_interval_enabled')
+      ? optionValue(stored, 'general_setting.ping_interval_seconds') * 1000
+      : null,
+  };
+}
+
+const secureHostOf = (address: string): string =>
+  /^https:/i.test(address) && URL.canParse(address) ? new URL(address).host : '';
+
+/** @param rows addresses and networks; what cannot be read trusts nobody. */
+function proxyList(rows: readonly string[]): (address: string) => boolean {
+  const block = new BlockList();
+  for (const row of rows) {
+    const [address = '', bits] = row.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (isIP(address) !== 0) block.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family);
+  }
+  return (address) => isIP(address) !== 0 && block.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+const noLimits: RateLimits = { rpm: 0, tpm: 0, concurrency: 0 };
+
+function modelRequestRule(stored: ReadonlyMap<string, string>): ModelRequestRule | null {
+  const minutes = optionValue(stored, 'ModelRequestRateLimitDurationMinutes');
+  if (!optionValue(stored, 'ModelRequestRateLimitEnabled') || minutes === 0) return null;
+  return {
+    periodMs: minutes * 60_000,
+    total: optionValue(stored, 'ModelRequestRateLimitCount'),
+    success: optionValue(stored, 'ModelRequestRateLimitSuccessCount'),
+  };
+}
+
+/** Where neither the model nor `default` is listed. As new-api does. */
+const claudeMaxTokensFallback = 8192;
+
+const maxTokensByModel =
+  (table: Readonly<Record<string, unknown>>) =>
+  (model: string): number => {
+    const found = table[model] ?? table.default;
+    return typeof found === 'number' && found > 0 ? found : claudeMaxTokensFallback;
+  };
+
+const textByModel =
+  (table: Readonly<Record<string, unknown>>, fallback: string) =>
+  (model: string): string => {
+    const found = table[model] ?? table.default;
+    return typeof found === 'string' && found !== '' ? found : fallback;
+  };
+
+/** `{"model": {"header": "value" or ["value", ...]}}` */
+const headersByModel =
+  (table: Readonly<Record<string, unknown>>) =>
+  (model: string): Readonly<Record<string, string>> => {
+    const found = table[model];
+    if (typeof found !== 'object' || found === null) return {};
+    return Object.fromEntries(
+      Object.entries(found).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : String(value)]),
+    );
+  };
+
+/** Categories of Google's API; `default` holds for those that are not named. */
+const harms = [
+  'HARM_CATEGORY_HARASSMENT',
+  'HARM_CATEGORY_HATE_SPEECH',
+  'HARM_CATEGORY_SEXUALLY_EXPLICIT',
+  'HARM_CATEGORY_DANGEROUS_CONTENT',
+  'HARM_CATEGORY_CIVIC_INTEGRITY',
+] as const;
+
+const safetySettings = (table: Readonly<Record<string, unknown>>) =>
+  harms.flatMap((category) => {
+    const threshold = table[category] ?? table.default;
+    return typeof threshold === 'string' ? [{ category, threshold }] : [];
+  });
+
+/** The site's rule for each user. */
+export interface ModelRequestRule {
+  readonly periodMs: number;
+  /** All requests, failed ones too; 0 = unlimited. */
+  readonly total: number;
+  readonly success: number;
+}

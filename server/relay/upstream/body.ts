@@ -1,0 +1,82 @@
+/** What is sent upstream: the client's own bytes with surgical edits, or the request told anew in another dialect. */
+import type { ChatRequest } from '../../protocols/canonical.ts';
+import type { Translation } from '../../protocols/codec.ts';
+import {
+  embedAnswerFromOpenAi,
+  embedAnswerToOpenAi,
+  embedRequestFromOpenAi,
+  embedRequestToOpenAi,
+} from '../../protocols/gemini-generate/embeddings.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import type { Inquiry } from '../intake/inquiry.ts';
+import { editMembers } from '../intake/json-text.ts';
+import type { UpstreamCall } from './call.ts';
+
+/** Members to change in the client's JSON: JSON text, or undefined to remove one. */
+export type MemberEdits = ReadonlyMap<string, string | undefined>;
+
+/** @param model as the upstream calls it. */
+export function editedBody(inquiry: Inquiry, model: string, more: MemberEdits): UpstreamCall['body'] {
+  const { json, form } = inquiry;
+  if (json === null) return form === null ? '' : form.body(model === form.fields.get('model') ? null : model);
+  const edits = new Map(more);
+  // Gemini's path names the model. Where nobody named it the upstream must not choose one of its own, but for
+  // moderation, whose default only means whatever the upstream has.
+  const inPath = inquiry.protocol === 'gemini-generate' || inquiry.operation === 'moderations';
+  const named = inquiry.body.model !== undefined || !inPath;
+  if (model !== inquiry.body.model && named) edits.set('model', JSON.stringify(model));
+  // The playground's own word for whose prices hold.
+  if (inquiry.route.session && 'group' in inquiry.body) edits.set('group', undefined);
+  return edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);
+}
+
+const decodedRequests = new WeakMap<Inquiry, ChatRequest>();
+
+/** @throws AppError body_invalid. */
+export function decodedRequest(inquiry: Inquiry): ChatRequest {
+  const known = decodedRequests.get(inquiry);
+  if (known !== undefined) return known;
+  const decoded = codecFor(inquiry.protocol).translation.decodeRequest(inquiry.body, {
+    model: inquiry.model,
+    stream: inquiry.stream,
+  });
+  decodedRequests.set(inquiry, decoded);
+  return decoded;
+}
+
+/** @param change applied to the common form before it is told. @throws AppError body_invalid. */
+export function translatedBody(
+  inquiry: Inquiry,
+  encode: Translation['encodeRequest'],
+  change: (request: ChatRequest) => ChatRequest,
+  dropped: string[],
+): Record<string, unknown> {
+  return encode(change(decodedRequest(inquiry)), dropped);
+}
+
+export interface Told {
+  readonly body: string;
+  /** Tells the whole answer anew. */
+  readonly retell: (answer: unknown) => unknown;
+}
+
+/** Embeddings in the other dialect's form. Gemini is asked in the batch form, whichever the client used. */
+export function embeddingTold(inquiry: Inquiry, model: string): Told {
+  const { body } = inquiry;
+  if (inquiry.protocol === 'gemini-generate') {
+    const batch = Array.isArray(body.requests);
+    return {
+      body: JSON.stringify(embedRequestToOpenAi(body, model)),
+      retell: (answer) => embedAnswerFromOpenAi(answer, batch),
+    };
+  }
+  return {
+    body: JSON.stringify(embedRequestFromOpenAi(body, model)),
+    retell: (answer) => embedAnswerToOpenAi(answer, inquiry.model, body.encoding_format),
+  };
+}
+
+export const streamOptionsOf = (inquiry: Inquiry): Record<string, unknown> => {
+  const given = inquiry.body.stream_options;
+  return typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as Record<string, unknown>) : {};
+};

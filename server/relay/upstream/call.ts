@@ -1,0 +1,12 @@
+/** One call of an upstream, ready to be sent. */
+import type { UpstreamHalf } from '../../protocols/codec.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
+
+export interface UpstreamCall {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  /** null = a question without one (GET). */
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string | null;
+  readonly channel: ChannelSnapshot;
+  readonly upstream: UpstreamHalf;
+}

@@ -1,0 +1,125 @@
+/** Operations other than chat whose upstream has a form of its own: told there and back, and waited for where the work takes its time. */
+import { parseJson, record, records } from '../../protocols/shared/json.ts';
+import type { Asked, ForeignForm } from '../../providers/quirk.ts';
+import type { Inquiry } from '../intake/inquiry.ts';
+import { mayRetry, type UpstreamFailure } from '../shared/failure.ts';
+import { embeddingTold } from './body.ts';
+import type { UpstreamCall } from './call.ts';
+import { ownAbort } from './client-disconnect.ts';
+import type { Answer } from './http.ts';
+import { parseBody, readWhole } from './whole.ts';
+
+export interface Foreign {
+  readonly form: ForeignForm;
+  readonly asked: Asked;
+}
+
+export interface ForeignBody {
+  readonly foreign: Foreign;
+  readonly body: string;
+  /** From OpenAI's form to the client's. */
+  readonly retell: (answer: unknown) => unknown;
+}
+
+/** @param translated the client's dialect is not OpenAI's. @throws AppError body_invalid. */
+export function foreignBody(
+  inquiry: Inquiry,
+  form: ForeignForm,
+  model: string,
+  override: Readonly<Record<string, unknown>>,
+  translated: boolean,
+  dropped: string[],
+): ForeignBody {
+  const told = translated ? embeddingTold(inquiry, model) : null;
+  const body = told === null ? inquiry.body : (parseJson(told.body) as Record<string, unknown>);
+  const { model: name, route, startedMs } = inquiry;
+  const asked: Asked = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };
+  return {
+    foreign: { form, asked },
+    body: JSON.stringify({ ...form.encode(asked, model, dropped), ...override }),
+    retell: told?.retell ?? ((answer) => answer),
+  };
+}
+
+export interface WaitDeps {
+  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<Answer>;
+  readonly now: () => number;
+  /** Milliseconds the work may take. */
+  readonly limitMs: number;
+}
+
+/** @param first what the order was answered with. @returns the last answer, as the upstream told it. */
+export async function finished(
+  deps: WaitDeps,
+  { form }: Foreign,
+  call: UpstreamCall,
+  first: unknown,
+  abort: AbortController,
+): Promise<{ readonly answer: unknown } | UpstreamFailure> {
+  const deadline = deps.now() + deps.limitMs;
+  let answer = first;
+  for (;;) {
+    const next = form.pending?.(answer, call.url) ?? null;
+    if (next === null) return { answer };
+    if (abort.signal.aborted || deps.now() >= deadline) return broken(null, 'timeout');
+    await pause(next.waitMs, abort.signal);
+    const told = await askAfter(deps, call, next.url, abort);
+    // The work goes on although one question went astray.
+    if ('answer' in told) answer = told.answer;
+    else if (!mayRetry(told) || told.class === 'key') return told;
+  }
+}
+
+/** Puts pictures that the upstream left at an address into the answer, where the client asked for the bytes. */
+export async function inlined(
+  deps: WaitDeps,
+  { asked }: Foreign,
+  call: UpstreamCall,
+  answer: unknown,
+  abort: AbortController,
+): Promise<unknown> {
+  const body = record(answer);
+  if (body === null || asked.body.response_format !== 'b64_json') return answer;
+  const data = records(body.data).map(async (picture) => {
+    const { url, ...rest } = picture;
+    if (typeof url !== 'string') return picture;
+    // The address holds all that is needed; the key is for the upstream alone.
+    const own = ownAbort(abort);
+    const result = await deps.dispatch({ ...call, url, headers: {}, body: null }, own);
+    const bytes = result.kind === 'answer' ? await readWhole(result.response, deps.limitMs, own) : null;
+    return bytes === null ? picture : { ...rest, b64_json: Buffer.from(bytes).toString('base64') };
+  });
+  return { ...body, data: await Promise.all(data) };
+}
+
+async function askAfter(
+  deps: WaitDeps,
+  call: UpstreamCall,
+  url: string,
+  abort: AbortController,
+): Promise<{ readonly answer: unknown } | UpstreamFailure> {
+  const { 'content-type': _, ...headers } = call.headers;
+  const own = ownAbort(abort);
+  const result = await deps.dispatch({ ...call, url, headers, body: null }, own);
+  const bytes = result.kind === 'answer' ? await readWhole(result.response, deps.limitMs, own) : null;
+  if (result.kind === 'failure') return result.failure;
+  const answer = bytes === null ? undefined : parseBody(bytes);
+  return answer === undefined ? broken(result.response.status, 'invalid') : { answer };
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+const broken = (status: number | null, reason: UpstreamFailure['reason']): UpstreamFailure => ({
+  class: 'host',
+  status,
+  error: null,
+  retryAfter: null,
+  reason,
+});

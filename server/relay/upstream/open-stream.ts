@@ -1,0 +1,143 @@
+/** Opens an upstream's event stream as far as its first content, or reads all of it. */
+import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
+import { createSseSplitter, type RawFrame, type SseSplitter } from '../../protocols/shared/sse.ts';
+import type { Piece } from '../shared/sink.ts';
+import type { Passage } from './frame-relay.ts';
+
+/** A stream whose first content has been seen. */
+export interface OpenStream {
+  readonly reader: Bytes;
+  readonly framing: Framing;
+  readonly passage: Passage;
+  /** Pieces for the client that have been read already. */
+  readonly head: readonly Piece[];
+  /** The piece that waits for the bill, when the end has been read too. */
+  readonly last: Piece | null;
+  /** Frames of the same chunk that were not looked at yet. */
+  readonly ahead: readonly RawFrame[];
+  readonly done: boolean;
+  readonly firstByteMs: number | null;
+}
+
+export type Bytes = ReadableStreamDefaultReader<Uint8Array>;
+
+/** Turns upstream bytes into frames. Server-sent events, or another framing told as such. */
+export type Framing = Pick<SseSplitter, 'push' | 'end'>;
+
+export const sseFraming = (): Framing => createSseSplitter();
+
+export type Opening =
+  | { readonly ok: true; readonly stream: OpenStream }
+  | {
+      readonly ok: false;
+      readonly reason: 'empty' | 'broken' | 'timeout' | 'error';
+      readonly error: UpstreamError | null;
+      /** What had been reported before. */
+      readonly usage: Usage | null;
+    };
+
+export interface OpenOptions {
+  readonly upstream: ReadableStream<Uint8Array>;
+  readonly framing: Framing;
+  readonly passage: Passage;
+  /** Milliseconds without a byte from the upstream before it counts as broken. */
+  readonly idleMs: number;
+  readonly now: () => number;
+  readonly abort: AbortController;
+}
+
+/** Reads as far as the first content, so that until then the request can still go elsewhere. Never rejects. */
+export async function openStream(options: OpenOptions): Promise<Opening> {
+  const { framing, passage } = options;
+  const reader = options.upstream.getReader();
+  const head: Piece[] = [];
+  let firstByteMs: number | null = null;
+  let idle = false;
+  let timer = setTimeout(cut, options.idleMs);
+  function cut() {
+    idle = true;
+    void reader.cancel().catch(() => undefined);
+  }
+  const give = (reason: 'empty' | 'broken' | 'timeout' | 'error', error: UpstreamError | null = null): Opening => {
+    void reader.cancel().catch(() => undefined);
+    return { ok: false, reason: idle ? 'timeout' : reason, error, usage: passage.usage() };
+  };
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (value !== undefined) {
+        firstByteMs ??= options.now();
+        clearTimeout(timer);
+        timer = setTimeout(cut, options.idleMs);
+      }
+      const frames = value === undefined ? [] : framing.push(value);
+      for (const [index, frame] of frames.entries()) {
+        const piece = passage.pass(frame);
+        const error = passage.error();
+        if (error !== null) return give('error', error);
+        const last = passage.isLast();
+        if (piece !== null && !last) head.push(piece);
+        if (!last && !passage.hasContent()) continue;
+        if (isEmpty(passage)) return give('empty');
+        const stream = { reader, framing, passage, head, last: last ? (piece ?? '') : null, firstByteMs };
+        return { ok: true, stream: { ...stream, ahead: frames.slice(index + 1), done: false } };
+      }
+      if (!done) continue;
+      const piece = passage.close(framing.end());
+      const error = passage.error();
+      if (passage.finish() === null && passage.usage() === null) return give(idle ? 'timeout' : 'broken');
+      if (error !== null && passage.finish() === null && passage.usage() === null) return give('error', error);
+      if (isEmpty(passage)) return give('empty');
+      return {
+        ok: true,
+        stream: { reader, framing, passage, head, last: piece ?? '', firstByteMs, ahead: [], done: true },
+      };
+    }
+  } catch {
+    return give('broken');
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** An answer that ended well and says nothing is a failure in disguise; one that was cut off or filtered is not. */
+export function isEmpty(passage: Passage): boolean {
+  if (passage.hasContent()) return false;
+  const usage = passage.usage();
+  if (usage !== null && usage.output + usage.reasoning + usage.audioOutput > 0) return false;
+  const reason = passage.finish()?.reason.unified;
+  return reason === 'stop' || reason === 'other';
+}
+
+/** Answers that are gathered are kept whole. */
+export const gatheredLimit = 64 * 1024 * 1024;
+
+/** Lets the passage see the rest. @returns false when the stream broke off, fell silent or grew too large. */
+export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boolean> {
+  const { reader, framing, passage } = stream;
+  const cut = () => void reader.cancel().catch(() => undefined);
+  let idle = setTimeout(cut, idleMs);
+  let size = 0;
+  try {
+    for (const frame of stream.ahead) passage.pass(frame);
+    for (let done = stream.done; !done && !passage.isLast(); ) {
+      const read = await reader.read();
+      done = read.done;
+      clearTimeout(idle);
+      idle = setTimeout(cut, idleMs);
+      size += read.value?.length ?? 0;
+      if (size > gatheredLimit) {
+        cut();
+        return false;
+      }
+      for (const frame of read.value === undefined ? [] : framing.push(read.value)) passage.pass(frame);
+    }
+    if (!stream.done) passage.close(framing.end());
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(idle);
+  }
+  cut();
+  return passage.error() === null && passage.finish() !== null;
+}

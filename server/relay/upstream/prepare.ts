@@ -1,0 +1,352 @@
+/** Prepares one attempt at one channel: mapped model, dialect, body, address and headers. */
+import { isModelName } from '../../contract/address-part.ts';
+import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
+import type { UpstreamHalf } from '../../protocols/codec.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import { toolRestorer } from '../../protocols/shared/restore.ts';
+import { authHeaders } from '../../providers/auth.ts';
+import { providerByType } from '../../providers/catalogue.ts';
+import { endpointFor, type Provider } from '../../providers/provider.ts';
+import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
+import { quirkOf } from '../../providers/quirk-table.ts';
+import { carriedTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
+import type { Inquiry } from '../intake/inquiry.ts';
+import { mapModel } from '../routing/choose.ts';
+import type { KeyChoice } from '../routing/health.ts';
+import type { RelaySettings } from '../state/settings.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
+import {
+  decodedRequest,
+  editedBody,
+  embeddingTold,
+  type MemberEdits,
+  streamOptionsOf,
+  translatedBody,
+} from './body.ts';
+import type { UpstreamCall } from './call.ts';
+import { type Foreign, foreignBody } from './custom-operation.ts';
+import { type ModelWish, memberEdits, requestChange, wishOf } from './model-suffix.ts';
+
+export interface Prepared {
+  readonly call: UpstreamCall;
+  readonly channel: ChannelSnapshot;
+  readonly keyIndex: number;
+  readonly key: string;
+  readonly upstreamModel: string;
+  /** What the upstream's answers are read with. */
+  readonly upstream: UpstreamHalf;
+  /** The answer must be told anew in the client's dialect. */
+  readonly retold: boolean;
+  /** Makes what gives one answer's tool calls back the names the client knows; null where none was changed. */
+  readonly restore: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
+  /** Tells a whole answer of another operation than chat anew. */
+  readonly retell: ((body: unknown) => unknown) | null;
+  /** The request carries our own wish for a usage frame. */
+  readonly usageAsked: boolean;
+  /** What the translation could not carry over. */
+  readonly dropped: readonly string[];
+  /** Which of the members that change the price went upstream. */
+  readonly terms: SentTerms;
+  readonly quirk: Quirk | null;
+  /** The upstream speaks none of the dialects. */
+  readonly ownWire: boolean;
+  /** Set where another operation than chat has a form of the upstream's own. */
+  readonly foreign: Foreign | null;
+}
+
+/** Request headers that carry features of the dialects and pass through. */
+const passedHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'idempotency-key', 'accept'] as const;
+
+/** What a provider calls the chat operation of each dialect. */
+const chatOperation: Readonly<Record<ProtocolId, string>> = {
+  'openai-chat': 'chat',
+  'openai-responses': 'responses',
+  'anthropic-messages': 'messages',
+  'gemini-generate': 'generate',
+};
+
+/** The dialect to speak with a provider: the channel's choice, else the client's own where it can be, else the provider's. @returns null when there is none. */
+export function dialectWith(
+  provider: Provider,
+  inquiry: Inquiry,
+  setting: ChannelSnapshot['setting'],
+  upstreamModel: string,
+): ProtocolId | null {
+  const { operations } = provider;
+  if (inquiry.operation === 'embeddings') {
+    const wanted =
+      inquiry.protocol === 'gemini-generate' ? ['embed_contents', 'embeddings'] : ['embeddings', 'embed_contents'];
+    const found = wanted.find((name) => operations.includes(name));
+    return found === undefined ? null : found === 'embeddings' ? 'openai-chat' : 'gemini-generate';
+  }
+  if (inquiry.operation !== 'chat') return operations.includes(inquiry.operation) ? inquiry.protocol : null;
+  const quirk = quirkOf(provider.slug);
+  if (quirk?.dialectFor !== undefined) return quirk.dialectFor(upstreamModel);
+  const serves = (dialect: ProtocolId) => operations.includes(chatOperation[dialect]);
+  const wished = Object.keys(chatOperation).find((dialect) => dialect === setting.dialect) as ProtocolId | undefined;
+  if (wished !== undefined && serves(wished)) return wished;
+  if (quirk?.wireFor === undefined && serves(inquiry.protocol)) return inquiry.protocol;
+  if (quirk?.wireFor !== undefined && operations.includes('chat')) return 'openai-chat';
+  return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
+}
+
+/** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
+export function prepareAttempt(
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  key: KeyChoice,
+  settings: RelaySettings,
+): Prepared | null {
+  const provider = providerByType(channel.type);
+  if (provider === undefined) return null;
+  const mapped = mapModel(channel.modelMapping, inquiry.model);
+  const first = dialectWith(provider, inquiry, channel.setting, mapped);
+  if (first === null) return null;
+  const wish = inquiry.operation === 'chat' ? wishOf(mapped, first, settings.thinking) : null;
+  const upstreamModel = wish?.model ?? mapped;
+  if (!isModelName(upstreamModel)) return null;
+  const quirk = quirkOf(provider.slug);
+  const chat = inquiry.operation === 'chat';
+  const wire = chat ? (quirk?.wireFor?.(upstreamModel, key.key) ?? null) : null;
+  const form = chat ? null : (quirk?.formFor?.(inquiry.operation, upstreamModel) ?? null);
+  const dialect = first;
+  const codec = codecFor(dialect);
+  const translated = dialect !== inquiry.protocol || wire !== null;
+  const dropped: string[] = [];
+  const terms = termsFor(inquiry, channel, settings, upstreamModel);
+  const usageAsked = dialect === 'openai-chat' && wire === null && wantsUsageFrame(inquiry, translated);
+  const body = bodyOf(
+    { inquiry, channel, settings, dialect, quirk, wire, form, upstreamModel, wish, terms, usageAsked, translated },
+    dropped,
+  );
+  const headers = headersOf(inquiry, channel, provider, key, dialect, translated, settings);
+  const address = addressed(
+    inquiry,
+    channel,
+    provider,
+    quirk,
+    dialect,
+    upstreamModel,
+    key.key,
+    body.body,
+    provider.protocol === 'gemini-generate' ? settings.geminiVersion(upstreamModel) : '',
+    form?.path,
+  );
+  if (address === null) return null;
+  // Nearly every request has no headers but the fixed ones.
+  const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
+  for (const more of own) if (more !== undefined) Object.assign(headers, more);
+  const upstream = wire?.upstream ?? readerOf(codec.upstream, form);
+  return {
+    call: {
+      url: address.url,
+      headers,
+      body: address.body,
+      channel,
+      upstream,
+    },
+    channel,
+    keyIndex: key.index,
+    key: key.key,
+    upstreamModel,
+    upstream,
+    restore: translated && chat ? toolRestorer(decodedRequest(inquiry).tools) : null,
+    retell: body.retell,
+    retold:
+      (translated && body.retell === null) ||
+      channel.setting.force_format === true ||
+      channel.setting.thinking_to_content === true,
+    usageAsked,
+    dropped,
+    terms: body.terms,
+    quirk,
+    ownWire: wire !== null,
+    foreign: body.foreign,
+  };
+}
+
+const readerOf = (upstream: UpstreamHalf, form: ForeignForm | null): UpstreamHalf =>
+  form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };
+
+interface BodyFacts {
+  readonly inquiry: Inquiry;
+  readonly channel: ChannelSnapshot;
+  readonly settings: RelaySettings;
+  readonly dialect: ProtocolId;
+  readonly quirk: Quirk | null;
+  readonly wire: Wire | null;
+  readonly form: ForeignForm | null;
+  readonly upstreamModel: string;
+  readonly wish: ModelWish | null;
+  readonly terms: SentTerms;
+  readonly usageAsked: boolean;
+  readonly translated: boolean;
+}
+
+interface Body {
+  readonly body: UpstreamCall['body'];
+  readonly retell: Prepared['retell'];
+  readonly foreign: Foreign | null;
+  readonly terms: SentTerms;
+}
+
+function bodyOf(facts: BodyFacts, dropped: string[]): Body {
+  const { inquiry, channel, settings, dialect, upstreamModel, wish, terms, usageAsked } = facts;
+  if (facts.form !== null)
+    return {
+      ...foreignBody(inquiry, facts.form, upstreamModel, channel.paramOverride, facts.translated, dropped),
+      terms: carriedTerms(terms, null),
+    };
+  if (facts.translated && inquiry.operation === 'embeddings')
+    return { ...embeddingTold(inquiry, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
+  const edited = (body: Readonly<Record<string, unknown>>) =>
+    inquiry.operation === 'chat' ? (facts.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) ?? {}) : {};
+  if (facts.translated) {
+    const encode = facts.wire?.encodeRequest ?? codecFor(dialect).translation.encodeRequest;
+    const change = requestChange(upstreamModel, wish, dialect, settings, inquiry.ceiling);
+    const body = translatedBody(inquiry, encode, change, dropped);
+    // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
+    if (dialect === 'openai-chat' && facts.wire === null && inquiry.stream)
+      body.stream_options = { include_usage: true };
+    dropped.push(...withoutTerms(body, terms));
+    const told = { ...body, ...edited(body), ...channel.paramOverride };
+    return { body: JSON.stringify(told), retell: null, foreign: null, terms: carriedTerms(terms, told) };
+  }
+  const passThrough = settings.passThrough || channel.setting.pass_through === true;
+  const removed = terms.removed.map((name) => [name, undefined] as const);
+  dropped.push(...terms.dropped);
+  const edits: MemberEdits = passThrough
+    ? new Map(removed)
+    : new Map<string, string | undefined>([
+        ...removed,
+        ...(usageAsked
+          ? [['stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true })] as const]
+          : []),
+        ...(wish === null ? [] : memberEdits(inquiry.body, wish, dialect, settings.claudeMaxTokens(upstreamModel))),
+        ...Object.entries({ ...edited(inquiry.body), ...channel.paramOverride }).map(
+          ([name, value]) => [name, JSON.stringify(value)] as const,
+        ),
+      ]);
+  return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null, terms };
+}
+
+function headersOf(
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  provider: Provider,
+  key: KeyChoice,
+  dialect: ProtocolId,
+  translated: boolean,
+  settings: RelaySettings,
+): Record<string, string> {
+  const headers = { ...fixedHeaders(channel, provider, key) };
+  if (inquiry.form !== null) headers['content-type'] = inquiry.form.contentType;
+  for (const name of passedHeaders) {
+    const value = inquiry.request.headers.get(name);
+    if (value !== null && !(translated && name.startsWith('anthropic'))) headers[name] = value;
+  }
+  if (dialect === 'anthropic-messages') {
+    headers['anthropic-version'] ??= '2023-06-01';
+    for (const [name, value] of Object.entries(settings.claudeHeaders(inquiry.model))) headers[name] = value;
+  }
+  return headers;
+}
+
+interface Address {
+  readonly url: string;
+  readonly body: UpstreamCall['body'];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function addressed(
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  provider: Provider,
+  quirk: Quirk | null,
+  dialect: ProtocolId,
+  model: string,
+  key: string,
+  body: UpstreamCall['body'],
+  version: string,
+  path: string | undefined,
+): Address | null {
+  const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
+  const operation = inquiry.operation === 'chat' ? chatOperation[dialect] : inquiry.operation;
+  if (quirk?.addressFor !== undefined) {
+    const url = quirk.addressFor(operation, baseUrl, model, channel.other);
+    return url === null ? null : { url, body };
+  }
+  if (quirk?.shape !== undefined) {
+    const shaped = quirk.shape({
+      operation: inquiry.operation,
+      dialect,
+      model,
+      stream: inquiry.stream,
+      baseUrl,
+      other: channel.other,
+      key,
+      body: JSON.parse(textOf(body)) as Record<string, unknown>,
+      betas: inquiry.request.headers.get('anthropic-beta') ?? '',
+    });
+    return shaped === null ? null : { ...shaped, body: JSON.stringify(shaped.body) };
+  }
+  const url = plainAddress(provider, inquiry, channel, dialect, model, version, path);
+  return url === null ? null : { url, body };
+}
+
+const textOf = (body: UpstreamCall['body']): string =>
+  typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : '{}';
+
+function plainAddress(
+  provider: Provider,
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  dialect: ProtocolId,
+  model: string,
+  version: string,
+  path: string | undefined,
+): string | null {
+  const own = path === undefined ? {} : { path };
+  const facts = { baseUrl: channel.baseUrl, model, other: channel.other || version, ...own };
+  if (inquiry.operation === 'embeddings' && dialect === 'gemini-generate')
+    return endpointFor(provider, 'embed_contents', facts);
+  if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);
+  const streamed = dialect === 'gemini-generate' && inquiry.stream ? 'stream' : chatOperation[dialect];
+  const url = endpointFor(provider, streamed, facts);
+  // `?beta=true` and the like are part of the client's request where the dialect is its own.
+  const query = dialect === 'anthropic-messages' && inquiry.protocol === dialect ? queryOf(inquiry.request.url) : '';
+  return url === null || query === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${query}`;
+}
+
+function queryOf(url: string): string {
+  const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
+  query.delete('key');
+  return query.toString();
+}
+
+const prepared = new WeakMap<ChannelSnapshot, Map<string, Readonly<Record<string, string>>>>();
+
+/** Headers that are the same for every request of a channel's key. */
+function fixedHeaders(
+  channel: ChannelSnapshot,
+  provider: Provider,
+  { key }: KeyChoice,
+): Readonly<Record<string, string>> {
+  const ofChannel = prepared.get(channel) ?? new Map<string, Readonly<Record<string, string>>>();
+  prepared.set(channel, ofChannel);
+  const known = ofChannel.get(key);
+  if (known !== undefined) return known;
+  const made = {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    ...authHeaders(provider, key, channel.organization),
+  };
+  ofChannel.set(key, made);
+  return made;
+}
+
+function wantsUsageFrame(inquiry: Inquiry, translated: boolean): boolean {
+  if (!inquiry.stream || translated || (inquiry.operation !== 'chat' && inquiry.operation !== 'completions'))
+    return false;
+  return streamOptionsOf(inquiry).include_usage !== true;
+}

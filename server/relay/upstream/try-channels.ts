@@ -1,0 +1,287 @@
+/** Tries channels in order until one answers: what may be tried again, with which key, and what the failures say about the channels. */
+import { AppError } from '../../contract/errors.ts';
+import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import { record } from '../../protocols/shared/json.ts';
+import type { SignFacts } from '../../providers/quirk.ts';
+import type { Exchange } from '../admission/exchange.ts';
+import type { Inquiry } from '../intake/inquiry.ts';
+import type { Affinity } from '../routing/affinity.ts';
+import type { Health } from '../routing/health.ts';
+import {
+  classify,
+  failedAttempt,
+  mayRetry,
+  redact,
+  type Tried,
+  triedOnly,
+  type UpstreamFailure,
+} from '../shared/failure.ts';
+import type { RelaySettings } from '../state/settings.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
+import type { UpstreamCall } from './call.ts';
+import { type Departure, ownAbort } from './client-disconnect.ts';
+import { finished, inlined } from './custom-operation.ts';
+import { type Passage, translatedPassage, verbatimPassage } from './frame-relay.ts';
+import type { Answer } from './http.ts';
+import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
+import { type Prepared, prepareAttempt } from './prepare.ts';
+import { errorIn, parseBody, readWhole, responseContext, saysNothing, thinkingToContent } from './whole.ts';
+
+export interface AttemptsDeps {
+  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<Answer>;
+  readonly now: () => number;
+  readonly settings: () => RelaySettings;
+  readonly health: Health;
+  readonly token: SignFacts['token'];
+  readonly affinity: Affinity;
+  readonly idleMs: number;
+}
+
+interface Reached {
+  readonly prepared: Prepared;
+  readonly response: Response;
+  readonly tried: readonly Tried[];
+}
+
+export type Outcome =
+  | (Reached & { readonly kind: 'stream'; readonly stream: OpenStream })
+  | (Reached & {
+      readonly kind: 'whole';
+      readonly bytes: Uint8Array<ArrayBuffer>;
+      readonly body: unknown;
+      readonly firstByteMs: number;
+    })
+  /** Neither JSON nor events: sound, subtitles. */
+  | (Reached & { readonly kind: 'bytes' })
+  | {
+      readonly kind: 'failed';
+      /** Set when the request itself cannot be carried over to any upstream. */
+      readonly error: AppError | null;
+      readonly failure: UpstreamFailure | null;
+      readonly last: ChannelSnapshot | null;
+      readonly tried: readonly Tried[];
+      readonly left: Left | null;
+    };
+
+/** The client left when the upstream had taken the request and said nothing of worth yet. */
+export interface Left {
+  readonly prepared: Prepared;
+  readonly usage: Usage | null;
+}
+
+/** Never rejects. */
+export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> {
+  const { inquiry, plan } = exchange;
+  const abort = departure.upstream;
+  const settings = deps.settings();
+  const attempts = Math.max(1, settings.retryTimes + 1);
+  const tried: Tried[] = [];
+  let failure: UpstreamFailure | null = null;
+  let last: ChannelSnapshot | null = null;
+  let left: Left | null = null;
+  const failed = (error: AppError | null = null): Outcome => ({ kind: 'failed', error, failure, last, tried, left });
+
+  for (const channel of plan.candidates) {
+    let again = true;
+    while (again && tried.length < attempts && !departure.gone() && !abort.signal.aborted) {
+      again = false;
+      const key = deps.health.pickKey(channel);
+      const prepared = prepare(inquiry, channel, key, settings);
+      if (prepared instanceof AppError) return failed(prepared);
+      if (prepared === null) break;
+      tried.push(triedOnly(channel));
+      const askedMs = deps.now();
+      last = channel;
+      departure.asking(channel);
+      deps.health.begin(channel);
+      const own = ownAbort(abort);
+      inquiry.form?.onFault(() => own.abort());
+      const result = await send(deps, prepared, own);
+      const reached =
+        result.kind === 'answer'
+          ? await open(deps, exchange, { prepared, response: result.response, tried }, own, departure)
+          : result.failure;
+      if ('kind' in reached) {
+        deps.health.succeeded(channel, key.index);
+        if (plan.candidates.length > 1) deps.affinity.remember(plan.conversation, channel.id);
+        return reached;
+      }
+      if (abort.signal.aborted && departure.gone()) {
+        if (result.kind === 'answer') left = { prepared, usage: reached.usage ?? null };
+        break;
+      }
+      // The body went wrong on its way: nobody but the caller is to blame.
+      const fault = inquiry.form?.fault() ?? null;
+      if (fault !== null) return failed(fault);
+      // Ended by us: no channel is to blame.
+      if (abort.signal.aborted) break;
+      failure = reached;
+      tried[tried.length - 1] = {
+        ...triedOnly(channel),
+        failed: failedAttempt(failure, deps.now() - askedMs),
+      };
+      deps.health.failed(channel, key.index, failure);
+      if (!mayRetry(failure) || inquiry.form?.replayable === false) return failed();
+      again = failure.class === 'key' && deps.health.hasSpareKey(channel);
+    }
+    if (tried.length >= attempts || abort.signal.aborted) break;
+  }
+  return failed();
+}
+
+/** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble. */
+async function send(deps: AttemptsDeps, prepared: Prepared, abort: AbortController): Promise<Answer> {
+  const { call, quirk, key } = prepared;
+  if (quirk?.sign === undefined) return deps.dispatch(call, abort);
+  try {
+    const body = typeof call.body === 'string' ? call.body : Buffer.from(call.body as Uint8Array).toString('utf8');
+    const signed = await quirk.sign(
+      { url: call.url, headers: call.headers, body },
+      { key, nowMs: deps.now(), token: deps.token },
+    );
+    return await deps.dispatch({ ...call, url: signed.url, headers: { ...signed.headers }, body: signed.body }, abort);
+  } catch {
+    return { kind: 'failure', failure: { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' } };
+  }
+}
+
+/** What a client's request lacks for a translation is the client's mistake, told before anybody is called. */
+function prepare(...facts: Parameters<typeof prepareAttempt>): Prepared | AppError | null {
+  try {
+    return prepareAttempt(...facts);
+  } catch (error) {
+    return error instanceof AppError ? error : new AppError('internal', {}, error);
+  }
+}
+
+async function open(
+  deps: AttemptsDeps,
+  exchange: Exchange,
+  reached: Reached,
+  abort: AbortController,
+  departure: Departure,
+): Promise<Exclude<Outcome, { kind: 'failed' }> | UpstreamFailure> {
+  const { prepared, response } = reached;
+  const type = response.headers.get('content-type') ?? '';
+  const framing = prepared.quirk?.framing?.(type) ?? (type.includes('text/event-stream') ? sseFraming() : null);
+  if (framing !== null && response.body !== null) {
+    const opening = await openStream({
+      upstream: response.body,
+      framing,
+      passage: passageFor(exchange, prepared, deps.now()),
+      idleMs: deps.idleMs,
+      now: deps.now,
+      abort,
+    });
+    if (opening.ok) return { kind: 'stream', ...reached, stream: opening.stream };
+    if (opening.error !== null) return inBodyFailure(opening.error, prepared);
+    const { reason, usage } = opening;
+    return { ...hostFailure(response.status, reason === 'error' ? 'broken' : reason), usage };
+  }
+  const { operation } = exchange.inquiry;
+  if (operation === 'speech' || (isRecording(operation) && !type.includes('json')))
+    return { kind: 'bytes', ...reached };
+  // It is made already: whoever leaves now pays for it.
+  departure.expecting(() => true);
+  const bytes = await readWhole(response, deps.idleMs, abort);
+  if (bytes === null) return hostFailure(response.status, abort.signal.aborted ? 'timeout' : 'broken');
+  const firstByteMs = deps.now();
+  const parsed = parseBody(bytes);
+  if (parsed === undefined) return hostFailure(response.status, 'invalid');
+  const { upstream, foreign } = prepared;
+  let body: unknown = parsed;
+  if (foreign !== null) {
+    const waiting = { dispatch: deps.dispatch, now: deps.now, limitMs: deps.idleMs };
+    const last = await finished(waiting, foreign, prepared.call, parsed, abort);
+    if ('class' in last) return last;
+    const plain = foreign.form.decode(last.answer, foreign.asked);
+    body = await inlined(waiting, foreign, prepared.call, plain, abort);
+  }
+  const told = () => (foreign === null ? new TextDecoder().decode(bytes) : JSON.stringify(body));
+  const error = errorIn(foreign === null ? upstream : openAi, body, told, prepared.ownWire);
+  if (error !== null) return inBodyFailure(error, prepared);
+  // Work that goes on without us has been ordered: nobody else may be asked for it once more.
+  const { status } = record(body) ?? {};
+  if (operation === 'chat' && (status === 'queued' || status === 'in_progress')) {
+    return { ...hostFailure(response.status, 'invalid'), class: 'client' };
+  }
+  const usage = upstream.readUsage(body);
+  const silent = operation === 'chat' && (usage === null || usage.output + usage.reasoning === 0);
+  if (silent && saysNothing(upstream.decodeResponse(body), usage)) return hostFailure(response.status, 'empty');
+  return { kind: 'whole', ...reached, bytes, body, firstByteMs };
+}
+
+/** What answers of foreign forms are made into. */
+const openAi = codecFor('openai-chat').upstream;
+
+const isRecording = (operation: string): boolean => operation === 'transcriptions' || operation === 'translations';
+
+const hostFailure = (status: number, reason: UpstreamFailure['reason']): UpstreamFailure => ({
+  class: 'host',
+  status,
+  error: null,
+  retryAfter: null,
+  reason,
+});
+
+/** An error that came inside of a 200: its words decide the class. */
+function inBodyFailure(error: UpstreamError, prepared: Prepared): UpstreamFailure {
+  const { channel } = prepared;
+  // The 200 it came with says nothing.
+  const status = error.status !== null && error.status >= 400 ? error.status : statusOfType(error);
+  return {
+    class: classify(status, error),
+    status,
+    error: { ...error, message: redact(error.message, [...channel.keys, channel.baseUrl]) },
+    retryAfter: null,
+    reason: 'status',
+  };
+}
+
+const statusByWord: readonly (readonly [RegExp, number])[] = [
+  [/rate_limit|too_many|exhausted/i, 429],
+  [/overloaded|unavailable/i, 529],
+  [/authentication|invalid_api_key|unauthori/i, 401],
+  [/permission|forbidden/i, 403],
+  [/invalid_request|invalid_argument|context_length|content_filter|content_policy/i, 400],
+];
+
+const statusOfType = (error: UpstreamError): number => {
+  const words = `${error.type ?? ''} ${error.code ?? ''}`;
+  return statusByWord.find(([pattern]) => pattern.test(words))?.[1] ?? 502;
+};
+
+/** How this upstream's frames reach this client. */
+function passageFor(exchange: Exchange, prepared: Prepared, nowMs: number): Passage {
+  const { inquiry } = exchange;
+  const { upstream } = prepared;
+  if (isGathered(inquiry)) return translatedPassage(upstream, null, changeFor(prepared));
+  if (!prepared.retold) return verbatimPassage(upstream, prepared.usageAsked);
+  const { writer } = codecFor(inquiry.protocol).translation;
+  return translatedPassage(upstream, writer(contextOf(exchange, nowMs)), changeFor(prepared));
+}
+
+/** Some upstreams stream although one piece was asked for. */
+export const isGathered = (inquiry: Inquiry): boolean => !inquiry.stream && inquiry.operation === 'chat';
+
+/** What happens to an answer's events between the two dialects. */
+export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined {
+  const restore = prepared.restore?.();
+  if (prepared.channel.setting.thinking_to_content !== true) return restore;
+  const tell = thinkingToContent();
+  return restore === undefined ? tell : (event) => restore(event).flatMap(tell);
+}
+
+export const contextOf = ({ inquiry, plan }: Exchange, nowMs: number) => {
+  const options = inquiry.body.stream_options as { include_usage?: unknown } | null | undefined;
+  return responseContext(
+    {
+      model: inquiry.model,
+      requestId: inquiry.requestId,
+      includeUsage: options?.include_usage === true,
+      promptTokens: plan.promptTokens,
+    },
+    nowMs,
+  );
+};

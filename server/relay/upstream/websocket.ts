@@ -1,0 +1,70 @@
+/** Upstreams that answer over a socket: the request is its first message, each answer becomes an event of an ordinary stream. */
+import { rawFrame } from '../../protocols/shared/sse.ts';
+import type { UpstreamCall } from './call.ts';
+
+export interface SocketDeps {
+  readonly fetch: typeof fetch;
+  /** Of the channel; null = none. */
+  readonly proxy: string | null;
+}
+
+const encoder = new TextEncoder();
+const normalClosure = 1000;
+
+/** @returns a stream of events; where the upstream refuses the socket, the answer it gives to a plain request instead; null = out of reach. */
+export async function askBySocket(deps: SocketDeps, call: UpstreamCall, signal: AbortSignal): Promise<Response | null> {
+  const options = deps.proxy === null ? {} : { proxy: deps.proxy };
+  const socket = new WebSocket(call.url, options as unknown as string[]);
+  let over = false;
+  let finish: (failed: boolean) => void = () => undefined;
+  const end = (failed: boolean) => {
+    if (over) return;
+    over = true;
+    signal.removeEventListener('abort', aborted);
+    finish(failed);
+    socket.close(normalClosure);
+  };
+  const aborted = () => end(true);
+  signal.addEventListener('abort', aborted, { once: true });
+  if (!(await opened(socket))) {
+    end(false);
+    return signal.aborted ? null : refusal(deps, call, signal);
+  }
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      finish = (failed) => (failed ? controller.error(new Error('aborted')) : controller.close());
+      socket.addEventListener('close', () => end(false));
+      socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+        if (over || typeof data !== 'string') return;
+        // A line break in JSON is a blank.
+        const frame = rawFrame(encoder.encode(`data: ${data.replace(/[\r\n]+/g, ' ')}\n\n`));
+        controller.enqueue(frame.bytes);
+        if (call.upstream.isTerminal(frame)) end(false);
+      });
+    },
+    cancel() {
+      finish = () => undefined;
+      end(false);
+    },
+  });
+  socket.send(call.body as string);
+  return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
+}
+
+const opened = (socket: WebSocket): Promise<boolean> =>
+  new Promise((resolve) => {
+    socket.addEventListener('open', () => resolve(true), { once: true });
+    socket.addEventListener('error', () => resolve(false), { once: true });
+    socket.addEventListener('close', () => resolve(false), { once: true });
+  });
+
+/** A refused handshake keeps its reason to itself; the same address asked plainly tells it. */
+async function refusal(deps: SocketDeps, call: UpstreamCall, signal: AbortSignal): Promise<Response | null> {
+  const options = { signal, redirect: 'manual', ...(deps.proxy === null ? {} : { proxy: deps.proxy }) } as RequestInit;
+  const response = await deps.fetch(call.url.replace(/^ws/, 'http'), options);
+  // What only says that a socket is wanted says nothing about the refusal.
+  const telling = response.status >= 400 && response.status !== 400 && response.status !== 426;
+  if (telling) return response;
+  void response.body?.cancel();
+  return null;
+}

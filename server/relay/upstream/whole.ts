@@ -1,0 +1,151 @@
+/** Reads an upstream's whole answer and tells it in the client's dialect, streamed or not. */
+import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
+import type { ResponseContext, UpstreamHalf } from '../../protocols/codec.ts';
+import { record } from '../../protocols/shared/json.ts';
+import { createDeadlines } from '../shared/deadlines.ts';
+
+/** Whole answers larger than this are refused; streams have no limit. */
+const wholeAnswerLimit = 64 * 1024 * 1024;
+
+/** So much arrives in one go. */
+const smallAnswer = 256 * 1024;
+const silences = createDeadlines(250);
+
+/**
+ * @param idleMs without a byte, after which the call is aborted.
+ * @returns null when the upstream broke off, fell silent or sent too much.
+ */
+export async function readWhole(
+  response: Response,
+  idleMs: number,
+  abort: AbortController,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const declared = Number(response.headers.get('content-length') ?? Number.NaN);
+  const cut = () => abort.abort();
+  let heard = silences.start(idleMs, cut);
+  try {
+    if (declared <= smallAnswer) return await response.bytes();
+    if (response.body === null) return null;
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      heard();
+      heard = silences.start(idleMs, cut);
+      size += chunk.length;
+      if (size > wholeAnswerLimit) return null;
+      chunks.push(chunk);
+    }
+    return new Uint8Array(Buffer.concat(chunks));
+  } catch {
+    return null;
+  } finally {
+    heard();
+  }
+}
+
+const lenient = new TextDecoder();
+
+/** @returns undefined when it is no JSON. */
+export function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
+  try {
+    return JSON.parse(lenient.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** An error that came with status 200, as some upstreams send it. @param ownWire the upstream tells errors in a form of its own. */
+export function errorIn(
+  upstream: UpstreamHalf,
+  body: unknown,
+  text: () => string,
+  ownWire: boolean,
+): UpstreamError | null {
+  if (ownWire) {
+    const found = upstream.decodeResponse(body).find((event) => event.type === 'error');
+    return found?.type === 'error' ? found.error : null;
+  }
+  const answer = record(body);
+  const status = record(answer?.base_resp);
+  if (typeof status?.status_code === 'number' && status.status_code !== 0) {
+    const code = status.status_code;
+    const known = baseStatuses[code] ?? null;
+    return { status: known, type: null, code: String(code), message: String(status.status_msg ?? 'refused') };
+  }
+  const error = answer?.error;
+  if (error === undefined || error === null || error === false) return null;
+  return upstream.decodeError(200, text());
+}
+
+/** HTTP statuses of the codes in `base_resp`. */
+const baseStatuses: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 1039: 429 };
+
+export const wordsOf = (events: readonly ChatEvent[]): string[] =>
+  events.flatMap((event) => {
+    if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta')
+      return [event.text];
+    return event.type === 'tool-call-delta' ? [event.arguments] : [];
+  });
+
+/** An answer that ended well and says nothing at all. */
+export function saysNothing(events: readonly ChatEvent[], usage: Usage | null): boolean {
+  if (usage !== null && usage.output + usage.reasoning + usage.audioOutput > 0) return false;
+  let finish: string | null = null;
+  for (const event of events) {
+    switch (event.type) {
+      case 'finish':
+        finish = event.reason.unified;
+        break;
+      case 'response-start':
+      case 'usage':
+      case 'text-start':
+      case 'text-end':
+      case 'error':
+        break;
+      default:
+        return false;
+    }
+  }
+  return finish === null || finish === 'stop' || finish === 'other';
+}
+
+/** Puts reasoning into the text between `<think>` marks, for clients that know no other place. */
+export function thinkingToContent(): (event: ChatEvent) => readonly ChatEvent[] {
+  // Index of the text block that holds the thoughts; later blocks keep theirs.
+  return (event) => {
+    switch (event.type) {
+      case 'reasoning-start':
+        return [
+          { type: 'text-start', index: event.index },
+          { type: 'text-delta', index: event.index, text: '<think>\n' },
+        ];
+      case 'reasoning-delta':
+        return [{ type: 'text-delta', index: event.index, text: event.text }];
+      case 'reasoning-end':
+        return [
+          { type: 'text-delta', index: event.index, text: '\n</think>\n' },
+          { type: 'text-end', index: event.index },
+        ];
+      default:
+        return [event];
+    }
+  };
+}
+
+/** @param createdMs epoch milliseconds. */
+export const responseContext = (
+  facts: {
+    readonly model: string;
+    readonly requestId: string;
+    readonly includeUsage: boolean;
+    readonly promptTokens: number;
+  },
+  createdMs: number,
+): ResponseContext => ({
+  model: facts.model,
+  responseId: facts.requestId,
+  created: Math.floor(createdMs / 1000),
+  includeUsage: facts.includeUsage,
+  // The plan's count is a bound: twice what ordinary text takes.
+  promptTokens: Math.ceil(facts.promptTokens / 2),
+});
