@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { benchTier } from './bench-tier.ts';
 import { AppError } from './contract/errors.ts';
-import { createControlThread } from './control-thread.ts';
+import { type ControlThread, createControlThread } from './control-thread.ts';
 import { acquireLock, ensureDataDir } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
 import { vaultFor } from './domain/secrets/vault.ts';
@@ -13,15 +13,15 @@ import { type ConnectionLimits, createConnections, defaultConnectionLimits } fro
 import { createConsoleAssets } from './http/console-assets.ts';
 import { openDescriptors } from './http/descriptors.ts';
 import { createFindSession } from './http/find-session.ts';
-import { type FrontDoor, openFrontDoor } from './http/front-door.ts';
+import { type FrontDoor, type FrontDoorOptions, openFrontDoor } from './http/front-door.ts';
 import type { OwedReport } from './ledger/owed.ts';
-import { startLedger } from './ledger-thread.ts';
+import { type LedgerThread, startLedger } from './ledger-thread.ts';
 import { createWallets } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
 import { runChannelTest } from './relay/channel-test.ts';
 import { createWorkCalls } from './relay/endpoints/tasks/calls.ts';
-import { createRelay, defaultLimits } from './relay/relay.ts';
-import { createRelayState } from './relay/state/state.ts';
+import { createRelay, defaultLimits, type Relay } from './relay/relay.ts';
+import { createRelayState, type RelayState } from './relay/state/state.ts';
 import { createStop, type Stop } from './stop.ts';
 import { createStorageWatch } from './storage-watch.ts';
 
@@ -115,17 +115,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       replaced: () => control.tell({ kind: 'storage', standing: watch.standing() }),
       hopeless: (why) => fail(new AppError('thread_died', { thread: 'control', reason: why })),
     });
-    const watch = createStorageWatch({
-      ledger,
-      unbilled: relay.unbilled,
-      publish: (standing) => control.tell({ kind: 'storage', standing }),
-      say: options.say,
-      now: Date.now,
-    });
+    const watch = watchStorage(ledgerThread, relay, control, options.say);
     threads.push({ terminate: watch.stop });
-    void ledgerThread.damage.then((found) => {
-      if (found !== '') watch.warn(`the database is damaged: ${found}`);
-    });
     const setupDone = await control.start().catch((error: unknown) => {
       throw error instanceof AppError ? error : new AppError('internal', {}, error);
     });
@@ -133,18 +124,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
     await bench.prove(state.channels());
     if (bench.tier < 3) options.say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
-    const door = openDoor(options, () =>
-      openFrontDoor({
-        host: options.host,
-        port: options.port,
-        relay,
-        controlSocket: files.httpSocket,
-        connections,
-        trustsProxy: (address) => state.settings().trustsProxy(address),
-        secureHost: () => state.settings().secureHost,
-        consoleAsset: createConsoleAssets(() => state.settings().botCheck),
-      }),
-    );
+    const door = openDoor(options, state, { relay, controlSocket: files.httpSocket, connections });
     const stop = createStop({
       door,
       relay,
@@ -205,9 +185,35 @@ function connectionLimits(env: GatewayOptions['env']): ConnectionLimits {
   };
 }
 
-function openDoor(options: GatewayOptions, open: () => FrontDoor): FrontDoor {
+function watchStorage(thread: LedgerThread, relay: Relay, control: ControlThread, say: GatewayOptions['say']) {
+  const watch = createStorageWatch({
+    ledger: thread.client,
+    unbilled: relay.unbilled,
+    publish: (standing) => control.tell({ kind: 'storage', standing }),
+    say,
+    now: Date.now,
+  });
+  void thread.damage.then((found) => {
+    if (found !== '') watch.warn(`the database is damaged: ${found}`);
+  });
+  return watch;
+}
+
+/** @throws AppError port_taken. */
+function openDoor(
+  options: GatewayOptions,
+  state: RelayState,
+  inside: Pick<FrontDoorOptions, 'relay' | 'controlSocket' | 'connections'>,
+): FrontDoor {
   try {
-    return open();
+    return openFrontDoor({
+      ...inside,
+      host: options.host,
+      port: options.port,
+      trustsProxy: (address) => state.settings().trustsProxy(address),
+      secureHost: () => state.settings().secureHost,
+      consoleAsset: createConsoleAssets(() => state.settings().botCheck),
+    });
   } catch (error) {
     if ((error as { code?: unknown }).code === 'EADDRINUSE')
       throw new AppError('port_taken', { port: options.port }, error);

@@ -129,8 +129,42 @@ export interface ServiceDeps {
 /** New accounts of one network. */
 const signUpsPerHour = 20;
 
+const withDefaults = (given: ServiceDeps) => ({
+  passwords: createPasswords(),
+  fetch,
+  pause: (ms: number) => Bun.sleep(ms),
+  ...given,
+});
+
+/** How people come in and prove who they are. */
+function createSignIn(given: ReturnType<typeof withDefaults>, options: OptionsService, users: UsersService) {
+  const deps = { ...given, options, users };
+  const siteName = () => options.get('SystemName');
+  const credentials = createCredentials(deps);
+  const devices = createDevices(deps.vault, deps.now);
+  const waysIn = createWaysIn(deps);
+  const secondFactor = createSecondFactor({ ...deps, siteName });
+  const sessions = createSessions({
+    ...deps,
+    credentials,
+    devices,
+    passwordLogin: () => options.get('PasswordLoginEnabled'),
+    idleHours: () => options.get('general_setting.session_idle_hours'),
+  });
+  return {
+    account: createAccount({ ...deps, credentials, secondFactor }),
+    credentials,
+    sessions,
+    entrance: createEntrance({ ...deps, sessions, secondFactor, devices }),
+    devices,
+    secondFactor,
+    passkeys: createPasskeys({ ...deps, waysIn, siteName, siteAddress: () => options.get('ServerAddress') }),
+    unbind: createUnbind({ ...deps, waysIn }),
+  };
+}
+
 export async function createServices(given: ServiceDeps): Promise<Services> {
-  const deps = { passwords: createPasswords(), fetch, pause: (ms: number) => Bun.sleep(ms), ...given };
+  const deps = withDefaults(given);
   const report = deps.report ?? (() => undefined);
   const options = await createOptions(deps);
   const users = createUsers(deps);
@@ -146,19 +180,9 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   });
   const tokens = createTokens(deps);
   const affiliate = createAffiliate({ ...deps, options });
-  const credentials = createCredentials(deps);
-  const devices = createDevices(deps.vault, deps.now);
-  const waysIn = createWaysIn({ ...deps, options });
+  const signIn = createSignIn(deps, options, users);
+  const { credentials, devices } = signIn;
   const signUps = createAllowance(3600, signUpsPerHour, deps.now);
-  const sessions = createSessions({
-    ...deps,
-    users,
-    credentials,
-    devices,
-    passwordLogin: () => options.get('PasswordLoginEnabled'),
-    idleHours: () => options.get('general_setting.session_idle_hours'),
-  });
-  const secondFactor = createSecondFactor({ ...deps, siteName: () => options.get('SystemName') });
   const sendMail = deps.sendMail ?? createMailer(options);
   const settings = createSettings(deps);
   await settings.sealReadable();
@@ -169,24 +193,11 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     audit: createAudit(deps),
     users,
     userManagement: createUserManagement({ ...deps, users, credentials, groups: () => options.get('GroupRatio') }),
-    account: createAccount({ ...deps, credentials, secondFactor }),
-    credentials,
+    ...signIn,
     accounts: createAccounts({ ...deps, options, users, affiliate, credentials, devices, signUps, sendMail, report }),
     settings,
     botCheck: createBotCheck({ options, fetch: deps.fetch }),
-    sessions,
-    entrance: createEntrance({ ...deps, sessions, secondFactor, users, devices }),
-    devices,
-    secondFactor,
-    passkeys: createPasskeys({
-      ...deps,
-      users,
-      waysIn,
-      siteName: () => options.get('SystemName'),
-      siteAddress: () => options.get('ServerAddress'),
-    }),
     oauth: createOAuth({ ...deps, options, users, affiliate, signUps }),
-    unbind: createUnbind({ ...deps, waysIn }),
     accessTokens: createAccessTokens(deps),
     savedFilters: createSavedFilters(deps),
     discoverOidc: (url) => discover(url, deps.guardedFetch ?? createGuard()),

@@ -56,7 +56,8 @@ export async function authenticate(
     if (needed) checkUserHeader(request, session.user.id);
     if (changes) checkOrigin(request, services);
     const { hash, openedAt } = session;
-    return identityOf(session.user, 'session', { hash, fresh: services.sessions.isFresh(openedAt) }, needed);
+    const actor = actorOf(session.user, 'session');
+    return identityOf(session.user, actor, { hash, fresh: services.sessions.isFresh(openedAt) }, needed);
   }
   const token = request.headers.authorization?.replace(/^bearer\s+/i, '') ?? '';
   if (token === '') {
@@ -71,7 +72,7 @@ export async function authenticate(
     return guest;
   }
   if (needed) checkUserHeader(request, user.id);
-  return identityOf(user, 'access_token', byToken, needed, holder?.scopes);
+  return identityOf(user, actorOf(user, 'access_token', holder?.scopes), byToken, needed);
 }
 
 /** The owner of the data directory, or a user whose name or id the owner gives: then with that user's rights. @throws AppError not_found */
@@ -88,14 +89,12 @@ export async function authenticateOwner(request: Request, services: Services): P
 /** A banned user is nobody: public pages and the logout stay open. */
 function identityOf(
   user: UserRow,
-  via: 'session' | 'access_token',
+  actor: Actor,
   session: { readonly hash: string | null; readonly fresh: boolean },
   needed: boolean,
-  scopes?: readonly string[],
 ): Identity {
   const { hash: sessionHash, fresh } = session;
-  if (user.status === UserStatus.enabled)
-    return { actor: actorOf(user, via, scopes), sessionHash, fresh, language: languageOf(user) };
+  if (user.status === UserStatus.enabled) return { actor, sessionHash, fresh, language: languageOf(user) };
   if (needed) throw new AppError('user_disabled');
   return { ...guest, sessionHash };
 }

@@ -16,10 +16,14 @@ export interface InvariantReport {
   readonly note?: { readonly zh: string; readonly en: string };
 }
 
-const report = (id: string, zh: string, en: string, checked: number, bad: readonly string[]): InvariantReport => ({
+interface Words {
+  readonly zh: string;
+  readonly en: string;
+}
+
+const report = (id: string, words: Words, checked: number, bad: readonly string[]): InvariantReport => ({
   id,
-  zh,
-  en,
+  ...words,
   checked,
   violations: bad.length,
   examples: bad.slice(0, 5),
@@ -27,7 +31,12 @@ const report = (id: string, zh: string, en: string, checked: number, bad: readon
 
 /** I11, from a walk through the log. */
 export const logReport = (checked: number, violations: number, examples: readonly string[]): InvariantReport => ({
-  ...report('I11', '由日志可重算出每笔费用', 'every charge can be recomputed from its log row', checked, examples),
+  ...report(
+    'I11',
+    { zh: '由日志可重算出每笔费用', en: 'every charge can be recomputed from its log row' },
+    checked,
+    examples,
+  ),
   violations,
 });
 
@@ -38,32 +47,41 @@ export function bookReports(database: Database): InvariantReport[] {
   return [
     report(
       'I1',
-      '每个账户余额等于其分录之和',
-      'each balance is the sum of its postings',
+      { zh: '每个账户余额等于其分录之和', en: 'each balance is the sum of its postings' },
       facts.accounts(),
       facts.wrongBalances(),
     ),
     report(
       'I2',
-      '全部账户余额之和为零',
-      'all balances add up to zero',
+      { zh: '全部账户余额之和为零', en: 'all balances add up to zero' },
       facts.accounts(),
       facts.total() === 0 ? [] : [`sum ${facts.total()}`],
     ),
-    report('I3', '每个请求至多结算一次', 'at most one settlement per request', facts.postings(), facts.doubledRefs()),
-    report('I4', '发放等于用户余额加已消费', 'granted = balances + spent', facts.accounts(), facts.conservation()),
+    report(
+      'I3',
+      { zh: '每个请求至多结算一次', en: 'at most one settlement per request' },
+      facts.postings(),
+      facts.doubledRefs(),
+    ),
+    report(
+      'I4',
+      { zh: '发放等于用户余额加已消费', en: 'granted = balances + spent' },
+      facts.accounts(),
+      facts.conservation(),
+    ),
     report(
       'I5',
-      '用户、令牌、渠道的已用额度等于结算之和',
-      'used quota of users, tokens and channels = settlements',
+      { zh: '用户、令牌、渠道的已用额度等于结算之和', en: 'used quota of users, tokens and channels = settlements' },
       facts.counters(),
       facts.wrongCounters(),
     ),
     {
       ...report(
         'I6',
-        '持有额度不为负，余额不为负，未付超支等于其分录之和',
-        'no negative hold, no negative balance, unpaid overrun = its postings',
+        {
+          zh: '持有额度不为负，余额不为负，未付超支等于其分录之和',
+          en: 'no negative hold, no negative balance, unpaid overrun = its postings',
+        },
         facts.accounts(),
         facts.negative(),
       ),
@@ -78,29 +96,25 @@ export function bookReports(database: Database): InvariantReport[] {
     },
     report(
       'I7',
-      '兑换码已用当且仅当有一条兑换分录',
-      'a code is used if and only if it was posted once',
+      { zh: '兑换码已用当且仅当有一条兑换分录', en: 'a code is used if and only if it was posted once' },
       facts.redemptions(),
       facts.wrongRedemptions(),
     ),
     report(
       'I8',
-      '订单已付当且仅当有一条充值分录',
-      'an order is paid if and only if it was posted once',
+      { zh: '订单已付当且仅当有一条充值分录', en: 'an order is paid if and only if it was posted once' },
       facts.topUps(),
       facts.wrongTopUps(),
     ),
     report(
       'I9',
-      '邀请划转不超过邀请所得',
-      'transfers do not exceed what was earned',
+      { zh: '邀请划转不超过邀请所得', en: 'transfers do not exceed what was earned' },
       facts.users(),
       facts.wrongTransfers(),
     ),
     report(
       'I10',
-      '金额为 1 到 10^15 的整数',
-      'every amount is an integer from 1 to 10^15',
+      { zh: '金额为 1 到 10^15 的整数', en: 'every amount is an integer from 1 to 10^15' },
       facts.postings(),
       facts.wrongAmounts(),
     ),

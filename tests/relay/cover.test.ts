@@ -111,7 +111,7 @@ test('who owes overrun is not overcommitted', async () => {
   });
   // The relay has not taken this off itself: it is told of 9,000 that somebody else paid.
   await gateway.ledger.drain();
-  gateway.wallets.settle(gateway.userId, 0, 0, 9000);
+  gateway.wallets.settle(gateway.userId, 0, { held: 0, charged: 9000 });
   await gateway.call('user.update', { id: gateway.userId, add_quota: 4000 });
   expect([gateway.wallets.available(gateway.userId, 0), gateway.wallets.overrunOf(gateway.userId)]).toEqual([0, 5000]);
   expect((await gateway.chat(key, ask)).status).toBe(403);

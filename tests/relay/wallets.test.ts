@@ -69,7 +69,7 @@ test('whatever happens, nobody holds more than there is, in the account and unde
         } else if (kind === 'settle' && open.length > 0) {
           const ended = open.splice(Math.floor(part * (open.length - 1)), 1)[0] ?? 0;
           const charged = Math.floor(ended * part);
-          wallets.settle(1, 7, ended, charged);
+          wallets.settle(1, 7, { held: ended, charged: charged });
           balance -= charged;
           used += charged;
         } else if (kind === 'credit') {
@@ -90,7 +90,7 @@ test('a refund gives the balance and the key’s quota back, once', () => {
   wallets.seeUser(user(1, 1000));
   wallets.seeToken(token(7, 300));
   wallets.hold(1, 7, 200);
-  wallets.settle(1, 7, 200, 200);
+  wallets.settle(1, 7, { held: 200, charged: 200 });
   const event = { kind: 'balance', userId: 1, delta: 200, version: 1, token: { id: 7, used: -200 } } as const;
   wallets.credit(event);
   wallets.credit(event);
@@ -127,25 +127,25 @@ test('M2: a user or key that is removed and comes back while requests run has no
   wallets.seeUser(user(1, 100));
   wallets.seeToken(token(7, 90));
   expect([wallets.available(1, 0), wallets.available(1, 7)]).toEqual([20, 10]);
-  wallets.settle(1, 7, 80, 80);
+  wallets.settle(1, 7, { held: 80, charged: 80 });
   expect([wallets.available(1, 0), wallets.available(1, 7)]).toEqual([20, 10]);
 });
 
 test('what open requests may cost together stays within the balance, or so many times the balance', () => {
   const wallets = createWallets();
   wallets.seeUser(user(1, 100));
-  expect(wallets.hold(1, 0, 10, 60).ok).toBe(true);
-  expect(wallets.hold(1, 0, 10, 60)).toEqual({ ok: false, who: 'user', remain: 40 });
+  expect(wallets.hold(1, 0, 10, { most: 60 }).ok).toBe(true);
+  expect(wallets.hold(1, 0, 10, { most: 60 })).toEqual({ ok: false, who: 'user', remain: 40 });
   expect([wallets.spare(1, 0, 1, false), wallets.spare(1, 0, 4, false), wallets.available(1, 0)]).toEqual([
     40, 340, 90,
   ]);
-  for (let n = 0; n < 5; n++) expect(wallets.hold(1, 0, 10, 60, 4).ok).toBe(true);
-  expect(wallets.hold(1, 0, 10, 60, 4)).toEqual({ ok: false, who: 'user', remain: 40 });
+  for (let n = 0; n < 5; n++) expect(wallets.hold(1, 0, 10, { most: 60, overcommit: 4 }).ok).toBe(true);
+  expect(wallets.hold(1, 0, 10, { most: 60, overcommit: 4 })).toEqual({ ok: false, who: 'user', remain: 40 });
   // Of a request that was let in, more is held without asking what it may cost.
-  expect(wallets.hold(1, 0, 40, 0).ok).toBe(true);
-  expect(wallets.hold(1, 0, 1, 0).ok).toBe(false);
-  for (let n = 0; n < 6; n++) wallets.settle(1, 0, 10, 0, 60);
-  wallets.settle(1, 0, 40, 0, 0);
+  expect(wallets.hold(1, 0, 40, { most: 0 }).ok).toBe(true);
+  expect(wallets.hold(1, 0, 1, { most: 0 }).ok).toBe(false);
+  for (let n = 0; n < 6; n++) wallets.settle(1, 0, { held: 10, charged: 0, most: 60 });
+  wallets.settle(1, 0, { held: 40, charged: 0, most: 0 });
   expect([wallets.spare(1, 0, 1, false), wallets.available(1, 0)]).toEqual([100, 100]);
 });
 
@@ -153,9 +153,13 @@ test('the house pays whatever the balance is; the key’s limit holds', () => {
   const wallets = createWallets();
   wallets.seeUser(user(1, 0));
   wallets.seeToken(token(7, 90));
-  expect(wallets.hold(1, 7, 80, 80, 1, true).ok).toBe(true);
-  expect(wallets.hold(1, 7, 80, 80, 1, true)).toEqual({ ok: false, who: 'token', remain: 10 });
-  wallets.settle(1, 7, 80, 70, 80, true);
+  expect(wallets.hold(1, 7, 80, { most: 80, overcommit: 1, house: true }).ok).toBe(true);
+  expect(wallets.hold(1, 7, 80, { most: 80, overcommit: 1, house: true })).toEqual({
+    ok: false,
+    who: 'token',
+    remain: 10,
+  });
+  wallets.settle(1, 7, { held: 80, charged: 70, most: 80, house: true });
   expect(wallets.standing(1, null)).toEqual({ limit: 70, used: 70 });
   expect([wallets.available(1, 7, true), wallets.spare(1, 7, 1, true), wallets.available(1, 7)]).toEqual([20, 20, 0]);
 });

@@ -214,8 +214,7 @@ export function createChannels(deps: {
     async tryOut(
       id: number | null,
       fields: ChannelFields,
-      model: string,
-      stream: boolean,
+      { model, stream }: { readonly model: string; readonly stream: boolean },
       holder: KeyHolder = 'other',
     ): Promise<ChannelTestResult> {
       const stored = id === null ? null : await find(id);

@@ -7,8 +7,9 @@ const patienceMs = 10_000;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** What was kept since the browser left. */
-export interface Begun {
+/** What the browser came back with, and what was kept since it left. */
+export interface Returned {
+  readonly code: string;
   /** Of PKCE; '' = the sign-in was begun without. */
   readonly verifier: string;
   readonly nonce: string;
@@ -18,10 +19,9 @@ export interface Begun {
 
 /** @throws AppError oauth_unreachable when any step fails; the cause says which. */
 export async function exchangeCode(
-  code: string,
   name: string,
   exchange: Exchange,
-  { verifier, nonce, now }: Begun,
+  { code, verifier, nonce, now }: Returned,
   fetch: Fetch,
 ): Promise<Profile> {
   const { clientId, clientSecret, auth, issuer } = exchange;

@@ -129,8 +129,8 @@ export function createOAuth(deps: {
       if (!options.get(enabled)) throw new AppError('oauth_off', { name, en: name });
       if (given.code === '') throw new AppError('params_invalid', { detail: 'code' });
       const { verifier, nonce, affCode } = journey;
-      const begun = { verifier, nonce, now: seconds() };
-      const profile = await exchangeCode(given.code, name, exchange(options), begun, deps.fetch);
+      const returned = { code: given.code, verifier, nonce, now: seconds() };
+      const profile = await exchangeCode(name, exchange(options), returned, deps.fetch);
       const identity = { column, id: profile.id, issuer: profile.issuer };
       if (given.userId === 0) {
         const user = await enter({ ...profile, identity, service: name, prefix, affCode, ip: given.ip });

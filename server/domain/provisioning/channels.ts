@@ -34,9 +34,7 @@ function fieldsOf(channel: ProvisionedChannel): ChannelFields {
 export async function applyChannels(
   deps: { readonly database: Database; readonly channels: ChannelsService; readonly vault: Vault },
   wanted: readonly ProvisionedChannel[],
-  label: string,
-  prune: boolean,
-  holder: KeyHolder,
+  { label, prune, holder }: { readonly label: string; readonly prune: boolean; readonly holder: KeyHolder },
 ): Promise<ProvisionChange[]> {
   const repository = createChannelsRepository(deps.database);
   const changes: ProvisionChange[] = [];

@@ -65,7 +65,7 @@ export function createProvisioning(deps: {
         const changes = [
           ...(await applyOptions(services.options, wanted, actor)),
           ...(await applyUsers(all, wanted.users ?? [])),
-          ...(await applyChannels(all, wanted.channels ?? [], label, prune, holder)),
+          ...(await applyChannels(all, wanted.channels ?? [], { label, prune, holder })),
           ...(await applyTokens(all, wanted.tokens ?? [], label, prune)),
         ];
         if (!dryRun) database.commit();

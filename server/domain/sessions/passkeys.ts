@@ -20,6 +20,13 @@ async function webAuthn() {
   return import('@simplewebauthn/server');
 }
 
+export interface NewPasskey {
+  readonly ticket: string;
+  readonly name: string;
+  /** What the browser's authenticator said. */
+  readonly response: unknown;
+}
+
 export type PasskeysService = ReturnType<typeof createPasskeys>;
 
 export function createPasskeys(deps: {
@@ -77,7 +84,7 @@ export function createPasskeys(deps: {
       return { ticket: registrations.issue({ userId: user.id, challenge: options.challenge }), options };
     },
     /** @throws AppError ticket_late, passkey_invalid. */
-    async register(userId: number, ticket: string, name: string, response: unknown, cameTo: string): Promise<void> {
+    async register(userId: number, { ticket, name, response }: NewPasskey, cameTo: string): Promise<void> {
       const asked = registrations.take(ticket);
       if (asked === null || asked.userId !== userId) throw new AppError('ticket_late');
       const { verifyRegistrationResponse } = await webAuthn();

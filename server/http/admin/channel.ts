@@ -96,7 +96,12 @@ export const channelHandlers: HandlersOf<
       message,
       ms,
       firstTokenMs = null,
-    } = await services.channels.tryOut(id ?? null, fields, model ?? '', stream ?? false, holderOf(actor));
+    } = await services.channels.tryOut(
+      id ?? null,
+      fields,
+      { model: model ?? '', stream: stream ?? false },
+      holderOf(actor),
+    );
     const seconds = (value: number): number => Math.round(value) / 1000;
     return {
       success: ok,

@@ -70,7 +70,11 @@ export const signInHandlers: HandlersOf<
     return call.services.passkeys.registerOptions(await selfOf(call), call.meta.origin);
   },
   'passkey.register': ({ services, actor, input, meta }) =>
-    services.passkeys.register(actor.userId, input.ticket ?? '', input.name ?? '', input.response, meta.origin),
+    services.passkeys.register(
+      actor.userId,
+      { ticket: input.ticket ?? '', name: input.name ?? '', response: input.response },
+      meta.origin,
+    ),
   'passkey.login_options': ({ services, meta }) => services.passkeys.loginOptions(meta.origin, meta.ip),
   'passkey.login': async (call) => {
     const user = await call.services.passkeys.login(call.input.ticket ?? '', call.input.response, call.meta.origin);

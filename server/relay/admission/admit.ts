@@ -58,9 +58,9 @@ export function createAdmit(deps: AdmitDeps): Admit {
       !free && isStaged(inquiry, whole)
         ? staged(whole, settings().stake, wallets.available(user.id, tokenId, whole.house))
         : whole;
-    const { hold, most, overcommit, house } = plan;
+    const { hold, most } = plan;
     const admission = free ? unlimited : deps.limits.admit(principal, { tokens: plan.promptTokens, hold: most });
-    const held = free ? null : wallets.hold(user.id, tokenId, hold, most, overcommit, house);
+    const held = free ? null : wallets.hold(user.id, tokenId, hold, plan);
     if (held?.ok === false) {
       admission.ended({ tokens: 0, charged: 0, success: false });
       throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', {
@@ -83,8 +83,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
   const recount = async (inquiry: Inquiry, principal: Principal, plan: Plan): Promise<Exchange> => {
     const [tokens = 0] = await deps.counter.count(inquiry.model, [inquiry.prompt.texts.join('\n')]);
     const counted = tokens * (plan.estimate.answer?.model.countable === true ? 1 : otherEncodings);
-    const { prices, candidates } = plan;
-    const exact = estimate(inquiry, prices, candidates, counted, settings().preConsumedQuota);
+    const exact = estimate(inquiry, plan, counted, settings().preConsumedQuota);
     const closer = exact.hold < plan.most ? { ...plan, estimate: exact, hold: exact.hold, most: exact.hold } : plan;
     const room = roomFor(inquiry, principal, closer);
     return closer.most <= room

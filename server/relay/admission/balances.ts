@@ -6,6 +6,25 @@ export type HoldAnswer =
   | { readonly ok: true }
   | { readonly ok: false; readonly who: 'user' | 'token'; readonly remain: number };
 
+export interface HoldTerms {
+  /** What the request may cost at most, as far as it was not said before; default: the amount. */
+  readonly most?: number;
+  /** With 1, the default, all that open requests may cost together stays within the balance. */
+  readonly overcommit?: number;
+  /** The balance is left alone; the token's limit is not. */
+  readonly house?: boolean;
+}
+
+export interface Spent {
+  readonly held: number;
+  readonly charged: number;
+  /** What was said of it at most; default: the hold. */
+  readonly most?: number;
+  readonly house?: boolean;
+}
+
+const usual: HoldTerms = {};
+
 export interface Wallets {
   /** First sight of a user sets the balance; later rows leave it alone, since balances move only through the ledger. */
   seeUser(user: UserSnapshot): void;
@@ -17,20 +36,10 @@ export interface Wallets {
   credit(event: BalanceEvent): void;
   /**
    * Takes `amount` out of reach of other requests. `tokenId` 0 = no token involved.
-   * @param most what the request may cost at most, as far as it was not said before; with `overcommit` 1 all that
-   * open requests may cost together stays within the balance.
-   * @param house the balance is left alone; the token's limit is not.
    */
-  hold(
-    userId: number,
-    tokenId: number,
-    amount: number,
-    most?: number,
-    overcommit?: number,
-    house?: boolean,
-  ): HoldAnswer;
+  hold(userId: number, tokenId: number, amount: number, terms?: HoldTerms): HoldAnswer;
   /** Gives a hold back and charges what was really used. */
-  settle(userId: number, tokenId: number, held: number, charged: number, most?: number, house?: boolean): void;
+  settle(userId: number, tokenId: number, spent: Spent): void;
   /** What a user, or a token, has left and has used; `limit` Infinity = without end. */
   standing(userId: number, tokenId: number | null): { readonly limit: number; readonly used: number };
   /** What a request could hold now. */
@@ -133,7 +142,7 @@ export function createWallets(): Wallets {
       if (purse !== undefined) apply(purse, event);
       else early.set(event.userId, [...(early.get(event.userId) ?? []), event]);
     },
-    hold(userId, tokenId, amount, most = amount, overcommit = 1, house = false) {
+    hold(userId, tokenId, amount, { most = amount, overcommit = 1, house = false } = usual) {
       const purse = purses.get(userId);
       if (purse === undefined || purse.gone) return refused('user', 0);
       const cap = tokenId === 0 ? undefined : caps.get(tokenId);
@@ -155,7 +164,7 @@ export function createWallets(): Wallets {
       }
       return { ok: true };
     },
-    settle(userId, tokenId, held, charged, most = held, house = false) {
+    settle(userId, tokenId, { held, charged, most = held, house = false }) {
       const purse = purses.get(userId);
       if (purse !== undefined) {
         if (!house) {

@@ -130,7 +130,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
     const tokens = usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage);
     charged = usage === null ? null : amount;
-    deps.wallets.settle(userId, tokenId, held, amount, most, plan.house);
+    deps.wallets.settle(userId, tokenId, { held, charged: amount, most, house: plan.house });
     admission.ended({ tokens, charged: amount, success: usage !== null });
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
@@ -174,7 +174,8 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     if (more <= 0) return true;
     const beyond = Math.max(0, total - most);
     if (beyond > 0 && !admission.extend(beyond)) return false;
-    if (!deps.wallets.hold(userId, tokenId, more, beyond, plan.overcommit, plan.house).ok) return false;
+    const { overcommit, house } = plan;
+    if (!deps.wallets.hold(userId, tokenId, more, { most: beyond, overcommit, house }).ok) return false;
     held = total;
     most += beyond;
     return true;

@@ -47,8 +47,7 @@ const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions',
  */
 export function estimate(
   inquiry: Inquiry,
-  prices: Prices,
-  candidates: readonly ChannelSnapshot[],
+  { prices, candidates }: { readonly prices: Prices; readonly candidates: readonly ChannelSnapshot[] },
   counted: number | null,
   stake: number,
 ): Estimate {

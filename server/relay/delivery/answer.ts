@@ -92,7 +92,7 @@ function respond(
     case 'stream':
       return isGathered(exchange.inquiry)
         ? gathered(deps, exchange, outcome, departure)
-        : new Response(streamOf(deps, exchange, outcome, outcome.stream, departure), {
+        : new Response(streamOf(deps, exchange, outcome, departure), {
             status: outcome.response.status,
             headers: {
               ...shownFrom(outcome.response),
@@ -309,11 +309,11 @@ async function gathered(
 function streamOf(
   deps: AnswerDeps,
   exchange: Exchange,
-  outcome: Pick<Reached, 'prepared' | 'tried'>,
-  opening: OpenStream,
+  outcome: Extract<Outcome, { kind: 'stream' }>,
   departure: Departure,
 ): ReadableStream<Uint8Array> {
-  noteKept(deps.affinity, exchange, outcome.prepared, { response: opening.passage.responseId(), container: null });
+  const { prepared, stream: opening } = outcome;
+  noteKept(deps.affinity, exchange, prepared, { response: opening.passage.responseId(), container: null });
   return relayStream({ ...pumpOptions(deps, exchange, departure, () => outcome), opening });
 }
 

@@ -60,8 +60,15 @@ const parents = new Map<string, Row>([
   ['source', pages],
 ]);
 
+/** Where a string lies: its member's name, the object that has it, by arrays or directly, and that one's own name. */
+export interface Place {
+  readonly key: string;
+  readonly owner: Members;
+  readonly ownerKey: string;
+}
+
 /** The kind that a media type, or else the member's place, tells. @returns null where it may be words like others. */
-function rowOf(text: string, key: string, owner: Members, ownerKey: string): Row | null {
+function rowOf(text: string, { key, owner, ownerKey }: Place): Row | null {
   if (!places.has(key)) return null;
   const told = text.startsWith('data:')
     ? text.slice(5, 16)
@@ -77,8 +84,8 @@ function rowOf(text: string, key: string, owner: Members, ownerKey: string): Row
 }
 
 /** Adds one string that may carry media. */
-export function mediaBound(sums: Sums, text: string, key: string, owner: Members, ownerKey: string): void {
-  const row = rowOf(text, key, owner, ownerKey);
+export function mediaBound(sums: Sums, text: string, place: Place): void {
+  const row = rowOf(text, place);
   if (row === null) return;
   if (/^https?:/i.test(text.slice(0, 6))) {
     sums[row.bucket] += row.named;

@@ -61,7 +61,7 @@ export function readPrompt(body: Members): Prompt {
       const isData = value.startsWith('data:');
       if (isData || (mediaKeys.has(key) && value.length > 0)) {
         media++;
-        mediaBound(bound, value, key, owner, ownerKey);
+        mediaBound(bound, value, { key, owner, ownerKey });
       } else if (!skippedKeys.has(key)) {
         texts.push(value);
         if (remoteKeys.has(key)) bound.words += remoteTokens;

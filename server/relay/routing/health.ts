@@ -75,6 +75,19 @@ export function createHealth(deps: HealthDeps): Health {
   const cool = (state: State, index: number, ms: number) => {
     state.coolUntil[index] = Math.max(state.coolUntil[index] ?? 0, deps.now() + ms);
   };
+  const report = (channel: ChannelSnapshot, state: State, keyIndex: number, failure: UpstreamFailure) => {
+    const now = deps.now();
+    deps.trouble({
+      channelId: channel.id,
+      keyIndex,
+      lastKey: channel.keys.every((_, index) => index === keyIndex || (state.coolUntil[index] ?? 0) > now),
+      kind: failure.class === 'key' ? 'key' : 'host',
+      status: failure.status,
+      type: failure.error?.type ?? '',
+      code: failure.error?.code ?? '',
+      message: failure.error?.message ?? failure.reason,
+    });
+  };
 
   return {
     condition(channel) {
@@ -125,7 +138,7 @@ export function createHealth(deps: HealthDeps): Health {
         const asked = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, longestWaitMs);
         const limited = failure.status === 429;
         cool(state, keyIndex, asked ?? (limited ? rateLimitMs : keyTroubleMs));
-        if (!limited) report(deps, channel, state, keyIndex, failure);
+        if (!limited) report(channel, state, keyIndex, failure);
         return;
       }
       if (failure.class !== 'host') return;
@@ -134,7 +147,7 @@ export function createHealth(deps: HealthDeps): Health {
       state.ejections++;
       state.ejectedUntil = deps.now() + Math.min(ejectionMs * state.ejections, longestEjectionMs);
       state.failures = 0;
-      if (state.ejections === sustainedEjections) report(deps, channel, state, keyIndex, failure);
+      if (state.ejections === sustainedEjections) report(channel, state, keyIndex, failure);
     },
     reset: (channelId) => void states.delete(channelId),
   };
@@ -146,24 +159,4 @@ function soonest(state: State, count: number): number {
     if ((state.coolUntil[index] ?? 0) < (state.coolUntil[best] ?? 0)) best = index;
   }
   return best;
-}
-
-function report(
-  deps: HealthDeps,
-  channel: ChannelSnapshot,
-  state: State,
-  keyIndex: number,
-  failure: UpstreamFailure,
-): void {
-  const now = deps.now();
-  deps.trouble({
-    channelId: channel.id,
-    keyIndex,
-    lastKey: channel.keys.every((_, index) => index === keyIndex || (state.coolUntil[index] ?? 0) > now),
-    kind: failure.class === 'key' ? 'key' : 'host',
-    status: failure.status,
-    type: failure.error?.type ?? '',
-    code: failure.error?.code ?? '',
-    message: failure.error?.message ?? failure.reason,
-  });
 }

@@ -3,6 +3,7 @@ import { parseJson, record, records } from '../../protocols/shared/json.ts';
 import type { Asked, ForeignForm } from '../../providers/quirk.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { mayRetry, type UpstreamFailure } from '../shared/failure.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { embeddingTold } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { ownAbort } from './client-disconnect.ts';
@@ -21,13 +22,18 @@ export interface ForeignBody {
   readonly retell: (answer: unknown) => unknown;
 }
 
-/** @param translated the client's dialect is not OpenAI's. @throws AppError body_invalid. */
+export interface ForeignFacts {
+  readonly inquiry: Inquiry;
+  readonly channel: Pick<ChannelSnapshot, 'paramOverride'>;
+  readonly upstreamModel: string;
+  /** The client's dialect is not OpenAI's. */
+  readonly translated: boolean;
+}
+
+/** @throws AppError body_invalid. */
 export function foreignBody(
-  inquiry: Inquiry,
+  { inquiry, upstreamModel: model, channel, translated }: ForeignFacts,
   form: ForeignForm,
-  model: string,
-  override: Readonly<Record<string, unknown>>,
-  translated: boolean,
   dropped: string[],
 ): ForeignBody {
   const told = translated ? embeddingTold(inquiry, model) : null;
@@ -36,34 +42,37 @@ export function foreignBody(
   const asked: Asked = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };
   return {
     foreign: { form, asked },
-    body: JSON.stringify({ ...form.encode(asked, model, dropped), ...override }),
+    body: JSON.stringify({ ...form.encode(asked, model, dropped), ...channel.paramOverride }),
     retell: told?.retell ?? ((answer) => answer),
   };
 }
 
-export interface WaitDeps {
+/** An order that was placed, and how its end is waited for. */
+export interface Errand {
   readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<Answer>;
   readonly now: () => number;
   /** Milliseconds the work may take. */
   readonly limitMs: number;
+  /** What it was placed with. */
+  readonly call: UpstreamCall;
+  readonly abort: AbortController;
 }
 
 /** @param first what the order was answered with. @returns the last answer, as the upstream told it. */
 export async function finished(
-  deps: WaitDeps,
+  errand: Errand,
   { form }: Foreign,
-  call: UpstreamCall,
   first: unknown,
-  abort: AbortController,
 ): Promise<{ readonly answer: unknown } | UpstreamFailure> {
-  const deadline = deps.now() + deps.limitMs;
+  const { call, abort, now } = errand;
+  const deadline = now() + errand.limitMs;
   let answer = first;
   for (;;) {
     const next = form.pending?.(answer, call.url) ?? null;
     if (next === null) return { answer };
-    if (abort.signal.aborted || deps.now() >= deadline) return broken(null, 'timeout');
+    if (abort.signal.aborted || now() >= deadline) return broken(null, 'timeout');
     await pause(next.waitMs, abort.signal);
-    const told = await askAfter(deps, call, next.url, abort);
+    const told = await askAfter(errand, next.url);
     // The work goes on although one question went astray.
     if ('answer' in told) answer = told.answer;
     else if (!mayRetry(told) || told.class === 'key') return told;
@@ -72,11 +81,9 @@ export async function finished(
 
 /** Puts pictures that the upstream left at an address into the answer, where the client asked for the bytes. */
 export async function inlined(
-  deps: WaitDeps,
+  { dispatch, limitMs, call, abort }: Errand,
   { asked }: Foreign,
-  call: UpstreamCall,
   answer: unknown,
-  abort: AbortController,
 ): Promise<unknown> {
   const body = record(answer);
   if (body === null || asked.body.response_format !== 'b64_json') return answer;
@@ -85,23 +92,21 @@ export async function inlined(
     if (typeof url !== 'string') return picture;
     // The address holds all that is needed; the key is for the upstream alone.
     const own = ownAbort(abort);
-    const result = await deps.dispatch({ ...call, url, headers: {}, body: null }, own);
-    const bytes = result.kind === 'answer' ? await readWhole(result.response, deps.limitMs, own) : null;
+    const result = await dispatch({ ...call, url, headers: {}, body: null }, own);
+    const bytes = result.kind === 'answer' ? await readWhole(result.response, limitMs, own) : null;
     return bytes === null ? picture : { ...rest, b64_json: Buffer.from(bytes).toString('base64') };
   });
   return { ...body, data: await Promise.all(data) };
 }
 
 async function askAfter(
-  deps: WaitDeps,
-  call: UpstreamCall,
+  { dispatch, limitMs, call, abort }: Errand,
   url: string,
-  abort: AbortController,
 ): Promise<{ readonly answer: unknown } | UpstreamFailure> {
   const { 'content-type': _, ...headers } = call.headers;
   const own = ownAbort(abort);
-  const result = await deps.dispatch({ ...call, url, headers, body: null }, own);
-  const bytes = result.kind === 'answer' ? await readWhole(result.response, deps.limitMs, own) : null;
+  const result = await dispatch({ ...call, url, headers, body: null }, own);
+  const bytes = result.kind === 'answer' ? await readWhole(result.response, limitMs, own) : null;
   if (result.kind === 'failure') return result.failure;
   const answer = bytes === null ? undefined : parseBody(bytes);
   return answer === undefined ? broken(result.response.status, 'invalid') : { answer };

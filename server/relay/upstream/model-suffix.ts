@@ -89,12 +89,16 @@ export function memberEdits(
   return edits;
 }
 
+export interface ChangeFacts {
+  readonly upstreamModel: string;
+  readonly wish: ModelWish | null;
+  readonly dialect: ProtocolId;
+  readonly settings: RelaySettings;
+}
+
 /** The same for a request that is told anew, and what the operator's options add to it. */
 export function requestChange(
-  model: string,
-  told: ModelWish | null,
-  dialect: ProtocolId,
-  settings: RelaySettings,
+  { upstreamModel: model, wish: told, dialect, settings }: ChangeFacts,
   ceiling?: number,
 ): (request: ChatRequest) => ChatRequest {
   return (given) => {

@@ -115,23 +115,25 @@ export function prepareAttempt(
   const dropped: string[] = [];
   const terms = termsFor(inquiry, channel, settings, upstreamModel);
   const usageAsked = dialect === 'openai-chat' && wire === null && wantsUsageFrame(inquiry, translated);
-  const body = bodyOf(
-    { inquiry, channel, settings, dialect, quirk, wire, form, upstreamModel, wish, terms, usageAsked, translated },
-    dropped,
-  );
-  const headers = headersOf(inquiry, channel, provider, key, dialect, translated, settings);
-  const address = addressed(
+  const attempt: Attempt = {
     inquiry,
     channel,
     provider,
-    quirk,
+    key,
+    settings,
     dialect,
+    quirk,
+    wire,
+    form,
     upstreamModel,
-    key.key,
-    body.body,
-    provider.protocol === 'gemini-generate' ? settings.geminiVersion(upstreamModel) : '',
-    form?.path,
-  );
+    wish,
+    terms,
+    usageAsked,
+    translated,
+  };
+  const body = bodyOf(attempt, dropped);
+  const headers = headersOf(attempt);
+  const address = addressed(attempt, body.body);
   if (address === null) return null;
   // Nearly every request has no headers but the fixed ones.
   const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
@@ -168,9 +170,12 @@ export function prepareAttempt(
 const readerOf = (upstream: UpstreamHalf, form: ForeignForm | null): UpstreamHalf =>
   form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };
 
-interface BodyFacts {
+/** What is known of one attempt before its request is made. */
+interface Attempt {
   readonly inquiry: Inquiry;
   readonly channel: ChannelSnapshot;
+  readonly provider: Provider;
+  readonly key: KeyChoice;
   readonly settings: RelaySettings;
   readonly dialect: ProtocolId;
   readonly quirk: Quirk | null;
@@ -190,23 +195,23 @@ interface Body {
   readonly terms: SentTerms;
 }
 
-function bodyOf(facts: BodyFacts, dropped: string[]): Body {
-  const { inquiry, channel, settings, dialect, upstreamModel, wish, terms, usageAsked } = facts;
-  if (facts.form !== null)
+function bodyOf(attempt: Attempt, dropped: string[]): Body {
+  const { inquiry, channel, settings, dialect, upstreamModel, wish, terms, usageAsked } = attempt;
+  if (attempt.form !== null)
     return {
-      ...foreignBody(inquiry, facts.form, upstreamModel, channel.paramOverride, facts.translated, dropped),
+      ...foreignBody(attempt, attempt.form, dropped),
       terms: carriedTerms(terms, null),
     };
-  if (facts.translated && inquiry.operation === 'embeddings')
+  if (attempt.translated && inquiry.operation === 'embeddings')
     return { ...embeddingTold(inquiry, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
   const edited = (body: Readonly<Record<string, unknown>>) =>
-    inquiry.operation === 'chat' ? (facts.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) ?? {}) : {};
-  if (facts.translated) {
-    const encode = facts.wire?.encodeRequest ?? codecFor(dialect).translation.encodeRequest;
-    const change = requestChange(upstreamModel, wish, dialect, settings, inquiry.ceiling);
+    inquiry.operation === 'chat' ? (attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) ?? {}) : {};
+  if (attempt.translated) {
+    const encode = attempt.wire?.encodeRequest ?? codecFor(dialect).translation.encodeRequest;
+    const change = requestChange(attempt, inquiry.ceiling);
     const body = translatedBody(inquiry, encode, change, dropped);
     // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
-    if (dialect === 'openai-chat' && facts.wire === null && inquiry.stream)
+    if (dialect === 'openai-chat' && attempt.wire === null && inquiry.stream)
       body.stream_options = { include_usage: true };
     dropped.push(...withoutTerms(body, terms));
     const told = { ...body, ...edited(body), ...channel.paramOverride };
@@ -230,16 +235,9 @@ function bodyOf(facts: BodyFacts, dropped: string[]): Body {
   return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null, terms };
 }
 
-function headersOf(
-  inquiry: Inquiry,
-  channel: ChannelSnapshot,
-  provider: Provider,
-  key: KeyChoice,
-  dialect: ProtocolId,
-  translated: boolean,
-  settings: RelaySettings,
-): Record<string, string> {
-  const headers = { ...fixedHeaders(channel, provider, key) };
+function headersOf(attempt: Attempt): Record<string, string> {
+  const { inquiry, dialect, translated, settings } = attempt;
+  const headers = { ...fixedHeaders(attempt) };
   if (inquiry.form !== null) headers['content-type'] = inquiry.form.contentType;
   for (const name of passedHeaders) {
     const value = inquiry.request.headers.get(name);
@@ -258,18 +256,8 @@ interface Address {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function addressed(
-  inquiry: Inquiry,
-  channel: ChannelSnapshot,
-  provider: Provider,
-  quirk: Quirk | null,
-  dialect: ProtocolId,
-  model: string,
-  key: string,
-  body: UpstreamCall['body'],
-  version: string,
-  path: string | undefined,
-): Address | null {
+function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null {
+  const { inquiry, channel, provider, quirk, dialect, upstreamModel: model, key } = attempt;
   const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
   const operation = inquiry.operation === 'chat' ? chatOperation[dialect] : inquiry.operation;
   if (quirk?.addressFor !== undefined) {
@@ -284,29 +272,23 @@ function addressed(
       stream: inquiry.stream,
       baseUrl,
       other: channel.other,
-      key,
+      key: key.key,
       body: JSON.parse(textOf(body)) as Record<string, unknown>,
       betas: inquiry.request.headers.get('anthropic-beta') ?? '',
     });
     return shaped === null ? null : { ...shaped, body: JSON.stringify(shaped.body) };
   }
-  const url = plainAddress(provider, inquiry, channel, dialect, model, version, path);
+  const url = plainAddress(attempt);
   return url === null ? null : { url, body };
 }
 
 const textOf = (body: UpstreamCall['body']): string =>
   typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : '{}';
 
-function plainAddress(
-  provider: Provider,
-  inquiry: Inquiry,
-  channel: ChannelSnapshot,
-  dialect: ProtocolId,
-  model: string,
-  version: string,
-  path: string | undefined,
-): string | null {
-  const own = path === undefined ? {} : { path };
+function plainAddress(attempt: Attempt): string | null {
+  const { provider, inquiry, channel, dialect, upstreamModel: model, settings, form } = attempt;
+  const version = provider.protocol === 'gemini-generate' ? settings.geminiVersion(model) : '';
+  const own = form?.path === undefined ? {} : { path: form.path };
   const facts = { baseUrl: channel.baseUrl, model, other: channel.other || version, ...own };
   if (inquiry.operation === 'embeddings' && dialect === 'gemini-generate')
     return endpointFor(provider, 'embed_contents', facts);
@@ -327,11 +309,7 @@ function queryOf(url: string): string {
 const prepared = new WeakMap<ChannelSnapshot, Map<string, Readonly<Record<string, string>>>>();
 
 /** Headers that are the same for every request of a channel's key. */
-function fixedHeaders(
-  channel: ChannelSnapshot,
-  provider: Provider,
-  { key }: KeyChoice,
-): Readonly<Record<string, string>> {
+function fixedHeaders({ channel, provider, key: { key } }: Attempt): Readonly<Record<string, string>> {
   const ofChannel = prepared.get(channel) ?? new Map<string, Readonly<Record<string, string>>>();
   prepared.set(channel, ofChannel);
   const known = ofChannel.get(key);

@@ -100,7 +100,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       const result = await send(deps, prepared, own);
       const reached =
         result.kind === 'answer'
-          ? await open(deps, exchange, { prepared, response: result.response, tried }, own, departure)
+          ? await open(deps, exchange, { prepared, response: result.response, tried }, { abort: own, departure })
           : result.failure;
       if ('kind' in reached) {
         deps.health.succeeded(channel, key.index);
@@ -159,8 +159,7 @@ async function open(
   deps: AttemptsDeps,
   exchange: Exchange,
   reached: Reached,
-  abort: AbortController,
-  departure: Departure,
+  { abort, departure }: { readonly abort: AbortController; readonly departure: Departure },
 ): Promise<Exclude<Outcome, { kind: 'failed' }> | UpstreamFailure> {
   const { prepared, response } = reached;
   const type = response.headers.get('content-type') ?? '';
@@ -192,11 +191,12 @@ async function open(
   const { upstream, foreign } = prepared;
   let body: unknown = parsed;
   if (foreign !== null) {
-    const waiting = { dispatch: deps.dispatch, now: deps.now, limitMs: deps.idleMs };
-    const last = await finished(waiting, foreign, prepared.call, parsed, abort);
+    const { dispatch, now, idleMs: limitMs } = deps;
+    const errand = { dispatch, now, limitMs, call: prepared.call, abort };
+    const last = await finished(errand, foreign, parsed);
     if ('class' in last) return last;
     const plain = foreign.form.decode(last.answer, foreign.asked);
-    body = await inlined(waiting, foreign, prepared.call, plain, abort);
+    body = await inlined(errand, foreign, plain);
   }
   const told = () => (foreign === null ? new TextDecoder().decode(bytes) : JSON.stringify(body));
   const error = errorIn(foreign === null ? upstream : openAi, body, told, prepared.ownWire);

@@ -12,8 +12,10 @@ const accepted = new Set([1, 21, 22]);
 const modeWords = /--(fast|relax|turbo)\b/g;
 
 export function createDraw(deps: WorksDeps) {
-  const headersOf = (channel: ChannelSnapshot) => ({ 'mj-api-secret': channel.keys[0] ?? '' });
-  const baseOf = (channel: ChannelSnapshot): string => providerByType(channel.type)?.baseUrl ?? '';
+  const reachOf = (channel: ChannelSnapshot) => ({
+    baseUrl: providerByType(channel.type)?.baseUrl ?? '',
+    headers: { 'mj-api-secret': channel.keys[0] ?? '' },
+  });
 
   const bodyFor = (body: Readonly<Record<string, unknown>>, mode: string, channel: ChannelSnapshot) => {
     const { keepAccountFilter, notifies, clearsMode, serverAddress } = deps.state.settings().drawing;
@@ -45,14 +47,11 @@ export function createDraw(deps: WorksDeps) {
     const exchange = await deps.admit(asked, pinned, false);
     const [channel] = exchange.plan.candidates;
     if (channel === undefined) return complaint(503, 4, 'channel_unavailable');
-    const told = await callUpstream(
-      deps,
-      channel,
-      baseOf(channel),
-      work.path,
-      headersOf(channel),
-      bodyFor(body, modeOf(work.mode), channel),
-    );
+    const told = await callUpstream(deps, channel, {
+      ...reachOf(channel),
+      path: work.path,
+      body: bodyFor(body, modeOf(work.mode), channel),
+    });
     const code = Number(told?.body.code ?? 4);
     const paid = told !== null && told.status === 200 && accepted.has(code) && !isFree(action);
     const now = deps.now();
@@ -61,7 +60,7 @@ export function createDraw(deps: WorksDeps) {
     const done = code === 21 || (action === 'UPLOAD' && code === 1);
     const properties = (answer.properties ?? {}) as Record<string, unknown>;
     // Money first: a row without its charge would be a gift, a charge without its row is refunded by nobody.
-    await settleWork(exchange, channel, paid, `模型固定价格，操作 ${action}`, deps.now);
+    await settleWork(exchange, channel, { paid, content: `模型固定价格，操作 ${action}` }, deps.now);
     if (told !== null && accepted.has(code) && mjId !== '') {
       await deps.store.addDrawing({
         user_id: principal.user.id,
@@ -96,7 +95,7 @@ export function createDraw(deps: WorksDeps) {
     const channel = deps.state.channel(drawing.channel_id);
     if (channel === undefined) return complaint(400, 4, '该任务所属渠道已被禁用');
     const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
-    const told = await callUpstream(deps, channel, baseOf(channel), path, headersOf(channel), null);
+    const told = await callUpstream(deps, channel, { ...reachOf(channel), path, body: null });
     return told === null ? complaint(502, 4, 'bad_response_from_upstream') : Response.json(told.body);
   };
   return Object.assign(submit, { seed });

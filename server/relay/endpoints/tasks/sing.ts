@@ -24,16 +24,14 @@ export function createSing(deps: WorksDeps) {
     const exchange = await deps.admit(asked, pinned, false);
     const [channel] = exchange.plan.candidates;
     if (channel === undefined) return refused(503, 'channel_unavailable');
-    const told = await callUpstream(
-      deps,
-      channel,
-      '',
-      `/suno/submit/${action}`,
-      { authorization: `Bearer ${channel.keys[0] ?? ''}` },
-      action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body,
-    );
+    const told = await callUpstream(deps, channel, {
+      baseUrl: '',
+      path: `/suno/submit/${action}`,
+      headers: { authorization: `Bearer ${channel.keys[0] ?? ''}` },
+      body: action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body,
+    });
     const id = told?.body.code === 'success' && typeof told.body.data === 'string' ? told.body.data : null;
-    await settleWork(exchange, channel, id !== null, `模型固定价格，操作 ${action}`, deps.now);
+    await settleWork(exchange, channel, { paid: id !== null, content: `模型固定价格，操作 ${action}` }, deps.now);
     if (id === null)
       return refused(told === null ? 502 : told.status, 'fail_to_fetch_task', String(told?.body.message ?? ''));
     const at = Math.floor(deps.now() / 1000);

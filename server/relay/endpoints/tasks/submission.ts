@@ -37,14 +37,20 @@ export const complaint = (status: number, code: number, description: string): Re
 
 export const callTimeoutMs = 60_000;
 
+export interface TaskCall {
+  /** Where the channel has no address of its own. */
+  readonly baseUrl: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** null = there is none, and the call only asks. */
+  readonly body: unknown;
+}
+
 /** One call to a channel's upstream. @returns null when it could not be reached or gave no JSON. */
 export async function callUpstream(
   deps: Pick<WorksDeps, 'fetch'>,
   channel: ChannelSnapshot,
-  baseUrl: string,
-  path: string,
-  headers: Readonly<Record<string, string>>,
-  body: unknown,
+  { baseUrl, path, headers, body }: TaskCall,
 ): Promise<{ readonly status: number; readonly body: Record<string, unknown> } | null> {
   try {
     const response = await deps.fetch(`${channel.baseUrl || baseUrl}${path}`, {
@@ -67,8 +73,7 @@ export async function callUpstream(
 export async function settleWork(
   { charge, plan, inquiry }: Exchange,
   channel: ChannelSnapshot | null,
-  paid: boolean,
-  content: string,
+  { paid, content }: { readonly paid: boolean; readonly content: string },
   now: () => number,
 ): Promise<void> {
   await charge.finish({

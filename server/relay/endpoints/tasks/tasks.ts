@@ -10,6 +10,8 @@ import { createSing } from './sing.ts';
 import type { Drawing, Song } from './store.ts';
 import { callTimeoutMs, complaint, type Submission, type WorksDeps } from './submission.ts';
 
+/** Before the action says which model it is. */
+const modelNames = { drawing: 'mj', music: 'song' } as const;
 const imageLimit = 32 * 1024 * 1024;
 
 export function createWorks(deps: WorksDeps) {
@@ -20,12 +22,11 @@ export function createWorks(deps: WorksDeps) {
     request: Request,
     requestId: string,
     principal: Principal,
-    model: string,
-    operation: 'drawing' | 'music',
+    operation: keyof typeof modelNames,
   ): Promise<Submission> => {
     const route = { path: '', protocol: 'openai-chat' as const, operation };
     const context = { requestId, startedMs: deps.now(), bodyLimit: deps.bodyLimit };
-    const inquiry = await parse(request, { route, model }, context);
+    const inquiry = await parse(request, { route, model: modelNames[operation] }, context);
     deps.heard(request);
     return { inquiry, principal, body: inquiry.body };
   };
@@ -41,9 +42,9 @@ export function createWorks(deps: WorksDeps) {
     const principal = identify();
     switch (work.kind) {
       case 'draw':
-        return draw(await submission(request, requestId, principal, 'mj', 'drawing'), work);
+        return draw(await submission(request, requestId, principal, 'drawing'), work);
       case 'sing':
-        return sing(await submission(request, requestId, principal, 'song', 'music'), work.action);
+        return sing(await submission(request, requestId, principal, 'music'), work.action);
       case 'drawing': {
         const found = await deps.store.drawing(principal.user.id, work.mjId);
         if (found === null) return complaint(404, 4, 'task_no_found');
