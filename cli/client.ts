@@ -48,7 +48,7 @@ export async function openClient(options: ClientOptions): Promise<Client> {
   }
 }
 
-const lockWaitMs = 5000;
+const lockWaitMs = 10_000;
 const lockLookMs = 25;
 
 /** Waits while another command has the folder, not while a server serves it: that is for the caller to be told. */

@@ -204,7 +204,7 @@ test('commands that come at the same time wait for one another, also behind a so
       stdout: 'pipe',
       stderr: 'inherit',
     });
-  const children = ['a', 'b', 'c', 'd', 'e'].map(child);
-  expect(await Promise.all(children.map((one) => one.exited))).toEqual([0, 0, 0, 0, 0]);
-  expect(await createRunner(home).json(['token', 'list'])).toHaveLength(6);
-}, 30_000);
+  const children = ['a', 'b', 'c'].map(child);
+  expect(await Promise.all(children.map((one) => one.exited))).toEqual([0, 0, 0]);
+  expect(await createRunner(home).json(['token', 'list'])).toHaveLength(4);
+}, 60_000);

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { scenarios } from '../protocols/scenarios.ts';
@@ -15,13 +15,18 @@ let gateway: TestGateway;
 let upstream: Upstream;
 let key: string;
 
-beforeEach(async () => {
-  gateway = await createTestGateway({ limits: { headersTimeoutMs: 300, idleMs: 300 } });
+/** @param patienceMs how long an upstream may be silent. */
+async function begin(patienceMs: number): Promise<void> {
+  gateway = await createTestGateway({ limits: { headersTimeoutMs: patienceMs, idleMs: patienceMs } });
   upstream = await startUpstream(() => undefined);
   await gateway.channel(upstream.url, { type: 199, models: 'm' });
   await gateway.option('ModelRatio', '{"m":1}');
   key = (await gateway.token()).key;
-});
+}
+/** For upstreams that answer: a busy machine is no silence. */
+const patient = 60_000;
+const impatient = 600;
+
 afterEach(async () => {
   await gateway.close();
   await upstream.stop();
@@ -73,6 +78,8 @@ interface Fault {
   readonly partly?: true;
   /** The answer is good after all. */
   readonly good?: true;
+  /** It ends by the limit of silence alone. */
+  readonly silent?: true;
 }
 
 const errorOf = (dialect: ProtocolId, status: number) => ({
@@ -103,10 +110,11 @@ const bodyOf = (dialect: ProtocolId): Record<string, unknown> =>
 
 const faults: Readonly<Record<string, Fault>> = {
   'reset before the first byte': { play: (response) => response.destroy(), status: 502 },
-  'no headers in time': { play: () => undefined, status: 504 },
+  'no headers in time': { play: () => undefined, status: 504, silent: true },
   'a stream that says nothing': {
     play: (response) => startStream(response).flushHeaders(),
     status: 504,
+    silent: true,
     only: 'stream',
   },
   '401': fails(401, 502),
@@ -158,6 +166,7 @@ const faults: Readonly<Record<string, Fault>> = {
       startStream(response);
       response.write(wordsOf(dialect));
     },
+    silent: true,
     status: 200,
     partly: true,
   },
@@ -237,6 +246,7 @@ const faults: Readonly<Record<string, Fault>> = {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100000' });
       response.write(JSON.stringify(bodyOf(dialect)).slice(0, 40));
     },
+    silent: true,
     status: 504,
   },
   'silence inside of a body without a length': {
@@ -244,6 +254,7 @@ const faults: Readonly<Record<string, Fault>> = {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write(JSON.stringify(bodyOf(dialect)).slice(0, 40));
     },
+    silent: true,
     status: 504,
   },
   'an error that never ends': {
@@ -251,6 +262,7 @@ const faults: Readonly<Record<string, Fault>> = {
       response.writeHead(500, { 'content-type': 'application/json', 'content-length': '100000' });
       response.write(`{"error":{"message":"${secret} at http://10.1.2.3`);
     },
+    silent: true,
     status: 502,
   },
   'a stream of compressed bytes': {
@@ -272,6 +284,7 @@ const cases = Object.entries(faults).flatMap(([name, fault]) =>
 
 test.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
   const stream = form === 'streamed';
+  await begin(fault.silent === true ? impatient : patient);
   upstream.script((response) => void fault.play(response, dialect, stream));
   const before = await gateway.balance();
   const { status, text, headers } = await ask(dialect, stream);
@@ -324,6 +337,7 @@ test.each(
   ),
 )('%s: usage of %j is counted locally, %s', async (dialect, value, form) => {
   const stream = form === 'streamed';
+  await begin(patient);
   upstream.script((response) => {
     if (!stream) return sendJson(response, JSON.parse(absurdIn(JSON.stringify(bodyOf(dialect)), value)));
     startStream(response);
@@ -348,6 +362,7 @@ test.each(
 test.each(dialects.flatMap((dialect) => [true, false].map((stream) => [dialect, stream] as const)))(
   '%s: nobody listens, stream %j',
   async (dialect, stream) => {
+    await begin(patient);
     await upstream.stop();
     const { status, text } = await ask(dialect, stream);
     expect(status).toBe(502);
@@ -368,6 +383,7 @@ test.each([
   'a stream that says nothing',
 ])('%s: the next channel answers', async (name) => {
   const stream = name.includes('stream');
+  await begin(impatient);
   const second = await startUpstream((response) => {
     if (!stream) return sendJson(response, bodyOf('openai-chat'));
     startStream(response);
