@@ -28,8 +28,9 @@ import { createCover } from './cover.ts';
 import { ownHeaders, shownFrom, streamHeadersOf } from './headers.ts';
 import { whenDurable } from './held-back.ts';
 import { keptIn, noteKept } from './kept.ts';
-import { relayStream, type StreamEnd } from './pump.ts';
+import { relayStream } from './pump.ts';
 import { settle } from './settle.ts';
+import type { StreamEnd } from './stream-options.ts';
 
 export interface AnswerDeps extends AttemptsDeps {
   readonly counter: TokenCounter;

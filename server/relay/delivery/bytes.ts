@@ -1,7 +1,7 @@
 /** Carries an answer that is neither JSON nor events, such as sound; the last chunk waits for the bill. */
 
 import { nothingTold, toldOf } from '../shared/delivered-text.ts';
-import type { StreamEnd } from './pump.ts';
+import type { StreamEnd } from './stream-options.ts';
 
 export interface BytesOptions {
   readonly now: () => number;

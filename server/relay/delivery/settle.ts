@@ -9,7 +9,7 @@ import { reportedPrices } from '../admission/terms.ts';
 import type { Tried } from '../shared/failure.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import type { Prepared } from '../upstream/prepare.ts';
-import type { StreamEnd } from './pump.ts';
+import type { StreamEnd } from './stream-options.ts';
 
 export interface SettleFacts {
   readonly prepared: Prepared;

@@ -1,0 +1,66 @@
+/** How a stream ends: billed once, whatever ended it, and the client told where it did not end well. */
+import type { EndReason } from '../../contract/enums.ts';
+import { createDeadlines } from '../shared/deadlines.ts';
+import { nothingTold } from '../shared/delivered-text.ts';
+import type { OpenStream } from '../upstream/open-stream.ts';
+import type { ClientSide } from './client-side.ts';
+import type { PumpOptions } from './stream-options.ts';
+import type { Watchdog } from './watchdog.ts';
+
+const patience = createDeadlines(250);
+
+export interface Ending {
+  /** Resolves when the bill is settled; only the first call makes one. */
+  end(opened: OpenStream, reason: EndReason, failure?: string): Promise<void>;
+  /** What the client is told when it does not end well. */
+  bad(kind: 'broken' | 'failed'): string;
+  /** Ends the stream for want of quota. */
+  cutForQuota(opened: OpenStream): Promise<void>;
+}
+
+export function createEnding(
+  options: PumpOptions,
+  client: Pick<ClientSide, 'write' | 'ping' | 'calm'>,
+  watchdog: Pick<Watchdog, 'settled'>,
+): Ending {
+  const { departure, now } = options;
+  let settled = false;
+  const end = async (opened: OpenStream, reason: EndReason, failure?: string): Promise<void> => {
+    if (settled) return;
+    settled = true;
+    watchdog.settled();
+    client.calm();
+    // What came with the end or behind it is the whole bill, however the stream ended.
+    const whole = reason === 'completed' || opened.passage.billed();
+    // Read to its end for the sake of the bill alone.
+    const unbroken = reason !== 'completed' && departure.cutBy() !== null ? 'stopped' : reason;
+    const endReason = reason === 'completed' && departure.gone() ? 'client_gone' : unbroken;
+    const usage = opened.passage.usage();
+    const sign = () => {
+      client.ping();
+      calm = patience.start(options.commitPingMs, sign);
+    };
+    let calm = patience.start(options.commitPingMs, sign);
+    try {
+      await options.finish({
+        endReason,
+        usage,
+        usageSource: usage === null ? null : whole ? 'reported' : 'partial',
+        delivered: usage === null || !whole ? opened.passage.words() : nothingTold,
+        firstByteMs: opened.firstByteMs ?? now(),
+        ...(failure === undefined ? {} : { failure }),
+      });
+    } finally {
+      calm();
+    }
+  };
+  return {
+    end,
+    bad: (kind) => options.errorFrame(departure.cutBy() === null ? kind : 'stopped'),
+    async cutForQuota(opened) {
+      departure.upstream.abort();
+      await end(opened, 'quota_cut');
+      client.write(options.errorFrame('quota'));
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** What carrying a stream to a client needs to know, and what it tells when it is over. */
+import type { EndReason, UsageSource } from '../../contract/enums.ts';
+import type { Usage } from '../../protocols/canonical.ts';
+import type { Reshape } from '../../protocols/codec.ts';
+import type { Told } from '../shared/delivered-text.ts';
+import type { Departure } from '../upstream/client-disconnect.ts';
+import type { OpenStream } from '../upstream/open-stream.ts';
+import type { Cover } from './cover.ts';
+
+export interface StreamEnd {
+  readonly endReason: EndReason;
+  readonly usage: Usage | null;
+  readonly usageSource: UsageSource | null;
+  /** Text the client received, when no usage came. */
+  readonly delivered: Told;
+  readonly firstByteMs: number | null;
+  readonly failure?: string;
+}
+
+export interface PumpOptions {
+  /** The opened stream; a text is the whole answer, null = every attempt failed and an error frame tells so. */
+  readonly opening: OpenStream | Promise<OpenStream | string | null>;
+  /** Text that keeps an idle stream alive. */
+  readonly ping: string;
+  readonly pingMs: number | null;
+  readonly idleMs: number;
+  /** Milliseconds between notes of what is owed so far. */
+  readonly checkpointMs: number;
+  /** Milliseconds that the end of an answer waits for the upstream to tell what it costs. */
+  readonly billMs: number;
+  readonly now: () => number;
+  readonly departure: Departure;
+  /** Settles; the terminal frame is sent when it resolves. */
+  readonly finish: (end: StreamEnd) => Promise<void>;
+  /** Text of an error frame in the client's dialect. */
+  readonly errorFrame: (kind: 'broken' | 'quota' | 'failed' | 'stopped') => string;
+  /** Between signs of life while the end waits for its bill. */
+  readonly commitPingMs: number;
+  /** What the client gets instead of events. */
+  readonly reshape: Reshape | null;
+  /** Asked before bytes are delivered, where the hold grows with them; false cuts the stream. */
+  readonly cover: Cover | null;
+  /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. @param durably what is owed is written down too. */
+  readonly affordable: (delivered: Told, durably: boolean) => boolean;
+}
