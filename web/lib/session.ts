@@ -1,6 +1,7 @@
 /** The logged-in user as the browser remembers it; the server decides about rights on every call. */
 import { useSyncExternalStore } from 'react';
 import type { User } from '../../server/contract/entities.ts';
+import { Role } from '../../server/contract/enums.ts';
 
 const key = 'user';
 const listeners = new Set<() => void>();
@@ -72,4 +73,9 @@ export const useLoginAsked = (): ((given: boolean) => void) | null =>
     () => proof,
   );
 
-export const isAdmin = (user: User | null): boolean => (user?.role ?? 0) >= 10;
+export const isAdmin = (user: User | null): boolean => (user?.role ?? Role.guest) >= Role.admin;
+export const isRoot = (user: User | null): boolean => (user?.role ?? Role.guest) >= Role.root;
+
+/** What a role is called. */
+export const roleLabel = (role: number): 'users.role100' | 'users.role10' | 'users.role1' =>
+  role >= Role.root ? 'users.role100' : role >= Role.admin ? 'users.role10' : 'users.role1';

@@ -1,24 +1,12 @@
 /** Ctrl/Cmd-K: places, things by name or id, actions; what was used last comes first. */
 import { Combobox, ComboboxInput, ComboboxOption, ComboboxOptions, Dialog, DialogPanel } from '@headlessui/react';
-import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
-import { Icon, type IconName } from '../components/icon.tsx';
-import { call } from '../lib/api.ts';
-import { currentLanguage, setLanguage } from '../lib/i18n.ts';
+import { Icon } from '../components/icon.tsx';
 import { isAdmin } from '../lib/session.ts';
-import { toggleTheme } from '../lib/theme.ts';
 import type { Place } from './nav.ts';
-
-interface Entry {
-  readonly id: string;
-  readonly icon: IconName;
-  readonly text: string;
-  readonly kind: string;
-  readonly run: () => void;
-}
+import { type Entry, useFixedEntries, useFoundEntries } from './palette-entries.ts';
 
 const recentKey = 'palette-recent';
 const recent = (): string[] => {
@@ -38,92 +26,17 @@ export interface PaletteProps {
 
 export function Palette({ user, places, onClose }: PaletteProps) {
   const { t } = useTranslation();
-  const [, navigate] = useLocation();
   const [text, setText] = useState('');
   const needle = useDeferredValue(text.trim().toLowerCase());
-  const admin = isAdmin(user);
-  const search = needle.length >= 2;
-  const tokens = useQuery({
-    queryKey: ['palette', 'tokens', needle],
-    queryFn: () => call('token.search', { keyword: needle }),
-    enabled: search,
-  }).data;
-  const channels = useQuery({
-    queryKey: ['palette', 'channels', needle],
-    queryFn: () => call('channel.search', { keyword: needle }),
-    enabled: search && admin,
-  }).data;
-  const users = useQuery({
-    queryKey: ['palette', 'users', needle],
-    queryFn: () => call('user.search', { keyword: needle }),
-    enabled: search && admin,
-  }).data;
-
-  const fixed: readonly Entry[] = [
-    ...places.map(({ to, icon, label }) => ({
-      id: to,
-      icon,
-      text: t(label),
-      kind: t('palette.page'),
-      run: () => navigate(to),
-    })),
-    { id: 'theme', icon: 'moon', text: t('app.theme'), kind: t('palette.action'), run: toggleTheme },
-    {
-      id: 'language',
-      icon: 'globe',
-      text: t('app.language'),
-      kind: t('palette.action'),
-      run: () => setLanguage(currentLanguage() === 'zh' ? 'en' : 'zh'),
-    },
-    {
-      id: 'token.new',
-      icon: 'plus',
-      text: t('palette.newToken'),
-      kind: t('palette.action'),
-      run: () => navigate('/token?new=1'),
-    },
-    ...(admin
-      ? [
-          {
-            id: 'channel.new',
-            icon: 'plus' as const,
-            text: t('palette.newChannel'),
-            kind: t('palette.action'),
-            run: () => navigate('/channel/add'),
-          },
-        ]
-      : []),
-  ];
-  const found: readonly Entry[] = [
-    ...(tokens ?? []).slice(0, 5).map(({ id, name }) => ({
-      id: `token:${id}`,
-      icon: 'key' as const,
-      text: name,
-      kind: `${t('nav.tokens')} #${id}`,
-      run: () => navigate(`/token?open=${id}`),
-    })),
-    ...(channels ?? []).slice(0, 5).map(({ id, name }) => ({
-      id: `channel:${id}`,
-      icon: 'channel' as const,
-      text: name,
-      kind: `${t('nav.channels')} #${id}`,
-      run: () => navigate(`/channel/edit/${id}`),
-    })),
-    ...(users?.items ?? []).slice(0, 5).map(({ id, username }) => ({
-      id: `user:${id}`,
-      icon: 'person' as const,
-      text: username,
-      kind: `${t('nav.users')} #${id}`,
-      run: () => navigate(`/user/edit/${id}`),
-    })),
-  ];
+  const fixed = useFixedEntries(user, places);
+  const found = useFoundEntries(isAdmin(user), needle);
   const last = recent();
   const rank = (entry: Entry): number => (last.includes(entry.id) ? last.indexOf(entry.id) : last.length);
   const shown = [
     ...fixed
       .filter((entry) => needle === '' || `${entry.text} ${entry.id}`.toLowerCase().includes(needle))
       .toSorted((one, other) => rank(one) - rank(other)),
-    ...(search ? found : []),
+    ...found,
   ];
   const choose = (entry: Entry | null) => {
     if (entry === null) return;

@@ -1,12 +1,11 @@
 /** The places of the console at the left; folded it shows icons with names in tooltips. */
-import { type ReactNode, useEffect } from 'react';
+import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Link, useLocation } from 'wouter';
-import type { User } from '../../server/contract/entities.ts';
 import { Framed } from '../components/framed.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
-import { LazyMenu } from '../components/lazy-menu.tsx';
+import { AccountMenu, type AccountMenuProps } from './account-menu.tsx';
 import { useTrouble } from './attention.ts';
 import { navGroups, placesFor } from './nav.ts';
 import { chatLinks, type Status } from './status.ts';
@@ -46,13 +45,19 @@ function Item({ to, icon, label, folded, onGo, count, countLabel }: ItemProps) {
   );
 }
 
-export interface SidebarProps {
-  readonly user: User;
+function Heading({ label, folded }: { readonly label: string; readonly folded: boolean }) {
+  return (
+    <h2
+      className={`px-2 text-[11px] leading-4 font-medium text-ink-3 ${folded ? 'mx-1 mt-3 mb-2 h-px overflow-hidden bg-line' : 'pt-4 pb-1'}`}
+    >
+      {label}
+    </h2>
+  );
+}
+
+export interface SidebarProps extends AccountMenuProps {
   readonly status: Status | undefined;
-  readonly folded: boolean;
   readonly onFold: () => void;
-  readonly onGo: () => void;
-  readonly onLogout: () => void;
 }
 
 export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: SidebarProps) {
@@ -64,13 +69,6 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
   useEffect(() => {
     if (unreadable) toast.error(t('chat.parseFailed'));
   }, [unreadable, t]);
-  const heading = (label: string): ReactNode => (
-    <h2
-      className={`px-2 text-[11px] leading-4 font-medium text-ink-3 ${folded ? 'mx-1 mt-3 mb-2 h-px overflow-hidden bg-line' : 'pt-4 pb-1'}`}
-    >
-      {label}
-    </h2>
-  );
   return (
     <nav aria-label={t('app.menu')} className="flex h-full flex-col overflow-y-auto px-2 pb-2">
       <Link
@@ -86,7 +84,7 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
         if (inside.length === 0) return null;
         return (
           <div key={group}>
-            {heading(t(group))}
+            <Heading label={t(group)} folded={folded} />
             {inside.map(({ to, icon, label }) => (
               <Item
                 key={to}
@@ -105,7 +103,7 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
         );
       })}
       <div className="lg:hidden">
-        {heading(t('nav.site'))}
+        <Heading label={t('nav.site')} folded={folded} />
         <Item to="/" icon="home" label={t('nav.home')} folded={folded} onGo={onGo} />
         <Item to="/pricing" icon="tag" label={t('nav.pricing')} folded={folded} onGo={onGo} />
         <Item to="/about" icon="book" label={t('nav.about')} folded={folded} onGo={onGo} />
@@ -122,49 +120,7 @@ export function Sidebar({ user, status, folded, onFold, onGo, onLogout }: Sideba
           <Icon name={folded ? 'unfold' : 'fold'} />
           {folded ? null : <span className="font-normal">{t('nav.fold')}</span>}
         </button>
-        <LazyMenu
-          button={{
-            className: `flex h-11 items-center gap-2 rounded-2 border-t border-line px-2 text-left hover:bg-hover ${folded ? 'justify-center' : ''}`,
-            content: (
-              <>
-                <span className="grid size-6 flex-none place-items-center rounded-2 bg-accent-soft text-[11px] font-semibold text-accent-text uppercase">
-                  {user.username.slice(0, 1)}
-                </span>
-                <span className={folded ? 'sr-only' : 'min-w-0'}>
-                  <span className="block truncate leading-4">{user.username}</span>
-                  <span className="block text-[11px] leading-4 text-ink-3">
-                    {t(user.role >= 100 ? 'users.role100' : user.role >= 10 ? 'users.role10' : 'users.role1')}
-                  </span>
-                </span>
-              </>
-            ),
-          }}
-          anchor="top start"
-          width="w-44"
-          items={[
-            {
-              id: 'account',
-              href: '/personal',
-              onPick: onGo,
-              content: (
-                <>
-                  <Icon name="person" />
-                  {t('nav.account')}
-                </>
-              ),
-            },
-            {
-              id: 'out',
-              onPick: onLogout,
-              content: (
-                <>
-                  <Icon name="out" />
-                  {t('app.logout')}
-                </>
-              ),
-            },
-          ]}
-        />
+        <AccountMenu {...{ user, folded, onGo, onLogout }} />
         {folded ? null : (
           <div className="px-2 text-[11px] leading-4 text-ink-3">
             {status?.footer_html ? (

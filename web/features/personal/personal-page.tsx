@@ -11,6 +11,7 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { money } from '../../lib/format.ts';
+import { isRoot, roleLabel } from '../../lib/session.ts';
 import { AccessTokens } from './access-tokens.tsx';
 import { Bindings } from './bindings.tsx';
 import { Models } from './models.tsx';
@@ -39,9 +40,9 @@ function Profile({ self }: { readonly self: User }) {
       actions={
         <>
           <span
-            className={`rounded-1 px-1.5 text-[11px] ${self.role >= 100 ? 'bg-danger-soft text-danger' : 'bg-sunken text-ink-2'}`}
+            className={`rounded-1 px-1.5 text-[11px] ${isRoot(self) ? 'bg-danger-soft text-danger' : 'bg-sunken text-ink-2'}`}
           >
-            {t(self.role >= 100 ? 'users.role100' : self.role >= 10 ? 'users.role10' : 'users.role1')}
+            {t(roleLabel(self.role))}
           </span>
           <span className="text-ink-3">#{self.id}</span>
         </>

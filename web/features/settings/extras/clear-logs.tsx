@@ -7,7 +7,7 @@ import { Confirm } from '../../../components/overlay.tsx';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
 import { dateTime } from '../../../lib/format.ts';
-import { useUser } from '../../../lib/session.ts';
+import { isRoot, useUser } from '../../../lib/session.ts';
 
 const monthSeconds = 30 * 86_400;
 /** What a datetime-local input wants. */
@@ -15,7 +15,7 @@ const inputValue = (seconds: number): string => dateTime(seconds).slice(0, 16).r
 
 export function ClearLogs() {
   const { t } = useTranslation();
-  const root = (useUser()?.role ?? 0) >= 100;
+  const root = isRoot(useUser());
   const [until, setUntil] = useState(() => inputValue(Math.floor(Date.now() / 1000) - monthSeconds));
   const [asking, setAsking] = useState(false);
   const seconds = Math.floor(new Date(until).getTime() / 1000);

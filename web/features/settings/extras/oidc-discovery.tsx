@@ -5,7 +5,7 @@ import { toast } from 'sonner';
 import { Field } from '../../../components/form.tsx';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
-import { useUser } from '../../../lib/session.ts';
+import { isRoot, useUser } from '../../../lib/session.ts';
 
 export interface OidcDiscoveryProps {
   /** The address that is stored. */
@@ -15,7 +15,7 @@ export interface OidcDiscoveryProps {
 
 export function OidcDiscovery({ stored, onSaved }: OidcDiscoveryProps) {
   const { t } = useTranslation();
-  const root = (useUser()?.role ?? 0) >= 100;
+  const root = isRoot(useUser());
   const [address, setAddress] = useState(stored);
   const read = async () => {
     const url = address.trim();

@@ -1,0 +1,192 @@
+/** The pages of the console, one row each: the router, the sidebar, the breadcrumb, the palette and the jump keys read them. */
+import type { ComponentType } from 'react';
+import { Role } from '../../server/contract/enums.ts';
+import type { IconName } from '../components/icon.tsx';
+import type { Status } from '../shell/status.ts';
+
+export interface PageProps {
+  /** What the address says in the places the path names. */
+  readonly params: Readonly<Record<string, string | undefined>>;
+}
+
+/** How a page is reached from the menu. */
+export interface Navigation {
+  readonly icon: IconName;
+  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'orders' | 'users' | 'settings' | 'wallet'}`;
+  readonly group: 'nav.use' | 'nav.console' | 'nav.admin' | 'nav.personal';
+  /** Pressed after `g`. */
+  readonly jump?: string;
+  readonly when?: (status: Status | undefined) => boolean;
+}
+
+export interface Page {
+  readonly path: string;
+  /** Every address of a page that has more than its path. */
+  readonly addresses?: RegExp;
+  /** Fetches the code of the page. */
+  readonly load: () => Promise<ComponentType<PageProps>>;
+  /** The least role that sees it; a guest has not logged in. */
+  readonly needs: typeof Role.guest | typeof Role.user | typeof Role.admin;
+  readonly navigation?: Navigation;
+}
+
+export const pages: readonly Page[] = [
+  { path: '/', load: async () => (await import('../features/site/home-page.tsx')).HomePage, needs: Role.guest },
+  { path: '/about', load: async () => (await import('../features/site/about-page.tsx')).AboutPage, needs: Role.guest },
+  {
+    path: '/login',
+    load: async () => (await import('../features/account/login-page.tsx')).LoginPage,
+    needs: Role.guest,
+  },
+  {
+    path: '/register',
+    load: async () => (await import('../features/account/register-page.tsx')).RegisterPage,
+    needs: Role.guest,
+  },
+  {
+    path: '/reset',
+    load: async () => (await import('../features/account/reset-page.tsx')).ResetPage,
+    needs: Role.guest,
+  },
+  {
+    path: '/user/reset',
+    load: async () => (await import('../features/account/new-password-page.tsx')).NewPasswordPage,
+    needs: Role.guest,
+  },
+  {
+    path: '/oauth/:type',
+    load: async () => {
+      const { CallbackPage } = await import('../features/account/callback-page.tsx');
+      return ({ params }) => <CallbackPage type={params.type ?? ''} />;
+    },
+    needs: Role.guest,
+  },
+  {
+    path: '/api-docs',
+    load: async () => (await import('../features/api-docs/api-docs-page.tsx')).ApiDocsPage,
+    needs: Role.guest,
+  },
+  {
+    path: '/pricing',
+    load: async () => (await import('../features/pricing/pricing-page.tsx')).PricingPage,
+    needs: Role.guest,
+  },
+  {
+    path: '/chat2link',
+    load: async () => {
+      const { ChatPage } = await import('../features/chat/chat-page.tsx');
+      return () => <ChatPage index={0} leave />;
+    },
+    needs: Role.guest,
+  },
+  {
+    path: '/chat/:id?',
+    load: async () => {
+      const { ChatPage } = await import('../features/chat/chat-page.tsx');
+      return ({ params }) => <ChatPage key={params.id} index={Number(params.id ?? 0)} />;
+    },
+    needs: Role.guest,
+  },
+  {
+    path: '/playground',
+    load: async () => (await import('../features/playground/playground-page.tsx')).PlaygroundPage,
+    needs: Role.user,
+    navigation: { icon: 'chat', label: 'nav.playground', group: 'nav.use', jump: 'p' },
+  },
+  {
+    path: '/detail',
+    load: async () => (await import('../features/dashboard/dashboard-page.tsx')).DashboardPage,
+    needs: Role.user,
+    navigation: {
+      icon: 'chart',
+      label: 'nav.dashboard',
+      group: 'nav.console',
+      jump: 'd',
+      when: (status) => status?.enable_data_export === true,
+    },
+  },
+  {
+    path: '/token',
+    load: async () => (await import('../features/tokens/tokens-page.tsx')).TokensPage,
+    needs: Role.user,
+    navigation: { icon: 'key', label: 'nav.tokens', group: 'nav.console', jump: 't' },
+  },
+  {
+    path: '/log',
+    load: async () => (await import('../features/logs/logs-page.tsx')).LogsPage,
+    needs: Role.user,
+    navigation: { icon: 'log', label: 'nav.logs', group: 'nav.console', jump: 'l' },
+  },
+  {
+    path: '/midjourney',
+    load: async () => (await import('../features/works/drawings-page.tsx')).DrawingsPage,
+    needs: Role.user,
+    navigation: {
+      icon: 'image',
+      label: 'nav.drawings',
+      group: 'nav.console',
+      when: (status) => status?.enable_drawing === true,
+    },
+  },
+  {
+    path: '/task',
+    load: async () => (await import('../features/works/tasks-page.tsx')).TasksPage,
+    needs: Role.user,
+    navigation: {
+      icon: 'task',
+      label: 'nav.tasks',
+      group: 'nav.console',
+      when: (status) => status?.enable_task === true,
+    },
+  },
+  {
+    path: '/channel',
+    addresses: /^\/channel(\/(add|edit\/\d+))?\/?$/,
+    load: async () => (await import('../features/channels/channels-page.tsx')).ChannelsPage,
+    needs: Role.admin,
+    navigation: { icon: 'channel', label: 'nav.channels', group: 'nav.admin', jump: 'c' },
+  },
+  {
+    path: '/redemption',
+    load: async () => (await import('../features/redemption/redemption-page.tsx')).RedemptionPage,
+    needs: Role.admin,
+    navigation: { icon: 'code', label: 'nav.redemption', group: 'nav.admin', jump: 'r' },
+  },
+  {
+    path: '/orders',
+    load: async () => (await import('../features/orders/orders-page.tsx')).OrdersPage,
+    needs: Role.admin,
+    navigation: {
+      icon: 'wallet',
+      label: 'nav.orders',
+      group: 'nav.admin',
+      jump: 'o',
+      when: (status) => status?.self_use_mode_enabled !== true,
+    },
+  },
+  {
+    path: '/user',
+    addresses: /^\/user(\/edit(\/\d+)?)?\/?$/,
+    load: async () => (await import('../features/users/users-page.tsx')).UsersPage,
+    needs: Role.admin,
+    navigation: { icon: 'users', label: 'nav.users', group: 'nav.admin', jump: 'u' },
+  },
+  {
+    path: '/setting',
+    load: async () => (await import('../features/settings/settings-page.tsx')).SettingsPage,
+    needs: Role.admin,
+    navigation: { icon: 'gear', label: 'nav.settings', group: 'nav.admin', jump: 's' },
+  },
+  {
+    path: '/topup',
+    load: async () => (await import('../features/wallet/wallet-page.tsx')).WalletPage,
+    needs: Role.user,
+    navigation: { icon: 'wallet', label: 'nav.wallet', group: 'nav.personal', jump: 'w' },
+  },
+  {
+    path: '/personal',
+    load: async () => (await import('../features/personal/personal-page.tsx')).PersonalPage,
+    needs: Role.user,
+    navigation: { icon: 'person', label: 'nav.account', group: 'nav.personal', jump: 'a' },
+  },
+];

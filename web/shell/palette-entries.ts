@@ -1,0 +1,106 @@
+/** What the palette offers: places and actions, and things by name or id. */
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useLocation } from 'wouter';
+import type { User } from '../../server/contract/entities.ts';
+import type { IconName } from '../components/icon.tsx';
+import { call } from '../lib/api.ts';
+import { currentLanguage, setLanguage } from '../lib/i18n.ts';
+import { isAdmin } from '../lib/session.ts';
+import { toggleTheme } from '../lib/theme.ts';
+import type { Place } from './nav.ts';
+
+export interface Entry {
+  readonly id: string;
+  readonly icon: IconName;
+  readonly text: string;
+  readonly kind: string;
+  readonly run: () => void;
+}
+
+export function useFixedEntries(user: User, places: readonly Place[]): readonly Entry[] {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  return [
+    ...places.map(({ to, icon, label }) => ({
+      id: to,
+      icon,
+      text: t(label),
+      kind: t('palette.page'),
+      run: () => navigate(to),
+    })),
+    { id: 'theme', icon: 'moon', text: t('app.theme'), kind: t('palette.action'), run: toggleTheme },
+    {
+      id: 'language',
+      icon: 'globe',
+      text: t('app.language'),
+      kind: t('palette.action'),
+      run: () => setLanguage(currentLanguage() === 'zh' ? 'en' : 'zh'),
+    },
+    {
+      id: 'token.new',
+      icon: 'plus',
+      text: t('palette.newToken'),
+      kind: t('palette.action'),
+      run: () => navigate('/token?new=1'),
+    },
+    ...(isAdmin(user)
+      ? [
+          {
+            id: 'channel.new',
+            icon: 'plus' as const,
+            text: t('palette.newChannel'),
+            kind: t('palette.action'),
+            run: () => navigate('/channel/add'),
+          },
+        ]
+      : []),
+  ];
+}
+
+/** @param needle too short a word finds nothing. */
+export function useFoundEntries(admin: boolean, needle: string): readonly Entry[] {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const search = needle.length >= 2;
+  const tokens = useQuery({
+    queryKey: ['palette', 'tokens', needle],
+    queryFn: () => call('token.search', { keyword: needle }),
+    enabled: search,
+  }).data;
+  const channels = useQuery({
+    queryKey: ['palette', 'channels', needle],
+    queryFn: () => call('channel.search', { keyword: needle }),
+    enabled: search && admin,
+  }).data;
+  const users = useQuery({
+    queryKey: ['palette', 'users', needle],
+    queryFn: () => call('user.search', { keyword: needle }),
+    enabled: search && admin,
+  }).data;
+
+  if (!search) return [];
+  return [
+    ...(tokens ?? []).slice(0, 5).map(({ id, name }) => ({
+      id: `token:${id}`,
+      icon: 'key' as const,
+      text: name,
+      kind: `${t('nav.tokens')} #${id}`,
+      run: () => navigate(`/token?open=${id}`),
+    })),
+    ...(channels ?? []).slice(0, 5).map(({ id, name }) => ({
+      id: `channel:${id}`,
+      icon: 'channel' as const,
+      text: name,
+      kind: `${t('nav.channels')} #${id}`,
+      run: () => navigate(`/channel/edit/${id}`),
+    })),
+    ...(users?.items ?? []).slice(0, 5).map(({ id, username }) => ({
+      id: `user:${id}`,
+      icon: 'person' as const,
+      text: username,
+      kind: `${t('nav.users')} #${id}`,
+      run: () => navigate(`/user/edit/${id}`),
+    })),
+  ];
+}

@@ -1,0 +1,192 @@
+/** What stands in the top bar: where one is, marks of the site, the language, the ways in and out. */
+import { useTranslation } from 'react-i18next';
+import { Link, useLocation } from 'wouter';
+import type { User } from '../../server/contract/entities.ts';
+import { Icon } from '../components/icon.tsx';
+import { LazyMenu } from '../components/lazy-menu.tsx';
+import { currentLanguage, setLanguage } from '../lib/i18n.ts';
+import type { Place } from './nav.ts';
+import type { Status } from './status.ts';
+
+const languages = [
+  ['zh', '\u4e2d\u6587'],
+  ['en', 'English'],
+] as const;
+
+export function SiteLinks({ user, status }: { readonly user: User | null; readonly status: Status | undefined }) {
+  const { t } = useTranslation();
+  const [path] = useLocation();
+  const link = (to: string, label: string) => (
+    <Link
+      href={to}
+      aria-current={path === to ? 'page' : undefined}
+      className={`rounded-2 px-2 py-1 hover:bg-hover ${path === to ? 'text-ink-1' : 'text-ink-2'}`}
+    >
+      {label}
+    </Link>
+  );
+  return (
+    <nav aria-label={t('nav.site')} className="flex items-center max-lg:hidden">
+      {link('/', t('nav.home'))}
+      {link(user === null ? '/login' : '/token', t('nav.console'))}
+      {link('/pricing', t('nav.pricing'))}
+      {status?.docs_link ? (
+        <a
+          href={status.docs_link}
+          target="_blank"
+          rel="noreferrer"
+          className="rounded-2 px-2 py-1 text-ink-2 hover:bg-hover"
+        >
+          {t('nav.docs')}
+        </a>
+      ) : null}
+      {link('/about', t('nav.about'))}
+    </nav>
+  );
+}
+
+export function MenuButton({ open, onMenu }: { readonly open: boolean; readonly onMenu: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <button
+      type="button"
+      className="button button-ghost sm:hidden"
+      aria-label={t('app.menu')}
+      aria-expanded={open}
+      onClick={onMenu}
+    >
+      <Icon name="menu" />
+    </button>
+  );
+}
+
+export function Brand({ status }: { readonly status: Status | undefined }) {
+  return (
+    <Link href="/" className="flex min-w-0 items-center gap-2 font-semibold text-ink-1">
+      <img src={status?.logo || '/logo.svg'} alt="" className="size-5" />
+      <span className="truncate max-sm:sr-only">{status?.system_name}</span>
+    </Link>
+  );
+}
+
+export function Breadcrumb({ place }: { readonly place: Place }) {
+  const { t } = useTranslation();
+  return (
+    <p className="truncate text-ink-3">
+      <span className="max-sm:hidden">
+        {t(place.group)}
+        <span className="px-1.5 text-ink-3" aria-hidden="true">
+          /
+        </span>
+      </span>
+      <span className="font-medium text-ink-1">{t(place.label)}</span>
+    </p>
+  );
+}
+
+/** Ways a site may run that everybody should see. */
+export function Marks({ status }: { readonly status: Status | undefined }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      {status?.self_use_mode_enabled ? (
+        <span className="rounded-1 bg-accent-soft px-1.5 text-[11px] whitespace-nowrap text-accent-text">
+          {t('app.selfUse')}
+        </span>
+      ) : null}
+      {status?.demo_site_enabled ? (
+        <span className="rounded-1 bg-warning-soft px-1.5 text-[11px] whitespace-nowrap text-warning">
+          {t('app.demo')}
+        </span>
+      ) : null}
+    </>
+  );
+}
+
+export function SearchButton({ onSearch }: { readonly onSearch: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <button
+      type="button"
+      className="mx-1 flex h-7 items-center gap-2 rounded-2 border border-line-strong bg-ground px-2 text-ink-3 hover:bg-hover md:w-52"
+      onClick={onSearch}
+      aria-keyshortcuts="Control+K Meta+K"
+    >
+      <Icon name="search" />
+      <span className="flex-1 text-left max-md:sr-only">{t('palette.open')}</span>
+      <kbd className="max-md:hidden">{/Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K'}</kbd>
+    </button>
+  );
+}
+
+export function LanguageMenu() {
+  const { t } = useTranslation();
+  return (
+    <LazyMenu
+      button={{ className: 'button button-ghost', label: t('app.languageMenu'), content: <Icon name="globe" /> }}
+      anchor="bottom end"
+      width="w-32"
+      items={languages.map(([code, name]) => ({
+        id: code,
+        lang: code,
+        content: (
+          <>
+            <span className="flex-1 text-left">{name}</span>
+            {currentLanguage() === code ? <Icon name="check" /> : null}
+          </>
+        ),
+        onPick: () => setLanguage(code),
+      }))}
+    />
+  );
+}
+
+/** Login and registration. */
+export function Doors({ status }: { readonly status: Status | undefined }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <Link href="/login" className="button">
+        {t('nav.login')}
+      </Link>
+      {status?.self_use_mode_enabled || status?.register_enabled === false ? null : (
+        <Link href="/register" className="button button-primary max-sm:hidden">
+          {t('nav.register')}
+        </Link>
+      )}
+    </>
+  );
+}
+
+export function UserMenu({ user, onLogout }: { readonly user: User; readonly onLogout: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <LazyMenu
+      button={{
+        className: 'button button-ghost',
+        content: (
+          <>
+            <span className="grid size-5 place-items-center rounded-1 bg-accent-soft text-[11px] text-accent-text uppercase">
+              {user.username.slice(0, 1)}
+            </span>
+            <span className="max-sm:sr-only">{user.username}</span>
+          </>
+        ),
+      }}
+      anchor="bottom end"
+      width="w-40"
+      items={[
+        {
+          id: 'out',
+          content: (
+            <>
+              <Icon name="out" />
+              {t('app.logout')}
+            </>
+          ),
+          onPick: onLogout,
+        },
+      ]}
+    />
+  );
+}
