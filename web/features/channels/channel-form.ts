@@ -79,3 +79,6 @@ export function withSetting(text: string, name: string, value: string | boolean 
   const next = value === undefined || value === false || value === '' ? rest : { ...rest, [name]: value };
   return Object.keys(next).length === 0 ? '' : JSON.stringify(next, null, 2);
 }
+
+/** An address that names the version itself. */
+export const endsInVersion = (address: string): boolean => /\/v1\/?$/.test(address.trim());

@@ -1,0 +1,56 @@
+/** The head of the table: names of columns that sort, and the box that picks all rows. */
+import { useTranslation } from 'react-i18next';
+import type { Column, Selection } from './column.ts';
+import { shapeOf } from './line.tsx';
+import type { Sorting } from './use-sorting.ts';
+
+export interface HeadProps<Row> extends Pick<Sorting<Row>, 'sortOn' | 'direction'> {
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly selection: Selection | undefined;
+}
+
+export function Head<Row extends { readonly id: number }>({
+  columns,
+  rows,
+  selection,
+  sortOn,
+  direction,
+}: HeadProps<Row>) {
+  const { t } = useTranslation();
+  const allChosen = selection !== undefined && rows.length > 0 && rows.every(({ id }) => selection.chosen.has(id));
+  return (
+    <thead>
+      <tr>
+        {selection === undefined ? null : (
+          <th scope="col" className="w-8 max-sm:hidden">
+            <input
+              type="checkbox"
+              className="size-4 accent-(--accent)"
+              aria-label={t('table.page')}
+              checked={allChosen}
+              onChange={(event) => selection.onChange(new Set(event.target.checked ? rows.map(({ id }) => id) : []))}
+            />
+          </th>
+        )}
+        {columns.map((column) => (
+          <th
+            key={column.id}
+            scope="col"
+            className={shapeOf(column)}
+            aria-sort={column.sort === undefined ? undefined : direction(column.id)}
+          >
+            {column.sort === undefined ? (
+              column.header
+            ) : (
+              <button type="button" className="hover:text-ink-1" onClick={() => sortOn(column.id)}>
+                {column.header}
+                {direction(column.id) === 'none' ? '' : direction(column.id) === 'ascending' ? ' ↑' : ' ↓'}
+              </button>
+            )}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}

@@ -1,0 +1,12 @@
+/** Widths that were measured once, for rows that come and go. */
+export function MeasuredColumns({ widths }: { readonly widths: readonly number[] | null }) {
+  if (widths === null) return null;
+  return (
+    <colgroup>
+      {widths.map((width, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other identity here
+        <col key={index} style={{ width }} />
+      ))}
+    </colgroup>
+  );
+}

@@ -1,0 +1,22 @@
+/** What rows call. Rows are built anew when their handlers change, so the handlers look up the newest props. */
+import { useCallback, useRef } from 'react';
+import type { Selection } from './column.ts';
+
+export interface Handled<Row> {
+  readonly selection?: Selection;
+  readonly onOpen?: (row: Row) => void;
+}
+
+export function useHandlers<Row>(props: Handled<Row>) {
+  const latest = useRef(props);
+  latest.current = props;
+  const select = useCallback((id: number, on: boolean) => {
+    const { selection: now } = latest.current;
+    const chosen = new Set(now?.chosen);
+    if (on) chosen.add(id);
+    else chosen.delete(id);
+    now?.onChange(chosen);
+  }, []);
+  const open = useCallback((row: Row) => latest.current.onOpen?.(row), []);
+  return { select, open };
+}

@@ -1,0 +1,165 @@
+/** Fields that most channels leave as they are. */
+import { useTranslation } from 'react-i18next';
+import { Field } from '../../components/form.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { type ChannelForm, type ChannelType, isJsonOrBlank, settingIn, withSetting } from './channel-form.ts';
+import { ChannelSwitches } from './channel-switches.tsx';
+import { namesIn } from './model-list.ts';
+
+export interface AdvancedFieldsProps {
+  readonly form: ChannelForm;
+  readonly provider: ChannelType | undefined;
+  readonly onChange: (change: Partial<ChannelForm>) => void;
+}
+
+/** Names of dialects, as their makers call them. */
+const dialectNames: Readonly<Record<string, string>> = {
+  'openai-chat': 'OpenAI Chat Completions',
+  'openai-responses': 'OpenAI Responses',
+  'anthropic-messages': 'Anthropic Messages',
+  'gemini-generate': 'Gemini generateContent',
+};
+
+interface PartProps extends Omit<AdvancedFieldsProps, 'provider'> {
+  readonly label: string;
+  readonly help: string;
+}
+
+function JsonField({
+  name,
+  label,
+  help,
+  form,
+  onChange,
+}: PartProps & {
+  readonly name: 'model_mapping' | 'status_code_mapping' | 'param_override' | 'setting';
+}) {
+  const { t } = useTranslation();
+  return (
+    <Field
+      label={label}
+      help={help}
+      error={
+        isJsonOrBlank(form[name]) ? undefined : t(name === 'model_mapping' ? 'channels.badMapping' : 'channels.badJson')
+      }
+    >
+      {(ids) => (
+        <textarea
+          {...ids}
+          className="field font-mono"
+          rows={3}
+          value={form[name]}
+          onChange={(event) => onChange({ [name]: event.target.value })}
+          spellCheck={false}
+        />
+      )}
+    </Field>
+  );
+}
+
+function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  const dialect = typeof setting?.dialect === 'string' ? setting.dialect : '';
+  const offered = new Set([...(provider?.dialects ?? []), ...(dialect === '' ? [] : [dialect])]);
+  return (
+    <Field label={t('channels.dialect')} help={t('channels.dialectHelp')}>
+      {(ids) => (
+        <select
+          {...ids}
+          className="field"
+          value={dialect}
+          disabled={setting === null}
+          onChange={(event) => onChange({ setting: withSetting(form.setting, 'dialect', event.target.value) })}
+        >
+          <option value="">{t('channels.dialectAuto')}</option>
+          {[...offered].map((one) => (
+            <option key={one} value={one}>
+              {dialectNames[one] ?? one}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** A word of the setting. */
+function SettingField({
+  name,
+  ...field
+}: PartProps & {
+  readonly name: 'proxy' | 'region';
+  readonly inputMode?: 'url';
+  readonly placeholder?: string;
+}) {
+  const { form, onChange, ...shown } = field;
+  const setting = settingIn(form.setting);
+  const value = setting?.[name];
+  return (
+    <TextField
+      {...shown}
+      value={typeof value === 'string' ? value : ''}
+      disabled={setting === null}
+      onChange={(next) => onChange({ setting: withSetting(form.setting, name, next) })}
+    />
+  );
+}
+
+export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps) {
+  const { t } = useTranslation();
+  const both = { form, onChange };
+  const line = (
+    name: 'priority' | 'weight' | 'tag' | 'openai_organization' | 'test_model',
+    label: string,
+    help?: string,
+  ) => (
+    <TextField
+      label={label}
+      help={help}
+      inputMode={name === 'priority' || name === 'weight' ? 'numeric' : undefined}
+      list={name === 'test_model' ? 'channel-test-models' : undefined}
+      value={form[name]}
+      onChange={(value) => onChange({ [name]: value })}
+    />
+  );
+  return (
+    <>
+      <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
+        {line('priority', t('channels.priority'), t('channels.priorityHelp'))}
+        {line('weight', t('channels.weight'), t('channels.weightHelp'))}
+        {line('tag', t('channels.tag'))}
+      </div>
+      {line('test_model', t('channels.testModel'), t('channels.testModelHelp'))}
+      <datalist id="channel-test-models">
+        {namesIn(form.models).map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {provider?.organization || form.openai_organization !== ''
+        ? line('openai_organization', t('channels.organization'), t('channels.organizationHelp'))
+        : null}
+
+      <JsonField {...both} name="model_mapping" label={t('channels.mapping')} help={t('channels.mappingHelp')} />
+      <JsonField
+        {...both}
+        name="status_code_mapping"
+        label={t('channels.statusMapping')}
+        help={t('channels.statusMappingHelp')}
+      />
+      <JsonField {...both} name="param_override" label={t('channels.override')} help={t('channels.overrideHelp')} />
+      <ChannelSwitches form={form} onChange={onChange} />
+      <DialectField form={form} provider={provider} onChange={onChange} />
+      <SettingField
+        {...both}
+        name="proxy"
+        label={t('channels.proxy')}
+        help={t('channels.proxyHelp')}
+        inputMode="url"
+        placeholder="http://127.0.0.1:8118"
+      />
+      <SettingField {...both} name="region" label={t('channels.region')} help={t('channels.regionHelp')} />
+      <JsonField {...both} name="setting" label={t('channels.setting')} help={t('channels.settingHelp')} />
+    </>
+  );
+}

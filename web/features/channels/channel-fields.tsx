@@ -1,0 +1,136 @@
+/** The fields of a channel whose kind is known. */
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import type { Channel } from '../../../server/contract/entities.ts';
+import { Field } from '../../components/form.tsx';
+import { Segment } from '../../components/segment.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { call } from '../../lib/api.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { ChannelAdvanced } from './channel-advanced.tsx';
+import {
+  type ChannelForm,
+  type ChannelType,
+  endsInVersion,
+  fieldsOf,
+  keysIn,
+  settingIn,
+  withSetting,
+} from './channel-form.ts';
+import { ChannelModels } from './channel-models.tsx';
+import { ChannelTry } from './channel-try.tsx';
+import { namesIn } from './model-list.ts';
+
+export interface ChannelFieldsProps {
+  readonly form: ChannelForm;
+  /** null = a new one. */
+  readonly channel: Channel | null;
+  readonly provider: ChannelType | undefined;
+  readonly onChange: (change: Partial<ChannelForm>) => void;
+}
+
+function KeyFields({ form, channel, provider, onChange: change }: ChannelFieldsProps) {
+  const { t } = useTranslation();
+  const mode = settingIn(form.setting)?.key_mode;
+  return (
+    <>
+      <Field label={t('channels.key')} help={channel === null ? t('channels.keyHelp') : t('channels.keyKeep')}>
+        {(ids) => (
+          <textarea
+            {...ids}
+            className="field font-mono"
+            rows={2}
+            placeholder={channel?.key_hint ?? provider?.key_hint}
+            value={form.key}
+            onChange={(event) => change({ key: event.target.value })}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        )}
+      </Field>
+      {keysIn(form.key).length > 1 || mode !== undefined ? (
+        <div className="-mt-2 mb-4">
+          <Segment
+            label={t('channels.several')}
+            value={mode === 'random' ? 'random' : mode === undefined ? '' : 'turn'}
+            options={[
+              ...(channel === null ? [['', t('channels.severalApart')] as const] : []),
+              ['turn', t('channels.severalTurn')],
+              ['random', t('channels.severalRandom')],
+            ]}
+            onChange={(next) => change({ setting: withSetting(form.setting, 'key_mode', next) })}
+          />
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+/** The models of a channel, and a request to one of them. */
+function ModelFields({ form, channel, provider, onChange: change }: ChannelFieldsProps) {
+  const models = [...new Set(namesIn(form.models))];
+  const hasKey = channel !== null || form.key.trim() !== '';
+  const listed = () =>
+    form.key.trim() !== ''
+      ? call('channel.fetch_models_for', { type: form.type, base_url: form.base_url, key: form.key })
+      : call('channel.fetch_models', { id: channel?.id ?? 0 });
+  return (
+    <>
+      <ChannelModels
+        value={form.models}
+        usual={provider?.models ?? []}
+        ask={hasKey ? listed : null}
+        onChange={(next) => change({ models: next })}
+      />
+      {hasKey && models.length > 0 ? (
+        <ChannelTry
+          models={models}
+          ask={(model) =>
+            call('channel.try', {
+              ...fieldsOf(form, provider),
+              ...(channel === null ? {} : { id: channel.id }),
+              key: keysIn(form.key)[0],
+              model,
+            })
+          }
+        />
+      ) : null}
+    </>
+  );
+}
+
+export function ChannelFields({ form, channel, provider, onChange }: ChannelFieldsProps) {
+  const { t } = useTranslation();
+  const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+  const line = (
+    name: 'name' | 'base_url' | 'other',
+    label: string,
+    more: { help?: string; placeholder?: string } = {},
+  ) => (
+    <TextField
+      {...more}
+      label={label}
+      inputMode={name === 'base_url' ? 'url' : undefined}
+      value={form[name]}
+      onChange={(value) => onChange({ [name]: value })}
+      autoComplete="off"
+    />
+  );
+  return (
+    <>
+      {line('name', t('channels.name'))}
+      <KeyFields {...{ form, channel, provider, onChange }} />
+      {line('base_url', t('channels.baseUrl'), {
+        help: endsInVersion(form.base_url)
+          ? t('channels.v1')
+          : t('channels.baseUrlHelp', { url: provider?.base_url ?? '' }),
+        ...(provider === undefined ? {} : { placeholder: provider.base_url }),
+      })}
+      {provider?.other
+        ? line('other', provider.other[currentLanguage()], { placeholder: provider.other.fallback })
+        : null}
+      <ModelFields {...{ form, channel, provider, onChange }} />
+      <ChannelAdvanced {...{ form, provider, groups, onChange }} />
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+/** What opens over the list of channels: the drawers of a channel, of a tag and of a test, and the question before deleting. */
+import { useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { useLocation } from 'wouter';
+import type { Channel } from '../../../server/contract/entities.ts';
+import { Confirm } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
+import type { ChannelActions } from './actions.ts';
+import { ChannelDrawer } from './channel-drawer.tsx';
+import type { ChannelType } from './channel-form.ts';
+import { TagDrawer } from './tag-drawer.tsx';
+import type { TagRow } from './tag-rows.ts';
+import { TestDrawer } from './test-drawer.tsx';
+
+export interface ChannelOverlaysProps {
+  readonly actions: ChannelActions;
+  readonly all: readonly Channel[] | undefined;
+  readonly types: readonly ChannelType[];
+  readonly testing: Channel | null;
+  readonly onTest: (channel: Channel | null) => void;
+  readonly tag: TagRow | null;
+  readonly onTag: (tag: TagRow | null) => void;
+  readonly removing: Channel | null;
+  readonly onRemove: (channel: Channel | null) => void;
+}
+
+/** The channel whose address is open; undefined = none. */
+function useEdited(all: readonly Channel[] | undefined): Channel | undefined {
+  const { t } = useTranslation();
+  const [path, navigate] = useLocation();
+  const editing = /^\/channel\/edit\/(\d+)$/.exec(path)?.[1];
+  const edited = editing === undefined ? undefined : all?.find(({ id }) => id === Number(editing));
+  const lost = editing !== undefined && all !== undefined && edited === undefined;
+  useEffect(() => {
+    if (!lost) return;
+    toast.error(t('channels.lost'));
+    navigate('/channel');
+  }, [lost, t, navigate]);
+  return edited;
+}
+
+export function ChannelOverlays({ actions, all, types, ...open }: ChannelOverlaysProps) {
+  const { t } = useTranslation();
+  const [path, navigate] = useLocation();
+  const { testing, onTest, tag, onTag, removing, onRemove } = open;
+  const edited = useEdited(all);
+  const back = () => navigate(`/channel${location.search}`);
+  return (
+    <>
+      {path === '/channel/add' || edited !== undefined ? (
+        <ChannelDrawer
+          key={path}
+          channel={edited ?? null}
+          types={types}
+          onClose={back}
+          onSaved={(fresh) => {
+            back();
+            toast.success(fresh ? t('channels.createdOk') : t('channels.updatedOk'));
+            void actions.refresh();
+          }}
+        />
+      ) : null}
+      {testing === null ? null : <TestDrawer channel={testing} actions={actions} onClose={() => onTest(null)} />}
+      {tag === null ? null : <TagDrawer row={tag} actions={actions} onClose={() => onTag(null)} />}
+      {removing === null ? null : (
+        <Confirm
+          title={t('channels.deleteTitle', { name: removing.name })}
+          text={t('channels.deleteText')}
+          action={t('app.delete')}
+          onClose={() => onRemove(null)}
+          onConfirm={() => {
+            onRemove(null);
+            void actions.run(
+              () => call('channel.delete', { id: removing.id }),
+              t('channels.deletedMany', { count: 1 }),
+            );
+          }}
+        />
+      )}
+    </>
+  );
+}

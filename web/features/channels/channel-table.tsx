@@ -1,0 +1,96 @@
+/** Channels one by one. */
+import { type ReactNode, useCallback, useMemo, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLocation } from 'wouter';
+import type { Channel } from '../../../server/contract/entities.ts';
+import { Empty } from '../../components/empty.tsx';
+import type { Selection } from '../../components/table/column.ts';
+import { DataTable } from '../../components/table/data-table.tsx';
+import { dateTime } from '../../lib/format.ts';
+import type { ChannelActions } from './actions.ts';
+import { channelColumns } from './channel-columns.tsx';
+import { type Channels, typeName } from './use-channels.ts';
+
+/** Why the relay took a channel out of service, as it was kept. */
+function troubleOf({ status, other_info: info }: Channel): { readonly reason: string; readonly at: number } | null {
+  if (status !== 3 || info === '') return null;
+  try {
+    const { status_reason: reason, status_time: at } = JSON.parse(info) as {
+      status_reason?: string;
+      status_time?: number;
+    };
+    return reason === undefined ? null : { reason, at: at ?? 0 };
+  } catch {
+    return null;
+  }
+}
+
+export interface ChannelTableProps {
+  readonly state: Channels;
+  readonly actions: ChannelActions;
+  readonly selection: Selection;
+  readonly bar: ReactNode;
+  /** Stable, like the next. */
+  readonly onTest: (channel: Channel) => void;
+  readonly onRemove: (channel: Channel) => void;
+}
+
+export function ChannelTable({ state, actions, selection, bar, onTest, onRemove }: ChannelTableProps) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const { types, filtered } = state;
+  const actionsNow = useRef(actions);
+  actionsNow.current = actions;
+  // Rows are built anew only when their columns are other ones.
+  const columns = useMemo(
+    () =>
+      channelColumns({
+        t,
+        actions: actionsNow.current,
+        typeName: (wanted) => typeName(types, wanted),
+        onEdit: ({ id }) => navigate(`/channel/edit/${id}${location.search}`),
+        onTest,
+        onRemove,
+      }),
+    [t, types, navigate, onTest, onRemove],
+  );
+  const note = useCallback(
+    (row: Channel) => {
+      const trouble = troubleOf(row);
+      return trouble === null ? null : t('channels.trouble', { time: dateTime(trouble.at), reason: trouble.reason });
+    },
+    [t],
+  );
+  return (
+    <DataTable
+      caption={t('channels.title')}
+      rows={state.channels}
+      columns={columns}
+      loading={state.loading}
+      onOpen={({ id }) => navigate(`/channel/edit/${id}${location.search}`)}
+      selection={selection}
+      storeKey="channels-table-columns"
+      place="channels"
+      bar={bar}
+      note={note}
+      empty={
+        filtered ? (
+          <Empty text={t('channels.noMatch')}>
+            <button type="button" className="button" onClick={() => navigate('/channel')}>
+              {t('app.clearFilters')}
+            </button>
+          </Empty>
+        ) : (
+          <Empty
+            text={t('channels.empty')}
+            command="echo none | gateway channel add --type practice --name try --key-stdin"
+          >
+            <button type="button" className="button" onClick={() => navigate('/channel/add')}>
+              {t('channels.add')}
+            </button>
+          </Empty>
+        )
+      }
+    />
+  );
+}

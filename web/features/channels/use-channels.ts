@@ -1,0 +1,74 @@
+/** The channels that pass the filters of the address. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import type { Channel } from '../../../server/contract/entities.ts';
+import { call } from '../../lib/api.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
+import { type Url, useUrl } from '../../lib/url.ts';
+import type { ChannelType } from './channel-form.ts';
+
+const idSortKey = 'id-sort';
+const noTypes: readonly ChannelType[] = [];
+
+export interface Channels {
+  readonly url: Url;
+  readonly types: readonly ChannelType[];
+  readonly groups: readonly string[];
+  /** undefined = not known yet. */
+  readonly all: readonly Channel[] | undefined;
+  /** Those of them that pass. */
+  readonly channels: readonly Channel[];
+  readonly loading: boolean;
+  readonly tagMode: boolean;
+  readonly idSort: boolean;
+  readonly setIdSort: (on: boolean) => void;
+  /** Some filter is on. */
+  readonly filtered: boolean;
+}
+
+/** What a kind of channel is called. */
+export const typeName = (types: readonly ChannelType[], wanted: number): string =>
+  types.find((one) => one.type === wanted)?.[currentLanguage()] ?? String(wanted);
+
+export function useChannels(): Channels {
+  const url = useUrl();
+  const [idSort, setIdSort] = useState(() => localStorage.getItem(idSortKey) === 'true');
+  const [keyword, group, model] = [url.get('q'), url.get('group'), url.get('model')];
+  const [status, type, onlyTag] = [Number(url.get('status')), Number(url.get('type')), url.get('tag')];
+  const types =
+    useQuery({ queryKey: ['channel-types'], queryFn: () => call('channel.types'), staleTime: Number.POSITIVE_INFINITY })
+      .data ?? noTypes;
+  const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+  const list = useQuery({
+    queryKey: ['channels', keyword, group, model, idSort],
+    queryFn: () => call('channel.search', { keyword, group, model, id_sort: idSort }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 30_000,
+  });
+  const all = list.data;
+  const channels = useMemo(
+    () =>
+      (all ?? []).filter(
+        (channel) =>
+          (status === 0 || channel.status === status) &&
+          (type === 0 || channel.type === type) &&
+          (onlyTag === '' || channel.tag === onlyTag),
+      ),
+    [all, status, type, onlyTag],
+  );
+  return {
+    url,
+    types,
+    groups,
+    all,
+    channels,
+    loading: list.isPending,
+    tagMode: url.get('mode') === 'tag',
+    idSort,
+    setIdSort: (on) => {
+      localStorage.setItem(idSortKey, String(on));
+      setIdSort(on);
+    },
+    filtered: [keyword, group, model, url.get('status'), url.get('type'), onlyTag].some((value) => value !== ''),
+  };
+}
