@@ -3,22 +3,13 @@ import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
-import { type BillLine, recompute } from '../../../server/contract/quota.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
-import { dateTime, money } from '../../lib/format.ts';
+import { dateTime } from '../../lib/format.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { Attempts } from './attempts.tsx';
+import { Bill } from './bill.tsx';
 import { curlOf } from './curl.ts';
-
-const labels = {
-  input: 'logs.input',
-  cache_read: 'logs.cacheRead',
-  cache_write: 'logs.cacheWrite',
-  cache_write_1h: 'logs.cacheWrite1h',
-  output: 'logs.output',
-  call: 'logs.call',
-} as const satisfies Record<BillLine['kind'], string>;
 
 function factsOf(log: Log): Record<string, unknown> {
   try {
@@ -30,6 +21,9 @@ function factsOf(log: Log): Record<string, unknown> {
 
 const wordsIn = (value: unknown): string => (Array.isArray(value) ? value.join('; ') : '');
 
+const pathOf = (facts: Record<string, unknown>): string | undefined =>
+  typeof facts.request_path === 'string' ? facts.request_path : undefined;
+
 /** What an event says of itself: plain facts under their own names. */
 const eventRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (readonly [string, string])[] => [
   [t('logs.time'), dateTime(log.created_at)],
@@ -39,29 +33,28 @@ const eventRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (rea
     .map(([name, value]) => [name, String(value)] as const),
 ];
 
+/** What a request tells of itself. */
+const requestRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (readonly [string, string])[] => [
+  [t('logs.requestId'), log.request_id],
+  [t('logs.time'), dateTime(log.created_at)],
+  [t('logs.model'), log.model_name],
+  [t('logs.path'), pathOf(facts) ?? ''],
+  [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
+  [t('logs.source'), log.usage_source],
+  [t('logs.end'), log.end_reason],
+  [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
+  [t('logs.unpriced'), wordsIn(facts.unpriced)],
+  [t('logs.dropped'), wordsIn(facts.dropped)],
+  [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
+];
+
 export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClose: () => void }) {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
   const facts = factsOf(log);
-  const bill = recompute(facts);
-  const path = typeof facts.request_path === 'string' ? facts.request_path : undefined;
   // Top-ups, management and the system's own words are no requests.
   const isRequest = log.type === 2 || log.type === 5;
-  const rows: readonly (readonly [string, string])[] = !isRequest
-    ? eventRows(log, facts, t)
-    : [
-        [t('logs.requestId'), log.request_id],
-        [t('logs.time'), dateTime(log.created_at)],
-        [t('logs.model'), log.model_name],
-        [t('logs.path'), path ?? ''],
-        [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
-        [t('logs.source'), log.usage_source],
-        [t('logs.end'), log.end_reason],
-        [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
-        [t('logs.unpriced'), wordsIn(facts.unpriced)],
-        [t('logs.dropped'), wordsIn(facts.dropped)],
-        [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
-      ];
+  const rows = isRequest ? requestRows(log, facts, t) : eventRows(log, facts, t);
   return (
     <Drawer
       title={isRequest ? t('logs.detail') : t(`logs.t${log.type as 1 | 3 | 4}`)}
@@ -79,7 +72,11 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
                 {t('logs.openToken')}
               </Link>
             )}
-            <button type="button" className="button" onClick={() => copyOrShow(curlOf(log, path, location.origin))}>
+            <button
+              type="button"
+              className="button"
+              onClick={() => copyOrShow(curlOf(log, pathOf(facts), location.origin))}
+            >
               {t('logs.curl')}
             </button>
           </>
@@ -89,49 +86,7 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
       {isRequest ? null : <p className="mb-4 break-words">{log.content}</p>}
       {log.type === 5 ? <p className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">{log.content}</p> : null}
       <Attempts log={log} info={facts.admin_info} />
-      {bill === null ? null : (
-        <section className="mb-6">
-          <h2 className="mb-2 font-semibold">{t('logs.bill')}</h2>
-          <table className="bill">
-            <tbody>
-              {bill.lines.map((line) => (
-                <tr key={`${line.kind} ${line.detail ?? ''}`}>
-                  <td>
-                    {t(labels[line.kind])}
-                    {line.detail === undefined ? '' : ` (${line.detail})`}
-                  </td>
-                  <td>
-                    {line.tokens} × {line.kind === 'call' ? `$${line.ratio}` : line.ratio}
-                    {line.modelRatio === undefined ? '' : ` (${t('logs.modelRatio')} ${line.modelRatio})`}
-                  </td>
-                </tr>
-              ))}
-              {bill.prices.modelPrice === null ? (
-                <tr>
-                  <td>{t('logs.modelRatio')}</td>
-                  <td>× {bill.prices.modelRatio}</td>
-                </tr>
-              ) : null}
-              {(bill.prices.surcharges ?? []).map(({ name, ratio }) => (
-                <tr key={name}>
-                  <td>{name}</td>
-                  <td>× {ratio}</td>
-                </tr>
-              ))}
-              <tr>
-                <td>{t('logs.groupRatio')}</td>
-                <td>× {bill.prices.groupRatio}</td>
-              </tr>
-              <tr className="total">
-                <td>{t('logs.total')}</td>
-                <td>
-                  {bill.quota} = {money(bill.quota)}
-                </td>
-              </tr>
-            </tbody>
-          </table>
-        </section>
-      )}
+      <Bill facts={facts} />
       <section>
         {isRequest ? <h2 className="mb-2 font-semibold">{t('logs.request')}</h2> : null}
         <dl className="grid grid-cols-[110px_minmax(0,1fr)] gap-x-3 gap-y-1">

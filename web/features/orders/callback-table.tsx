@@ -3,10 +3,12 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PaymentCallback } from '../../../server/contract/entities.ts';
 import { Empty } from '../../components/empty.tsx';
+import { FilterSelect } from '../../components/filter-select.tsx';
 import { Drawer } from '../../components/overlay.tsx';
-import { Pager, rememberedSize } from '../../components/pager.tsx';
+import { Pager } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
+import { usePaging } from '../../components/use-paging.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { useUrl } from '../../lib/url.ts';
@@ -26,12 +28,12 @@ export function CallbackTable() {
   const { t } = useTranslation();
   const url = useUrl();
   const [open, setOpen] = useState<PaymentCallback | null>(null);
-  const { page } = url;
-  const pageSize = Number(url.get('size')) || rememberedSize();
+  const paging = usePaging();
+  const { page, size } = paging;
   const outcome = url.get('outcome');
   const list = useQuery({
-    queryKey: ['callbacks', page, pageSize, outcome],
-    queryFn: () => call('wallet.callbacks', { p: page, page_size: pageSize, outcome }),
+    queryKey: ['callbacks', page, size, outcome],
+    queryFn: () => call('wallet.callbacks', { p: page, page_size: size, outcome }),
     placeholderData: keepPreviousData,
   });
   const shown = (value: string) => (
@@ -57,29 +59,17 @@ export function CallbackTable() {
         loading={list.isPending}
         onOpen={setOpen}
         bar={
-          <select
-            className="field h-7 w-auto"
-            aria-label={t('orders.outcome')}
+          <FilterSelect
+            label={t('orders.outcome')}
+            any={t('orders.all')}
             value={outcome}
-            onChange={(event) => url.set('outcome', event.target.value)}
-          >
-            <option value="">{t('orders.all')}</option>
-            {outcomes.map((name) => (
-              <option key={name} value={name}>
-                {t(`orders.o.${name}`)}
-              </option>
-            ))}
-          </select>
+            options={outcomes.map((name) => [name, t(`orders.o.${name}`)])}
+            onChange={(value) => url.set('outcome', value)}
+          />
         }
         empty={<Empty text={t('orders.noCallbacks')} command="gateway payment callbacks" />}
       />
-      <Pager
-        page={page}
-        size={pageSize}
-        total={list.data?.total ?? 0}
-        onPage={(next) => url.set('p', String(next))}
-        onSize={(size) => url.set('size', String(size))}
-      />
+      <Pager {...paging} total={list.data?.total ?? 0} />
       {open === null ? null : (
         <Drawer title={open.trade_no} onClose={() => setOpen(null)}>
           <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2">

@@ -2,24 +2,20 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
+import { Role } from '../../../server/contract/enums.ts';
 import { Empty } from '../../components/empty.tsx';
+import { FilterSelect } from '../../components/filter-select.tsx';
 import { Confirm } from '../../components/overlay.tsx';
-import { Pager, rememberedSize } from '../../components/pager.tsx';
-import type { Column } from '../../components/table/column.ts';
+import { Pager } from '../../components/pager.tsx';
+import { SearchField } from '../../components/search-field.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
+import { usePaging } from '../../components/use-paging.ts';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { dateTime, money } from '../../lib/format.ts';
+import { money } from '../../lib/format.ts';
 import { useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
-
-const states = ['pending', 'success', 'expired'] as const;
-const looks: Readonly<Record<string, string>> = {
-  pending: 'status status-wait',
-  success: 'status',
-  expired: 'status status-off',
-};
-const root = 100;
+import { orderColumns, states } from './order-columns.tsx';
 
 export function OrderTable() {
   const { t } = useTranslation();
@@ -27,56 +23,15 @@ export function OrderTable() {
   const user = useUser();
   const url = useUrl();
   const [crediting, setCrediting] = useState<TopUpOrder | null>(null);
-  const { page } = url;
-  const pageSize = Number(url.get('size')) || rememberedSize();
+  const paging = usePaging();
+  const { page, size } = paging;
   const [keyword, status] = [url.get('q'), url.get('status')];
   const list = useQuery({
-    queryKey: ['orders', 'all', page, pageSize, keyword, status],
-    queryFn: () => call('wallet.orders', { p: page, page_size: pageSize, keyword, status }),
+    queryKey: ['orders', 'all', page, size, keyword, status],
+    queryFn: () => call('wallet.orders', { p: page, page_size: size, keyword, status }),
     placeholderData: keepPreviousData,
   });
-  const columns: readonly Column<TopUpOrder>[] = [
-    { id: 'created', header: t('orders.created'), cell: (row) => dateTime(row.create_time) },
-    {
-      id: 'no',
-      header: t('wallet.tradeNo'),
-      key: true,
-      cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
-    },
-    { id: 'user', header: t('orders.user'), number: true, cell: (row) => row.user_id },
-    { id: 'method', header: t('wallet.method'), cell: (row) => row.payment_method },
-    {
-      id: 'money',
-      header: t('wallet.paid'),
-      number: true,
-      key: true,
-      cell: (row) => `${row.money} ${row.currency.toUpperCase()}`,
-    },
-    { id: 'quota', header: t('wallet.credited'), number: true, cell: (row) => money(row.quota) },
-    {
-      id: 'status',
-      header: t('orders.status'),
-      key: true,
-      cell: (row) => (
-        <span className={looks[row.status] ?? 'status'}>{t(`orders.s.${row.status as (typeof states)[number]}`)}</span>
-      ),
-    },
-    {
-      id: 'finished',
-      header: t('orders.finished'),
-      cell: (row) => (row.complete_time === 0 ? '–' : dateTime(row.complete_time)),
-    },
-    {
-      id: 'actions',
-      header: t('app.actions'),
-      cell: (row) =>
-        row.status === 'success' || user?.role !== root ? null : (
-          <button type="button" className="button" onClick={() => setCrediting(row)}>
-            {t('orders.complete')}
-          </button>
-        ),
-    },
-  ];
+  const columns = orderColumns({ t, mayCredit: user?.role === Role.root, onCredit: setCrediting });
   return (
     <>
       <DataTable
@@ -87,39 +42,25 @@ export function OrderTable() {
         storeKey="orders-table-columns"
         bar={
           <>
-            <input
-              type="search"
-              data-key="/"
-              className="field h-7 w-56"
-              placeholder={t('orders.search')}
-              aria-label={t('orders.search')}
+            <SearchField
+              slash
+              className="h-7 w-56"
+              label={t('orders.search')}
               value={keyword}
-              onChange={(event) => url.set('q', event.target.value)}
+              onChange={(value) => url.set('q', value)}
             />
-            <select
-              className="field h-7 w-auto"
-              aria-label={t('orders.status')}
+            <FilterSelect
+              label={t('orders.status')}
+              any={t('orders.all')}
               value={status}
-              onChange={(event) => url.set('status', event.target.value)}
-            >
-              <option value="">{t('orders.all')}</option>
-              {states.map((state) => (
-                <option key={state} value={state}>
-                  {t(`orders.s.${state}`)}
-                </option>
-              ))}
-            </select>
+              options={states.map((state) => [state, t(`orders.s.${state}`)])}
+              onChange={(value) => url.set('status', value)}
+            />
           </>
         }
         empty={<Empty text={t('orders.none')} command="gateway payment list" />}
       />
-      <Pager
-        page={page}
-        size={pageSize}
-        total={list.data?.total ?? 0}
-        onPage={(next) => url.set('p', String(next))}
-        onSize={(size) => url.set('size', String(size))}
-      />
+      <Pager {...paging} total={list.data?.total ?? 0} />
       {crediting === null ? null : (
         <Confirm
           title={t('orders.completeTitle', { no: crediting.trade_no })}

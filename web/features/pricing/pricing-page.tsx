@@ -8,12 +8,13 @@ import { useSearchParams } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
-import type { Column } from '../../components/table/column.ts';
+import { SearchField } from '../../components/search-field.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useUser } from '../../lib/session.ts';
-import { type PriceRow, rowsFor } from './price-rows.ts';
+import { rowsFor } from './price-rows.ts';
+import { pricingColumns } from './pricing-columns.tsx';
 
 export function PricingPage() {
   const { t } = useTranslation();
@@ -39,7 +40,6 @@ export function PricingPage() {
     [list.data, group, search],
   );
   const ratioOf = (name: string): number => list.data?.group_ratio[name] ?? 1;
-  const copy = copyOrShow;
   const view = (name: string) => {
     set('group', name === own ? '' : name);
     toast.info(t('pricing.viewing', { group: name, ratio: ratioOf(name) }));
@@ -47,109 +47,23 @@ export function PricingPage() {
   const pick = (name: string, on: boolean) =>
     setChosen(on ? new Set([...chosen, name]) : new Set([...chosen].filter((one) => one !== name)));
 
-  const columns: readonly Column<PriceRow>[] = [
-    {
-      id: 'pick',
-      header: t('pricing.pick'),
-      cell: (row) => (
-        <input
-          type="checkbox"
-          className="size-4 accent-(--accent)"
-          aria-label={t('pricing.pickOne', { name: row.model_name })}
-          checked={chosen.has(row.model_name)}
-          onChange={(event) => pick(row.model_name, event.target.checked)}
-        />
-      ),
-    },
-    {
-      id: 'available',
-      header: t('pricing.available'),
-      cell: (row) =>
-        row.available ? (
-          <span className="text-success">
-            <Icon name="check" />
-            <span className="sr-only">{t('pricing.yes')}</span>
-          </span>
-        ) : (
-          <span className="sr-only">{t('pricing.no')}</span>
-        ),
-    },
-    {
-      id: 'model',
-      header: t('pricing.model'),
-      key: true,
-      cell: (row) => (
-        <button type="button" className="font-medium text-ink-1" onClick={() => copy(row.model_name)}>
-          {row.model_name}
-        </button>
-      ),
-    },
-    {
-      id: 'type',
-      header: t('pricing.type'),
-      cell: (row) => t(row.quota_type === 1 ? 'pricing.perCall' : 'pricing.perToken'),
-    },
-    {
-      id: 'groups',
-      header: t('pricing.groups'),
-      cell: (row) => (
-        <span className="flex gap-1">
-          {row.enable_groups.map((name) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={name === group}
-              className={`min-h-6 rounded-1 px-1.5 text-[11px] ${name === group ? 'bg-accent-soft text-accent-text' : 'bg-sunken text-ink-2'}`}
-              onClick={() => view(name)}
-            >
-              {name}
-            </button>
-          ))}
-        </span>
-      ),
-    },
-    {
-      id: 'ratio',
-      header: t('pricing.ratio'),
-      cell: (row) => (
-        <span className="text-[12px] text-ink-2">
-          {t('pricing.ratios', {
-            model: row.quota_type === 1 ? t('pricing.none') : row.model_ratio,
-            completion: row.quota_type === 1 ? t('pricing.none') : row.completion_ratio,
-            group: ratioOf(group),
-          })}
-        </span>
-      ),
-    },
-    {
-      id: 'price',
-      header: t('pricing.price'),
-      number: true,
-      key: true,
-      cell: (row) =>
-        row.price === null
-          ? t('pricing.inOut', { input: row.input, output: row.output })
-          : t('pricing.each', { price: row.price }),
-    },
-  ];
+  const columns = pricingColumns({ t, group, ratioOf, chosen, onPick: pick, onView: view });
 
   return (
     <>
       <PageHead title={t('nav.pricing')} count={rows.length}>
-        <input
-          type="search"
-          data-key="/"
-          className="field w-52"
-          placeholder={t('pricing.search')}
-          aria-label={t('pricing.search')}
+        <SearchField
+          slash
+          className="w-52"
+          label={t('pricing.search')}
           value={search}
-          onChange={(event) => set('q', event.target.value)}
+          onChange={(value) => set('q', value)}
         />
         <button
           type="button"
           className="button"
           disabled={chosen.size === 0}
-          onClick={() => copy([...chosen].join(','))}
+          onClick={() => copyOrShow([...chosen].join(','))}
         >
           <Icon name="copy" />
           {t('pricing.copyChosen')}

@@ -4,7 +4,9 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { User } from '../../../server/contract/entities.ts';
 import { Field } from '../../components/form.tsx';
+import { FormFooter } from '../../components/form-footer.tsx';
 import { Drawer } from '../../components/overlay.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { money } from '../../lib/format.ts';
@@ -18,6 +20,23 @@ export interface UserDrawerProps {
 }
 
 const bindings = ['email', 'github_id', 'oidc_id', 'wechat_id', 'telegram_id', 'linux_do_id'] as const;
+
+function BindingList({ user }: { readonly user: User }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <h2 className="mb-1 text-[12px] font-medium text-ink-2">{t('users.bindings')}</h2>
+      <dl className="mb-4 grid grid-cols-[120px_minmax(0,1fr)] gap-y-1 text-[12px]">
+        {bindings.map((name) => (
+          <div key={name} className="contents">
+            <dt className="text-ink-3">{t(`users.${name}`)}</dt>
+            <dd className="truncate">{user[name] === '' ? '–' : user[name]}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
 
 export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) {
   const { t } = useTranslation();
@@ -58,52 +77,19 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
     <Drawer
       title={user === null ? t('users.add') : t('users.edit', { name: user.username })}
       onClose={onClose}
-      footer={
-        <>
-          <button type="button" className="button" onClick={onClose}>
-            {t('app.cancel')}
-          </button>
-          <button type="submit" form="user-form" className="button button-primary" disabled={busy}>
-            {t('app.save')}
-          </button>
-        </>
-      }
+      footer={<FormFooter form="user-form" action={t('app.save')} onClose={onClose} disabled={busy} />}
     >
       <form id="user-form" onSubmit={submit} noValidate>
-        <Field label={t('users.username')}>
-          {(ids) => (
-            <input
-              {...ids}
-              className="field"
-              value={username}
-              onChange={(event) => setUsername(event.target.value)}
-              autoComplete="off"
-            />
-          )}
-        </Field>
-        <Field label={t('users.displayName')}>
-          {(ids) => (
-            <input
-              {...ids}
-              className="field"
-              value={displayName}
-              onChange={(event) => setDisplayName(event.target.value)}
-              autoComplete="off"
-            />
-          )}
-        </Field>
-        <Field label={t('users.password')} help={user === null ? t('users.passwordNew') : t('users.passwordHelp')}>
-          {(ids) => (
-            <input
-              {...ids}
-              type="password"
-              className="field"
-              value={password}
-              onChange={(event) => setPassword(event.target.value)}
-              autoComplete="new-password"
-            />
-          )}
-        </Field>
+        <TextField label={t('users.username')} value={username} onChange={setUsername} autoComplete="off" />
+        <TextField label={t('users.displayName')} value={displayName} onChange={setDisplayName} autoComplete="off" />
+        <TextField
+          label={t('users.password')}
+          help={user === null ? t('users.passwordNew') : t('users.passwordHelp')}
+          type="password"
+          value={password}
+          onChange={setPassword}
+          autoComplete="new-password"
+        />
         {user === null ? null : (
           <>
             <Field label={t('users.group')}>
@@ -117,30 +103,15 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
                 </select>
               )}
             </Field>
-            <Field
+            <TextField
               label={t('users.addQuota')}
               help={t('users.addQuotaHelp', { now: money(user.quota), after: money(user.quota + more) })}
-            >
-              {(ids) => (
-                <input
-                  {...ids}
-                  className="field"
-                  inputMode="numeric"
-                  placeholder="500000"
-                  value={added}
-                  onChange={(event) => setAdded(event.target.value)}
-                />
-              )}
-            </Field>
-            <h2 className="mb-1 text-[12px] font-medium text-ink-2">{t('users.bindings')}</h2>
-            <dl className="mb-4 grid grid-cols-[120px_minmax(0,1fr)] gap-y-1 text-[12px]">
-              {bindings.map((name) => (
-                <div key={name} className="contents">
-                  <dt className="text-ink-3">{t(`users.${name}`)}</dt>
-                  <dd className="truncate">{user[name] === '' ? '–' : user[name]}</dd>
-                </div>
-              ))}
-            </dl>
+              inputMode="numeric"
+              placeholder="500000"
+              value={added}
+              onChange={setAdded}
+            />
+            <BindingList user={user} />
           </>
         )}
         <p role="alert" className="text-danger">

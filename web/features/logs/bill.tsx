@@ -1,0 +1,62 @@
+/** What a request cost, line by line. */
+import { useTranslation } from 'react-i18next';
+import { type BillLine, recompute } from '../../../server/contract/quota.ts';
+import { money } from '../../lib/format.ts';
+
+const labels = {
+  input: 'logs.input',
+  cache_read: 'logs.cacheRead',
+  cache_write: 'logs.cacheWrite',
+  cache_write_1h: 'logs.cacheWrite1h',
+  output: 'logs.output',
+  call: 'logs.call',
+} as const satisfies Record<BillLine['kind'], string>;
+
+export function Bill({ facts }: { readonly facts: Readonly<Record<string, unknown>> }) {
+  const { t } = useTranslation();
+  const bill = recompute(facts);
+  if (bill === null) return null;
+  return (
+    <section className="mb-6">
+      <h2 className="mb-2 font-semibold">{t('logs.bill')}</h2>
+      <table className="bill">
+        <tbody>
+          {bill.lines.map((line) => (
+            <tr key={`${line.kind} ${line.detail ?? ''}`}>
+              <td>
+                {t(labels[line.kind])}
+                {line.detail === undefined ? '' : ` (${line.detail})`}
+              </td>
+              <td>
+                {line.tokens} × {line.kind === 'call' ? `$${line.ratio}` : line.ratio}
+                {line.modelRatio === undefined ? '' : ` (${t('logs.modelRatio')} ${line.modelRatio})`}
+              </td>
+            </tr>
+          ))}
+          {bill.prices.modelPrice === null ? (
+            <tr>
+              <td>{t('logs.modelRatio')}</td>
+              <td>× {bill.prices.modelRatio}</td>
+            </tr>
+          ) : null}
+          {(bill.prices.surcharges ?? []).map(({ name, ratio }) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <td>× {ratio}</td>
+            </tr>
+          ))}
+          <tr>
+            <td>{t('logs.groupRatio')}</td>
+            <td>× {bill.prices.groupRatio}</td>
+          </tr>
+          <tr className="total">
+            <td>{t('logs.total')}</td>
+            <td>
+              {bill.quota} = {money(bill.quota)}
+            </td>
+          </tr>
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,63 @@
+/** What the table of orders shows of each. */
+import type { TFunction } from 'i18next';
+import type { TopUpOrder } from '../../../server/contract/entities.ts';
+import type { Column } from '../../components/table/column.ts';
+import { dateTime, money } from '../../lib/format.ts';
+
+export const states = ['pending', 'success', 'expired'] as const;
+const looks: Readonly<Record<string, string>> = {
+  pending: 'status status-wait',
+  success: 'status',
+  expired: 'status status-off',
+};
+
+export interface OrderColumnsWanted {
+  readonly t: TFunction;
+  readonly mayCredit: boolean;
+  readonly onCredit: (order: TopUpOrder) => void;
+}
+
+export function orderColumns({ t, mayCredit, onCredit }: OrderColumnsWanted): readonly Column<TopUpOrder>[] {
+  return [
+    { id: 'created', header: t('orders.created'), cell: (row) => dateTime(row.create_time) },
+    {
+      id: 'no',
+      header: t('wallet.tradeNo'),
+      key: true,
+      cell: (row) => <code className="font-mono text-[12px]">{row.trade_no}</code>,
+    },
+    { id: 'user', header: t('orders.user'), number: true, cell: (row) => row.user_id },
+    { id: 'method', header: t('wallet.method'), cell: (row) => row.payment_method },
+    {
+      id: 'money',
+      header: t('wallet.paid'),
+      number: true,
+      key: true,
+      cell: (row) => `${row.money} ${row.currency.toUpperCase()}`,
+    },
+    { id: 'quota', header: t('wallet.credited'), number: true, cell: (row) => money(row.quota) },
+    {
+      id: 'status',
+      header: t('orders.status'),
+      key: true,
+      cell: (row) => (
+        <span className={looks[row.status] ?? 'status'}>{t(`orders.s.${row.status as (typeof states)[number]}`)}</span>
+      ),
+    },
+    {
+      id: 'finished',
+      header: t('orders.finished'),
+      cell: (row) => (row.complete_time === 0 ? '–' : dateTime(row.complete_time)),
+    },
+    {
+      id: 'actions',
+      header: t('app.actions'),
+      cell: (row) =>
+        row.status === 'success' || !mayCredit ? null : (
+          <button type="button" className="button" onClick={() => onCredit(row)}>
+            {t('orders.complete')}
+          </button>
+        ),
+    },
+  ];
+}

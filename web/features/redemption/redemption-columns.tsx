@@ -1,0 +1,93 @@
+/** What the table of codes shows of each. */
+import type { TFunction } from 'i18next';
+import type { Redemption } from '../../../server/contract/entities.ts';
+import { Icon } from '../../components/icon.tsx';
+import type { Column } from '../../components/table/column.ts';
+import { call } from '../../lib/api.ts';
+import { copyOrShow } from '../../lib/copy.ts';
+import { dateTime, money } from '../../lib/format.ts';
+import { undoable } from '../../lib/undo.ts';
+
+const looks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
+
+export interface RedemptionColumnsWanted {
+  readonly t: TFunction;
+  readonly refresh: () => Promise<unknown>;
+  readonly onEdit: (redemption: Redemption) => void;
+  readonly onRemove: (redemption: Redemption) => void;
+}
+
+function RedemptionActions({
+  row,
+  t,
+  refresh,
+  onEdit,
+  onRemove,
+}: RedemptionColumnsWanted & { readonly row: Redemption }) {
+  return (
+    <span className="flex gap-1">
+      <button type="button" className="button" onClick={() => copyOrShow(row.key)}>
+        <Icon name="copy" />
+        {t('app.copy')}
+      </button>
+      {row.status === 3 ? null : (
+        <button
+          type="button"
+          className="button button-ghost"
+          onClick={() => {
+            const put = (status: number) => call('redemption.update', { id: row.id, status_only: true, status });
+            void undoable({
+              work: () => put(row.status === 1 ? 2 : 1),
+              back: () => put(row.status),
+              done: t('app.changed', { name: row.name }),
+              refresh,
+            });
+          }}
+        >
+          {row.status === 1 ? t('app.disable') : t('app.enable')}
+        </button>
+      )}
+      {row.status === 1 ? (
+        <button type="button" className="button button-ghost" onClick={() => onEdit(row)}>
+          {t('app.edit')}
+        </button>
+      ) : null}
+      <button type="button" className="button button-ghost text-danger" onClick={() => onRemove(row)}>
+        {t('app.delete')}
+      </button>
+    </span>
+  );
+}
+
+export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Column<Redemption>[] {
+  const { t } = wanted;
+  return [
+    { id: 'id', header: t('users.id'), number: true, cell: (row) => row.id },
+    {
+      id: 'name',
+      header: t('redemption.name'),
+      key: true,
+      cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
+    },
+    {
+      id: 'status',
+      header: t('redemption.status'),
+      key: true,
+      cell: (row) => (
+        <span className={looks[row.status as 1 | 2 | 3]}>{t(`redemption.s${row.status as 1 | 2 | 3}`)}</span>
+      ),
+    },
+    { id: 'quota', header: t('redemption.quota'), number: true, key: true, cell: (row) => money(row.quota) },
+    { id: 'created', header: t('redemption.created'), cell: (row) => dateTime(row.created_time) },
+    {
+      id: 'used',
+      header: t('redemption.usedBy'),
+      cell: (row) => (row.used_user_id === 0 ? t('redemption.nobody') : row.used_user_id),
+    },
+    {
+      id: 'actions',
+      header: t('app.actions'),
+      cell: (row) => <RedemptionActions row={row} {...wanted} />,
+    },
+  ];
+}
