@@ -14,9 +14,31 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { usePaging } from '../../components/use-paging.ts';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { useUrl } from '../../lib/url.ts';
+import { type Url, useUrl } from '../../lib/url.ts';
 import { userColumns } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
+
+function UserFilters({ url, groups }: { readonly url: Url; readonly groups: readonly string[] }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <SearchField
+        slash
+        className="h-7 w-56"
+        label={t('users.keyword')}
+        value={url.get('q')}
+        onChange={(value) => url.set('q', value)}
+      />
+      <FilterSelect
+        label={t('users.group')}
+        any={t('users.anyGroup')}
+        value={url.get('group')}
+        options={groups.map((name) => [name, name])}
+        onChange={(value) => url.set('group', value)}
+      />
+    </>
+  );
+}
 
 export function UsersPage() {
   const { t } = useTranslation();
@@ -92,24 +114,7 @@ export function UsersPage() {
         loading={list.isPending}
         storeKey="users-table-columns"
         place="users"
-        bar={
-          <>
-            <SearchField
-              slash
-              className="h-7 w-56"
-              label={t('users.keyword')}
-              value={keyword}
-              onChange={(value) => url.set('q', value)}
-            />
-            <FilterSelect
-              label={t('users.group')}
-              any={t('users.anyGroup')}
-              value={group}
-              options={groups.map((name) => [name, name])}
-              onChange={(value) => url.set('group', value)}
-            />
-          </>
-        }
+        bar={<UserFilters url={url} groups={groups} />}
         onOpen={(row) => (row.DeletedAt === null ? edit(row) : undefined)}
         empty={
           <Empty text={t('users.none')} command="gateway user list">

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../../../components/icon.tsx';
 import { Pager } from '../../../components/pager.tsx';
+import { SearchField } from '../../../components/search-field.tsx';
 import { ModelDrawer } from './model-drawer.tsx';
 import {
   completionOf,
@@ -22,35 +23,16 @@ export interface ModelListProps {
   readonly onChange: (texts: MapTexts) => void;
 }
 
-export function ModelList({ texts, onChange }: ModelListProps) {
+interface ModelTableProps {
+  readonly rows: readonly ModelRow[];
+  readonly onOpen: (row: ModelRow) => void;
+  readonly onRemove: (name: string) => void;
+}
+
+function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
   const { t } = useTranslation();
-  const [search, setSearch] = useState('');
-  const [page, setPage] = useState(1);
-  const [open, setOpen] = useState<ModelRow | 'new' | null>(null);
-  const all = rowsOf(texts);
-  const needle = search.trim().toLowerCase();
-  const rows = all.filter(({ name }) => name.toLowerCase().includes(needle));
-  const shown = rows.slice((page - 1) * pageSize, page * pageSize);
   return (
     <>
-      <div className="flex items-center gap-2 px-4 py-2.5">
-        <input
-          type="search"
-          className="field w-56"
-          placeholder={t('prices.search')}
-          aria-label={t('prices.search')}
-          value={search}
-          onChange={(event) => {
-            setSearch(event.target.value);
-            setPage(1);
-          }}
-        />
-        <span className="text-ink-3">{rows.length}</span>
-        <button type="button" className="button ml-auto" onClick={() => setOpen('new')}>
-          <Icon name="plus" />
-          {t('prices.add')}
-        </button>
-      </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <section className="overflow-auto" tabIndex={0} aria-label={t('prices.visual')}>
         <table className="sheet-table">
@@ -70,7 +52,7 @@ export function ModelList({ texts, onChange }: ModelListProps) {
             </tr>
           </thead>
           <tbody>
-            {shown.map((row) => (
+            {rows.map((row) => (
               <tr key={row.name}>
                 <td className="max-w-60 truncate">{row.name}</td>
                 <td className="number max-sm:hidden">{row.price === null ? row.ratio : '–'}</td>
@@ -85,7 +67,7 @@ export function ModelList({ texts, onChange }: ModelListProps) {
                     type="button"
                     className="button button-ghost"
                     aria-label={t('prices.editOne', { name: row.name })}
-                    onClick={() => setOpen(row)}
+                    onClick={() => onOpen(row)}
                   >
                     {t('app.edit')}
                   </button>
@@ -93,7 +75,7 @@ export function ModelList({ texts, onChange }: ModelListProps) {
                     type="button"
                     className="button button-ghost text-danger"
                     aria-label={t('prices.removeOne', { name: row.name })}
-                    onClick={() => onChange(withoutModel(texts, row.name))}
+                    onClick={() => onRemove(row.name)}
                   >
                     {t('app.delete')}
                   </button>
@@ -103,6 +85,38 @@ export function ModelList({ texts, onChange }: ModelListProps) {
           </tbody>
         </table>
       </section>
+    </>
+  );
+}
+
+export function ModelList({ texts, onChange }: ModelListProps) {
+  const { t } = useTranslation();
+  const [search, setSearch] = useState('');
+  const [page, setPage] = useState(1);
+  const [open, setOpen] = useState<ModelRow | 'new' | null>(null);
+  const all = rowsOf(texts);
+  const needle = search.trim().toLowerCase();
+  const rows = all.filter(({ name }) => name.toLowerCase().includes(needle));
+  const shown = rows.slice((page - 1) * pageSize, page * pageSize);
+  return (
+    <>
+      <div className="flex items-center gap-2 px-4 py-2.5">
+        <SearchField
+          className="w-56"
+          label={t('prices.search')}
+          value={search}
+          onChange={(value) => {
+            setSearch(value);
+            setPage(1);
+          }}
+        />
+        <span className="text-ink-3">{rows.length}</span>
+        <button type="button" className="button ml-auto" onClick={() => setOpen('new')}>
+          <Icon name="plus" />
+          {t('prices.add')}
+        </button>
+      </div>
+      <ModelTable rows={shown} onOpen={setOpen} onRemove={(name) => onChange(withoutModel(texts, name))} />
       <Pager page={page} size={pageSize} total={rows.length} onPage={setPage} />
       {open === null ? null : (
         <ModelDrawer

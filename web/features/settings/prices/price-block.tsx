@@ -26,11 +26,34 @@ export interface PriceBlockProps {
   readonly onSaved: () => void;
 }
 
+type View = (typeof views)[number];
+
+function ViewTabs({ view }: { readonly view: View }) {
+  const { t } = useTranslation();
+  const [, setQuery] = useSearchParams();
+  return (
+    <div role="tablist" aria-label={t('settings.panel.pricing')} className="flex gap-px rounded-2 bg-press p-0.5">
+      {views.map((name) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          aria-selected={name === view}
+          className={`h-6 rounded-1 px-2 text-[12px] ${name === view ? 'bg-surface font-medium text-ink-1' : 'text-ink-2'}`}
+          onClick={() => setQuery({ tab: 'operation', block: name }, { replace: true })}
+        >
+          {t(`prices.view.${name}`)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
 export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const role = useUser()?.role ?? 0;
-  const [query, setQuery] = useSearchParams();
+  const [query] = useSearchParams();
   const [draft, setDraft] = useState<MapTexts | null>(null);
   const [asking, setAsking] = useState<'save' | 'reset' | null>(null);
   const view = views.find((name) => name === query.get('block')) ?? 'model';
@@ -56,24 +79,29 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
     await client.invalidateQueries({ queryKey: ['ratio'] });
   };
 
+  const store = async () => {
+    if (draft === null) return;
+    const keys = editedMaps.filter((key) => changes.some((change) => change.key === key));
+    // One save is one version, to be put back as one.
+    const save = (texts: MapTexts) =>
+      call('ratio.apply', { values: Object.fromEntries(keys.map((key) => [key, texts[key]])), reason: 'set' });
+    if (!(await attempt(() => save(draft)))) return;
+    await done();
+    offerBack({
+      back: () => save(current),
+      done: t('settings.saved'),
+      refresh: done,
+    });
+  };
+  const putBack = async () => {
+    if (await attempt(() => call('option.reset_ratios'), t('settings.saved'))) await done();
+  };
+
   return (
     <section ref={section} aria-label={t('settings.panel.pricing')} className="rounded-3 border border-line bg-surface">
       <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2.5">
         <h2 className="font-semibold">{t('settings.panel.pricing')}</h2>
-        <div role="tablist" aria-label={t('settings.panel.pricing')} className="flex gap-px rounded-2 bg-press p-0.5">
-          {views.map((name) => (
-            <button
-              key={name}
-              type="button"
-              role="tab"
-              aria-selected={name === view}
-              className={`h-6 rounded-1 px-2 text-[12px] ${name === view ? 'bg-surface font-medium text-ink-1' : 'text-ink-2'}`}
-              onClick={() => setQuery({ tab: 'operation', block: name }, { replace: true })}
-            >
-              {t(`prices.view.${name}`)}
-            </button>
-          ))}
-        </div>
+        <ViewTabs view={view} />
         <span className="ml-auto flex gap-2">
           {view === 'model' ? (
             <button
@@ -111,19 +139,7 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
           changes={changes}
           action={t('app.save')}
           onClose={() => setAsking(null)}
-          onConfirm={async () => {
-            const keys = editedMaps.filter((key) => changes.some((change) => change.key === key));
-            // One save is one version, to be put back as one.
-            const save = (texts: MapTexts) =>
-              call('ratio.apply', { values: Object.fromEntries(keys.map((key) => [key, texts[key]])), reason: 'set' });
-            if (!(await attempt(() => save(draft)))) return;
-            await done();
-            offerBack({
-              back: () => save(current),
-              done: t('settings.saved'),
-              refresh: done,
-            });
-          }}
+          onConfirm={store}
         />
       ) : null}
       {asking === 'reset' ? (
@@ -132,9 +148,7 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
           changes={toShipped}
           action={t('prices.reset')}
           onClose={() => setAsking(null)}
-          onConfirm={async () => {
-            if (await attempt(() => call('option.reset_ratios'), t('settings.saved'))) await done();
-          }}
+          onConfirm={putBack}
         />
       ) : null}
     </section>

@@ -1,0 +1,88 @@
+/** The settings beside the conversation. */
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { Field } from '../../components/form.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { call } from '../../lib/api.ts';
+import type { Settings } from './use-settings.ts';
+
+function GroupField({ settings: { group, change } }: { readonly settings: Settings }) {
+  const { t } = useTranslation();
+  const groups = useQuery({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
+  return (
+    <Field label={t('playground.group')}>
+      {(ids) => (
+        <select {...ids} className="field" value={group} onChange={(event) => change({ group: event.target.value })}>
+          <option value="">{t('playground.ownGroup')}</option>
+          {Object.entries(groups as Record<string, { desc?: string; ratio?: number | string }>).map(
+            ([name, { desc, ratio }]) => (
+              <option key={name} value={name}>
+                {`${desc || name} (${ratio ?? 1}×)`}
+              </option>
+            ),
+          )}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+export function SettingsForm({ settings }: { readonly settings: Settings }) {
+  const { t } = useTranslation();
+  const { models, model, chosen, temperature, maxTokens, system, change } = settings;
+  return (
+    <div className="w-full flex-none sm:w-64">
+      <GroupField settings={settings} />
+      <Field label={t('playground.model')} help={models.length === 0 ? t('playground.noModels') : undefined}>
+        {(ids) => (
+          <>
+            <input
+              {...ids}
+              className="field"
+              list="playground-models"
+              value={chosen === '' ? model : chosen}
+              onChange={(event) => change({ chosen: event.target.value })}
+            />
+            <datalist id="playground-models">
+              {models.map((name) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Field>
+      <Field label={t('playground.temperature', { value: temperature })}>
+        {(ids) => (
+          <input
+            {...ids}
+            type="range"
+            min={0.1}
+            max={1}
+            step={0.1}
+            className="accent-(--accent)"
+            value={temperature}
+            onChange={(event) => change({ temperature: Number(event.target.value) })}
+          />
+        )}
+      </Field>
+      <TextField
+        label={t('playground.maxTokens')}
+        inputMode="numeric"
+        value={maxTokens}
+        onChange={(value) => change({ maxTokens: value })}
+      />
+      <Field label={t('playground.system')}>
+        {(ids) => (
+          <textarea
+            {...ids}
+            className="field"
+            rows={4}
+            placeholder={t('playground.defaultSystem')}
+            value={system}
+            onChange={(event) => change({ system: event.target.value })}
+          />
+        )}
+      </Field>
+    </div>
+  );
+}
