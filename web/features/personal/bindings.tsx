@@ -1,5 +1,7 @@
 /** E-mail address and accounts elsewhere that are bound to this one. */
+
 import { useQueryClient } from '@tanstack/react-query';
+import type { TFunction } from 'i18next';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
@@ -11,7 +13,7 @@ import { Field } from '../../components/form.tsx';
 import { Confirm, Drawer } from '../../components/overlay.tsx';
 import { ApiError, call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
-import { useStatus } from '../../shell/status.ts';
+import { type Status, useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from '../account/bot-check.tsx';
 import { CodeButton } from '../account/code-button.tsx';
 import { leaveFor, WeChatCode } from '../account/elsewhere.tsx';
@@ -109,6 +111,94 @@ function UnbindDrawer({
 
 type Service = InputOf<EndpointOf<'oauth.unbind'>>['type'];
 
+interface Leaving {
+  readonly type: Service;
+  readonly name: string;
+  readonly last: boolean;
+}
+
+interface Binding {
+  /** null = the address, which is changed and never taken away. */
+  readonly type: Service | null;
+  readonly name: string;
+  /** '' = none. */
+  readonly value: string;
+  readonly enabled: boolean;
+  readonly bind: () => unknown;
+}
+
+interface BindingsWanted {
+  readonly self: User;
+  readonly status: Status | undefined;
+  readonly t: TFunction;
+  readonly onOpen: (drawer: 'email' | 'wechat') => void;
+}
+
+function bindingsOf({ self, status, t, onOpen }: BindingsWanted): readonly Binding[] {
+  const away = (type: Service & ('github' | 'oidc' | 'telegram' | 'linuxdo')) => () =>
+    attempt(() => leaveFor(type, true));
+  return [
+    { type: null, name: t('account.email'), value: self.email, enabled: true, bind: () => onOpen('email') },
+    {
+      type: 'wechat',
+      name: t('account.wechat'),
+      value: self.wechat_id,
+      enabled: status?.wechat_login === true,
+      bind: () => onOpen('wechat'),
+    },
+    {
+      type: 'github',
+      name: 'GitHub',
+      value: self.github_id,
+      enabled: status?.github_oauth === true,
+      bind: away('github'),
+    },
+    { type: 'oidc', name: 'OIDC', value: self.oidc_id, enabled: status?.oidc_enabled === true, bind: away('oidc') },
+    {
+      type: 'telegram',
+      name: 'Telegram',
+      value: self.telegram_id,
+      enabled: status?.telegram_oauth === true,
+      bind: away('telegram'),
+    },
+    {
+      type: 'linuxdo',
+      name: 'Linux DO',
+      value: self.linux_do_id,
+      enabled: status?.linuxdo_oauth === true,
+      bind: away('linuxdo'),
+    },
+  ];
+}
+
+function BindingLine(props: Binding & { readonly onLeave: (leaving: Leaving) => void }) {
+  const { t } = useTranslation();
+  const { type, name, value, enabled, bind, onLeave } = props;
+  const isBound = value !== '';
+  const action = isBound
+    ? t(type === null ? 'personal.change' : 'personal.unbind')
+    : t(enabled ? 'personal.bind' : 'personal.off');
+  return (
+    <div className="flex min-h-9 items-center gap-3">
+      <dt className="w-24 flex-none text-ink-3">{name}</dt>
+      <dd className="min-w-0 flex-1 truncate">
+        {isBound ? value : <span className="text-ink-3">{t('personal.none')}</span>}
+      </dd>
+      <dd>
+        <button
+          type="button"
+          className="button"
+          disabled={!enabled && !(isBound && type !== null)}
+          aria-label={`${name}: ${action}`}
+          onClick={() => (isBound && type !== null ? onLeave({ type, name, last: false }) : bind())}
+        >
+          {action}
+        </button>
+      </dd>
+    </div>
+  );
+}
+
 export function Bindings({ self }: { readonly self: User }) {
   const { t } = useTranslation();
   const client = useQueryClient();
@@ -118,11 +208,7 @@ export function Bindings({ self }: { readonly self: User }) {
     setOpen(null);
     await client.invalidateQueries({ queryKey: ['self'] });
   };
-  const [leaving, setLeaving] = useState<{
-    readonly type: Service;
-    readonly name: string;
-    readonly last: boolean;
-  } | null>(null);
+  const [leaving, setLeaving] = useState<Leaving | null>(null);
   const unbind = async (type: Service, name: string, password: string) => {
     try {
       await call('oauth.unbind', { type, password });
@@ -134,54 +220,13 @@ export function Bindings({ self }: { readonly self: User }) {
       else toast.error(messageOf(failure));
     }
   };
-  const rows: readonly (readonly [Service | null, string, string, boolean, () => unknown])[] = [
-    [null, t('account.email'), self.email, true, () => setOpen('email')],
-    ['wechat', t('account.wechat'), self.wechat_id, status?.wechat_login === true, () => setOpen('wechat')],
-    ['github', 'GitHub', self.github_id, status?.github_oauth === true, () => attempt(() => leaveFor('github', true))],
-    ['oidc', 'OIDC', self.oidc_id, status?.oidc_enabled === true, () => attempt(() => leaveFor('oidc', true))],
-    [
-      'telegram',
-      'Telegram',
-      self.telegram_id,
-      status?.telegram_oauth === true,
-      () => attempt(() => leaveFor('telegram', true)),
-    ],
-    [
-      'linuxdo',
-      'Linux DO',
-      self.linux_do_id,
-      status?.linuxdo_oauth === true,
-      () => attempt(() => leaveFor('linuxdo', true)),
-    ],
-  ];
+  const rows = bindingsOf({ self, status, t, onOpen: setOpen });
   return (
     <Card title={t('personal.bindings')}>
       <dl>
-        {rows.map(([type, name, value, enabled, bind]) => {
-          const isBound = value !== '';
-          const action = isBound
-            ? t(type === null ? 'personal.change' : 'personal.unbind')
-            : t(enabled ? 'personal.bind' : 'personal.off');
-          return (
-            <div key={name} className="flex min-h-9 items-center gap-3">
-              <dt className="w-24 flex-none text-ink-3">{name}</dt>
-              <dd className="min-w-0 flex-1 truncate">
-                {isBound ? value : <span className="text-ink-3">{t('personal.none')}</span>}
-              </dd>
-              <dd>
-                <button
-                  type="button"
-                  className="button"
-                  disabled={!enabled && !(isBound && type !== null)}
-                  aria-label={`${name}: ${action}`}
-                  onClick={() => (isBound && type !== null ? setLeaving({ type, name, last: false }) : bind())}
-                >
-                  {action}
-                </button>
-              </dd>
-            </div>
-          );
-        })}
+        {rows.map((row) => (
+          <BindingLine key={row.name} {...row} onLeave={setLeaving} />
+        ))}
       </dl>
       {leaving === null ? null : leaving.last ? (
         <UnbindDrawer

@@ -4,8 +4,10 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { User } from '../../../server/contract/entities.ts';
 import { Card } from '../../components/card.tsx';
+import { CheckBox } from '../../components/check-box.tsx';
 import { Field } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
+import { TextField } from '../../components/text-field.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { money } from '../../lib/format.ts';
@@ -20,6 +22,38 @@ function settingOf(self: User): Readonly<Record<string, unknown>> {
   } catch {
     return {};
   }
+}
+
+interface ThresholdFieldProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function ThresholdField({ value, onChange }: ThresholdFieldProps) {
+  const { t } = useTranslation();
+  return (
+    <Field label={t('personal.threshold')} help={money(Number(value) || 0)}>
+      {(ids) => (
+        <>
+          <input
+            {...ids}
+            className="field"
+            inputMode="numeric"
+            list="thresholds"
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+          />
+          <datalist id="thresholds">
+            {presets.map((preset) => (
+              <option key={preset} value={preset}>
+                {money(preset)}
+              </option>
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
+  );
 }
 
 export function Notifications({ self }: { readonly self: User }) {
@@ -62,78 +96,40 @@ export function Notifications({ self }: { readonly self: User }) {
             onChange={setKind}
           />
         </div>
-        <Field label={t('personal.threshold')} help={money(Number(threshold) || 0)}>
-          {(ids) => (
-            <>
-              <input
-                {...ids}
-                className="field"
-                inputMode="numeric"
-                list="thresholds"
-                value={threshold}
-                onChange={(event) => setThreshold(event.target.value)}
-              />
-              <datalist id="thresholds">
-                {presets.map((preset) => (
-                  <option key={preset} value={preset}>
-                    {money(preset)}
-                  </option>
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
+        <ThresholdField value={threshold} onChange={setThreshold} />
         {kind === 'webhook' ? (
           <>
-            <Field label={t('personal.webhookUrl')} help={t('personal.webhookHelp')}>
-              {(ids) => (
-                <input
-                  {...ids}
-                  type="url"
-                  className="field"
-                  value={url}
-                  onChange={(event) => setUrl(event.target.value)}
-                />
-              )}
-            </Field>
-            <Field
+            <TextField
+              label={t('personal.webhookUrl')}
+              help={t('personal.webhookHelp')}
+              type="url"
+              value={url}
+              onChange={setUrl}
+            />
+            <TextField
               label={t('personal.webhookSecret')}
               help={saved.webhook_secret_set === true ? t('settings.secretSet') : t('settings.secretEmpty')}
-            >
-              {(ids) => (
-                <input
-                  {...ids}
-                  type="password"
-                  className="field"
-                  autoComplete="new-password"
-                  value={secret}
-                  onChange={(event) => setSecret(event.target.value)}
-                />
-              )}
-            </Field>
+              type="password"
+              autoComplete="new-password"
+              value={secret}
+              onChange={setSecret}
+            />
           </>
         ) : (
-          <Field label={t('personal.noticeEmail')} help={t('personal.noticeEmailHelp')}>
-            {(ids) => (
-              <input
-                {...ids}
-                type="email"
-                className="field"
-                value={email}
-                onChange={(event) => setEmail(event.target.value)}
-              />
-            )}
-          </Field>
-        )}
-        <label className="mb-4 flex items-center gap-2">
-          <input
-            type="checkbox"
-            className="size-4 accent-(--accent)"
-            checked={accept}
-            onChange={(event) => setAccept(event.target.checked)}
+          <TextField
+            label={t('personal.noticeEmail')}
+            help={t('personal.noticeEmailHelp')}
+            type="email"
+            value={email}
+            onChange={setEmail}
           />
-          {t('personal.acceptUnset')}
-        </label>
+        )}
+        <CheckBox
+          className="mb-4 flex items-center gap-2"
+          label={t('personal.acceptUnset')}
+          checked={accept}
+          onChange={setAccept}
+        />
         <button type="submit" className="button button-primary">
           {t('app.save')}
         </button>

@@ -5,6 +5,7 @@ import { useSearchParams } from 'wouter';
 import { optionHelp } from '../../../server/contract/option-help.ts';
 import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
 import { PageHead } from '../../components/page.tsx';
+import { SearchField } from '../../components/search-field.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { ClearLogs } from './extras/clear-logs.tsx';
@@ -24,6 +25,36 @@ function panelsOf(keys: readonly OptionKey[]): ReadonlyMap<string, readonly Opti
     panels.set(panel, [...(panels.get(panel) ?? []), key]);
   }
   return panels;
+}
+
+interface TabsProps {
+  /** null = what is shown is of all of them. */
+  readonly tab: Tab | null;
+  readonly onGo: (tab: Tab) => void;
+}
+
+function Tabs({ tab, onGo }: TabsProps) {
+  const { t } = useTranslation();
+  return (
+    <div
+      role="tablist"
+      aria-label={t('settings.title')}
+      className="flex gap-1 overflow-x-auto border-b border-line px-5"
+    >
+      {tabs.map((name) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          aria-selected={name === tab}
+          className={`-mb-px border-b-2 px-3 py-2 whitespace-nowrap ${name === tab ? 'border-accent font-medium text-ink-1' : 'border-transparent text-ink-2 hover:text-ink-1'}`}
+          onClick={() => onGo(name)}
+        >
+          {t(`settings.tab.${name}`)}
+        </button>
+      ))}
+    </div>
+  );
 }
 
 export function SettingsPage() {
@@ -61,13 +92,11 @@ export function SettingsPage() {
   return (
     <>
       <PageHead title={t('settings.title')}>
-        <input
-          type="search"
-          className="field w-56"
-          placeholder={t('settings.search')}
-          aria-label={t('settings.search')}
+        <SearchField
+          className="w-56"
+          label={t('settings.search')}
           value={search}
-          onChange={(event) => look({ q: event.target.value })}
+          onChange={(value) => look({ q: value })}
         />
         <button
           type="button"
@@ -78,24 +107,7 @@ export function SettingsPage() {
           {t('settings.onlyChanged')}
         </button>
       </PageHead>
-      <div
-        role="tablist"
-        aria-label={t('settings.title')}
-        className="flex gap-1 overflow-x-auto border-b border-line px-5"
-      >
-        {tabs.map((name) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            aria-selected={name === tab && !everywhere}
-            className={`-mb-px border-b-2 px-3 py-2 whitespace-nowrap ${name === tab && !everywhere ? 'border-accent font-medium text-ink-1' : 'border-transparent text-ink-2 hover:text-ink-1'}`}
-            onClick={() => go(name)}
-          >
-            {t(`settings.tab.${name}`)}
-          </button>
-        ))}
-      </div>
+      <Tabs tab={everywhere ? null : tab} onGo={go} />
       <div className="grid max-w-4xl gap-4 px-5 py-4">
         {details.isError ? (
           <p role="alert" className="text-danger">

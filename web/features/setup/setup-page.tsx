@@ -17,11 +17,57 @@ function onFragment(changed: () => void): () => void {
 
 const linkedCode = (): string => codeIn(location.hash);
 
+type Mode = (typeof modes)[number];
+
+function AccountFields() {
+  const { t } = useTranslation();
+  return (
+    <>
+      <Field label={t('setup.username')}>
+        {(ids) => <input {...ids} name="username" className="field" autoComplete="username" />}
+      </Field>
+      <Field label={t('setup.password')}>
+        {(ids) => <input {...ids} name="password" type="password" className="field" autoComplete="new-password" />}
+      </Field>
+      <Field label={t('setup.confirm')}>
+        {(ids) => <input {...ids} name="confirm" type="password" className="field" autoComplete="new-password" />}
+      </Field>
+    </>
+  );
+}
+
+function ModeChoice({ mode, onMode }: { readonly mode: Mode; readonly onMode: (mode: Mode) => void }) {
+  const { t } = useTranslation();
+  return (
+    <fieldset className="mb-2 grid gap-2">
+      <legend className="mb-1 text-[12px] font-medium text-ink-2">{t('setup.mode')}</legend>
+      {modes.map((one) => (
+        <label
+          key={one}
+          className={`flex gap-3 rounded-2 border px-3 py-2 ${mode === one ? 'border-accent bg-accent-soft' : 'border-line-strong'}`}
+        >
+          <input
+            type="radio"
+            name="mode"
+            checked={mode === one}
+            onChange={() => onMode(one)}
+            className="mt-1 accent-(--accent)"
+          />
+          <span>
+            <span className="font-medium">{t(`setup.${one}`)}</span>
+            <span className="block text-[12px] text-ink-2">{t(`setup.${one}Help`)}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
 export function SetupPage() {
   const { t } = useTranslation();
   const code = useSyncExternalStore(onFragment, linkedCode, linkedCode);
   const { data: state, isError } = useQuery({ queryKey: ['setup'], queryFn: () => call('setup.get') });
-  const [mode, setMode] = useState<(typeof modes)[number]>('external');
+  const [mode, setMode] = useState<Mode>('external');
   const [error, setError] = useState('');
   const [phase, setPhase] = useState<'open' | 'busy' | 'done'>('open');
   if (isError)
@@ -69,19 +115,7 @@ export function SetupPage() {
         {state.root_init ? (
           <p className="mb-4 rounded-2 bg-accent-soft px-3 py-2 text-accent-text">{t('setup.rootExists')}</p>
         ) : (
-          <>
-            <Field label={t('setup.username')}>
-              {(ids) => <input {...ids} name="username" className="field" autoComplete="username" />}
-            </Field>
-            <Field label={t('setup.password')}>
-              {(ids) => (
-                <input {...ids} name="password" type="password" className="field" autoComplete="new-password" />
-              )}
-            </Field>
-            <Field label={t('setup.confirm')}>
-              {(ids) => <input {...ids} name="confirm" type="password" className="field" autoComplete="new-password" />}
-            </Field>
-          </>
+          <AccountFields />
         )}
         {state.code_required ? (
           <Field label={t('setup.code')} help={t('setup.codeHelp')}>
@@ -97,27 +131,7 @@ export function SetupPage() {
             )}
           </Field>
         ) : null}
-        <fieldset className="mb-2 grid gap-2">
-          <legend className="mb-1 text-[12px] font-medium text-ink-2">{t('setup.mode')}</legend>
-          {modes.map((one) => (
-            <label
-              key={one}
-              className={`flex gap-3 rounded-2 border px-3 py-2 ${mode === one ? 'border-accent bg-accent-soft' : 'border-line-strong'}`}
-            >
-              <input
-                type="radio"
-                name="mode"
-                checked={mode === one}
-                onChange={() => setMode(one)}
-                className="mt-1 accent-(--accent)"
-              />
-              <span>
-                <span className="font-medium">{t(`setup.${one}`)}</span>
-                <span className="block text-[12px] text-ink-2">{t(`setup.${one}Help`)}</span>
-              </span>
-            </label>
-          ))}
-        </fieldset>
+        <ModeChoice mode={mode} onMode={setMode} />
         <p className="mb-4 text-[12px] text-ink-3">{t('setup.later')}</p>
         <p
           role={phase === 'done' ? 'status' : 'alert'}

@@ -26,6 +26,16 @@ export interface PriceBlockProps {
   readonly onSaved: () => void;
 }
 
+/** Brings into view what the address asked for when the page was opened. */
+function useScrolledTo(wanted: boolean) {
+  const section = useRef<HTMLElement>(null);
+  const asked = useRef(wanted);
+  useEffect(() => {
+    if (asked.current) section.current?.scrollIntoView({ block: 'start' });
+  }, []);
+  return section;
+}
+
 type View = (typeof views)[number];
 
 function ViewTabs({ view }: { readonly view: View }) {
@@ -58,11 +68,7 @@ export function PriceBlock({ keys, stored, language, onSaved }: PriceBlockProps)
   const [asking, setAsking] = useState<'save' | 'reset' | null>(null);
   const view = views.find((name) => name === query.get('block')) ?? 'model';
   const textOf = (key: OptionKey): string => stored.get(key)?.value ?? optionRow(key).fallback;
-  const section = useRef<HTMLElement>(null);
-  const asked = useRef(query.has('block'));
-  useEffect(() => {
-    if (asked.current) section.current?.scrollIntoView({ block: 'start' });
-  }, []);
+  const section = useScrolledTo(query.has('block'));
   const current: MapTexts = {
     ModelPrice: textOf('ModelPrice'),
     ModelRatio: textOf('ModelRatio'),

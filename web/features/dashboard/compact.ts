@@ -1,0 +1,2 @@
+/** Large numbers, short. */
+export const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });

@@ -1,0 +1,91 @@
+/** What an option is typed into, by its kind. */
+import type { Language } from '../../../server/contract/enums.ts';
+import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
+import { Field } from '../../components/form.tsx';
+
+export interface OptionInputProps {
+  readonly option: OptionKey;
+  readonly language: Language;
+  readonly value: string;
+  readonly locked: boolean;
+  readonly help: string;
+  readonly error: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+const long = new Set(['json', 'ratios', 'lines']);
+const wordy = new Set(['Notice', 'About', 'HomePageContent', 'Footer']);
+
+/** It is a text of several lines. */
+export const takesLines = (option: OptionKey): boolean => long.has(optionRow(option).kind.name) || wordy.has(option);
+
+export function SwitchField({ option, language, value, locked, help, error, onChange }: OptionInputProps) {
+  const { label } = optionRow(option);
+  return (
+    <div className="mb-4">
+      <label className="flex min-h-6 items-center gap-2 pr-24">
+        <input
+          type="checkbox"
+          data-option={option}
+          className="size-4 flex-none accent-(--accent)"
+          disabled={locked}
+          checked={value === 'true'}
+          aria-describedby={`${option}-note`}
+          onChange={(event) => onChange(String(event.target.checked))}
+        />
+        {label[language]}
+      </label>
+      <p
+        id={`${option}-note`}
+        className={`text-[12px] leading-4 ${error === undefined ? 'text-ink-3' : 'text-danger'}`}
+      >
+        {error ?? help}
+      </p>
+    </div>
+  );
+}
+
+export function TypedField({ option, language, value, locked, help, error, onChange }: OptionInputProps) {
+  const { kind, label, secret } = optionRow(option);
+  return (
+    <Field label={label[language]} help={help} error={error}>
+      {(ids) => {
+        const shared = { ...ids, disabled: locked, 'data-option': option };
+        if (kind.name === 'choice') {
+          return (
+            <select {...shared} className="field" value={value} onChange={(event) => onChange(event.target.value)}>
+              {(kind.choices ?? []).map((choice) => (
+                <option key={choice} value={choice}>
+                  {choice}
+                </option>
+              ))}
+            </select>
+          );
+        }
+        if (takesLines(option)) {
+          return (
+            <textarea
+              {...shared}
+              className={`field ${wordy.has(option) ? '' : 'font-mono text-[12px]'}`}
+              rows={kind.name === 'lines' ? 5 : 6}
+              spellCheck={wordy.has(option)}
+              value={value}
+              onChange={(event) => onChange(event.target.value)}
+            />
+          );
+        }
+        return (
+          <input
+            {...shared}
+            className="field"
+            type={secret ? 'password' : 'text'}
+            autoComplete={secret ? 'new-password' : 'off'}
+            inputMode={kind.name === 'integer' || kind.name === 'decimal' ? 'decimal' : 'text'}
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+          />
+        );
+      }}
+    </Field>
+  );
+}

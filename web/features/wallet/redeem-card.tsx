@@ -1,0 +1,55 @@
+/** A code becomes balance. */
+import { type FormEvent, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { toast } from 'sonner';
+import { Card } from '../../components/card.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { ApiError, call } from '../../lib/api.ts';
+import { money } from '../../lib/format.ts';
+import { useStatus } from '../../shell/status.ts';
+
+export function RedeemCard({ onRedeemed }: { readonly onRedeemed: () => Promise<unknown> }) {
+  const { t } = useTranslation();
+  const [code, setCode] = useState('');
+  const [error, setError] = useState('');
+  const link = useStatus().data?.top_up_link ?? '';
+  const redeem = async (event: FormEvent) => {
+    event.preventDefault();
+    if (code.trim() === '') return setError(t('wallet.needCode'));
+    try {
+      const quota = await call('redemption.redeem', { key: code.trim() });
+      toast.success(t('wallet.redeemed'), { description: t('wallet.added', { usd: money(quota) }) });
+      setCode('');
+      setError('');
+      await onRedeemed();
+    } catch (failure) {
+      setError(failure instanceof ApiError ? failure.message : t('wallet.failed'));
+    }
+  };
+  return (
+    <Card title={t('wallet.redeem')}>
+      <form onSubmit={redeem} noValidate>
+        <TextField
+          label={t('wallet.code')}
+          error={error === '' ? undefined : error}
+          className="field font-mono"
+          value={code}
+          onChange={setCode}
+          autoComplete="off"
+        />
+        <div className="flex gap-2">
+          <button type="submit" className="button button-primary">
+            {t('wallet.redeemAction')}
+          </button>
+          <button
+            type="button"
+            className="button"
+            onClick={() => (link === '' ? toast.error(t('wallet.noLink')) : window.open(link, '_blank', 'noopener'))}
+          >
+            {t('wallet.getCode')}
+          </button>
+        </div>
+      </form>
+    </Card>
+  );
+}
