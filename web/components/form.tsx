@@ -1,5 +1,6 @@
-/** Labelled fields: label above, help or error below. */
-import { type ReactNode, useId } from 'react';
+/** Labelled fields: label above, help or error below; and the foot of a drawer that holds them. */
+import { type ComponentProps, type ReactNode, useId } from 'react';
+import { useTranslation } from 'react-i18next';
 
 export interface FieldProps {
   readonly label: string;
@@ -31,5 +32,47 @@ export function Field({ label, help, error, children }: FieldProps) {
         </p>
       )}
     </div>
+  );
+}
+
+type InputProps = Pick<
+  ComponentProps<'input'>,
+  'autoComplete' | 'className' | 'disabled' | 'inputMode' | 'list' | 'maxLength' | 'placeholder' | 'type'
+>;
+
+export interface TextFieldProps extends Omit<FieldProps, 'children'>, InputProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+export function TextField({ label, help, error, className = 'field', onChange, ...input }: TextFieldProps) {
+  return (
+    <Field label={label} help={help} error={error}>
+      {(ids) => <input {...ids} className={className} onChange={(event) => onChange(event.target.value)} {...input} />}
+    </Field>
+  );
+}
+
+export interface FormFooterProps {
+  /** Which form is sent. */
+  readonly form: string;
+  /** What sending it is called. */
+  readonly action: string;
+  readonly onClose: () => void;
+  readonly disabled?: boolean;
+  readonly 'aria-disabled'?: boolean;
+}
+
+export function FormFooter({ form, action, onClose, ...submit }: FormFooterProps) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <button type="button" className="button" onClick={onClose}>
+        {t('app.cancel')}
+      </button>
+      <button type="submit" form={form} className="button button-primary" {...submit}>
+        {action}
+      </button>
+    </>
   );
 }

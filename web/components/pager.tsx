@@ -1,5 +1,6 @@
 /** Back and forth through the pages of a list, and how long they are. */
 import { useTranslation } from 'react-i18next';
+import { useUrl } from '../lib/url.ts';
 
 export const pageSizes = [10, 20, 50, 100];
 const sizeKey = 'page-size';
@@ -69,4 +70,21 @@ export function Pager({ page, size, total, count = 0, onPage, onSize, endless }:
       )}
     </div>
   );
+}
+
+/** Where one is in a list, kept in the address. */
+export interface Paging extends Pick<PagerProps, 'onPage'> {
+  readonly page: number;
+  readonly size: number;
+  readonly onSize: (size: number | null) => void;
+}
+
+export function usePaging(): Paging {
+  const url = useUrl();
+  return {
+    page: url.page,
+    size: Number(url.get('size')) || rememberedSize(),
+    onPage: (page) => url.set('p', String(page)),
+    onSize: (size) => url.set('size', String(size)),
+  };
 }

@@ -4,7 +4,9 @@ import type { Column, Selection } from './column.ts';
 import { shapeOf } from './line.tsx';
 import type { Sorting } from './use-sorting.ts';
 
-export interface HeadProps<Row> extends Pick<Sorting<Row>, 'sortOn' | 'direction'> {
+export interface HeadProps<Row> {
+  readonly sortOn: Sorting<Row>['sortOn'];
+  readonly direction: Sorting<Row>['direction'];
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly selection: Selection | undefined;

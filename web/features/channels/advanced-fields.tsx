@@ -1,7 +1,6 @@
 /** Fields that most channels leave as they are. */
 import { useTranslation } from 'react-i18next';
-import { Field } from '../../components/form.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { Field, TextField } from '../../components/form.tsx';
 import { type ChannelForm, type ChannelType, isJsonOrBlank, settingIn, withSetting } from './channel-form.ts';
 import { ChannelSwitches } from './channel-switches.tsx';
 import { namesIn } from './model-list.ts';

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { FormFooter } from '../../components/form-footer.tsx';
+import { FormFooter } from '../../components/form.tsx';
 import { Confirm, Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { ChannelFields } from './channel-fields.tsx';

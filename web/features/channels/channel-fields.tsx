@@ -2,9 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
-import { Field } from '../../components/form.tsx';
+import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { ChannelAdvanced } from './channel-advanced.tsx';

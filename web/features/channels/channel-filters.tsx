@@ -1,9 +1,7 @@
 /** What narrows the list of channels, and how it is laid out. */
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
-import { CheckBox } from '../../components/check-box.tsx';
-import { FilterSelect } from '../../components/filter-select.tsx';
-import { SearchField } from '../../components/search-field.tsx';
+import { CheckBox, FilterSelect, SearchField } from '../../components/filters.tsx';
 import { type Channels, typeName } from './use-channels.ts';
 
 const toggle = 'flex items-center gap-1.5 text-[12px] text-ink-2';

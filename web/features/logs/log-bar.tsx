@@ -1,7 +1,6 @@
 /** What narrows the log. */
 import { useTranslation } from 'react-i18next';
-import { CheckBox } from '../../components/check-box.tsx';
-import { SearchField } from '../../components/search-field.tsx';
+import { CheckBox, SearchField } from '../../components/filters.tsx';
 import type { Url } from '../../lib/url.ts';
 
 const kinds = [1, 2, 3, 4, 5] as const;

@@ -1,8 +1,7 @@
 /** The settings beside the conversation. */
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { Field } from '../../components/form.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { Field, TextField } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import type { Settings } from './use-settings.ts';
 

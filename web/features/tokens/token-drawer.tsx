@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
-import { FormFooter } from '../../components/form-footer.tsx';
+import { FormFooter } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';

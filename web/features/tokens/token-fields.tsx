@@ -1,8 +1,7 @@
 /** The fields of a token. */
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { Field } from '../../components/form.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { Field, TextField } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import { dateTime, money, parseDateTime } from '../../lib/format.ts';
 import { limitNames, type TokenForm } from './token-form.ts';

@@ -1,7 +1,7 @@
 /** The tokens that the address asks for. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { Token } from '../../../server/contract/entities.ts';
-import { type Paging, usePaging } from '../../components/use-paging.ts';
+import { type Paging, usePaging } from '../../components/pager.tsx';
 import { call } from '../../lib/api.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 

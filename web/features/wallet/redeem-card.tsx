@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Card } from '../../components/card.tsx';
-import { TextField } from '../../components/text-field.tsx';
+import { TextField } from '../../components/form.tsx';
 import { ApiError, call } from '../../lib/api.ts';
 import { money } from '../../lib/format.ts';
 import { useStatus } from '../../shell/status.ts';

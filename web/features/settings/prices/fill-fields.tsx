@@ -2,8 +2,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
-import { Field } from '../../../components/form.tsx';
-import { TextField } from '../../../components/text-field.tsx';
+import { Field, TextField } from '../../../components/form.tsx';
 import type { ModelRow } from './price-maps.ts';
 
 const modes = ['price', 'ratio', 'both'] as const;

@@ -1,9 +1,8 @@
 /** One model's price: per request or per token, as dollars or as ratios, both always shown. */
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { FormFooter } from '../../../components/form-footer.tsx';
+import { FormFooter, TextField } from '../../../components/form.tsx';
 import { Drawer } from '../../../components/overlay.tsx';
-import { TextField } from '../../../components/text-field.tsx';
 import { faultsIn } from './draft-faults.ts';
 import { PriceFields } from './price-fields.tsx';
 import type { ModelRow } from './price-maps.ts';

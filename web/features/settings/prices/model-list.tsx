@@ -1,9 +1,9 @@
 /** The visual editor: models with their prices, searched and paged; changes are gathered and shown before they are stored. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { SearchField } from '../../../components/filters.tsx';
 import { Icon } from '../../../components/icon.tsx';
 import { Pager } from '../../../components/pager.tsx';
-import { SearchField } from '../../../components/search-field.tsx';
 import { ModelDrawer } from './model-drawer.tsx';
 import {
   completionOf,

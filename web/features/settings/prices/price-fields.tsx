@@ -1,6 +1,6 @@
 /** The fields of one model's price. */
 import { useTranslation } from 'react-i18next';
-import { TextField } from '../../../components/text-field.tsx';
+import { TextField } from '../../../components/form.tsx';
 import { completionOf, followsFamily } from './price-maps.ts';
 import type { Draft } from './use-draft.ts';
 
