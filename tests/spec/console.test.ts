@@ -202,7 +202,7 @@ const proofs: Readonly<Record<SilentConsoleRule, () => unknown>> = {
   },
   'price.zero': () => {
     reads('prices.zeroPrice', '模型价格不能为 0');
-    shows('features/settings/prices/model-drawer.tsx', /drafted\.price === 0\) wrong\.price = t\('prices\.zeroPrice/);
+    shows('features/settings/prices/draft-faults.ts', /drafted\.price === 0\) wrong\.price = t\('prices\.zeroPrice/);
   },
   'limit.period': () => complains('ModelRequestRateLimitDurationMinutes', '-1', '不小于 0'),
   'limit.requests': () => complains('ModelRequestRateLimitCount', '-1', '不小于 0'),
@@ -291,11 +291,11 @@ const proofs: Readonly<Record<SilentConsoleRule, () => unknown>> = {
     for (const wrong of ['tomorrow', '2026-11-19', '2026-13-01 00:00:00', '2026/11/19 15:47:12'])
       expect([wrong, parseDateTime(wrong)]).toEqual([wrong, null]);
   },
-  'token.quota_integer': () => shows('features/tokens/token-drawer.tsx', /remain_quota: Number\.parseInt\(quota, 10\)/),
-  'token.count': () => shows('features/tokens/token-drawer.tsx', /batches = \[1, 10, 20, 30, 100\]/),
+  'token.quota_integer': () => shows('features/tokens/token-form.ts', /remain_quota: Number\.parseInt\(quota, 10\)/),
+  'token.count': () => shows('features/tokens/token-fields.tsx', /batches = \[1, 10, 20, 30, 100\]/),
   'token.quick_expiry': () =>
     shows(
-      'features/tokens/token-drawer.tsx',
+      'features/tokens/token-fields.tsx',
       /\['never', null\]/,
       /\['oneHour', 3600\]/,
       /\['oneDay', 86_400\]/,
@@ -321,15 +321,15 @@ const proofs: Readonly<Record<SilentConsoleRule, () => unknown>> = {
   'wallet.least': () =>
     shows('features/wallet/top-up.tsx', /Math\.max\(1, status\?\.min_topup \?\? 1\)/, /wanted < least/),
   'playground.temperature': () =>
-    shows('features/playground/playground-page.tsx', /min=\{0\.1\}\s+max=\{1\}\s+step=\{0\.1\}/),
-  'playground.max_tokens': () => shows('features/playground/playground-page.tsx', /Number\.parseInt\(maxTokens, 10\)/),
+    shows('features/playground/settings-form.tsx', /min=\{0\.1\}\s+max=\{1\}\s+step=\{0\.1\}/),
+  'playground.max_tokens': () => shows('features/playground/use-conversation.ts', /Number\.parseInt\(maxTokens, 10\)/),
   'playground.session': () => {
     reads('login.expired', '未登录或登录已过期，请重新登录！');
     shows('features/playground/playground-page.tsx', /expired'\) === 'true'\) toast\.error\(t\('login\.expired/);
   },
   'playground.error': () =>
     shows(
-      'features/playground/playground-page.tsx',
+      'features/playground/use-conversation.ts',
       /\$\{line\.content\}.*\$\{messageOf\(error\)\}/,
       /state: gone \? 'complete' : 'error'/,
     ),
