@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger-store.ts';
 import { openDatabase } from '../../db/open.ts';
-import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import type { FrontDoor } from '../../server/http/front-door.ts';
 import { recover } from '../../server/ledger/recovery.ts';
+import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
 
@@ -20,15 +20,7 @@ beforeEach(async () => {
   upstream = startRealtimeUpstream({ answer: () => undefined });
   await gateway.channel(upstream.url, { models: `${model},whisper-1` });
   key = (await gateway.token()).key;
-  door = openFrontDoor({
-    host: '127.0.0.1',
-    port: 0,
-    relay: gateway.relay,
-    connections: createConnections(defaultConnectionLimits, null, Date.now),
-    controlSocket: '/nonexistent',
-    trustsProxy: () => false,
-    consoleAsset: () => null,
-  });
+  door = openRelayDoor(gateway.relay);
 });
 afterEach(async () => {
   expect(await gateway.verify()).toEqual([]);

@@ -1,8 +1,8 @@
 /** Who leaves, when, and what it costs: every dialect, verbatim and told anew, at every point of a stream; and answers in one piece. */
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createConnections, defaultConnectionLimits } from '../../server/http/connections.ts';
-import { type FrontDoor, openFrontDoor } from '../../server/http/front-door.ts';
+import type { FrontDoor } from '../../server/http/front-door.ts';
+import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -15,15 +15,7 @@ beforeEach(async () => {
   gateway = await createTestGateway({ limits: { billMs: 2000 } });
   upstream = await startUpstream(() => undefined);
   key = (await gateway.token()).key;
-  door = openFrontDoor({
-    host: '127.0.0.1',
-    port: 0,
-    relay: gateway.relay,
-    connections: createConnections(defaultConnectionLimits, null, Date.now),
-    controlSocket: '/nonexistent',
-    trustsProxy: () => false,
-    consoleAsset: () => null,
-  });
+  door = openRelayDoor(gateway.relay);
 });
 afterEach(async () => {
   expect(await gateway.verify()).toEqual([]);
@@ -346,15 +338,7 @@ test('M6: a bill that never comes is not waited for longer than is granted', asy
   await door.stop(100);
   gateway = await createTestGateway({ limits: { billMs: 200 } });
   key = (await gateway.token()).key;
-  door = openFrontDoor({
-    host: '127.0.0.1',
-    port: 0,
-    relay: gateway.relay,
-    connections: createConnections(defaultConnectionLimits, null, Date.now),
-    controlSocket: '/nonexistent',
-    trustsProxy: () => false,
-    consoleAsset: () => null,
-  });
+  door = openRelayDoor(gateway.relay);
   await gateway.channel(upstream.url);
   const stream = playing();
   const { path, body } = askedIn['openai-chat'](true);
