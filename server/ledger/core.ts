@@ -150,9 +150,15 @@ function paidByOthers({ userId, amount, house }: Settle, posting: Posting, books
 
 /** The row keeps what was asked as its quota, and how much of it somebody else paid. */
 const withPayer = (log: LogEntry | null, { kind, amount }: Posting): LogEntry | null =>
-  log === null
-    ? null
-    : { ...log, other: JSON.stringify({ ...(JSON.parse(log.other || '{}') as object), [kind]: amount }) };
+  log === null ? null : { ...log, other: withMember(log.other, kind, amount) };
+
+/** Reading and writing all of it again costs as much as everything else that is decided here. */
+function withMember(object: string, name: string, value: number): string {
+  const end = object.lastIndexOf('}');
+  if (end < 0) return `{"${name}":${value}}`;
+  const isEmpty = object.slice(0, end).trim() === '{';
+  return `${object.slice(0, end)}${isEmpty ? '' : ','}"${name}":${value}}`;
+}
 
 type Move = Adjust | Redeem | TopUp | Transfer | Reward | Refund;
 

@@ -70,11 +70,15 @@ export function createSseSplitter(limit: number = frameLimit): SseSplitter {
 /** Adds the complete frames to `frames`. @returns where the unfinished one begins. */
 function cut(bytes: Uint8Array, from: number, withCr: boolean, frames: RawFrame[]): number {
   let start = 0;
+  const source = new Source(bytes);
+  const add = (past: number) => {
+    frames.push(new Frame(bytes.subarray(start, past), source, bytes.byteOffset + start));
+    start = past;
+  };
   if (!withCr) {
     for (let at = bytes.indexOf(lf, from); at >= 0; ) {
       if (bytes[at + 1] === lf) {
-        frames.push(rawFrame(bytes.subarray(start, at + 2)));
-        start = at + 2;
+        add(at + 2);
         at = bytes.indexOf(lf, start);
       } else {
         at = bytes.indexOf(lf, at + 1);
@@ -95,8 +99,7 @@ function cut(bytes: Uint8Array, from: number, withCr: boolean, frames: RawFrame[
     }
     if (blank === cr && line.next + 1 >= bytes.length) return start;
     const past = blank === cr && bytes[line.next + 1] === lf ? line.next + 2 : line.next + 1;
-    frames.push(rawFrame(bytes.subarray(start, past)));
-    start = past;
+    add(past);
     at = past;
   }
 }
@@ -117,18 +120,64 @@ function lineEnds(bytes: Uint8Array): (from: number) => { readonly next: number 
 }
 
 /** @param bytes one event; decoded when somebody looks at it. */
-export function rawFrame(bytes: Uint8Array): RawFrame {
-  let decoded: string | null = null;
-  let parsed: SseFrame | null = null;
-  const read = (): string => {
-    decoded ??= Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-    return decoded;
-  };
-  const fields = (): SseFrame => {
-    parsed ??= parseFrame(read());
-    return parsed;
-  };
-  return { bytes, text: read, event: () => fields().event, data: () => fields().data };
+export const rawFrame = (bytes: Uint8Array): RawFrame => new Frame(bytes, new Source(bytes), bytes.byteOffset);
+
+/** What came together is decoded together: where it is all ASCII, places in the bytes are places in the text. */
+class Source {
+  readonly #bytes: Uint8Array;
+  #text: string | null = null;
+  #plain = false;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** @param from offset in the buffer. */
+  textOf(bytes: Uint8Array, from: number): string {
+    const all = this.#bytes;
+    if (this.#text === null) {
+      this.#text = decode(all);
+      this.#plain = this.#text.length === all.byteLength;
+    }
+    if (bytes.byteLength === all.byteLength) return this.#text;
+    if (!this.#plain) return decode(bytes);
+    const start = from - all.byteOffset;
+    return this.#text.slice(start, start + bytes.byteLength);
+  }
+}
+
+const decode = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
+
+/** A class, since a stream makes thousands: three closures for each would be most of its cost. */
+class Frame implements RawFrame {
+  readonly bytes: Uint8Array;
+  readonly #source: Source;
+  readonly #from: number;
+  #parsed: SseFrame | null = null;
+
+  constructor(bytes: Uint8Array, source: Source, from: number) {
+    this.bytes = bytes;
+    this.#source = source;
+    this.#from = from;
+  }
+
+  text(): string {
+    return this.#source.textOf(this.bytes, this.#from);
+  }
+
+  event(): string {
+    return this.#fields().event;
+  }
+
+  data(): string {
+    return this.#fields().data;
+  }
+
+  #fields(): SseFrame {
+    this.#parsed ??= parseFrame(this.text());
+    return this.#parsed;
+  }
 }
 
 /** Field rules of the event stream format: one leading space is dropped, comments and unknown fields are ignored. */

@@ -1,11 +1,12 @@
 /** Carries an answer that is neither JSON nor events, such as sound; the last chunk waits for the bill. */
 
 import { nothingTold, toldOf } from '../shared/delivered-text.ts';
+import type { UpstreamSide } from '../upstream/client-disconnect.ts';
 import type { StreamEnd } from './stream-options.ts';
 
 export interface BytesOptions {
   readonly now: () => number;
-  readonly abort: AbortController;
+  readonly abort: UpstreamSide;
   /** We end the request ourselves. */
   readonly stopped: () => boolean;
   readonly idleMs: number;
@@ -54,7 +55,7 @@ export function relayBytes(response: Response, options: BytesOptions): ReadableS
   }
 
   // Whoever left before the answer began never reads a byte of it, nor ends it.
-  abort.signal.addEventListener('abort', () => idled || void end('client_gone'), { once: true });
+  abort.onAbort(() => idled || void end('client_gone'));
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
@@ -76,7 +77,7 @@ export function relayBytes(response: Response, options: BytesOptions): ReadableS
           return;
         }
       } catch (error) {
-        const left = abort.signal.aborted && !idled;
+        const left = abort.aborted && !idled;
         await end(options.stopped() ? 'stopped' : left ? 'client_gone' : 'upstream_broken', idled ? 'idle' : 'broken');
         controller.error(error);
       }

@@ -11,7 +11,8 @@ export interface ClientSide {
   ping(): void;
   /** Waits while the client takes nothing: then the upstream waits too. @throws when the upstream's side is ended meanwhile. */
   taken(written: Promise<unknown>): Promise<void>;
-  flush(): Promise<void>;
+  /** @returns a promise where the client has not taken it all yet. */
+  flush(): Promise<void> | null;
   /** Keeps back the end of the answer, as long as nobody knows what it costs: who has it has no reason to stay. */
   hold(pieces: readonly Piece[]): void;
   holds(): boolean;
@@ -35,10 +36,12 @@ export function createClientSide(
   sink: Sink,
   watchdog: Pick<Watchdog, 'stalled' | 'resumed' | 'wrote'>,
 ): ClientSide {
-  const { signal } = departure.upstream;
+  const { upstream } = departure;
   /** Ends the wait for a client that takes nothing. */
   let giveUp: (() => void) | null = null;
-  signal.addEventListener('abort', () => giveUp?.(), { once: true });
+  let left: (() => void) | null = null;
+  upstream.onAbort(() => giveUp?.());
+  departure.onGone(() => left?.());
 
   const held: Piece[] = [];
   let waiting: ReturnType<typeof setTimeout> | undefined;
@@ -55,20 +58,22 @@ export function createClientSide(
     ping: pinging(sink, ping),
     async taken(written) {
       watchdog.stalled();
-      // One listener serves the whole stream: one for each wait would stay as long as the stream does.
       await new Promise<unknown>((resolve, reject) => {
         giveUp = () => reject(new Error('client gone'));
-        if (signal.aborted) return giveUp();
+        if (upstream.aborted) return giveUp();
         written.then(resolve, reject);
-        void departure.whenGone().then(resolve);
+        left = () => resolve(null);
+        if (departure.gone()) left();
       });
       giveUp = null;
+      left = null;
       watchdog.resumed();
     },
-    async flush() {
+    flush() {
       const flushed = sink.flush();
-      if (flushed instanceof Promise) await flushed;
+      if (flushed instanceof Promise) return flushed.then(watchdog.wrote);
       watchdog.wrote();
+      return null;
     },
     hold: (pieces) => void held.push(...pieces),
     holds: () => held.length > 0,

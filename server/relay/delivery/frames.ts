@@ -1,20 +1,22 @@
 /** Brings the frames of one stream to its client, as far as they can be paid for. */
 import type { RawFrame } from '../../protocols/shared/sse.ts';
-import type { Piece } from '../shared/sink.ts';
+import { joining, type Piece } from '../shared/sink.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import type { ClientSide } from './client-side.ts';
 import type { Ending } from './ending.ts';
 import type { PumpOptions } from './stream-options.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** Each tells true when that was the end, and the client has been told. */
+/** Whether that was the end, and the client has been told. Nothing is waited for where nobody has to wait. */
+export type Over = boolean | Promise<boolean>;
+
 export interface Frames {
   /** What was read while the stream was opened. */
   begin(): Promise<boolean>;
   /** What came in one piece goes on in one piece where it is covered, else frame by frame as far as it is. */
-  deliver(frames: readonly RawFrame[]): Promise<boolean>;
+  deliver(frames: readonly RawFrame[]): Over;
   /** Notes what is owed now and then. */
-  overdrawn(): Promise<boolean>;
+  overdrawn(): Over;
 }
 
 export interface Ends {
@@ -23,64 +25,100 @@ export interface Ends {
   readonly ending: Ending;
 }
 
-const sizeOf = (pieces: readonly { readonly length: number }[]): number =>
-  pieces.reduce((sum, { length }) => sum + length, 0);
+/** Frames on their way out. */
+interface Chunk {
+  readonly frames: readonly RawFrame[];
+  /** The first that was not looked at. */
+  next: number;
+  wrote: boolean;
+}
 
 export function createFrames(options: PumpOptions, opened: OpenStream, { client, watchdog, ending }: Ends): Frames {
   const { departure, cover } = options;
   const { passage } = opened;
   let checkedMs = watchdog.startedMs;
+  /** The client takes nothing until then. */
+  let full: Promise<unknown> | null = null;
+  const out = joining((piece) => {
+    const written = client.write(piece);
+    if (written instanceof Promise) full = full === null ? written : Promise.all([full, written]);
+  });
 
-  const send = async (frames: readonly RawFrame[]): Promise<boolean> => {
-    let wrote = false;
-    // What is told anew comes in many small texts: those of one chunk leave together.
-    let told = '';
-    const put = (piece: Piece): unknown => {
-      wrote = true;
-      return client.write(piece);
-    };
-    for (const frame of frames) {
+  /** As far as nothing has to be waited for. @returns the piece of the frame that ends the answer, undefined = none did. */
+  const pass = (chunk: Chunk): Piece | null | undefined => {
+    while (chunk.next < chunk.frames.length && full === null) {
+      const frame = chunk.frames[chunk.next++];
+      if (frame === undefined) break;
       const piece = passage.pass(frame);
-      const broken = passage.error() !== null;
-      const last = passage.isLast();
-      if (told !== '' && (broken || last || (piece !== null && typeof piece !== 'string'))) {
-        const written = put(told);
-        told = '';
-        if (written instanceof Promise) await client.taken(written);
+      if (passage.isLast() || passage.error() !== null) {
+        out.put();
+        return piece;
       }
-      if (broken) {
+      if (!client.waited() && passage.awaitsBill()) {
+        out.put();
+        if (piece !== null) client.hold([piece]);
+        continue;
+      }
+      if (client.holds()) {
+        chunk.wrote = true;
+        client.release();
+      }
+      if (piece === null) continue;
+      chunk.wrote = true;
+      out.add(piece);
+    }
+    out.put();
+    return undefined;
+  };
+
+  const stayed = (): false => {
+    // Read on for the bill, and the answer goes on instead.
+    if (departure.forBillAlone() && !passage.isLast() && !passage.nearEnd()) throw new Error('client gone');
+    return false;
+  };
+  const sent = ({ wrote }: Chunk): Over => {
+    if (client.holds()) client.awaitBill();
+    const flushed = wrote ? client.flush() : null;
+    return flushed instanceof Promise ? flushed.then(stayed) : stayed();
+  };
+
+  const taken = async (): Promise<void> => {
+    while (full !== null) {
+      const written = full;
+      full = null;
+      await client.taken(written);
+    }
+  };
+
+  /** The end, or a client that is slow. */
+  const slowly = async (chunk: Chunk, ended: Piece | null | undefined): Promise<boolean> => {
+    let end = ended;
+    for (;;) {
+      await taken();
+      if (end === undefined) {
+        if (chunk.next >= chunk.frames.length) return sent(chunk);
+      } else if (passage.error() !== null) {
         departure.upstream.abort();
         await ending.end(opened, 'upstream_broken', 'error');
         client.release();
         client.write(ending.bad('failed'));
         return true;
-      }
-      if (last) await ending.end(opened, 'completed');
-      if (!client.waited() && passage.awaitsBill()) {
-        if (piece !== null) client.hold([piece]);
-        continue;
-      }
-      if (client.holds()) {
-        wrote = true;
+      } else {
+        await ending.end(opened, 'completed');
         client.release();
+        if (end !== null) out.add(end);
+        out.put();
+        chunk.wrote = true;
+        await taken();
       }
-      if (piece === null) continue;
-      if (typeof piece === 'string' && !last) {
-        told += piece;
-        continue;
-      }
-      const written = put(piece);
-      if (written instanceof Promise) await client.taken(written);
+      end = pass(chunk);
     }
-    if (told !== '') {
-      const written = put(told);
-      if (written instanceof Promise) await client.taken(written);
-    }
-    if (client.holds()) client.awaitBill();
-    if (wrote) await client.flush();
-    // Read on for the bill, and the answer goes on instead.
-    if (departure.forBillAlone() && !passage.isLast() && !passage.nearEnd()) throw new Error('client gone');
-    return false;
+  };
+
+  const send = (frames: readonly RawFrame[]): Over => {
+    const chunk: Chunk = { frames, next: 0, wrote: false };
+    const ended = pass(chunk);
+    return ended !== undefined || full !== null ? slowly(chunk, ended) : sent(chunk);
   };
 
   /** Holds for what is about to be delivered. */
@@ -89,37 +127,44 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
     await ending.cutForQuota(opened);
     return true;
   };
-  const deliver = async (frames: readonly RawFrame[]): Promise<boolean> => {
-    if (cover === null || cover(sizeOf(frames.map(({ bytes }) => bytes)), passage.words)) return send(frames);
+  const oneByOne = async (frames: readonly RawFrame[]): Promise<boolean> => {
     for (const frame of frames) if ((await uncovered(frame.bytes.length)) || (await send([frame]))) return true;
     return false;
   };
-  const overdrawn = async (): Promise<boolean> => {
+  const deliver = (frames: readonly RawFrame[]): Over => {
+    if (cover === null) return send(frames);
+    let bytes = 0;
+    for (const frame of frames) bytes += frame.bytes.length;
+    return cover(bytes, passage.words) ? send(frames) : oneByOne(frames);
+  };
+  const overdrawn = (): Over => {
     const lastByteMs = watchdog.lastByteMs();
     const due = lastByteMs - checkedMs >= options.checkpointMs;
     if (due) checkedMs = lastByteMs;
     if (!(due || passage.overdue()) || passage.isLast() || passage.billed() || options.affordable(passage.words(), due))
       return false;
-    await ending.cutForQuota(opened);
-    return true;
+    return ending.cutForQuota(opened).then(() => true);
   };
 
   return {
     async begin() {
-      if (await uncovered(sizeOf(opened.head))) return true;
-      if (passage.awaitsBill()) client.hold(opened.head);
+      const { head, last, ahead, done } = opened;
+      let bytes = 0;
+      for (const piece of head) bytes += piece.length;
+      if (await uncovered(bytes)) return true;
+      if (passage.awaitsBill()) client.hold(head);
       else {
-        for (const piece of opened.head) {
-          const written = client.write(piece);
-          if (written instanceof Promise) await client.taken(written);
-        }
+        for (const piece of head) out.add(piece);
+        out.put();
+        await taken();
       }
-      if (opened.last !== null) {
+      if (last !== null) {
         await ending.end(opened, 'completed');
-        client.write(opened.last);
+        client.write(last);
       }
-      await client.flush();
-      return (await deliver(opened.ahead)) || opened.done || (await overdrawn());
+      const flushed = client.flush();
+      if (flushed instanceof Promise) await flushed;
+      return (await deliver(ahead)) || done || (await overdrawn());
     },
     deliver,
     overdrawn,

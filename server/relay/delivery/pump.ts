@@ -15,7 +15,7 @@ export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
     return pump(options, sink);
   };
   // A client that left before the answer began never pulls, and what it owes would stay open.
-  void options.departure.whenGone().then(() => start(nowhere));
+  options.departure.onGone(() => void start(nowhere));
   return new ReadableStream({
     type: 'direct',
     pull: start,
@@ -25,7 +25,7 @@ export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
 
 async function pump(options: PumpOptions, raw: Sink): Promise<void> {
   const { departure } = options;
-  const abort = departure.upstream;
+  const { upstream } = departure;
   const present = whilePresent(raw, departure.gone);
   const sink = options.reshape === null ? present : reshaped(present, options.reshape);
   const watchdog = createWatchdog(options, pinging(sink, options.ping));
@@ -48,8 +48,8 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
     client.end();
   } catch {
     // Either the upstream broke off or the client left; the abort signal tells which.
-    const left = departure.gone() || (abort.signal.aborted && !watchdog.idleCut() && departure.cutBy() === null);
-    abort.abort();
+    const left = departure.gone() || (upstream.aborted && !watchdog.idleCut() && departure.cutBy() === null);
+    upstream.abort();
     if (stream !== null)
       await ending.end(stream, left ? 'client_gone' : 'upstream_broken', left ? undefined : 'broken');
     try {
@@ -79,8 +79,10 @@ async function carry(options: PumpOptions, opened: OpenStream, ends: Ends): Prom
     const { done, value } = await reader.read();
     if (done) break;
     watchdog.heard();
-    if (await frames.deliver(framing.push(value))) return;
-    if (await frames.overdrawn()) return;
+    const delivered = frames.deliver(framing.push(value));
+    if (delivered === true || (delivered !== false && (await delivered))) return;
+    const drawn = frames.overdrawn();
+    if (drawn === true || (drawn !== false && (await drawn))) return;
   }
   const ended = passage.isLast();
   const rest = passage.close(framing.end());

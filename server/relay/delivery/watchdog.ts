@@ -1,7 +1,9 @@
-/** One timer per stream serves the keep-alive, the idle upstream and the client that takes nothing. */
+/** Minds the silence of a stream: the keep-alive, the idle upstream and the client that takes nothing. */
+import { createPulse } from '../shared/pulse.ts';
 import type { Bytes } from '../upstream/open-stream.ts';
 import type { PumpOptions } from './stream-options.ts';
 
+const pulse = createPulse();
 /** A client that takes nothing for so long is given up. */
 const stallLimitMs = 60_000;
 
@@ -29,7 +31,7 @@ export function createWatchdog(
   { pingMs, idleMs, now, departure }: Pick<PumpOptions, 'pingMs' | 'idleMs' | 'now' | 'departure'>,
   ping: () => void,
 ): Watchdog {
-  const abort = departure.upstream;
+  const { upstream } = departure;
   const startedMs = now();
   let lastByteMs = startedMs;
   let lastWriteMs = lastByteMs;
@@ -42,12 +44,12 @@ export function createWatchdog(
   const look = () => {
     const at = now();
     if (stalledMs !== null) {
-      if (at - stalledMs >= stallLimitMs) abort.abort();
+      if (at - stalledMs >= stallLimitMs) upstream.abort();
       return;
     }
     if (reader !== null && !settled && at - lastByteMs >= idleMs) {
       idleCut = true;
-      abort.abort();
+      upstream.abort();
       void reader.cancel().catch(() => undefined);
       return;
     }
@@ -56,7 +58,7 @@ export function createWatchdog(
       lastWriteMs = at;
     }
   };
-  const timer = setInterval(look, Math.min(pingMs ?? idleMs, idleMs, stallLimitMs));
+  const stop = pulse.every(Math.min(pingMs ?? idleMs, idleMs, stallLimitMs), look);
 
   return {
     startedMs,
@@ -82,6 +84,6 @@ export function createWatchdog(
       settled = true;
     },
     idleCut: () => idleCut,
-    stop: () => clearInterval(timer),
+    stop,
   };
 }

@@ -10,6 +10,48 @@ export interface Sink {
   end(): unknown;
 }
 
+/** Pieces on their way, joined where that costs nothing: texts, and bytes that lie side by side in memory. */
+export interface Joined {
+  add(piece: Piece): void;
+  /** What was joined goes out. */
+  put(): void;
+}
+
+export function joining(write: (piece: Piece) => void): Joined {
+  let text = '';
+  let run: Uint8Array | null = null;
+  /** Bytes from the beginning of `run`. */
+  let size = 0;
+  const put = () => {
+    if (text !== '') {
+      const piece = text;
+      text = '';
+      write(piece);
+    }
+    if (run === null) return;
+    const piece = size === run.length ? run : new Uint8Array(run.buffer, run.byteOffset, size);
+    run = null;
+    write(piece);
+  };
+  return {
+    put,
+    add(piece) {
+      if (typeof piece === 'string') {
+        if (run !== null) put();
+        text += piece;
+        return;
+      }
+      if (run !== null && piece.buffer === run.buffer && piece.byteOffset === run.byteOffset + size) {
+        size += piece.length;
+        return;
+      }
+      put();
+      run = piece;
+      size = piece.length;
+    },
+  };
+}
+
 /** For those who left. */
 export const nowhere: Sink = { write: () => null, flush: () => null, end: () => null };
 

@@ -8,18 +8,26 @@ export interface Cuttable {
   cut(reason: AppError): void;
 }
 
+/** The upstream's side of a request, whichever call it is at. */
+export interface UpstreamSide {
+  readonly aborted: boolean;
+  /** Ends it. */
+  abort(): void;
+  /** Called once when it is ended. */
+  onAbort(listener: () => void): void;
+}
+
 export interface Departure extends Cuttable {
-  /** Ends the upstream's side. */
-  readonly upstream: AbortController;
+  readonly upstream: UpstreamSide;
   gone(): boolean;
-  /** Resolves when the client leaves. */
-  whenGone(): Promise<void>;
+  /** Called once when the client leaves, at once when it has. */
+  onGone(listener: () => void): void;
   /** The client left; later calls do nothing. */
   leave(): void;
   /** Why we do; null = we do not. */
   cutBy(): AppError | null;
-  /** The channel that is being asked now: its setting decides. */
-  asking(channel: ChannelSnapshot): void;
+  /** The channel that is being asked now: its setting decides. @returns what ends this call, with the request or before it. */
+  asking(channel: ChannelSnapshot): AbortController;
   /** @param near asked when the client leaves: little but the bill is left to come. */
   expecting(near: () => boolean): void;
   /** The client has left, and the upstream is read on for the bill and for nothing else. */
@@ -30,36 +38,50 @@ export interface Departure extends Cuttable {
 const drainMs = 30_000;
 const longestDrainMs = 300_000;
 
+const notNear = () => false;
+
 /** @param billMs how long a bill is waited for. */
 export function createDeparture(client: AbortSignal, billMs: number): Departure {
-  const upstream = new AbortController();
+  let call: AbortController | null = null;
+  let aborted = false;
+  const listeners: (() => void)[] = [];
+  const upstream: UpstreamSide = {
+    get aborted() {
+      return aborted;
+    },
+    abort() {
+      if (aborted) return;
+      aborted = true;
+      call?.abort();
+      for (const listener of listeners) listener();
+    },
+    onAbort: (listener) => void listeners.push(listener),
+  };
   let gone = false;
   let current: ChannelSnapshot | null = null;
-  let told: (() => void) | null = null;
-  let near = () => false;
+  const leavers: (() => void)[] = [];
+  let near = notNear;
   let billAlone = false;
   let cutBy: AppError | null = null;
   const leave = () => {
     if (gone) return;
     gone = true;
-    told?.();
     const drain = current === null ? 0 : drainOf(current);
     billAlone = drain === 0 && near();
     const ms = billAlone ? billMs : drain;
-    if (ms === 0) return upstream.abort();
-    setTimeout(() => upstream.abort(), ms).unref();
+    if (ms === 0) upstream.abort();
+    else setTimeout(upstream.abort, ms).unref();
+    for (const listener of leavers) listener();
   };
   if (client.aborted) leave();
   else client.addEventListener('abort', leave, { once: true });
   return {
     upstream,
     gone: () => gone,
-    whenGone: () =>
-      gone
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            told = resolve;
-          }),
+    onGone(listener) {
+      if (gone) listener();
+      else leavers.push(listener);
+    },
     leave,
     cut(reason) {
       cutBy ??= reason;
@@ -68,7 +90,11 @@ export function createDeparture(client: AbortSignal, billMs: number): Departure 
     cutBy: () => cutBy,
     asking(channel) {
       current = channel;
-      near = () => false;
+      near = notNear;
+      // One for each call and none for the request: chained controllers cost more than all else that is done here.
+      call = new AbortController();
+      if (aborted) call.abort();
+      return call;
     },
     expecting(ask) {
       near = ask;

@@ -71,16 +71,14 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
         timer = setTimeout(cut, options.idleMs);
       }
       const frames = value === undefined ? [] : framing.push(value);
-      for (const [index, frame] of frames.entries()) {
-        const piece = passage.pass(frame);
+      const seen = firstContent(passage, frames, head);
+      if (seen !== null) {
         const error = passage.error();
         if (error !== null) return give('error', error);
-        const last = passage.isLast();
-        if (piece !== null && !last) head.push(piece);
-        if (!last && !passage.hasContent()) continue;
         if (isEmpty(passage)) return give('empty');
-        const stream = { reader, framing, passage, head, last: last ? (piece ?? '') : null, firstByteMs };
-        return { ok: true, stream: { ...stream, ahead: frames.slice(index + 1), done: false } };
+        const { last, count } = seen;
+        const ahead = frames.slice(count);
+        return { ok: true, stream: { reader, framing, passage, head, last, ahead, done: false, firstByteMs } };
       }
       if (!done) continue;
       const piece = passage.close(framing.end());
@@ -98,6 +96,24 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** @param head receives what goes to the client. @returns where the frames brought the first content, an end or an error; null = nowhere. */
+function firstContent(
+  passage: Passage,
+  frames: readonly RawFrame[],
+  head: Piece[],
+): { readonly last: Piece | null; readonly count: number } | null {
+  let count = 0;
+  for (const frame of frames) {
+    count++;
+    const piece = passage.pass(frame);
+    if (passage.error() !== null) return { last: null, count };
+    if (passage.isLast()) return { last: piece ?? '', count };
+    if (piece !== null) head.push(piece);
+    if (passage.hasContent()) return { last: null, count };
+  }
+  return null;
 }
 
 /** An answer that ended well and says nothing is a failure in disguise; one that was cut off or filtered is not. */

@@ -20,7 +20,7 @@ import {
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
-import { type Departure, ownAbort } from './client-disconnect.ts';
+import type { Departure } from './client-disconnect.ts';
 import { finished, inlined } from './custom-operation.ts';
 import { type Passage, translatedPassage, verbatimPassage } from './frame-relay.ts';
 import type { Answer } from './http.ts';
@@ -73,7 +73,7 @@ export interface Left {
 /** Never rejects. */
 export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> {
   const { inquiry, plan } = exchange;
-  const abort = departure.upstream;
+  const { upstream } = departure;
   const settings = deps.settings();
   const attempts = Math.max(1, settings.retryTimes + 1);
   const tried: Tried[] = [];
@@ -84,7 +84,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
 
   for (const channel of plan.candidates) {
     let again = true;
-    while (again && tried.length < attempts && !departure.gone() && !abort.signal.aborted) {
+    while (again && tried.length < attempts && !departure.gone() && !upstream.aborted) {
       again = false;
       const key = deps.health.pickKey(channel);
       const prepared = prepare(inquiry, channel, key, settings);
@@ -93,9 +93,8 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       tried.push(triedOnly(channel));
       const askedMs = deps.now();
       last = channel;
-      departure.asking(channel);
+      const own = departure.asking(channel);
       deps.health.begin(channel);
-      const own = ownAbort(abort);
       inquiry.form?.onFault(() => own.abort());
       const result = await send(deps, prepared, own);
       const reached =
@@ -107,7 +106,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
         if (plan.candidates.length > 1) deps.affinity.remember(plan.conversation, channel.id);
         return reached;
       }
-      if (abort.signal.aborted && departure.gone()) {
+      if (upstream.aborted && departure.gone()) {
         if (result.kind === 'answer') left = { prepared, usage: reached.usage ?? null };
         break;
       }
@@ -115,7 +114,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       const fault = inquiry.form?.fault() ?? null;
       if (fault !== null) return failed(fault);
       // Ended by us: no channel is to blame.
-      if (abort.signal.aborted) break;
+      if (upstream.aborted) break;
       failure = reached;
       tried[tried.length - 1] = {
         ...triedOnly(channel),
@@ -125,7 +124,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       if (!mayRetry(failure) || inquiry.form?.replayable === false) return failed();
       again = failure.class === 'key' && deps.health.hasSpareKey(channel);
     }
-    if (tried.length >= attempts || abort.signal.aborted) break;
+    if (tried.length >= attempts || upstream.aborted) break;
   }
   return failed();
 }
