@@ -3,7 +3,18 @@
 const dots = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
 
 /** Names hold slashes at some upstreams, but no step upwards, no control characters and nothing that is no text. */
-export const isModelName = (name: string): boolean => name.isWellFormed() && !/\p{Cc}/u.test(name) && !dots.test(name);
+export function isModelName(name: string): boolean {
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  if (judged.size >= mostJudged) judged.clear();
+  const fine = name.isWellFormed() && !/\p{Cc}/u.test(name) && !dots.test(name);
+  judged.set(name, fine);
+  return fine;
+}
+
+/** Each request asks for its model three times, and few models are asked for. */
+const judged = new Map<string, boolean>();
+const mostJudged = 1000;
 
 /** A version, a region, an account: one plain word. */
 export const isAddressPart = (text: string): boolean => /^[A-Za-z0-9](?:[A-Za-z0-9_:@-]|\.(?!\.))*$/.test(text);

@@ -65,7 +65,7 @@ const version = /(?<=[^/])\/v\d+$/;
 /** @returns the address of an operation, or null when the provider does not serve it. */
 export function endpointFor(provider: Provider, operation: string, facts: EndpointFacts): string | null {
   const path = facts.path ?? provider.paths[operation];
-  const base = (facts.baseUrl === '' ? provider.baseUrl : facts.baseUrl).replace(/\/+$/, '');
+  const base = withoutSlash(facts.baseUrl === '' ? provider.baseUrl : facts.baseUrl);
   if (path === undefined || base === '' || !provider.operations.includes(operation)) return null;
   const address = joined(provider, base, path);
   const other = facts.other || (provider.other?.fallback ?? '');
@@ -73,8 +73,26 @@ export function endpointFor(provider: Provider, operation: string, facts: Endpoi
   return isModelName(facts.model) ? filled(address, facts.model, other) : null;
 }
 
+const withoutSlash = (url: string): string => (url.endsWith('/') ? url.replace(/\/+$/, '') : url);
+
+const addresses = new WeakMap<Provider, Map<string, string>>();
+/** A channel has one base, and few paths are used. */
+const mostAddresses = 1000;
+
 /** People paste whole addresses, or with the version in them; doubling either would break every request. */
 function joined(provider: Provider, base: string, path: string): string {
+  const known = addresses.get(provider) ?? new Map<string, string>();
+  const key = `${base} ${path}`;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  if (known.size >= mostAddresses) known.clear();
+  const address = joinedAnew(provider, base, path);
+  known.set(key, address);
+  addresses.set(provider, known);
+  return address;
+}
+
+function joinedAnew(provider: Provider, base: string, path: string): string {
   if (provider.address === 'full' && !version.test(base) && hasPath(base)) return base;
   if (base.endsWith(path)) return base;
   const root = rootOf(provider, base);

@@ -142,6 +142,7 @@ export function createRelay(deps: RelayDeps): Relay {
   let late = 0;
   let refused = 0;
   let closed: AppError | null = null;
+  const answering = new Map<Request, Cuttable>();
   const running = new Set<Cuttable>();
   const chargeDeps: ChargeDeps = {
     ledger: deps.ledger,
@@ -176,9 +177,10 @@ export function createRelay(deps: RelayDeps): Relay {
     checkpointMs: deps.limits.checkpointMs,
     billMs: deps.limits.billMs,
     commitPingMs: deps.limits.commitPingMs,
-    running,
+    running: answering,
     lasting: (request) => deps.watch?.lasting(request),
     ended: (request) => {
+      answering.delete(request);
       open--;
       deps.watch?.over(request);
     },
@@ -316,7 +318,7 @@ export function createRelay(deps: RelayDeps): Relay {
       closed = reason;
     },
     cut(reason) {
-      for (const request of [...running]) request.cut(reason);
+      for (const request of [...answering.values(), ...running]) request.cut(reason);
     },
   };
 }

@@ -103,29 +103,13 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       completionTokens: usage === null ? 0 : completionTokensOf(usage),
       quota: amount,
       content: finish.content ?? '',
-      other: JSON.stringify({
-        ...(usage === null ? {} : priceFacts(usage, finish.prices)),
-        frt: finish.firstByteMs === null ? -1000 : Math.round(finish.firstByteMs - inquiry.startedMs),
-        ms: Math.round(endedMs - inquiry.startedMs),
-        ...(finish.upstreamModel === inquiry.model || finish.upstreamModel === ''
-          ? {}
-          : { is_model_mapped: true, upstream_model_name: finish.upstreamModel }),
-        ...(inquiry.route.path === usualPath ? {} : { request_path: inquiry.route.path }),
-        ...(finish.failure === undefined ? {} : { failure: finish.failure }),
-        ...(finish.dropped.length === 0 ? {} : { dropped: finish.dropped }),
-        admin_info: {
-          use_channel: finish.tried.map(({ channelId }) => String(channelId)),
-          ...(finish.tried.some(({ failed }) => failed !== null)
-            ? { attempts: finish.tried.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed })) }
-            : {}),
-        },
-      }),
+      other: JSON.stringify(factsOf(inquiry, usage, finish, endedMs)),
       usageSource: finish.usageSource,
       endReason: finish.endReason,
     };
   };
 
-  const settle = async (finish: Finish): Promise<void> => {
+  const settle = (finish: Finish): Promise<void> => {
     const usage = finish.usage;
     const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
     const tokens = usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage);
@@ -134,20 +118,11 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     admission.ended({ tokens, charged: amount, success: usage !== null });
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const written = Number.isFinite(deps.commitCeilingMs)
-      ? deps.commitLimits.start(deps.commitCeilingMs, () => {
-          deps.late();
-          resolve();
-        })
-      : null;
-    const durable = (refusal: string | null) => {
-      written?.();
+    const told = (refusal: string | null) => {
       if (refusal !== null) deps.refused(inquiry.requestId, refusal);
-      resolve();
     };
     // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
-    deps.ledger
+    const durable = deps.ledger
       .execute({
         type: 'settle',
         ref: inquiry.requestId,
@@ -163,10 +138,10 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         username: principal.user.username,
       })
       .then(
-        (result) => durable(refusalOf(result)),
-        (error: unknown) => durable(String(error)),
+        (result) => told(refusalOf(result)),
+        (error: unknown) => told(String(error)),
       );
-    await promise;
+    return Number.isFinite(deps.commitCeilingMs) ? withinCeiling(deps, durable) : durable;
   };
 
   const holdUpTo = (total: number): boolean => {
@@ -229,6 +204,45 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         .catch(() => undefined);
     },
   };
+}
+
+/** What explains a row besides its columns. Members are set one by one: this runs for each request. */
+function factsOf(
+  inquiry: Inquiry,
+  usage: Usage | null,
+  finish: Omit<Finish, 'usage'>,
+  endedMs: number,
+): Readonly<Record<string, unknown>> {
+  const facts: Record<string, unknown> = usage === null ? {} : priceFacts(usage, finish.prices);
+  const { upstreamModel, firstByteMs, tried } = finish;
+  facts.frt = firstByteMs === null ? -1000 : Math.round(firstByteMs - inquiry.startedMs);
+  facts.ms = Math.round(endedMs - inquiry.startedMs);
+  if (upstreamModel !== inquiry.model && upstreamModel !== '') {
+    facts.is_model_mapped = true;
+    facts.upstream_model_name = upstreamModel;
+  }
+  if (inquiry.route.path !== usualPath) facts.request_path = inquiry.route.path;
+  if (finish.failure !== undefined) facts.failure = finish.failure;
+  if (finish.dropped.length > 0) facts.dropped = finish.dropped;
+  const admin: Record<string, unknown> = { use_channel: tried.map(({ channelId }) => String(channelId)) };
+  if (tried.some(({ failed }) => failed !== null))
+    admin.attempts = tried.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));
+  facts.admin_info = admin;
+  return facts;
+}
+
+/** What is not durable by then goes out all the same, and is counted. */
+function withinCeiling({ commitLimits, commitCeilingMs, late }: ChargeDeps, durable: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const written = commitLimits.start(commitCeilingMs, () => {
+    late();
+    resolve();
+  });
+  void durable.then(() => {
+    written();
+    resolve();
+  });
+  return promise;
 }
 
 const refusalOf = (result: LedgerResult): string | null =>

@@ -27,7 +27,7 @@ import { relayBytes } from './bytes.ts';
 import { createCover } from './cover.ts';
 import { ownHeaders, shownFrom, streamHeadersOf } from './headers.ts';
 import { whenDurable } from './held-back.ts';
-import { keptIn, noteKept } from './kept.ts';
+import { isKept, keptIn, noteKept } from './kept.ts';
 import { relayStream } from './pump.ts';
 import { settle } from './settle.ts';
 import type { StreamEnd } from './stream-options.ts';
@@ -38,8 +38,8 @@ export interface AnswerDeps extends AttemptsDeps {
   readonly billMs: number;
   /** Between signs of life while an end waits for its bill. */
   readonly commitPingMs: number;
-  /** What can be ended from outside. */
-  readonly running: Set<Cuttable>;
+  /** What can be ended from outside; `ended` takes it out. */
+  readonly running: Map<Request, Cuttable>;
   /** The answer to this request goes on after it was handed over. */
   readonly lasting: (request: Request) => void;
   /** Called once when the request is over, streams included. */
@@ -51,34 +51,25 @@ const reshapeFor = ({ inquiry }: Exchange): Reshape | null =>
 
 export type Reached = Exclude<Outcome, { kind: 'failed' }>;
 
-export async function answer(given: AnswerDeps, exchange: Exchange): Promise<Response> {
-  const departure = createDeparture(exchange.inquiry.request.signal, given.billMs);
-  const { running } = given;
-  running.add(departure);
-  const ended = () => {
-    running.delete(departure);
-    given.ended(exchange.inquiry.request);
-  };
+export async function answer(deps: AnswerDeps, exchange: Exchange): Promise<Response> {
+  const { inquiry } = exchange;
+  const { request } = inquiry;
+  const departure = createDeparture(request.signal, deps.billMs);
+  deps.running.set(request, departure);
   try {
-    return await carried({ ...given, ended }, exchange, departure);
+    const trying = tryChannels(deps, exchange, departure);
+    const { pingMs } = deps.settings();
+    // With keep-alive on, a client that waits for a stream hears from us even before the upstream says anything.
+    if (pingMs !== null && inquiry.stream) {
+      const outcome = await Promise.race([trying, Bun.sleep(pingMs).then(() => null)]);
+      if (outcome === null) return waitingStream(deps, exchange, trying, departure);
+      return await respond(deps, exchange, outcome, departure);
+    }
+    return await respond(deps, exchange, await trying, departure);
   } catch (error) {
-    running.delete(departure);
+    deps.running.delete(request);
     throw error;
   }
-}
-
-async function carried(deps: AnswerDeps, exchange: Exchange, departure: Departure): Promise<Response> {
-  const { inquiry } = exchange;
-  const trying = tryChannels(deps, exchange, departure);
-  const { pingMs } = deps.settings();
-  // With keep-alive on, a client that waits for a stream hears from us even before the upstream says anything.
-  if (pingMs !== null && inquiry.stream) {
-    const outcome = await Promise.race([trying, Bun.sleep(pingMs).then(() => null)]);
-    return outcome === null
-      ? waitingStream(deps, exchange, trying, departure)
-      : respond(deps, exchange, outcome, departure);
-  }
-  return respond(deps, exchange, await trying, departure);
 }
 
 function respond(
@@ -121,15 +112,12 @@ function respond(
   }
 }
 
-async function close(
+const close = (
   deps: AnswerDeps,
   exchange: Exchange,
   outcome: Pick<Reached, 'prepared' | 'tried'> & { readonly body?: unknown },
   end: StreamEnd,
-): Promise<void> {
-  await settle(deps.counter, exchange, outcome, end);
-  deps.ended(exchange.inquiry.request);
-}
+): Promise<void> => settle(deps.counter, exchange, outcome, end).then(() => deps.ended(exchange.inquiry.request));
 
 async function refuse(
   deps: AnswerDeps,
@@ -216,15 +204,14 @@ async function whole(
   const usage = reportedUsage(inquiry, upstream, body);
   const retell = prepared.retold || (inquiry.stream && inquiry.operation === 'chat');
   const events = retell || usage === null ? upstream.decodeResponse(body) : [];
-  const change = changeFor(prepared);
   const { retell: convert } = prepared;
   const told =
     convert !== null
       ? JSON.stringify(convert(body))
       : retell
-        ? retold(exchange, change === undefined ? events : events.flatMap(change), deps.now())
+        ? retold(exchange, changed(events, changeFor(prepared)), deps.now())
         : null;
-  noteKept(deps.affinity, exchange, prepared, keptIn(body));
+  if (isKept(exchange, prepared)) noteKept(deps.affinity, exchange, prepared, keptIn(body));
   const durable = close(deps, exchange, outcome, {
     endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
@@ -252,6 +239,9 @@ async function whole(
     (sent) => new Response(sent, { status: response.status, headers }),
   );
 }
+
+const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeFor>): readonly ChatEvent[] =>
+  change === undefined ? events : events.flatMap(change);
 
 /** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
 export function retold(exchange: Exchange, events: readonly ChatEvent[], nowMs: number): string {
@@ -314,7 +304,8 @@ function streamOf(
   departure: Departure,
 ): ReadableStream<Uint8Array> {
   const { prepared, stream: opening } = outcome;
-  noteKept(deps.affinity, exchange, prepared, { response: opening.passage.responseId(), container: null });
+  if (isKept(exchange, prepared))
+    noteKept(deps.affinity, exchange, prepared, { response: opening.passage.responseId(), container: null });
   return relayStream({ ...pumpOptions(deps, exchange, departure, () => outcome), opening });
 }
 

@@ -10,32 +10,41 @@ interface Sink {
   end(): unknown;
 }
 
+type Sent = Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array>;
+
 /** @param make the body is its own when the bill is durable in time. @param durable resolves with the bill. */
-export async function whenDurable(
+export function whenDurable(
   durable: Promise<void>,
   waitMs: number,
   body: Uint8Array<ArrayBuffer> | string,
-  make: (body: Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array>) => Response,
+  make: (body: Sent) => Response,
 ): Promise<Response> {
-  const { promise: long, resolve } = Promise.withResolvers<'long'>();
-  const calm = patience.start(waitMs, () => resolve('long'));
-  try {
-    if ((await Promise.race([durable, long])) !== 'long') return make(body);
-  } finally {
-    calm();
-  }
+  const { promise, resolve, reject } = Promise.withResolvers<Sent>();
+  const calm = patience.start(waitMs, () => resolve(allButTheLastByte(durable, body)));
+  durable.then(
+    () => {
+      calm();
+      resolve(body);
+    },
+    (error) => {
+      calm();
+      reject(error);
+    },
+  );
+  return promise.then(make);
+}
+
+function allButTheLastByte(durable: Promise<void>, body: Uint8Array<ArrayBuffer> | string): ReadableStream<Uint8Array> {
   const bytes = typeof body === 'string' ? encoder.encode(body) : body;
   const ahead = Math.max(0, bytes.length - 1);
-  return make(
-    new ReadableStream({
-      type: 'direct',
-      async pull(sink: Sink) {
-        sink.write(bytes.subarray(0, ahead));
-        sink.flush();
-        await durable;
-        sink.write(bytes.subarray(ahead));
-        sink.end();
-      },
-    } as unknown as UnderlyingDefaultSource<Uint8Array>),
-  );
+  return new ReadableStream({
+    type: 'direct',
+    async pull(sink: Sink) {
+      sink.write(bytes.subarray(0, ahead));
+      sink.flush();
+      await durable;
+      sink.write(bytes.subarray(ahead));
+      sink.end();
+    },
+  } as unknown as UnderlyingDefaultSource<Uint8Array>);
 }

@@ -15,6 +15,11 @@ export const keptIn = (body: unknown): KeptNames => {
   return { response: text(answered?.id), container: text(record(answered?.container)?.id) };
 };
 
+/** Whether the upstream may keep something that the client can name again. */
+export const isKept = ({ inquiry: { protocol } }: Exchange, prepared: Prepared): boolean =>
+  !prepared.retold && (protocol === 'openai-responses' || protocol === 'anthropic-messages');
+
+/** To be called where `isKept`. */
 export function noteKept(
   affinity: Affinity,
   { inquiry, plan }: Exchange,
@@ -22,7 +27,6 @@ export function noteKept(
   { response, container }: KeptNames,
 ): void {
   const { protocol, body } = inquiry;
-  if (prepared.retold || (protocol !== 'openai-responses' && protocol !== 'anthropic-messages')) return;
   const made = protocol === 'openai-responses' && body.store !== false ? response : container;
   for (const id of made === null ? keptIds(inquiry) : [made, ...keptIds(inquiry)]) {
     affinity.rememberKept(id, { channelId: prepared.channel.id, ownerId: plan.ownerId });

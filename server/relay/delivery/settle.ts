@@ -19,27 +19,21 @@ export interface SettleFacts {
   readonly body?: unknown;
 }
 
-export async function settle(
-  counter: TokenCounter,
-  exchange: Exchange,
-  facts: SettleFacts,
-  end: StreamEnd,
-): Promise<void> {
+export function settle(counter: TokenCounter, exchange: Exchange, facts: SettleFacts, end: StreamEnd): Promise<void> {
+  if (end.usage !== null && end.usageSource === 'reported') return finish(exchange, facts, end, end.usage);
+  if (end.endReason !== 'completed' && end.firstByteMs === null) return finish(exchange, facts, end, null);
+  return counted(counter, exchange, end, facts.body ?? null).then((usage) => finish(exchange, facts, end, usage));
+}
+
+function finish(exchange: Exchange, facts: SettleFacts, end: StreamEnd, usage: Usage | null): Promise<void> {
   const { inquiry, plan, charge } = exchange;
   const { prepared } = facts;
-  const nothing = end.endReason !== 'completed' && end.firstByteMs === null;
-  const usage =
-    end.usage !== null && end.usageSource === 'reported'
-      ? end.usage
-      : nothing
-        ? null
-        : await counted(counter, exchange, end, facts.body ?? null);
   const { upstreamModel, terms } = prepared;
   const prices = reportedPrices(plan.prices, plan.pricing, { model: inquiry.model, upstreamModel, terms }, end.usage);
-  await charge.finish({
+  return charge.finish({
     endReason: end.endReason,
     usage,
-    usageSource: nothing ? 'none' : (end.usageSource ?? 'estimated'),
+    usageSource: usage === null ? 'none' : (end.usageSource ?? 'estimated'),
     prices: finalPrices(inquiry, prices, end.usage, facts.body ?? null),
     channel: prepared.channel,
     upstreamModel: prepared.upstreamModel,

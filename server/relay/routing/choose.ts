@@ -59,6 +59,7 @@ export const shareOf = (channel: ChannelSnapshot, tier: Tier): number =>
 
 /** Follows a channel's model mapping to its end; a chain that comes back to a name already seen stops there. */
 export function mapModel(mapping: Readonly<Record<string, string>>, model: string): string {
+  if (!Object.hasOwn(mapping, model)) return model;
   const seen = new Set([model]);
   let name = model;
   for (;;) {

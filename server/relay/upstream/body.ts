@@ -16,10 +16,13 @@ import type { UpstreamCall } from './call.ts';
 export type MemberEdits = ReadonlyMap<string, string | undefined>;
 
 /** @param model as the upstream calls it. */
-export function editedBody(inquiry: Inquiry, model: string, more: MemberEdits): UpstreamCall['body'] {
+export function editedBody(
+  inquiry: Inquiry,
+  model: string,
+  edits: Map<string, string | undefined>,
+): UpstreamCall['body'] {
   const { json, form } = inquiry;
   if (json === null) return form === null ? '' : form.body(model === form.fields.get('model') ? null : model);
-  const edits = new Map(more);
   // Gemini's path names the model. Where nobody named it the upstream must not choose one of its own, but for
   // moderation, whose default only means whatever the upstream has.
   const inPath = inquiry.protocol === 'gemini-generate' || inquiry.operation === 'moderations';

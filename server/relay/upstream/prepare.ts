@@ -15,14 +15,7 @@ import { mapModel } from '../routing/choose.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
-import {
-  decodedRequest,
-  editedBody,
-  embeddingTold,
-  type MemberEdits,
-  streamOptionsOf,
-  translatedBody,
-} from './body.ts';
+import { decodedRequest, editedBody, embeddingTold, streamOptionsOf, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
 import { type ModelWish, memberEdits, requestChange, wishOf } from './model-suffix.ts';
@@ -205,7 +198,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   if (attempt.translated && inquiry.operation === 'embeddings')
     return { ...embeddingTold(inquiry, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
   const edited = (body: Readonly<Record<string, unknown>>) =>
-    inquiry.operation === 'chat' ? (attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) ?? {}) : {};
+    inquiry.operation === 'chat' ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) : undefined;
   if (attempt.translated) {
     const encode = attempt.wire?.encodeRequest ?? codecFor(dialect).translation.encodeRequest;
     const change = requestChange(attempt, inquiry.ceiling);
@@ -217,21 +210,19 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
     const told = { ...body, ...edited(body), ...channel.paramOverride };
     return { body: JSON.stringify(told), retell: null, foreign: null, terms: carriedTerms(terms, told) };
   }
-  const passThrough = settings.passThrough || channel.setting.pass_through === true;
-  const removed = terms.removed.map((name) => [name, undefined] as const);
   dropped.push(...terms.dropped);
-  const edits: MemberEdits = passThrough
-    ? new Map(removed)
-    : new Map<string, string | undefined>([
-        ...removed,
-        ...(usageAsked
-          ? [['stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true })] as const]
-          : []),
-        ...(wish === null ? [] : memberEdits(inquiry.body, wish, dialect, settings.claudeMaxTokens(upstreamModel))),
-        ...Object.entries({ ...edited(inquiry.body), ...channel.paramOverride }).map(
-          ([name, value]) => [name, JSON.stringify(value)] as const,
-        ),
-      ]);
+  // Nearly every request passes with one edit or none.
+  const edits = new Map<string, string | undefined>();
+  for (const name of terms.removed) edits.set(name, undefined);
+  if (!(settings.passThrough || channel.setting.pass_through === true)) {
+    if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
+    if (wish !== null)
+      for (const [name, value] of memberEdits(inquiry.body, wish, dialect, settings.claudeMaxTokens(upstreamModel)))
+        edits.set(name, value);
+    const own = edited(inquiry.body);
+    for (const name in own) edits.set(name, JSON.stringify(own[name]));
+    for (const name in channel.paramOverride) edits.set(name, JSON.stringify(channel.paramOverride[name]));
+  }
   return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null, terms };
 }
 
