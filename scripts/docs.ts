@@ -1,4 +1,4 @@
-/** Writes the generated tables of the READMEs from the catalogues; `documentsAreFresh` tells whether that would change anything. */
+/** Writes the generated lists beside the catalogues they come from; `documentsAreFresh` tells whether that would change anything. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { commands } from '../cli/commands/index.ts';
@@ -8,8 +8,12 @@ import { providers } from '../server/providers/catalogue.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const files: readonly (readonly [string, Language])[] = [
-  ['README.md', 'en'],
-  ['README.zh.md', 'zh'],
+  ['cli/COMMANDS.md', 'en'],
+  ['cli/COMMANDS.zh.md', 'zh'],
+  ['server/contract/OPTIONS.md', 'en'],
+  ['server/contract/OPTIONS.zh.md', 'zh'],
+  ['server/providers/PROVIDERS.md', 'en'],
+  ['server/providers/PROVIDERS.zh.md', 'zh'],
 ];
 
 const cell = (text: string): string => text.replace(/\|/g, '\\|').replace(/\n/g, ' ');

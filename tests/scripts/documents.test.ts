@@ -5,8 +5,13 @@ import { commands } from '../../cli/commands/index.ts';
 import manifest from '../../package.json' with { type: 'json' };
 
 const root = resolve(import.meta.dirname, '../..');
-const english = readFileSync(join(root, 'README.md'), 'utf8');
-const chinese = readFileSync(join(root, 'README.zh.md'), 'utf8');
+const lists = ['cli/COMMANDS', 'server/contract/OPTIONS', 'server/providers/PROVIDERS'];
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+/** The README with the generated lists behind it. */
+const withLists = (suffix: string): string =>
+  ['README', ...lists].map((name) => readFileSync(join(root, `${name}${suffix}.md`), 'utf8')).join('\n');
+const english = withLists('');
+const chinese = withLists('.zh');
 const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] ?? '');
 
 /** Everything that stands between backquotes or in a code block, tree drawings and generated defaults aside. */
@@ -45,8 +50,8 @@ test.each([
 
 test('every dependency is exact and has its line of reason', () => {
   const wanted = { ...manifest.dependencies, ...manifest.devDependencies };
-  const from = english.indexOf('## Dependencies');
-  const rows = all(english.slice(from, english.indexOf('\n## ', from + 5)), /^\| `([^`]+)` \| \S/gm);
+  const from = readme.indexOf('## Dependencies');
+  const rows = all(`${readme}\n## `.slice(from, `${readme}\n## `.indexOf('\n## ', from + 5)), /^\| `([^`]+)` \| \S/gm);
   expect(rows.sort()).toEqual(Object.keys(wanted).sort());
   expect(Object.values(wanted).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
 });
