@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
-import { optionHelp } from '../../server/contract/option-help.ts';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
 import { allProviders } from '../../server/providers/catalogue.ts';
 import { openStage, quietLine, type Stage, shots, violationsNow } from './support.ts';
@@ -308,7 +307,7 @@ const told = new Set(
     ...optionKeys.flatMap((one) => [
       one,
       optionRow(one).label.en,
-      optionHelp[one].en,
+      optionRow(one).help.en,
       ...(optionRow(one).kind.choices ?? []),
     ]),
     ...allProviders.flatMap(({ label, other }) => [label.en, label.en.slice(0, 1), other?.label.en ?? '']),

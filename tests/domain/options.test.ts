@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AppError, formatError } from '../../server/contract/errors.ts';
-import { optionHelp } from '../../server/contract/option-help.ts';
 import {
   address,
   choice,
@@ -223,7 +222,7 @@ test('the reason is told in the language of the caller', async () => {
 
 test('every option is explained in both languages, in other words than its label', () => {
   for (const key of optionKeys) {
-    const [{ zh, en }, { label }] = [optionHelp[key], optionRow(key)];
+    const [{ zh, en }, { label }] = [optionRow(key).help, optionRow(key)];
     expect([key, /\p{Script=Han}/u.test(zh), /\p{Script=Han}/u.test(en)]).toEqual([key, true, false]);
     expect([key, /[.。]$/.test(zh), /\.$/.test(en), en.length <= 120]).toEqual([key, true, true, true]);
     expect([zh, en]).not.toContain(label.zh);

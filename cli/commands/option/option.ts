@@ -2,7 +2,6 @@
 
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
-import { optionHelp } from '../../../server/contract/option-help.ts';
 import { isOptionKey, type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
 import type { CommandRun } from '../../command.ts';
@@ -132,7 +131,7 @@ export const describe: CommandRun = async (context, _flags, given) => {
       secret,
       role,
       label: label[context.language],
-      help: optionHelp[key][context.language],
+      help: optionRow(key).help[context.language],
     };
   });
   const [only] = rows;

@@ -1,7 +1,6 @@
 /** One option as a field of its kind. */
 import { useTranslation } from 'react-i18next';
 import type { Language } from '../../../server/contract/enums.ts';
-import { optionHelp } from '../../../server/contract/option-help.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { SwitchField, TypedField, takesLines } from './option-input.tsx';
 
@@ -39,7 +38,7 @@ export function OptionField(props: OptionFieldProps) {
       : option === 'QuotaPerUnit'
         ? t('settings.unitWarning')
         : '';
-  const help = `${optionHelp[option][language]} ${state}`.trim();
+  const help = `${optionRow(option).help[language]} ${state}`.trim();
 
   const shown = { option, language, value, locked, help, error: props.error, onChange };
 

@@ -2,7 +2,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
-import { optionHelp } from '../../../server/contract/option-help.ts';
 import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
 import { SearchField } from '../../components/filters.tsx';
 import { PageHead } from '../../components/page.tsx';
@@ -75,7 +74,7 @@ export function SettingsPage() {
     const changed = secret ? option?.is_set === true : (option?.value ?? fallback) !== fallback;
     if (onlyChanged && !changed) return false;
     if (needle === '') return onlyChanged || place === tab;
-    const { zh, en } = optionHelp[key];
+    const { zh, en } = optionRow(key).help;
     const text = `${key} ${label.zh} ${label.en} ${zh} ${en}`.toLowerCase();
     return needle.split(/\s+/).every((word) => text.includes(word));
   };

@@ -1,0 +1,154 @@
+/** How single families of models are spoken to. */
+import { decimal, integer, json, toggle, versionTable } from '../option-kinds.ts';
+import { option } from './row.ts';
+
+export const modelsOptions = {
+  'gemini.safety_settings': option({
+    kind: json('object'),
+    fallback: '{"HARM_CATEGORY_CIVIC_INTEGRITY":"BLOCK_NONE","default":"OFF"}',
+    tab: 'models',
+    panel: 'gemini',
+    label: { zh: 'Gemini 安全设置', en: 'Gemini safety settings' },
+    help: {
+      zh: 'JSON：类别 → 阈值；请求未指定时使用。',
+      en: 'JSON: category -> threshold, for requests that name none.',
+    },
+  }),
+  'gemini.version_settings': option({
+    kind: versionTable,
+    fallback: '{"default":"v1beta","gemini-1.0-pro":"v1"}',
+    tab: 'models',
+    panel: 'gemini',
+    label: { zh: 'Gemini 版本设置', en: 'Gemini API versions' },
+    help: {
+      zh: 'JSON：模型 → API 版本；default 用于其它模型。',
+      en: 'JSON: model -> version of the API; default is for all others.',
+    },
+  }),
+  'gemini.supported_imagine_models': option({
+    kind: json('array'),
+    fallback: '["gemini-2.0-flash-exp-image-generation","gemini-2.0-flash-exp"]',
+    tab: 'models',
+    panel: 'gemini',
+    label: { zh: '支持画图的 Gemini 模型', en: 'Gemini models that draw' },
+    help: {
+      zh: 'JSON 数组：可以在对话中返回图片的模型。',
+      en: 'A JSON list of models that may answer a chat with pictures.',
+    },
+  }),
+  'gemini.thinking_adapter_enabled': option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'models',
+    panel: 'gemini',
+    label: { zh: '启用 Gemini 思考后缀适配', en: 'Gemini thinking suffixes' },
+    help: {
+      zh: '模型名后缀 -thinking、-nothinking 与 -thinking-数字 决定思考预算。',
+      en: 'The suffixes -thinking, -nothinking and -thinking-NUMBER of a model’s name decide how much it thinks.',
+    },
+  }),
+  'gemini.thinking_adapter_budget_tokens_percentage': option({
+    kind: decimal(0.1, 1),
+    fallback: '0.6',
+    tab: 'models',
+    panel: 'gemini',
+    label: { zh: 'Gemini 思考预算占比', en: 'Gemini thinking budget share' },
+    help: {
+      zh: '思考可使用最大输出长度的比例，0.1 至 1。',
+      en: 'Share of the longest answer that may be thinking, 0.1 to 1.',
+    },
+    dependsOn: 'gemini.thinking_adapter_enabled',
+  }),
+  'claude.model_headers_settings': option({
+    kind: json('object'),
+    fallback: '{}',
+    tab: 'models',
+    panel: 'claude',
+    label: { zh: 'Claude 请求头覆盖', en: 'Claude header overrides' },
+    help: { zh: 'JSON：模型 → 额外的请求头。', en: 'JSON: model -> headers that are added.' },
+  }),
+  'claude.default_max_tokens': option({
+    kind: json('object'),
+    fallback: '{"default":8192}',
+    tab: 'models',
+    panel: 'claude',
+    label: { zh: 'Claude 缺省 MaxTokens', en: 'Claude default max tokens' },
+    help: {
+      zh: 'JSON：模型 → 请求未写时的最大输出长度；default 用于其它模型。',
+      en: 'JSON: model -> longest answer where the request names none; default is for all others.',
+    },
+  }),
+  'claude.thinking_adapter_enabled': option({
+    kind: toggle,
+    fallback: 'true',
+    tab: 'models',
+    panel: 'claude',
+    label: { zh: '启用 Claude 思考后缀适配', en: 'Claude thinking suffixes' },
+    help: { zh: '模型名后缀 -thinking 开启思考。', en: 'The suffix -thinking of a model’s name turns thinking on.' },
+  }),
+  'claude.thinking_adapter_budget_tokens_percentage': option({
+    kind: decimal(0.1, 1),
+    fallback: '0.8',
+    tab: 'models',
+    panel: 'claude',
+    label: { zh: 'Claude 思考预算占比', en: 'Claude thinking budget share' },
+    help: {
+      zh: '思考可使用最大输出长度的比例，0.1 至 1。',
+      en: 'Share of the longest answer that may be thinking, 0.1 to 1.',
+    },
+    dependsOn: 'claude.thinking_adapter_enabled',
+  }),
+  'global.pass_through_request_enabled': option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '启用请求透传', en: 'Pass requests through unchanged' },
+    help: {
+      zh: '所有渠道的请求原样转发，除模型名外不作修改。',
+      en: 'On every channel nothing but the model’s name is edited.',
+    },
+  }),
+  'general_setting.route_trace_enabled': option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'models',
+    panel: 'global',
+    label: {
+      zh: '响应头显示路由过程（x-gateway-trace）',
+      en: 'Show the routing decision in a response header (x-gateway-trace)',
+    },
+    help: { zh: '客户端可看到尝试了哪些渠道，只显示编号。', en: 'Clients see which channels were tried, by number.' },
+  }),
+  'general_setting.cost_header_enabled': option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'models',
+    panel: 'global',
+    label: {
+      zh: '响应头显示本次费用（x-gateway-quota、x-gateway-cost-usd，仅非流式）',
+      en: 'Show what the call cost in response headers (x-gateway-quota, x-gateway-cost-usd; not for streams)',
+    },
+    help: { zh: '客户端可直接读到每次请求的费用。', en: 'Clients can read the price of a call from its answer.' },
+  }),
+  'general_setting.ping_interval_enabled': option({
+    kind: toggle,
+    fallback: 'false',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '启用 Ping 间隔', en: 'Send keep-alive pings' },
+    help: {
+      zh: '上游沉默时向客户端发送心跳，避免中间代理断开。',
+      en: 'Keeps proxies from closing a stream while the upstream is silent.',
+    },
+  }),
+  'general_setting.ping_interval_seconds': option({
+    kind: integer(1),
+    fallback: '60',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: 'Ping 间隔（秒）', en: 'Ping interval (seconds)' },
+    help: { zh: '两次心跳之间的秒数。', en: 'Seconds between two pings.' },
+    dependsOn: 'general_setting.ping_interval_enabled',
+  }),
+} as const;

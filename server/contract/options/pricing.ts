@@ -1,0 +1,172 @@
+/** What everything costs. */
+import defaults from '../default-prices.json' with { type: 'json' };
+import { ratios, ratioTable, termTable, texts, tiers } from '../option-kinds.ts';
+import { option } from './row.ts';
+
+export const pricingOptions = {
+  ModelPrice: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.ModelPrice),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '模型固定价格', en: 'Fixed prices per call (dollars)' },
+    help: {
+      zh: 'JSON：模型 → 每次调用的美元价格；优先于倍率。',
+      en: 'JSON: model -> dollars per call; goes before a ratio.',
+    },
+  }),
+  ModelRatio: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.ModelRatio),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '模型倍率', en: 'Model ratios' },
+    help: {
+      zh: 'JSON：模型 → 倍率；1 为每百万输入令牌 2 美元。',
+      en: 'JSON: model -> ratio; 1 is $2 for a million input tokens.',
+    },
+  }),
+  CacheRatio: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.CacheRatio),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '缓存倍率', en: 'Cache read ratios' },
+    help: {
+      zh: 'JSON：模型 → 命中缓存的输入相对输入价格的比例。',
+      en: 'JSON: model -> share of the input price for cached input.',
+    },
+  }),
+  CreateCacheRatio: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.CreateCacheRatio),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '缓存写入倍率', en: 'Cache write ratios' },
+    help: {
+      zh: 'JSON：模型 → 写入缓存的输入相对输入价格的比例。',
+      en: 'JSON: model -> share of the input price for writing the cache.',
+    },
+  }),
+  CompletionRatio: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.CompletionRatio),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '补全倍率', en: 'Completion ratios' },
+    help: {
+      zh: 'JSON：模型 → 输出价格是输入价格的多少倍。',
+      en: 'JSON: model -> how many times the input price output costs.',
+    },
+  }),
+  ImageRatio: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.ImageRatio),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '图片输入倍率', en: 'Picture input ratios' },
+    help: {
+      zh: 'JSON：模型 → 图片输入相对文字输入的倍数。',
+      en: 'JSON: model -> how many times the input price pictures cost.',
+    },
+  }),
+  AudioRatio: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.AudioRatio),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '音频输入倍率', en: 'Sound input ratios' },
+    help: {
+      zh: 'JSON：模型 → 音频输入相对文字输入的倍数。',
+      en: 'JSON: model -> how many times the input price sound costs.',
+    },
+  }),
+  AudioCompletionRatio: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.AudioCompletionRatio),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '音频补全倍率', en: 'Sound output ratios' },
+    help: {
+      zh: 'JSON：模型 → 音频输出相对音频输入的倍数。',
+      en: 'JSON: model -> how many times the price of sound input sound output costs.',
+    },
+  }),
+  ContextTiers: option({
+    kind: tiers,
+    fallback: JSON.stringify(defaults.ContextTiers),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '长上下文价格系数', en: 'Price factors of long prompts' },
+    help: {
+      zh: 'JSON：模型 → 提示超过某长度后的价格系数。',
+      en: 'JSON: model -> factors that hold above a length of the prompt.',
+    },
+  }),
+  TierRatio: option({
+    kind: termTable,
+    fallback: JSON.stringify(defaults.TierRatio),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '服务等级价格系数', en: 'Price factors of service tiers, speeds and regions' },
+    help: {
+      zh: 'JSON：模型或前缀* → service_tier:priority 等 → 价格系数。没有系数的取值不会发往上游。',
+      en: 'JSON: model or beginning* -> service_tier:priority and the like -> factor. Others never go upstream.',
+    },
+  }),
+  ToolPrices: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.ToolPrices),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '工具单次价格（美元）', en: 'Prices per tool call (dollars)' },
+    help: {
+      zh: 'JSON：工具 或 工具:模型（可用前缀*）→ 每次调用的美元价格。',
+      en: 'JSON: tool, or tool:model (the model may be a beginning*) -> dollars per call.',
+    },
+  }),
+  GroupRatio: option({
+    kind: ratios,
+    fallback: JSON.stringify(defaults.GroupRatio),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '分组倍率', en: 'Group ratios' },
+    help: { zh: 'JSON：分组 → 所有价格的倍率。', en: 'JSON: group -> factor on every price.' },
+  }),
+  GroupGroupRatio: option({
+    kind: ratioTable,
+    fallback: '{}',
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '用户分组对使用分组的倍率', en: 'Ratios of a user group for a used group' },
+    help: {
+      zh: 'JSON：用户分组 → 使用的分组 → 倍率；优先于分组倍率。',
+      en: 'JSON: group of the user -> group used -> factor; goes before the group ratio.',
+    },
+  }),
+  ChannelCostRatio: option({
+    kind: ratios,
+    fallback: '{}',
+    tab: 'operation',
+    panel: 'pricing',
+    label: {
+      zh: '渠道成本系数（渠道编号 → 相对列表价的成本）',
+      en: 'Cost of channels (channel id -> share of the list price)',
+    },
+    help: {
+      zh: 'JSON：渠道编号 → 你的成本占列表价的比例，用于计算利润。',
+      en: 'JSON: channel id -> your cost as a share of the list price; margins follow from it.',
+    },
+  }),
+  UserUsableGroups: option({
+    kind: texts,
+    fallback: JSON.stringify(defaults.UserUsableGroups),
+    tab: 'operation',
+    panel: 'pricing',
+    label: { zh: '用户可选分组', en: 'Groups users may choose' },
+    help: {
+      zh: 'JSON：分组 → 说明；用户可为令牌选择这些分组。',
+      en: 'JSON: group -> description; people may pick these for their tokens.',
+    },
+  }),
+} as const;
