@@ -1,6 +1,6 @@
 /** Everything the commands print: tables for people, plain columns for pipes, JSON for programs. */
 import { AppError } from '../server/contract/errors.ts';
-import { csvField, escaped, safeJson, safeLine, safeText } from '../server/contract/safe-text.ts';
+import { csvLine, escaped, safeJson, safeLine, safeText } from '../server/contract/safe-text.ts';
 import { runQuery } from './query.ts';
 import { table } from './table.ts';
 
@@ -113,8 +113,8 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
           for (const row of rows) line(safeLine(id(row)));
           return;
         case 'csv':
-          if (shape.header) line(columns.map((column) => csvField(column.name)).join(','));
-          for (const row of rows) line(columns.map((column) => csvField(column.value(row))).join(','));
+          if (shape.header) line(csvLine(columns.map((column) => column.name)));
+          for (const row of rows) line(csvLine(columns.map((column) => column.value(row))));
           return;
         case 'env':
           throw new AppError('usage', { detail: '-o env' });

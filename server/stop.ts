@@ -29,7 +29,7 @@ export interface StopDeps {
   readonly end: () => void;
 }
 
-/** Source: reliability, "the second signal settles what is open (5 s at most)". */
+/** What is open is settled within five seconds of the second signal. */
 const cutMs = 3000;
 const roughMs = 500;
 const commitMs = 1000;

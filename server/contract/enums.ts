@@ -1,4 +1,4 @@
-/** Numbers and words that travel on the wire and rest in the database. Source: the product's specification, section "States and transitions". */
+/** Numbers and words that travel on the wire and rest in the database. They are new-api's. */
 
 export const Role = { guest: 0, user: 1, admin: 10, root: 100 } as const;
 export const UserStatus = { enabled: 1, disabled: 2 } as const;

@@ -1,6 +1,6 @@
 /** Log rows as text for spreadsheets and programs. */
 import type { Log } from './entities.ts';
-import { csvField, safeJson } from './safe-text.ts';
+import { csvLine, safeJson } from './safe-text.ts';
 
 export const logFormats = ['csv', 'jsonl'] as const;
 export type LogFormat = (typeof logFormats)[number];
@@ -26,11 +26,8 @@ const columns = [
   'other',
 ] as const satisfies readonly (keyof Log)[];
 
-const cell = (value: string | number | boolean): string =>
-  typeof value === 'string' ? csvField(value) : String(value);
-
 /** What stands before the rows; '' for JSON lines. */
 export const logHeader = (format: LogFormat): string => (format === 'csv' ? `${columns.join(',')}\r\n` : '');
 
 export const logLine = (format: LogFormat, row: Log): string =>
-  format === 'csv' ? `${columns.map((name) => cell(row[name])).join(',')}\r\n` : `${safeJson(row)}\n`;
+  format === 'csv' ? `${csvLine(columns.map((name) => String(row[name])))}\r\n` : `${safeJson(row)}\n`;

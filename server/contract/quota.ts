@@ -25,7 +25,7 @@ export interface Quote {
   readonly lines: readonly BillLine[];
 }
 
-/** `prompt_tokens` of a log row: without the cache where the dialect counts it beside the prompt (wire contract 8). */
+/** `prompt_tokens` of a log row: without the cache where the dialect counts it beside the prompt, as new-api writes it. */
 export const loggedPromptTokens = (usage: Usage): number =>
   promptTokensOf(usage) - (usage.cacheBeside ? usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h : 0);
 

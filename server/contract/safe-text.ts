@@ -1,4 +1,5 @@
 /** Text of strangers on its way to a terminal, a program or a spreadsheet: upstreams, users and models choose words, never what a screen does. */
+import { stringify } from 'csv-stringify/sync';
 
 /** Control characters; those that turn the direction of writing; those that cannot be seen. Line ends and tabs are told apart below. */
 const hidden =
@@ -34,8 +35,6 @@ export const safeCell = (text: string): string => {
   return /^\s*[=+\-@＝＋－＠]/.test(shown) && !/^-?\d+(\.\d+)?$/.test(shown) ? `'${shown}` : shown;
 };
 
-/** A field of a CSV line. */
-export const csvField = (text: string): string => {
-  const shown = safeCell(text);
-  return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
-};
+/** A line of CSV without its end. */
+export const csvLine = (cells: readonly string[]): string =>
+  stringify([cells.map(safeCell)], { eof: false, quoted_match: /[\r\n]/ });

@@ -41,7 +41,7 @@ export interface LedgerClient extends Ledger {
 
 const done: LedgerResult = { status: 'done' };
 
-/** A disk that has not confirmed for so long may never do. Source: reliability, "how old the oldest unacknowledged settlement is". */
+/** A disk that has not confirmed for so long may never do. */
 const oldestMs = 1000;
 
 interface Call {

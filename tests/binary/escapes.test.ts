@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { printError } from '../../cli/errors.ts';
 import { createProgram } from '../../cli/program.ts';
 import { openDatabase } from '../../db/open.ts';
-import { csvField, safeJson, safeText } from '../../server/contract/safe-text.ts';
+import { csvLine, safeJson, safeText } from '../../server/contract/safe-text.ts';
 import { everywhere, onMachine } from '../cli/every-command.ts';
 
 /** Clears a screen, sets a title, both with one byte, rings, turns the writing round, hides. */
@@ -223,5 +223,5 @@ test.each([
   ['a,"b"', '"a,""b"""'],
   ['a\u001b[2Jb', 'a [2Jb'],
 ])('A8: a spreadsheet gets %j as %j', (text, field) => {
-  expect(csvField(text)).toBe(field);
+  expect(csvLine([text])).toBe(field);
 });

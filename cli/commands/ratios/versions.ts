@@ -1,5 +1,7 @@
 /** Price maps over time. */
+
 import { readFile } from 'node:fs/promises';
+import { parse } from 'csv-parse/sync';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import { AppError } from '../../../server/contract/errors.ts';
@@ -94,16 +96,11 @@ export const sync: CommandRun = async (context, flags) => {
 /** `map,name,ratio` as `ratios list -o csv` writes it. @throws AppError usage */
 function mapsOfCsv(text: string, file: string): Record<string, Record<string, unknown>> {
   const maps: Record<string, Record<string, unknown>> = {};
-  for (const line of text.trim().split(/\r?\n/).slice(1)) {
-    const cells = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
-      ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '',
-    );
-    const [map = '', name = '', ratio = ''] = cells;
-    try {
+  try {
+    for (const [map = '', name = '', ratio = ''] of parse(text, { from_line: 2, skip_empty_lines: true, bom: true }))
       maps[map] = { ...maps[map], [name]: JSON.parse(ratio) };
-    } catch {
-      throw new AppError('usage', { detail: `${file}: ${line}` });
-    }
+  } catch (error) {
+    throw new AppError('usage', { detail: `${file}: ${error instanceof Error ? error.message : ''}` }, error);
   }
   return maps;
 }

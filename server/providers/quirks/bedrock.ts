@@ -66,14 +66,14 @@ function shape(call: Call): Shaped | null {
   };
 }
 
-function sign(request: Outgoing, { key, nowMs }: SignFacts): Outgoing {
+async function sign(request: Outgoing, { key, nowMs }: SignFacts): Promise<Outgoing> {
   const parts = key.split('|');
   if (parts.length === 2) {
     return { ...request, headers: { ...request.headers, authorization: `Bearer ${parts[0]}` } };
   }
   const [accessKey = '', secretKey = '', region = ''] = parts;
   const { 'accept-encoding': encoding, ...headers } = request.headers;
-  const signed = signV4({
+  const signed = await signV4({
     method: 'POST',
     url: request.url,
     headers,

@@ -117,7 +117,7 @@ async function sign(request: Outgoing, { key, nowMs, token }: SignFacts): Promis
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-      assertion: rs256({ kid: account.keyId }, claims, account.privateKey),
+      assertion: await rs256({ kid: account.keyId }, claims, account.privateKey),
     }).toString(),
     read(answer) {
       const found = text(record(answer)?.access_token);

@@ -6,15 +6,15 @@ import { within } from './within.ts';
 
 const lifetimeMs = 3_600_000;
 
-export function zhipuToken(key: string, nowMs: number): string {
+export async function zhipuToken(key: string, nowMs: number): Promise<string> {
   const [id, secret, ...more] = key.split('.');
   if (id === undefined || secret === undefined || more.length > 0) return key;
   return hs256({ sign_type: 'SIGN' }, { api_key: id, exp: nowMs + lifetimeMs, timestamp: nowMs }, secret);
 }
 
-const sign = (request: Outgoing, { key, nowMs }: SignFacts): Outgoing => ({
+const sign = async (request: Outgoing, { key, nowMs }: SignFacts): Promise<Outgoing> => ({
   ...request,
-  headers: { ...request.headers, authorization: `Bearer ${zhipuToken(key, nowMs)}` },
+  headers: { ...request.headers, authorization: `Bearer ${await zhipuToken(key, nowMs)}` },
 });
 
 export const zhipu: Quirk = {

@@ -1,16 +1,12 @@
 /** JSON Web Tokens as providers want them signed. */
-import { createHmac, createSign } from 'node:crypto';
-
-const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+import { importPKCS8, type JWTPayload, SignJWT } from 'jose';
 
 /** @param header members besides `alg`. */
-export function hs256(header: object, payload: object, secret: string): string {
-  const text = `${part({ alg: 'HS256', ...header })}.${part(payload)}`;
-  return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`;
-}
+export const hs256 = (header: object, payload: JWTPayload, secret: string): Promise<string> =>
+  new SignJWT(payload).setProtectedHeader({ alg: 'HS256', ...header }).sign(new TextEncoder().encode(secret));
 
-/** @param privateKey PEM. @throws Error when it is no key. */
-export function rs256(header: object, payload: object, privateKey: string): string {
-  const text = `${part({ alg: 'RS256', typ: 'JWT', ...header })}.${part(payload)}`;
-  return `${text}.${createSign('RSA-SHA256').update(text).sign(privateKey, 'base64url')}`;
-}
+/** @param privateKey PKCS #8 in PEM. @throws Error when it is no key. */
+export const rs256 = async (header: object, payload: JWTPayload, privateKey: string): Promise<string> =>
+  new SignJWT(payload)
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...header })
+    .sign(await importPKCS8(privateKey, 'RS256'));

@@ -10,7 +10,7 @@ import { InlineNumber } from './inline-number.tsx';
 import { ResponseTime } from './response-time.tsx';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
-/** Source: specification 002 section 5. */
+/** The least that can be typed. */
 const leastPriority = -999;
 
 export interface ChannelColumnsProps {

@@ -1,4 +1,4 @@
-/** Three bars carry the grade, the number the value. Source: specification 002 section 4. */
+/** Three bars carry the grade, the number the value.  */
 
 const grade = (ms: number): { readonly bars: number; readonly colour: string } =>
   ms <= 1000

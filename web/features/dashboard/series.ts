@@ -28,7 +28,7 @@ export interface Chart {
 
 const most = 6;
 
-/** Seconds of a default window. Source: console-wire-contract 11. */
+/** Seconds of a default window. */
 export const windows: Readonly<Record<Granularity, number>> = { hour: 86_400, day: 7 * 86_400, week: 30 * 86_400 };
 
 export function startOf(seconds: number, granularity: Granularity): number {

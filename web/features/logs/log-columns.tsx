@@ -4,7 +4,7 @@ import type { Log } from '../../../server/contract/entities.ts';
 import type { Column } from '../../components/table/column.ts';
 import { dateTime, money } from '../../lib/format.ts';
 
-/** Under 101 s green, under 300 s orange, else red. Source: specification 002 section 4. */
+/** Under 101 s green, under 300 s orange, else red. */
 const timeLook = (seconds: number): string =>
   seconds < 101 ? 'text-success' : seconds < 300 ? 'text-warning' : 'text-danger';
 /** Under 3 s green, under 10 s orange, else red. */

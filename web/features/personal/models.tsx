@@ -6,7 +6,6 @@ import { Card } from '../../components/card.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 
-/** Source: specification 000 section 9. */
 const shownAtFirst = 10;
 const key = 'modelsExpanded';
 

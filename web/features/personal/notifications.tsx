@@ -11,7 +11,7 @@ import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { money } from '../../lib/format.ts';
 
-/** Source: specification 000 section 9. */
+/** Quota. */
 const presets = [100_000, 500_000, 1_000_000, 5_000_000];
 const kinds = ['email', 'webhook'] as const;
 

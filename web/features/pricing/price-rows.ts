@@ -14,7 +14,7 @@ export interface PriceRow extends PriceItem {
   readonly output: number | null;
 }
 
-/** Six decimals, for reference only. Source: specification 001 section 9. */
+/** Six decimals, for reference only. */
 const rounded = (value: number): number => Number(value.toFixed(6));
 
 /** Models the group can use first; then per token before per call, gpt first, then the alphabet. */

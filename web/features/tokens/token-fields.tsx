@@ -14,7 +14,7 @@ const spans = [
   ['oneMonth', 30 * 86_400],
 ] as const;
 
-/** Source: specification 002 section 9. */
+/** Tokens made at once. */
 const batches = [1, 10, 20, 30, 100];
 
 interface PartProps {

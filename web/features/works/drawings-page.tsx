@@ -28,7 +28,7 @@ const actions = [
   'MODAL',
   'SWAP_FACE',
 ] as const;
-/** Source: specification 002, "Drawing log": 30 days ago to an hour ahead. */
+/** The list shows the last 30 days and an hour ahead, for clocks that differ. */
 const monthMs = 30 * 86_400_000;
 const hourMs = 3_600_000;
 const codes: readonly number[] = [0, 1, 21, 22];

@@ -76,7 +76,7 @@ const textsOf = (prices: object, ratios: object, completions: object): MapTexts 
 
 const rounded = (value: number): number => Number(value.toPrecision(10));
 
-/** Dollars per million input tokens. Source: specification 001 section 9, ratio = price / 2. */
+/** Dollars per million input tokens. A ratio of 1 is $2. */
 export const inputPrice = (ratio: number): number => rounded(ratio * 2);
 export const ratioOf = (price: number): number => rounded(price / 2);
 /** What is charged in the end: where nothing is set, the family's own relation. */
