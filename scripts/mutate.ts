@@ -1,0 +1,148 @@
+/**
+ * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
+ * time, in a throw-away copy, and counts the changes that `npm test` notices. Flags: --seed TEXT, --count N (of the
+ * sample), --from N, --only PATH, --minutes N (stops then; the next call goes on), --limit S (seconds of tests each),
+ * --out FILE, --named (those that once went unnoticed), --again (survivors once more), --report (no run).
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { closest, distancesFrom } from './mutate/closeness.ts';
+import { type Copy, copyTree } from './mutate/copy.ts';
+import { type Examined, examine, runTests } from './mutate/examine.ts';
+import { applied, drawn, type Mutant, mutantsOf } from './mutate/mutants.ts';
+import { namedMutants } from './mutate/named.ts';
+import { typeErrors } from './mutate/types.ts';
+
+type Verdict = Examined | { readonly status: 'wrong types' };
+type Row = Pick<Mutant, 'file' | 'line' | 'before' | 'after' | 'operator'> & Verdict;
+
+/** What is kept between two calls. */
+interface State {
+  readonly results: Record<string, Row>;
+  /** Test file -> seconds, and whether it passes where nothing was changed. */
+  readonly seconds: Record<string, number>;
+  readonly sound: Record<string, boolean>;
+}
+
+const root = resolve(import.meta.dirname, '..');
+const textFlag = (name: string, fallback: string): string => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? fallback : (process.argv[at + 1] ?? fallback);
+};
+const has = (name: string): boolean => process.argv.includes(`--${name}`);
+const number = (name: string, fallback: number): number => Number(textFlag(name, String(fallback)));
+
+const out = resolve(textFlag('out', join(root, '.cache', 'mutants.json')));
+const until = performance.now() + number('minutes', 24 * 60) * 60_000;
+const scope =
+  /^server\/(relay|protocols|providers|domain)\/.*\.ts$|^server\/contract\/(pricing-[a-z]+|prices|quota|completion-rules)\.ts$/;
+const longTests = /^tests\/(binary|browser|storage)\//;
+
+const state: State = existsSync(out)
+  ? (JSON.parse(readFileSync(out, 'utf8')) as State)
+  : { results: {}, seconds: {}, sound: {} };
+const save = (): void => {
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(out, JSON.stringify(state, null, 1));
+};
+const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
+const filesOf = (pattern: string): string[] => [...new Bun.Glob(pattern).scanSync({ cwd: root })].sort();
+
+function sample(): readonly Mutant[] {
+  const files = filesOf('server/**/*.ts').filter((file) => scope.test(file));
+  const all = files.flatMap((file) => mutantsOf(file, textOf(file)));
+  const seeded = drawn(all, textFlag('seed', 'one'), number('count', 700)).slice(number('from', 0));
+  const only = textFlag('only', '');
+  return seeded.filter(({ file }) => file.startsWith(only));
+}
+
+const named = (): readonly Mutant[] =>
+  namedMutants.map(({ name, file, before, after }) => {
+    const text = textOf(file);
+    const start = text.indexOf(before);
+    if (start < 0 || text.includes(before, start + 1))
+      throw new Error(`${file}: the place of “${name}” has moved: ${before}`);
+    const line = text.slice(0, start).split('\n').length;
+    return { id: `named|${name}`, file, line, start, end: start + before.length, before, after, operator: name };
+  });
+
+/** Mutants that the type checker would notice are no test of the tests. */
+async function withoutTypeErrors(copy: Copy, mutants: readonly Mutant[]): Promise<readonly Mutant[]> {
+  const fresh = mutants.filter(({ id }) => state.results[id] === undefined);
+  const wrong = await typeErrors(copy, fresh, textOf, (left) => console.log(`types: ${left} to check`));
+  for (const mutant of fresh.filter(({ id }) => wrong.has(id))) {
+    const { id, file, line, before, after, operator } = mutant;
+    state.results[id] = { file, line, before, after, operator, status: 'wrong types' };
+  }
+  save();
+  return fresh.filter(({ id }) => !wrong.has(id));
+}
+
+async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
+  const tests = filesOf('tests/**/*.test.{ts,tsx}').filter((file) => !longTests.test(file));
+  const distances = distancesFrom(root, tests);
+  const learn = (seconds: ReadonlyMap<string, number>): void => Object.assign(state.seconds, Object.fromEntries(seconds));
+  const noticedBy = (module: string, test: string): number =>
+    Object.values(state.results).filter(
+      (row) => row.file === module && row.status === 'noticed' && row.by?.startsWith(`${test}:`),
+    ).length;
+  for (const [index, mutant] of mutants.entries()) {
+    if (performance.now() > until) return;
+    const { id, file, line, start, before, after, operator } = mutant;
+    const order = closest(
+      distances,
+      file,
+      (test) => noticedBy(file, test),
+      (test) => state.seconds[test] ?? 1,
+    ).filter((test) => state.sound[test] !== false);
+    const changed = new Map([[file, applied(textOf(file), [mutant])]]);
+    const isSound = async (test: string): Promise<boolean> => {
+      state.sound[test] ??= await copy.during(new Map([[file, textOf(file)]]), async () => {
+        const { isOver, seconds } = await runTests(copy.dir, [test]);
+        learn(seconds);
+        return isOver;
+      });
+      return state.sound[test];
+    };
+    const deps = { dir: copy.dir, limitSeconds: number('limit', 60), isSound, learn };
+    const verdict = await copy.during(changed, () => examine(deps, order));
+    state.results[id] = { file, line, before, after, operator, ...verdict };
+    save();
+    const told = verdict.status === 'noticed' ? verdict.by : `SURVIVED ${verdict.ran} files, ${verdict.left} not run`;
+    console.log(`${index + 1}/${mutants.length} ${placeOf(file, start, line)} ${operator} ${verdict.seconds.toFixed(0)} s: ${told}`);
+  }
+}
+
+const placeOf = (file: string, start: number, line: number): string =>
+  `${file}:${line}:${start - textOf(file).lastIndexOf('\n', start)}`;
+
+function report(mutants: readonly Mutant[]): number {
+  const rows = mutants.flatMap(({ id }) => state.results[id] ?? []);
+  const judged = rows.filter(({ status }) => status !== 'wrong types');
+  const survivors = judged.flatMap((row) => (row.status === 'survived' ? [row] : []));
+  for (const row of survivors) {
+    console.log(`\n${row.file}:${row.line} ${row.operator} (${row.ran} test files ran, ${row.left} did not)`);
+    console.log(`- ${row.before.replace(/\n/g, '\n- ')}\n+ ${row.after.replace(/\n/g, '\n+ ')}`);
+  }
+  const share = judged.length === 0 ? 0 : (judged.length - survivors.length) / judged.length;
+  console.log(
+    `\n${mutants.length} drawn, ${rows.length - judged.length} refused by the type checker, ${judged.length} run, ` +
+      `${survivors.length} survived: ${(share * 100).toFixed(1)} % noticed`,
+  );
+  return survivors.length;
+}
+
+const mutants = has('named') ? named() : sample();
+if (has('again')) for (const { id } of mutants) if (state.results[id]?.status === 'survived') delete state.results[id];
+if (!has('report')) {
+  const copy = copyTree(root);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (copy.remove(), process.exit(1)));
+  try {
+    if (has('named')) for (const { id } of mutants) delete state.results[id];
+    await runAll(copy, has('named') ? mutants : await withoutTypeErrors(copy, mutants));
+  } finally {
+    copy.remove();
+  }
+}
+const survived = report(mutants);
+process.exit(has('named') && survived > 0 ? 1 : 0);

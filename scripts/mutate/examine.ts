@@ -1,0 +1,102 @@
+/** Runs the tests that load a changed module until one notices, within a limit of time. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Examined {
+  readonly status: 'noticed' | 'survived';
+  /** Test file that noticed, with the name of the test. */
+  readonly by?: string;
+  /** Test files that ran, and those for which no time was left. */
+  readonly ran: number;
+  readonly left: number;
+  readonly seconds: number;
+}
+
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly startTime: number;
+    readonly endTime: number;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
+}
+
+export interface Ran {
+  readonly isOver: boolean;
+  readonly failed: readonly { readonly test: string; readonly name: string }[];
+  readonly seconds: ReadonlyMap<string, number>;
+}
+
+/** A test that hangs because of the change has noticed it. */
+const hangingMs = 60_000;
+/** Nothing takes so long by itself, on a busy machine either. */
+const patienceMs = 300_000;
+
+export async function runTests(dir: string, tests: readonly string[]): Promise<Ran> {
+  const report = join(dir, 'report.json');
+  rmSync(report, { force: true });
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      '--bun',
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      '--pool=threads',
+      '--maxWorkers=1',
+      '--bail=1',
+      `--testTimeout=${hangingMs}`,
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+      ...tests,
+    ],
+    { cwd: dir, env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' }, stdio: ['ignore', 'ignore', 'ignore'] },
+  );
+  const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const code = await child.exited;
+  clearTimeout(late);
+  return { isOver: code === 0, ...readReport(dir, report, code === 0) };
+}
+
+function readReport(dir: string, path: string, isOver: boolean): Pick<Ran, 'failed' | 'seconds'> {
+  try {
+    const { testResults } = JSON.parse(readFileSync(path, 'utf8')) as Report;
+    const named = testResults.map((one) => ({ ...one, test: one.name.replace(`${dir}/`, '') }));
+    const failed = named.flatMap(({ test, status, assertionResults }) => {
+      const name = assertionResults.find((one) => one.status === 'failed')?.fullName;
+      return status === 'failed' && (name !== undefined || !isOver) ? [{ test, name: name ?? 'does not load' }] : [];
+    });
+    return { failed, seconds: new Map(named.map((one) => [one.test, (one.endTime - one.startTime) / 1000])) };
+  } catch {
+    return { failed: [], seconds: new Map() };
+  }
+}
+
+export interface ExamineDeps {
+  readonly dir: string;
+  readonly limitSeconds: number;
+  /** Whether a test file passes where nothing was changed. */
+  readonly isSound: (test: string) => Promise<boolean>;
+  readonly learn: (seconds: ReadonlyMap<string, number>) => void;
+}
+
+/** A few close files first, then more at a time, since each start costs a second. */
+export async function examine(deps: ExamineDeps, tests: readonly string[]): Promise<Examined> {
+  const began = performance.now();
+  const spent = (): number => (performance.now() - began) / 1000;
+  let at = 0;
+  let size = 2;
+  while (at < tests.length && (at === 0 || spent() < deps.limitSeconds)) {
+    const some = tests.slice(at, at + size);
+    const { isOver, failed, seconds } = await runTests(deps.dir, some);
+    deps.learn(seconds);
+    at += some.length;
+    size = Math.min(12, size * 2);
+    if (isOver) continue;
+    const [first] = failed;
+    const by = first === undefined ? 'hangs or ends the process' : `${first.test}: ${first.name}`;
+    if (first !== undefined && !(await deps.isSound(first.test))) continue;
+    return { status: 'noticed', by, ran: at, left: tests.length - at, seconds: spent() };
+  }
+  return { status: 'survived', ran: at, left: tests.length - at, seconds: spent() };
+}

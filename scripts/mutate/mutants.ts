@@ -1,0 +1,163 @@
+/** Every small change of a source file that its tests should notice, read from the syntax tree that Vite's parser makes. */
+import { parseAst } from 'vite';
+
+export interface Mutant {
+  /** The same for the same change of the same line, wherever that line stands. */
+  readonly id: string;
+  readonly file: string;
+  readonly line: number;
+  readonly start: number;
+  readonly end: number;
+  readonly before: string;
+  readonly after: string;
+  readonly operator: string;
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [member: string]: unknown;
+}
+
+type Change = readonly [operator: string, start: number, end: number, after: string];
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
+const childrenOf = (node: Node): Node[] =>
+  Object.values(node).flatMap((value) => (Array.isArray(value) ? value.filter(isNode) : isNode(value) ? [value] : []));
+
+const swapped: Readonly<Record<string, string>> = {
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '===': '!==',
+  '!==': '===',
+  '-': '+',
+  '+': '-',
+  '*': '/',
+  '/': '*',
+  '&&': '||',
+  '||': '&&',
+};
+const kindOf = (operator: string): string =>
+  /^[<>]/.test(operator) ? 'boundary' : /[=]/.test(operator) ? 'equality' : /[&|]/.test(operator) ? 'logic' : 'sum';
+
+/** Types, imports and member names are no behaviour. */
+const isSilent = (type: string): boolean =>
+  /^TS(?!AsExpression|SatisfiesExpression|NonNullExpression)|^Import|^Export(All|Specifier)/.test(type);
+const isText = (node: unknown): boolean =>
+  isNode(node) &&
+  (node.type === 'TemplateLiteral' ||
+    (node.type === 'Literal' && typeof node.value === 'string') ||
+    (node.type === 'BinaryExpression' && (isText(node.left) || isText(node.right))));
+
+/** The place of an operator between its two sides. */
+function between(node: Node, text: string): number {
+  const { left, right, operator } = node;
+  if (!isNode(left) || !isNode(right)) return -1;
+  const gap = text.slice(left.end, right.start).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, (all) => ' '.repeat(all.length));
+  const at = gap.indexOf(String(operator));
+  return at < 0 ? -1 : left.end + at;
+}
+
+function ofOperator(node: Node, text: string): Change[] {
+  const operator = String(node.operator);
+  const other = swapped[operator];
+  const at = between(node, text);
+  if (other === undefined || at < 0 || (operator === '+' && isText(node))) return [];
+  return [[kindOf(operator), at, at + operator.length, other]];
+}
+
+function ofLiteral(node: Node): Change[] {
+  const raw = String(node.raw);
+  if (typeof node.value === 'boolean') return [['truth', node.start, node.end, String(!node.value)]];
+  if (/^\d[\d_]*n?$/.test(raw)) {
+    const suffix = raw.endsWith('n') ? 'n' : '';
+    const value = BigInt(raw.replace(/[_n]/g, ''));
+    return [value + 1n, value - 1n].map((next): Change => ['constant', node.start, node.end, `(${next}${suffix})`]);
+  }
+  if (typeof node.value === 'string' && node.value !== '') return [['text', node.start, node.end, "'changed'"]];
+  return [];
+}
+
+function ofReturn(node: Node): Change[] {
+  const value = node.argument;
+  if (!isNode(value)) return [];
+  const asTruth =
+    ['LogicalExpression', 'UnaryExpression'].includes(value.type) ||
+    (value.type === 'BinaryExpression' && /[<>=]/.test(String(value.operator)));
+  return (asTruth ? ['true', 'false'] : ['null'])
+    .filter((after) => value.type !== 'Literal' || String(value.raw) !== after)
+    .map((after): Change => ['return', value.start, value.end, after]);
+}
+
+function ofStatement(node: Node): Change[] {
+  const { expression } = node;
+  if (!isNode(expression)) return [];
+  const isWork = ['CallExpression', 'AwaitExpression', 'AssignmentExpression', 'UpdateExpression'];
+  return isWork.includes(expression.type) ? [['statement', node.start, node.end, 'void 0;']] : [];
+}
+
+function changesOf(node: Node, text: string): Change[] {
+  switch (node.type) {
+    case 'IfStatement':
+    case 'ConditionalExpression': {
+      const { test } = node;
+      return isNode(test) ? [['condition', test.start, test.end, `!(${text.slice(test.start, test.end)})`]] : [];
+    }
+    case 'BinaryExpression':
+    case 'LogicalExpression':
+      return ofOperator(node, text);
+    case 'Literal':
+      return ofLiteral(node);
+    case 'ReturnStatement':
+      return ofReturn(node);
+    case 'ExpressionStatement':
+      return ofStatement(node);
+    default:
+      return [];
+  }
+}
+
+/** Words for people are another matter than behaviour: rows of labels and errors are left alone. */
+const isWording = (node: Node): boolean => {
+  const { key } = node;
+  return node.type === 'Property' && isNode(key) && ['zh', 'en', 'label', 'help', 'description'].includes(String(key.name));
+};
+
+export function mutantsOf(file: string, text: string): Mutant[] {
+  const found: Mutant[] = [];
+  const seen = new Map<string, number>();
+  const walk = (node: Node): void => {
+    if (isSilent(node.type) || isWording(node)) return;
+    for (const [operator, start, end, after] of changesOf(node, text)) {
+      const lineStart = text.lastIndexOf('\n', start) + 1;
+      const lineEnd = text.indexOf('\n', start);
+      const content = text.slice(lineStart, lineEnd < 0 ? undefined : lineEnd).trim();
+      const base = `${file}|${content}|${operator}|${start - lineStart}|${after.slice(0, 40)}`;
+      const nth = seen.get(base) ?? 0;
+      seen.set(base, nth + 1);
+      const line = text.slice(0, start).split('\n').length;
+      const before = text.slice(start, end);
+      found.push({ id: nth === 0 ? base : `${base}#${nth}`, file, line, start, end, before, after, operator });
+    }
+    for (const child of childrenOf(node)) walk(child);
+  };
+  walk(parseAst(text, { lang: 'ts' }) as unknown as Node);
+  return found;
+}
+
+export const applied = (text: string, mutants: readonly Mutant[]): string =>
+  [...mutants]
+    .sort((a, b) => b.start - a.start)
+    .reduce((result, { start, end, after }) => result.slice(0, start) + after + result.slice(end), text);
+
+/** The same sample for the same seed, and nearly the same after an edit elsewhere: by the hash of seed and name. */
+export const drawn = (all: readonly Mutant[], seed: string, count: number): Mutant[] =>
+  all
+    .map((mutant) => ({ mutant, rank: Bun.hash(`${seed}|${mutant.id}`) }))
+    .sort((a, b) => (a.rank < b.rank ? -1 : 1))
+    .slice(0, count)
+    .map(({ mutant }) => mutant);

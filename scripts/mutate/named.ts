@@ -1,0 +1,83 @@
+/** Changes that once went unnoticed by every test of `npm test`; each must be noticed for good. */
+
+export interface NamedMutant {
+  readonly name: string;
+  readonly file: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export const namedMutants: readonly NamedMutant[] = [
+  {
+    name: 'the last frame does not wait for the bill',
+    file: 'server/relay/delivery/frames.ts',
+    before: "if (last) await ending.end(opened, 'completed');",
+    after: "if (last) void ending.end(opened, 'completed');",
+  },
+  {
+    name: 'what a whole stream ends with does not wait for the bill',
+    file: 'server/relay/delivery/pump.ts',
+    before: "    await ending.end(opened, 'completed');\n    client.release();\n    if (rest",
+    after: "    void ending.end(opened, 'completed');\n    client.release();\n    if (rest",
+  },
+  {
+    name: 'the hold before the extension is given back',
+    file: 'server/relay/admission/charge.ts',
+    before: 'deps.wallets.settle(userId, tokenId, { held,',
+    after: 'deps.wallets.settle(userId, tokenId, { held: plan.hold,',
+  },
+  {
+    name: 'a form that was read once is sent again',
+    file: 'server/relay/upstream/try-channels.ts',
+    before: 'inquiry.form !== null',
+    after: 'false',
+  },
+  {
+    name: 'part of a usage counts as the whole',
+    file: 'server/relay/delivery/settle.ts',
+    before: "end.usage !== null && end.usageSource === 'reported'",
+    after: 'end.usage !== null',
+  },
+  {
+    name: 'ejections grow without end',
+    file: 'server/relay/routing/health.ts',
+    before: 'const longestEjectionMs = 300_000;',
+    after: 'const longestEjectionMs = 900_000;',
+  },
+  {
+    name: 'the client’s key goes upstream in the query',
+    file: 'server/relay/upstream/prepare.ts',
+    before: "  query.delete('key');\n",
+    after: '',
+  },
+  {
+    name: 'a cost that is not known counts as nothing',
+    file: 'server/domain/logs/service.ts',
+    before: 'known.cost === null || share === undefined ? null :',
+    after: 'share === undefined ? known.cost : known.cost === null ? null :',
+  },
+  {
+    name: 'requests of the last minute are those of an hour',
+    file: 'server/domain/logs/service.ts',
+    before: 'Math.floor(deps.now() / 1000) - 60;',
+    after: 'Math.floor(deps.now() / 1000) - 3600;',
+  },
+  {
+    name: 'who spent in the hour before is not looked at',
+    file: 'server/domain/notifications/quota-alerts.ts',
+    before: 'now - (now % 3600) - 3600',
+    after: 'now - (now % 3600)',
+  },
+  {
+    name: 'a failed answer is a release',
+    file: 'server/domain/status/updates.ts',
+    before: "if (!response.ok || typeof release.tag_name !== 'string')",
+    after: "if (typeof release.tag_name !== 'string')",
+  },
+  {
+    name: 'a storage failure is answered as done',
+    file: 'server/ledger/client.ts',
+    before: 'call?.reject(unavailable(answer));',
+    after: 'call?.resolve(done);',
+  },
+];

@@ -1,0 +1,52 @@
+/** Which changes the type checker notices: many at a time, those of one file far enough apart to tell whose fault it is. */
+import type { Copy } from './copy.ts';
+import { applied, type Mutant } from './mutants.ts';
+
+/** Lines between two changes of one file that are checked together. */
+const apart = 12;
+/** Names that are no longer used are no error of behaviour. */
+const harmless = /error TS(6133|6138|6192|6196|6198|7027)\b/;
+
+function batchOf(mutants: readonly Mutant[]): Mutant[] {
+  const batch: Mutant[] = [];
+  for (const mutant of mutants)
+    if (!batch.some(({ file, line }) => file === mutant.file && Math.abs(line - mutant.line) < apart)) batch.push(mutant);
+  return batch;
+}
+
+function culprit(batch: readonly Mutant[], file: string, line: number): Mutant | undefined {
+  const near = batch.filter((mutant) => mutant.file === file);
+  return near.sort((a, b) => Math.abs(a.line - line) - Math.abs(b.line - line))[0];
+}
+
+/** @returns ids of those noticed. */
+export async function typeErrors(
+  copy: Copy,
+  mutants: readonly Mutant[],
+  textOf: (file: string) => string,
+  told: (left: number) => void,
+): Promise<ReadonlySet<string>> {
+  const wrong = new Set<string>();
+  for (let left = [...mutants]; left.length > 0; ) {
+    told(left.length);
+    const batch = batchOf(left);
+    const files = [...new Set(batch.map(({ file }) => file))];
+    const texts = new Map(
+      files.map((file) => [file, applied(textOf(file), batch.filter((mutant) => mutant.file === file))] as const),
+    );
+    const output = await copy.during(texts, async () => {
+      const child = Bun.spawn(
+        [process.execPath, 'node_modules/.bin/tsc', '-p', 'tsconfig.mutants.json', '--pretty', 'false'],
+        { cwd: copy.dir, stdio: ['ignore', 'pipe', 'ignore'] },
+      );
+      return new Response(child.stdout).text();
+    });
+    for (const [whole, file, line] of output.matchAll(/^(\S+?)\((\d+),\d+\): error TS\d+.*$/gm)) {
+      if (harmless.test(whole)) continue;
+      const mutant = culprit(batch, file ?? '', Number(line));
+      if (mutant !== undefined) wrong.add(mutant.id);
+    }
+    left = left.filter((mutant) => !batch.includes(mutant));
+  }
+  return wrong;
+}
