@@ -55,8 +55,8 @@ export interface Context {
   secret(flags: Readonly<Record<string, unknown>>, name: string, variable: string): Promise<string | undefined>;
   /** One line from the terminal. @throws AppError cancelled, input_needed. */
   ask(question: string, hidden?: boolean): Promise<string>;
-  /** The same promise, with a sign of life while it takes its time: a spinner on a terminal, else a line now and then. */
-  during<Result>(work: Promise<Result>): Promise<Result>;
+  /** The same promise, with a sign of life while it takes its time: a spinner on a terminal, else a line now and then. @param doing what is done at the moment. */
+  during<Result>(work: Promise<Result>, doing?: () => string): Promise<Result>;
   /** Asks before something destructive. @throws AppError cancelled, input_needed. */
   confirm(question: string): Promise<void>;
   close(): Promise<void>;
@@ -118,12 +118,12 @@ export function createContext(
       return file === '-' ? readAll(stdin, `--${name}-file -`) : readFileSync(file, 'utf8').replace(/\r?\n$/, '');
     },
     ask,
-    during: (work) =>
+    during: (work, doing = () => say('进行中', 'working')) =>
       signOfLife(work, {
         write: (text) => void (streams.drawn?.err ?? streams.err.write)(text),
         drawn: process.stderr.isTTY === true && env.TERM !== 'dumb' && !env.ACCESSIBLE && !env.GATEWAY_ACCESSIBLE,
         silent: flags.quiet === true,
-        word: say('进行中', 'working'),
+        word: doing,
       }),
     async confirm(question) {
       if (flags.yes === true) return;

@@ -41,6 +41,10 @@ async function main(): Promise<number> {
     for (const word of await complete(args.slice(1), process.env)) quiet(process.stdout).write(`${word}\n`);
     return 0;
   }
+  if (given[0] === '__bench') {
+    const { runChild } = await import('./bench/child.ts');
+    return runChild(given.slice(1), (text) => quiet(process.stdout).write(text));
+  }
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-V' || args[0] === 'version')) {
     quiet(process.stdout).write(`gateway ${version} (${commit})\n`);
     return 0;

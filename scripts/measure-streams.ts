@@ -2,13 +2,13 @@
  * What streams cost while clients come and go: `node scripts/launch.mjs measure-streams [--streams N] [--gigabytes N]`. Needs `npm run build`.
  * Goals: a client that leaves takes its upstream with it within 100 ms and leaves no socket; a reader that stalls holds memory within 64 MB, and everything arrives when it goes on.
  */
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { command, gateway, isCompiled } from './bench/gateway.ts';
-import { answers, endAll, freePort, residentKb, start } from './bench/process.ts';
-import { type Goal, printGoals } from './bench/report.ts';
+import { join, resolve } from 'node:path';
+import { residentKb } from '../cli/bench/machine.ts';
+import { answers, command, endAll, freePort, start } from '../cli/bench/processes.ts';
+import { type Goal, isMet, printGoals } from './bench/goals.ts';
 
 const flag = (name: string, fallback: number): number => {
   const at = process.argv.indexOf(name);
@@ -158,10 +158,10 @@ interface Stall {
 }
 
 async function stall(pid: number, port: number, token: string): Promise<Stall> {
-  const before = residentKb(pid);
+  const before = residentKb(pid) ?? 0;
   let most = before;
   const sampler = setInterval(() => {
-    most = Math.max(most, residentKb(pid));
+    most = Math.max(most, residentKb(pid) ?? 0);
   }, 50);
   const socket = ask(port, token, `flood ${next++}`);
   await new Promise((resolve) => socket.once('readable', resolve));
@@ -185,22 +185,23 @@ async function stall(pid: number, port: number, token: string): Promise<Stall> {
   return { stalledMb: (stalled - before) / 1024, wholeMb: (most - before) / 1024, received, ended };
 }
 
-if (!isCompiled) throw new Error('dist/gateway is missing: run npm run build');
+const binary = resolve(import.meta.dirname, '..', 'dist', 'gateway');
+if (!existsSync(binary)) throw new Error('dist/gateway is missing: run npm run build');
 const dataDir = mkdtempSync(join(tmpdir(), 'gateway-streams-'));
-const site = { program: gateway, dataDir };
+const run = (args: readonly string[], input?: string) => command([binary], dataDir, args, input);
 const goals: Goal[] = [];
 const goal = (name: string, value: number, limit: number, unit: string) =>
   goals.push({ name, value, limit, unit, direction: 'at most' });
 const least = (name: string, value: number, limit: number, unit: string) =>
   goals.push({ name, value, limit, unit, direction: 'at least' });
 try {
-  await command(site, ['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
+  await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
   const address = ['--base-url', `http://127.0.0.1:${upstream.port}`, '--models', model];
-  await command(site, ['channel', 'add', '--type', 'practice', '--name', 'up', ...address, '--key-stdin'], 'k');
-  await command(site, ['option', 'set', `ModelRatio=${JSON.stringify({ [model]: 0 })}`]);
-  const token = await command(site, ['token', 'create', '--name', 'streams', '--quota', 'unlimited', '-q']);
+  await run(['channel', 'add', '--type', 'practice', '--name', 'up', ...address, '--key-stdin'], 'k');
+  await run(['option', 'set', `ModelRatio=${JSON.stringify({ [model]: 0 })}`]);
+  const token = await run(['token', 'create', '--name', 'streams', '--quota', 'unlimited', '-q']);
   const port = freePort();
-  const child = start(null, [...gateway, 'serve', '--port', String(port)], { GATEWAY_DATA_DIR: dataDir });
+  const child = start(null, [binary, 'serve', '--port', String(port)], { GATEWAY_DATA_DIR: dataDir });
   await answers(`http://127.0.0.1:${port}/api/status`, (status) => status === 200);
   const { pid } = child;
   // Once, so that what is made at first use is there.
@@ -228,5 +229,5 @@ try {
   upstream.stop(true);
   rmSync(dataDir, { recursive: true, force: true });
 }
-const missed = goals.some(({ value, limit, direction }) => (direction === 'at most' ? value > limit : value < limit));
+const missed = goals.some((one) => !isMet(one));
 process.exit(missed ? 1 : 0);

@@ -81,7 +81,9 @@ async function withoutTypeErrors(copy: Copy, mutants: readonly Mutant[]): Promis
 async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
   const tests = filesOf('tests/**/*.test.{ts,tsx}').filter((file) => !longTests.test(file));
   const distances = distancesFrom(root, tests);
-  const learn = (seconds: ReadonlyMap<string, number>): void => Object.assign(state.seconds, Object.fromEntries(seconds));
+  const learn = (seconds: ReadonlyMap<string, number>): void => {
+    for (const [test, taken] of seconds) state.seconds[test] = taken;
+  };
   const noticedBy = (module: string, test: string): number =>
     Object.values(state.results).filter(
       (row) => row.file === module && row.status === 'noticed' && row.by?.startsWith(`${test}:`),
@@ -89,10 +91,11 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
   for (const [index, mutant] of mutants.entries()) {
     if (performance.now() > until) return;
     const { id, file, line, start, before, after, operator } = mutant;
+    const hint = namedMutants.find(({ name }) => id === `named|${name}`)?.test;
     const order = closest(
       distances,
       file,
-      (test) => noticedBy(file, test),
+      (test) => (test === hint ? Number.POSITIVE_INFINITY : noticedBy(file, test)),
       (test) => state.seconds[test] ?? 1,
     ).filter((test) => state.sound[test] !== false);
     const changed = new Map([[file, applied(textOf(file), [mutant])]]);
@@ -109,7 +112,9 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
     state.results[id] = { file, line, before, after, operator, ...verdict };
     save();
     const told = verdict.status === 'noticed' ? verdict.by : `SURVIVED ${verdict.ran} files, ${verdict.left} not run`;
-    console.log(`${index + 1}/${mutants.length} ${placeOf(file, start, line)} ${operator} ${verdict.seconds.toFixed(0)} s: ${told}`);
+    console.log(
+      `${index + 1}/${mutants.length} ${placeOf(file, start, line)} ${operator} ${verdict.seconds.toFixed(0)} s: ${told}`,
+    );
   }
 }
 
@@ -136,7 +141,8 @@ const mutants = has('named') ? named() : sample();
 if (has('again')) for (const { id } of mutants) if (state.results[id]?.status === 'survived') delete state.results[id];
 if (!has('report')) {
   const copy = copyTree(root);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (copy.remove(), process.exit(1)));
+  process.once('exit', copy.remove);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   try {
     if (has('named')) for (const { id } of mutants) delete state.results[id];
     await runAll(copy, has('named') ? mutants : await withoutTypeErrors(copy, mutants));

@@ -1,6 +1,7 @@
 /** Every command, one row each. */
 import type { CommandRow } from '../command.ts';
 import { accessTokenRows } from './access-token/rows.ts';
+import { benchRows } from './bench/rows.ts';
 import { channelRows } from './channel/rows.ts';
 import { connectionRows } from './connection/rows.ts';
 import { dataRows } from './data/rows.ts';
@@ -41,5 +42,6 @@ export const commands: readonly CommandRow[] = [
   ...provisioningRows,
   ...importRows,
   ...connectionRows,
+  ...benchRows,
   ...helpRows(() => commands),
 ];

@@ -6,8 +6,8 @@ export interface SignOptions {
   /** A cursor can be moved there. */
   readonly drawn: boolean;
   readonly silent: boolean;
-  /** The reader's word for "working". */
-  readonly word: string;
+  /** The reader's word for "working", or what is done at the moment. */
+  readonly word: () => string;
 }
 
 /** What is over sooner needs no sign. */
@@ -23,7 +23,8 @@ export async function signOfLife<Result>(work: Promise<Result>, options: SignOpt
   const draw = () => {
     const seconds = Math.floor((performance.now() - began) / 1000);
     const frame = frames[shown++ % frames.length];
-    options.write(options.drawn ? `\r${frame} ${options.word} ${seconds} s\u001b[K` : `${options.word} ${seconds} s\n`);
+    const word = options.word();
+    options.write(options.drawn ? `\r${frame} ${word} ${seconds} s\u001b[K` : `${word} ${seconds} s\n`);
   };
   let timer: ReturnType<typeof setInterval> | undefined;
   const start = setTimeout(

@@ -46,6 +46,9 @@ export async function runTests(dir: string, tests: readonly string[]): Promise<R
       '--maxWorkers=1',
       '--bail=1',
       `--testTimeout=${hangingMs}`,
+      // What was not changed is not transformed again for each mutant.
+      '--experimental.fsModuleCache=true',
+      `--experimental.fsModuleCachePath=${join(dir, '.modules')}`,
       '--reporter=json',
       `--outputFile.json=${report}`,
       ...tests,

@@ -57,7 +57,9 @@ const isText = (node: unknown): boolean =>
 function between(node: Node, text: string): number {
   const { left, right, operator } = node;
   if (!isNode(left) || !isNode(right)) return -1;
-  const gap = text.slice(left.end, right.start).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, (all) => ' '.repeat(all.length));
+  const gap = text
+    .slice(left.end, right.start)
+    .replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, (all) => ' '.repeat(all.length));
   const at = gap.indexOf(String(operator));
   return at < 0 ? -1 : left.end + at;
 }
@@ -124,7 +126,9 @@ function changesOf(node: Node, text: string): Change[] {
 /** Words for people are another matter than behaviour: rows of labels and errors are left alone. */
 const isWording = (node: Node): boolean => {
   const { key } = node;
-  return node.type === 'Property' && isNode(key) && ['zh', 'en', 'label', 'help', 'description'].includes(String(key.name));
+  return (
+    node.type === 'Property' && isNode(key) && ['zh', 'en', 'label', 'help', 'description'].includes(String(key.name))
+  );
 };
 
 export function mutantsOf(file: string, text: string): Mutant[] {

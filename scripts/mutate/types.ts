@@ -10,7 +10,8 @@ const harmless = /error TS(6133|6138|6192|6196|6198|7027)\b/;
 function batchOf(mutants: readonly Mutant[]): Mutant[] {
   const batch: Mutant[] = [];
   for (const mutant of mutants)
-    if (!batch.some(({ file, line }) => file === mutant.file && Math.abs(line - mutant.line) < apart)) batch.push(mutant);
+    if (!batch.some(({ file, line }) => file === mutant.file && Math.abs(line - mutant.line) < apart))
+      batch.push(mutant);
   return batch;
 }
 
@@ -32,7 +33,16 @@ export async function typeErrors(
     const batch = batchOf(left);
     const files = [...new Set(batch.map(({ file }) => file))];
     const texts = new Map(
-      files.map((file) => [file, applied(textOf(file), batch.filter((mutant) => mutant.file === file))] as const),
+      files.map(
+        (file) =>
+          [
+            file,
+            applied(
+              textOf(file),
+              batch.filter((mutant) => mutant.file === file),
+            ),
+          ] as const,
+      ),
     );
     const output = await copy.during(texts, async () => {
       const child = Bun.spawn(

@@ -25,7 +25,7 @@ const said = async (ms: number, drawn: boolean, silent = false): Promise<string>
   expect(
     await signOfLife(
       Bun.sleep(ms).then(() => 7),
-      { write, drawn, silent, word: 'working' },
+      { write, drawn, silent, word: () => 'working' },
     ),
   ).toBe(7);
   return text;

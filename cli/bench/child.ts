@@ -1,0 +1,24 @@
+/** What `gateway bench` runs in processes of their own, so that nobody's work counts as another's: `__bench <part> ...`. */
+import { serveFloor } from './floor.ts';
+import { generateLoad, type LoadOrder } from './load.ts';
+
+/** Not a command: nobody types it. */
+export const childVerb = '__bench';
+
+/** @returns the exit code. */
+export async function runChild([part, ...rest]: readonly string[], write: (text: string) => void): Promise<number> {
+  if (part === 'floor') {
+    serveFloor(rest);
+    await new Promise<void>((resolve) => {
+      // Whoever started it may be killed outright: then its floor goes too.
+      const parent = process.ppid;
+      setInterval(() => {
+        if (process.ppid !== parent) resolve();
+      }, 1000);
+    });
+    return 0;
+  }
+  if (part !== 'load') return 2;
+  write(`${JSON.stringify(await generateLoad(JSON.parse(rest[0] ?? '{}') as LoadOrder))}\n`);
+  return 0;
+}

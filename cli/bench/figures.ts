@@ -1,0 +1,73 @@
+/** Samples made into figures: medians over the quiet ones, noise and failures told. */
+
+/** One measurement. */
+export interface Sample {
+  readonly rps: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Microseconds a request; null = unknown. */
+  readonly cpu: number | null;
+  readonly requests: number;
+  readonly failed: number;
+  /** Share of a core that others used meanwhile. */
+  readonly noise: number;
+}
+
+export interface Figures {
+  readonly rps: number;
+  /** CPU per request, microseconds; null = unknown. */
+  readonly cpuMicros: number | null;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Against the way without a gateway. */
+  readonly addedP50: number;
+  readonly addedP99: number;
+  readonly requests: number;
+  readonly failed: number;
+  /** Share of the measured core that others used meanwhile: above a few per cent the figures are not to be trusted. */
+  readonly noise: number;
+}
+
+/** Shape -> subject -> figures. */
+export type Table = Readonly<Record<string, Readonly<Record<string, Figures>>>>;
+
+/** Samples in which others took more of a core are left out as long as there are better ones. */
+export const quietShare = 0.1;
+
+export const quiet = (samples: readonly Sample[]): readonly Sample[] =>
+  samples.filter(({ noise }) => noise < quietShare);
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return sorted.length % 2 === 1
+    ? (sorted[Math.floor(middle)] ?? 0)
+    : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
+}
+
+const kept = (samples: readonly Sample[]): readonly Sample[] => (quiet(samples).length > 0 ? quiet(samples) : samples);
+
+/** @param direct the same requests without a gateway. */
+export function figuresOf(samples: readonly Sample[], direct: readonly Sample[]): Figures {
+  const of = (list: readonly Sample[], field: 'rps' | 'p50' | 'p99' | 'noise'): number =>
+    median(kept(list).map((sample) => sample[field]));
+  const cpu = kept(samples).flatMap((sample) => sample.cpu ?? []);
+  const sum = (field: 'requests' | 'failed'): number => samples.reduce((total, sample) => total + sample[field], 0);
+  return {
+    rps: of(samples, 'rps'),
+    cpuMicros: cpu.length === 0 ? null : median(cpu),
+    p50: of(samples, 'p50'),
+    p99: of(samples, 'p99'),
+    addedP50: of(samples, 'p50') - of(direct, 'p50'),
+    addedP99: of(samples, 'p99') - of(direct, 'p99'),
+    requests: sum('requests'),
+    failed: sum('failed'),
+    noise: of(samples, 'noise'),
+  };
+}
+
+/** A share of two figures; null where one of them is unknown. */
+export const share = (one: number | null | undefined, other: number | null | undefined): number | null =>
+  one === null || one === undefined || other === null || other === undefined || other === 0 ? null : one / other;

@@ -1,0 +1,111 @@
+/** Rounds in which everybody gets the same requests, one after the other, so that all share the machine's good and bad moments. */
+import { type Figures, figuresOf, quiet, type Sample, type Table } from './figures.ts';
+import { coreMicros, cores, cpuMicros } from './machine.ts';
+import { load } from './processes.ts';
+import type { Upstreams } from './site.ts';
+import { bodyOf, type Shape, type Subject } from './subjects.ts';
+
+export interface Plan {
+  readonly rounds: number;
+  /** Of one measurement. */
+  readonly seconds: number;
+  /** The longest that a subject is warmed with one shape. */
+  readonly warmSeconds: number;
+  readonly shapes: readonly Shape[];
+}
+
+export interface MeasureDeps {
+  readonly measure: (subject: Subject, shape: Shape) => Promise<Sample>;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+  /** What is done at the moment. */
+  readonly told: (what: string) => void;
+}
+
+/** How much less a span may cost than the one before when compilation is over. */
+const settledShare = 0.9;
+/** What others disturbed is measured again, so often at most, and so long. */
+const extraRounds = 3;
+
+/** @param upstreams whose CPU counts as the load's. */
+export const sampling =
+  (upstreams: Upstreams, seconds: number): MeasureDeps['measure'] =>
+  async (subject, shape) => {
+    const upstream = upstreams.pids[shape.upstream];
+    const { pid } = subject;
+    const read = () => ({
+      at: performance.now(),
+      used: typeof pid === 'number' ? cpuMicros(pid) : pid === 'none' ? 0 : null,
+      around: cpuMicros(upstream) ?? 0,
+      busy: (coreMicros(cores.measured) ?? 0) + (coreMicros(cores.around) ?? 0),
+    });
+    const before = read();
+    const { cpu: loadCpu, ...result } = await load({
+      port: subject.port(shape.upstream),
+      path: subject.path,
+      token: subject.token,
+      body: bodyOf(subject.model(shape.upstream) ?? '', shape.stream),
+      headers: subject.headers,
+      connections: shape.connections,
+      seconds,
+      once: false,
+    });
+    const after = read();
+    const used = before.used === null || after.used === null ? null : after.used - before.used;
+    const others = after.busy - before.busy - (used ?? 0) - (after.around - before.around) - loadCpu;
+    return {
+      ...result,
+      cpu: used === null || pid === 'none' ? null : used / Math.max(1, result.requests),
+      // Without its CPU a stranger's own work would look like somebody else's.
+      noise: used === null ? 0 : Math.max(0, others / ((after.at - before.at) * 1000)),
+    };
+  };
+
+/** The first thousands of requests measure the compiler: warm until a span costs hardly less than the one before. */
+export async function warm(deps: MeasureDeps, subject: Subject, shape: Shape, longestSeconds: number): Promise<void> {
+  const until = deps.now() + longestSeconds * 1000;
+  let last = Number.POSITIVE_INFINITY;
+  while (deps.now() < until) {
+    const { cpu, p50, requests } = await deps.measure(subject, shape);
+    const cost = cpu ?? p50;
+    if (requests > 0 && cost >= last * settledShare) return;
+    last = cost;
+  }
+}
+
+/** @param subjects the first is the way without a gateway. */
+export async function measureAll(
+  deps: MeasureDeps,
+  plan: Plan,
+  subjects: readonly [Subject, ...Subject[]],
+): Promise<Table> {
+  const { rounds, shapes } = plan;
+  const samples = new Map<string, Sample[]>();
+  const of = (shape: Shape, { name }: Subject): readonly Sample[] => samples.get(`${shape.name}|${name}`) ?? [];
+  const pairs = shapes.flatMap((shape) =>
+    subjects.filter(({ model }) => model(shape.upstream) !== null).map((subject) => ({ shape, subject })),
+  );
+  for (const [index, { shape, subject }] of pairs.entries()) {
+    deps.told(`warm-up ${index + 1}/${pairs.length} · ${shape.name} · ${subject.name}`);
+    await warm(deps, subject, shape, plan.warmSeconds);
+  }
+  const began = deps.now();
+  const budgetMs = pairs.length * rounds * (plan.seconds + 1) * 1000 * 2;
+  for (let round = 0; round < rounds * extraRounds; round++) {
+    for (const { shape, subject } of pairs) {
+      const enough = quiet(of(shape, subject)).length >= rounds || deps.now() - began > budgetMs;
+      if (round >= rounds && enough) continue;
+      const which = round < rounds ? `round ${round + 1}/${rounds}` : 'once more';
+      deps.told(`${which} · ${shape.name} · ${subject.name}`);
+      samples.set(`${shape.name}|${subject.name}`, [...of(shape, subject), await deps.measure(subject, shape)]);
+    }
+  }
+  const [direct] = subjects;
+  const rows = (shape: Shape): Record<string, Figures> =>
+    Object.fromEntries(
+      pairs
+        .filter((pair) => pair.shape === shape)
+        .map(({ subject }) => [subject.name, figuresOf(of(shape, subject), of(shape, direct))]),
+    );
+  return Object.fromEntries(shapes.map((shape) => [shape.name, rows(shape)]));
+}

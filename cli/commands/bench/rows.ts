@@ -1,0 +1,42 @@
+import type { CommandRow } from '../../command.ts';
+
+export const benchRows: readonly CommandRow[] = [
+  {
+    name: 'bench',
+    zh: '在本机测速：以练习上游为对象，逐层测量，计费落盘，并与其他网关对比',
+    en: 'measure speed here: practice upstream, every tier, durable bills, beside other gateways',
+    flags: [
+      { flag: '--quick', zh: '短测：一轮', en: 'one short round' },
+      { flag: '--rounds <n>', zh: '轮数（默认 3）', en: 'rounds (default 3)' },
+      { flag: '--seconds <n>', zh: '每次测量的秒数（默认 1.5）', en: 'seconds of one measurement (default 1.5)' },
+      {
+        flag: '--shapes <list>',
+        zh: '只测这些，如 c=1,c=64,64 chunks at once',
+        en: 'these alone: c=1,c=64,64 chunks at once',
+      },
+      { flag: '--no-extras', zh: '不测内存与启动时间', en: 'without memory and start times' },
+      { flag: '--before <file>', zh: '在相同的轮次中对比另一个版本', en: 'another build, measured in the same rounds' },
+      {
+        flag: '--against <NAME=URL,KEY,MODEL,PID...>',
+        zh: '在相同的轮次中对比本机的其他网关；MODEL 缺省为练习模型，缺 PID 则不知 CPU',
+        en: 'another gateway on this machine in the same rounds; without MODEL the practice models, without PID its CPU is unknown',
+      },
+      {
+        flag: '--against-header <NAME=HEADER: VALUE...>',
+        zh: '发给它的请求头',
+        en: 'a header that it wants',
+      },
+      {
+        flag: '--upstream-port <n>',
+        zh: '练习上游的端口：n 一次发完 64 块，n+1 每毫秒一块',
+        en: 'ports of the practice upstream: n sends 64 chunks at once, n+1 one a millisecond',
+      },
+    ],
+    examples: [
+      'bench --quick',
+      'bench --before ./gateway-old --json > figures.json',
+      'bench --upstream-port 4100 --against other=http://127.0.0.1:8080/v1,sk-x,practice-small,4711',
+    ],
+    load: async () => (await import('./bench.ts')).bench,
+  },
+];

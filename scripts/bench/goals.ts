@@ -1,0 +1,25 @@
+/** Figures against the goals of a measurement. */
+
+export interface Goal {
+  readonly name: string;
+  readonly value: number;
+  readonly limit: number;
+  readonly unit: string;
+  readonly direction: 'at least' | 'at most';
+}
+
+export const isMet = (goal: Goal): boolean =>
+  goal.direction === 'at least' ? goal.value >= goal.limit : goal.value <= goal.limit;
+
+const missedBy = (goal: Goal): string =>
+  goal.limit === 0 ? String(goal.value) : `${Math.abs((goal.value / goal.limit - 1) * 100).toFixed(0)} %`;
+
+export function printGoals(goals: readonly Goal[]): void {
+  console.log('');
+  for (const goal of goals) {
+    const value = goal.value.toFixed(goal.limit < 10 ? 2 : 0);
+    const wanted = `${goal.direction} ${goal.limit} ${goal.unit}`;
+    const verdict = isMet(goal) ? 'reached' : `MISSED by ${missedBy(goal)}`;
+    console.log(`${goal.name.padEnd(36)}${value.padStart(9)}   ${wanted.padEnd(24)}${verdict}`);
+  }
+}

@@ -1,0 +1,238 @@
+import { expect, test } from 'vitest';
+import { parseRival, parseRivals } from '../../cli/bench/against.ts';
+import type { Extras } from '../../cli/bench/extras.ts';
+import { type Figures, figuresOf, median, type Sample, share, type Table } from '../../cli/bench/figures.ts';
+import { goalsOf, priceOfBilling, verdictOf } from '../../cli/bench/goals.ts';
+import { busyIn, cpuIn } from '../../cli/bench/machine.ts';
+import { measureAll, warm } from '../../cli/bench/measure.ts';
+import { reportLines } from '../../cli/bench/report.ts';
+import { type Shape, type Subject, shapes, subjectNames, subjectsOf } from '../../cli/bench/subjects.ts';
+import { orderOf } from '../../cli/commands/bench/bench.ts';
+
+const { direct, floor, relay, durable, durableBefore, relayBefore } = subjectNames;
+
+test.each([
+  ['x=http://127.0.0.1:8080/v1,sk-1,gpt-4o,42', [8080, '/v1/chat/completions', 'sk-1', 'gpt-4o', 42]],
+  ['x=http://localhost:8080/v1/,sk-1', [8080, '/v1/chat/completions', 'sk-1', '', null]],
+  ['x=http://127.0.0.1', [80, '/chat/completions', '-', '', null]],
+  ['two words=http://127.0.0.2:1/a/b,,m', [1, '/a/b/chat/completions', '-', 'm', null]],
+])('%s is another gateway', (text, expected) => {
+  const { port, path, key, model, pid } = parseRival(text);
+  expect([port, path, key, model, pid]).toEqual(expected);
+});
+
+test.each([
+  'x',
+  '=http://127.0.0.1/v1',
+  'x=nowhere',
+  'x=https://127.0.0.1/v1',
+  'x=http://example.com/v1',
+  'x=http://10.0.0.1/v1',
+  'x=http://127.0.0.1/v1,k,m,pid',
+  'x=http://127.0.0.1/v1,k,m,0',
+  'x=http://127.0.0.1/v1,k,m,1,more',
+  'x=http://127.0.0.1/v1,k\r\nhost: y',
+])('%s is none: load goes to this machine alone', (text) => {
+  expect(() => parseRival(text)).toThrow(expect.objectContaining({ code: 'usage' }));
+});
+
+test('headers go to the one they name; names are used once', () => {
+  const two = ['a=http://127.0.0.1:1/v1', 'b=http://127.0.0.1:2/v1'];
+  const [a, b] = parseRivals(two, ['a=x-one: 1', 'a=x-two: 2'], []);
+  expect([a?.headers, b?.headers]).toEqual(['x-one: 1\r\nx-two: 2\r\n', '']);
+  for (const headers of [['c=x: 1'], ['a=x'], ['a=x: 1\r\ny: 2']])
+    expect(() => parseRivals(two, headers, [])).toThrow(expect.objectContaining({ code: 'usage' }));
+  expect(() => parseRivals([...two, 'a=http://127.0.0.1:3/v1'], [], [])).toThrow();
+  expect(() => parseRivals(two, [], ['b'])).toThrow();
+});
+
+test.each([
+  [[], 0],
+  [[3], 3],
+  [[9, 1, 2], 2],
+  [[4, 1, 3, 2], 2.5],
+])('the median of %j is %d', (values, expected) => expect(median(values)).toBe(expected));
+
+const sample = (more: Partial<Sample>): Sample => ({
+  rps: 100,
+  p50: 1,
+  p99: 2,
+  cpu: 10,
+  requests: 50,
+  failed: 0,
+  noise: 0,
+  ...more,
+});
+
+test('what others disturbed is left out as long as there is better, failures are counted wherever they were', () => {
+  const samples = [sample({ cpu: 10 }), sample({ cpu: 500, noise: 0.4, failed: 2 }), sample({ cpu: 12 })];
+  const figures = figuresOf(samples, [sample({ p50: 0.25, p99: 0.5 })]);
+  expect(figures).toMatchObject({ cpuMicros: 11, addedP50: 0.75, addedP99: 1.5, requests: 150, failed: 2, noise: 0 });
+  expect(figuresOf([sample({ cpu: 500, noise: 0.4 })], []).cpuMicros).toBe(500);
+  expect(figuresOf([sample({ cpu: null })], []).cpuMicros).toBeNull();
+});
+
+test.each([
+  [280, 100, 2.8],
+  [280, 0, null],
+  [null, 100, null],
+  [280, undefined, null],
+])('%s of %s is %s', (one, other, expected) => expect(share(one, other)).toBe(expected));
+
+test('the kernel tells CPU in hundredths of a second, names of processes may hold anything', () => {
+  const fields = ['S', ...Array(10).fill('0'), '150', '50', '0', '0'].join(' ');
+  expect(cpuIn(`4711 (odd) name)) ${fields}`)).toBe(2_000_000);
+  expect(cpuIn('')).toBeNull();
+  const stat = 'cpu  9 9 9 9\ncpu0 100 20 30 5000 7 1 2 3 0 0\ncpu10 1 1 1 1 1 1 1 1\n';
+  expect(busyIn(stat, 0)).toBe(1_560_000);
+  expect(busyIn(stat, 1)).toBeNull();
+});
+
+const subject = (name: string): Subject => ({
+  name,
+  pid: 1,
+  token: '-',
+  path: '/',
+  headers: '',
+  port: () => 1,
+  model: (upstream) => (name === 'rival' && upstream !== 'fast' ? null : 'm'),
+});
+const [one] = shapes;
+
+test('a subject is warm when a span costs hardly less than the one before, or after the longest time', async () => {
+  const spans = async (costs: readonly number[], longest: number): Promise<number> => {
+    let asked = 0;
+    const measure = async () => sample({ cpu: costs[Math.min(asked++, costs.length - 1)] ?? 0 });
+    await warm({ measure, now: () => asked * 1000, told: () => undefined }, subject('s'), one, longest);
+    return asked;
+  };
+  expect(await spans([242, 200, 169, 165], 10)).toBe(4);
+  expect(await spans([100, 100], 10)).toBe(2);
+  expect(await spans([1000, 800, 600, 400, 200, 100, 50], 4)).toBe(4);
+});
+
+test('everybody gets the same rounds, disturbed samples are taken once more, a rival where its model leads', async () => {
+  const calls: string[] = [];
+  let at = 0;
+  const measure = async ({ name }: Subject, shape: Shape) => {
+    calls.push(`${name} ${shape.name}`);
+    at += 1;
+    return sample({ noise: name === 'noisy' ? 0.5 : 0 });
+  };
+  const plan = { rounds: 2, seconds: 1, warmSeconds: 0, shapes: [shapes[0], shapes[5]] };
+  const subjects = [subject('direct'), subject('noisy'), subject('rival')] as const;
+  const table = await measureAll({ measure, now: () => at, told: () => undefined }, plan, subjects);
+  expect(calls.slice(0, 5)).toEqual([
+    'direct c=1',
+    'noisy c=1',
+    'rival c=1',
+    'direct 64 chunks, 1 ms apart',
+    'noisy 64 chunks, 1 ms apart',
+  ]);
+  expect(calls.filter((call) => call === 'noisy c=1')).toHaveLength(6);
+  expect(calls.filter((call) => call === 'rival c=1')).toHaveLength(2);
+  expect(Object.keys(table['64 chunks, 1 ms apart'] ?? {})).toEqual(['direct', 'noisy']);
+});
+
+const row = (cpuMicros: number | null, more: Partial<Figures> = {}): Figures => ({
+  rps: 1,
+  cpuMicros,
+  p50: 1,
+  p99: 1,
+  addedP50: 0,
+  addedP99: 0,
+  requests: 1,
+  failed: 0,
+  noise: 0,
+  ...more,
+});
+const extras: Extras = {
+  idleMb: 89,
+  loadedMb: 151,
+  streams: { count: 2000, stuck: 0, kbEach: 48, p99: 5000 },
+  times: { version: 1, tokenList: 1, serveFresh: 1, serveExisting: 150 },
+};
+const table: Table = {
+  'c=1': { [durable]: row(60, { addedP99: 3.1 }), [durableBefore]: row(100) },
+  'c=16': { [floor]: row(100), [durable]: row(360, { addedP50: 1.2 }) },
+  'c=64': { [direct]: row(null), [floor]: row(100), [relay]: row(140), [durable]: row(281) },
+  '64 chunks at once': {
+    [relay]: row(64),
+    [relayBefore]: row(100),
+    [durable]: row(70),
+    [durableBefore]: row(100),
+  },
+  '64 chunks, 1 ms apart': { [durable]: row(81), [durableBefore]: row(100) },
+};
+
+test('the goals and what became of them', () => {
+  const verdicts = Object.fromEntries(goalsOf(table, extras, true).map((goal) => [goal.name, verdictOf(goal)]));
+  expect(verdicts).toEqual({
+    'CPU per billed request at c=64 / floor': 'missed',
+    'CPU per billed request at c=16 / floor': 'reached',
+    'added p50 at c=16': 'reached',
+    'added p99 at c=1': 'missed',
+    'CPU T3 against the build before, c=1': 'reached',
+    'CPU T3 against the build before, 64 chunks at once': 'reached',
+    'CPU T1 against the build before, 64 chunks at once': 'missed',
+    'CPU T3 against the build before, 64 chunks, 1 ms apart': 'missed',
+    'resident memory, idle': 'reached',
+    'resident memory after the load': 'missed',
+    'memory per open stream, 2000 open': 'reached',
+    'stuck streams': 'reached',
+    'serve ready, used data directory': 'reached',
+  });
+  expect(priceOfBilling(table)).toBeCloseTo(2.007, 3);
+});
+
+test('where the machine tells nothing a goal is unknown, and what was not measured has none', () => {
+  const dark = { 'c=64': { [floor]: row(null), [durable]: row(null) } };
+  const silent = { ...extras, idleMb: null };
+  expect(goalsOf(dark, null, true).map(verdictOf)).toEqual(['unknown']);
+  expect(goalsOf({}, silent, false).map(verdictOf)).toEqual(['unknown', 'missed', 'reached', 'reached', 'reached']);
+});
+
+test.each([
+  ['en', 'price of billing', 'no /proc here', 'run again on a quiet machine'],
+  ['zh', '计费的代价', '没有 /proc', '请在空闲的机器上再测一次'],
+])('the report for people in %s', (language, ...words) => {
+  const bench = {
+    compiled: true,
+    rounds: 1,
+    seconds: 1,
+    before: true,
+    machine: { canPin: false, canRead: false },
+    table: { ...table, 'c=16': { [durable]: row(360, { noise: 0.5 }) } },
+    priceOfBilling: null,
+    extras,
+    verified: true,
+    goals: goalsOf(table, extras, true),
+  };
+  const text = reportLines(bench, (zh, en) => (language === 'zh' ? zh : en)).join('\n');
+  for (const word of words) expect(text).toContain(word);
+  expect(text).toMatch(/c=64 \/ floor +2\.81 +at most 2\.8 +MISSED by 0 %/);
+  expect(text).toMatch(/64 chunks at once +70 %/);
+});
+
+test('a rival has its own way; its CPU may be unknown', () => {
+  const ports = { fast: 1, paced: 2, slow: 3, told: 1 };
+  const upstreams = { ports, pids: ports };
+  const rivals = [parseRival('x=http://127.0.0.1:9/v1,k,m'), parseRival('y=http://127.0.0.1:9/v1,k')];
+  const measured = { upstreams, floor: { child: { pid: 7 } as Bun.Subprocess, ports }, running: [], rivals };
+  const [first, bare, x, y] = subjectsOf(measured);
+  expect([first.pid, bare?.pid, x?.pid]).toEqual(['none', 7, 'unknown']);
+  expect([x?.model('fast'), x?.model('paced'), x?.model('told')]).toEqual(['m', null, null]);
+  expect([y?.model('fast'), y?.model('paced'), y?.model('told')]).toEqual(['practice-small', 'practice-large', null]);
+});
+
+test('what is asked on the command line', () => {
+  expect(orderOf({})).toMatchObject({ rounds: 3, seconds: 1.5, warmSeconds: 10, streams: 2000, extras: true });
+  expect(orderOf({ quick: true, rounds: '2' })).toMatchObject({ rounds: 2, seconds: 0.8, streams: 200 });
+  expect(orderOf({ shapes: 'c=1,64 chunks at once', extras: false }).shapes.map(({ name }) => name)).toEqual([
+    'c=1',
+    '64 chunks at once',
+  ]);
+  for (const flags of [{ rounds: '0' }, { rounds: '1.5' }, { seconds: 'x' }, { shapes: 'c=2' }, { upstreamPort: '-1' }])
+    expect(() => orderOf(flags)).toThrow(expect.objectContaining({ code: 'usage' }));
+  expect(() => orderOf({ before: '/no/such/build' })).toThrow(expect.objectContaining({ code: 'not_found' }));
+});
