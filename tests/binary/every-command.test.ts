@@ -69,7 +69,7 @@ test('with --json there is JSON on stdout or nothing, and a failure is JSON on s
     for (const row of commands) if (`${said} `.startsWith(`${row.name} `)) called.add(row.name);
   }
   const never = commands.map((row) => row.name).filter((name) => !called.has(name));
-  expect(never).toEqual(['serve', 'mock-upstream', 'exec']);
+  expect(never).toEqual(['serve', 'mock-upstream', 'exec', 'bench']);
 }, 180_000);
 
 test('stdin closed or open and silent: the same end, at once', async () => {
