@@ -90,3 +90,19 @@ test('a notice that cannot be sent is reported and not tried again at once', asy
   await look();
   expect(reported).toHaveLength(1);
 });
+
+test('who spent at the end of one hour is told at the beginning of the next', async () => {
+  clock = Date.UTC(2026, 0, 1, 11, 59, 50);
+  await spend('a');
+  clock = Date.UTC(2026, 0, 1, 12, 0, 10);
+  await look();
+  expect(sent.map(({ id }) => id)).toEqual([gateway.userId]);
+});
+
+test('who spent two hours ago is not asked after any more', async () => {
+  clock = Date.UTC(2026, 0, 1, 10, 59, 50);
+  await spend('a');
+  clock = Date.UTC(2026, 0, 1, 12, 0, 10);
+  await look();
+  expect(sent).toEqual([]);
+});

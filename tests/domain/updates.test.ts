@@ -26,6 +26,7 @@ test('a newer release comes with its notes', async () => {
 
 test.each([
   ['an error', answering({ message: 'gone' }, 404)],
+  ['an error in the form of a release', answering({ tag_name: 'v9.0.0', body: '' }, 500)],
   ['no release', answering({})],
   ['not JSON', async () => new Response('<html>')],
   ['silence', () => Promise.reject(new Error('connect ETIMEDOUT'))],

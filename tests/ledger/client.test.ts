@@ -91,3 +91,17 @@ test('R2: when the ledger is gone, what was asked is refused, what is owed is ke
   expect(await Promise.all([before, after])).toEqual([{ status: 'done' }, { status: 'done' }]);
   expect(client.owed().count).toBe(0);
 });
+
+test('a command that the disk refused is a failure of storage, whatever the answers beside it say', async () => {
+  const { client, answer } = handClient();
+  const [written, refused, failed] = [grant('a', 1, 10), grant('b', 1, 10), grant('c', 1, 10)].map((command) =>
+    client.execute(command),
+  );
+  answer(null, { status: 'refused', reason: 'invalid', detail: 'x' }, 'database or disk is full');
+  expect(await written).toEqual({ status: 'done' });
+  expect(await refused).toMatchObject({ status: 'refused', detail: 'x' });
+  await expect(failed).rejects.toMatchObject({
+    code: 'storage_unavailable',
+    params: { reason: 'database or disk is full' },
+  });
+});

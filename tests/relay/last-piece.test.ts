@@ -1,0 +1,85 @@
+/** The end of a stream waits for its bill whatever the upstream ends with, and what was held comes back whole. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+
+beforeEach(async () => {
+  gateway = await createTestGateway({ limits: { commitPingMs: 100 } });
+  upstream = await startUpstream(() => undefined);
+  await gateway.channel(upstream.url);
+});
+afterEach(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await gateway.close();
+  await upstream.stop();
+});
+
+const frame = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`;
+const delta = (content: string) => frame({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
+const stop = frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+const usage = (output: number) =>
+  frame({ choices: [], usage: { prompt_tokens: 10, completion_tokens: output, total_tokens: 10 + output } });
+const asked = { model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] };
+
+const listening = (key: string) => {
+  const heard = { text: '', ended: false };
+  const over = gateway.chat(key, asked).then(async (response) => {
+    const decoder = new TextDecoder();
+    for await (const piece of response.body ?? []) heard.text += decoder.decode(piece, { stream: true });
+    heard.ended = true;
+  });
+  return { heard, over };
+};
+
+test.each([
+  ['said why it stopped and left its last frame out', stop + usage(3), 'completed'],
+  ['told its usage alone', usage(3), 'upstream_broken'],
+  ['ended as it should', `${stop}${usage(3)}data: [DONE]\n\n`, 'completed'],
+])('an upstream that %s: the stream stays open until the bill is written', async (_name, ending, reason) => {
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(delta('hello') + ending);
+  });
+  const { key } = await gateway.token();
+  gateway.database.raw.pragma('query_only = ON');
+  const { heard, over } = listening(key);
+  const pings = () => heard.text.match(/^: /gm)?.length ?? 0;
+  await expect.poll(() => heard.ended || pings() > 2, { timeout: 10_000 }).toBe(true);
+  expect(heard.ended).toBe(false);
+  gateway.database.raw.pragma('query_only = OFF');
+  await over;
+  expect((await gateway.logs())[0]).toMatchObject({ prompt_tokens: 10, completion_tokens: 3, end_reason: reason });
+});
+
+test('a hold that grew with its stream is given back whole', async () => {
+  await gateway.option('HoldOvercommit', '4');
+  const { id, key } = await gateway.token();
+  const words = 'word '.repeat(6000);
+  const { promise, resolve } = Promise.withResolvers<() => void>();
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(delta('begin'));
+    resolve(() => {
+      for (let n = 0; n < 10; n++) response.write(delta(words));
+    });
+    finish = () => response.end(`${stop}${usage(60_000)}data: [DONE]\n\n`);
+  });
+  let finish: () => void = () => undefined;
+  const available = () => gateway.wallets.available(gateway.userId, id);
+  const whole = available();
+  const { heard, over } = listening(key);
+  await expect.poll(() => heard.text).toContain('begin');
+  const atFirst = whole - available();
+  (await promise)();
+  await expect.poll(() => heard.text.length, { timeout: 10_000 }).toBeGreaterThan(290_000);
+  expect(whole - available()).toBeGreaterThan(atFirst);
+  finish();
+  await over;
+  const [log] = await gateway.logs();
+  expect(log).toMatchObject({ completion_tokens: 60_000 });
+  expect(whole - available()).toBe(log?.quota ?? 0);
+  expect(gateway.wallets.standing(gateway.userId, null).limit).toBe(whole);
+});

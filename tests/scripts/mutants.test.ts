@@ -1,0 +1,64 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { closest, distancesFrom } from '../../scripts/mutate/closeness.ts';
+import { applied, drawn, mutantsOf } from '../../scripts/mutate/mutants.ts';
+import { namedMutants } from '../../scripts/mutate/named.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Every text that a change of this source may make of it. */
+const changed = (source: string): string[] => mutantsOf('a.ts', source).map((mutant) => applied(source, [mutant]));
+
+test.each([
+  [
+    'if (a < 2) f();',
+    ['if (!(a < 2)) f();', 'if (a <= 2) f();', 'if (a < (3)) f();', 'if (a < (1)) f();', 'if (a < 2) void 0;'],
+  ],
+  ['const a = b && c === d;', ['const a = b || c === d;', 'const a = b && c !== d;']],
+  [
+    'const a = b > c ? d - e : f * g;',
+    [
+      'const a = !(b > c) ? d - e : f * g;',
+      'const a = b >= c ? d - e : f * g;',
+      'const a = b > c ? d + e : f * g;',
+      'const a = b > c ? d - e : f / g;',
+    ],
+  ],
+  [
+    'const f = () => { return a || b; };',
+    ['const f = () => { return true; };', 'const f = () => { return false; };', 'const f = () => { return a && b; };'],
+  ],
+  ['const f = () => { return a; };', ['const f = () => { return null; };']],
+  ["const a = { b: 'c', d: true };", ["const a = { b: 'changed', d: true };", "const a = { b: 'c', d: false };"]],
+  ['const a = 1_000n;', ['const a = (1001n);', 'const a = (999n);']],
+  // Texts put together, types, imports and words for people are no behaviour.
+  ["const a = b + 'x' + c;", ["const a = b + 'changed' + c;"]],
+  ["import a from 'b';\ntype C = 'd' | 1;\nexport * from 'e';", []],
+  ["const a = { zh: '词', en: 'word' };", []],
+])('%s', (source, expected) => expect(changed(source).sort()).toEqual([...expected].sort()));
+
+test('a draw is the same for a seed, another for another, and its places carry names that survive an edit above', () => {
+  const source = 'f(1);\ng(2);\ng(2);\nif (a) h();\n';
+  const all = mutantsOf('a.ts', source);
+  const ids = (seed: string, text = source) => drawn(mutantsOf('a.ts', text), seed, 5).map(({ id }) => id);
+  expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+  expect(ids('one')).toEqual(ids('one'));
+  expect(ids('one')).not.toEqual(ids('two'));
+  expect(ids('one', `// A line above.\n${source}`)).toEqual(ids('one'));
+  expect(drawn(all, 'one', 5)).toEqual(drawn(all, 'one', 3).concat(drawn(all, 'one', 5).slice(3)));
+});
+
+test('tests about a module come before those that merely load it, and only those that load it', () => {
+  const tests = ['tests/relay/health.test.ts', 'tests/relay/relay.test.ts', 'tests/pricing/quota.test.ts'];
+  const order = (noticed: (test: string) => number) =>
+    closest(distancesFrom(root, tests), 'server/relay/routing/health.ts', noticed, () => 1);
+  expect(order(() => 0)).toEqual(tests.slice(0, 2));
+  expect(order((path) => Number(path.includes('relay.test')))).toEqual([tests[1], tests[0]]);
+});
+
+test.each(namedMutants.map((one) => [one.name, one] as const))('%s: its place and its test are there', (_name, one) => {
+  const text = readFileSync(join(root, one.file), 'utf8');
+  expect(text.split(one.before)).toHaveLength(2);
+  expect(existsSync(join(root, one.test))).toBe(true);
+});
