@@ -1,7 +1,7 @@
 /**
  * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
  * time, in a throw-away copy, and counts the changes that `npm test` notices. Flags: --seed TEXT, --count N (of the
- * sample), --from N, --only PATH, --minutes N (stops then; the next call goes on), --limit S (seconds of tests each),
+ * sample), --from N, --only PATH, --minutes N (stops then; the next call goes on), --files N (test files asked at most),
  * --out FILE, --named (those that once went unnoticed), --again (survivors once more), --report (no run).
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -107,7 +107,7 @@ async function runAll(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
       });
       return state.sound[test];
     };
-    const deps = { dir: copy.dir, limitSeconds: number('limit', 60), isSound, learn };
+    const deps = { dir: copy.dir, files: number('files', 15), isSound, learn };
     const verdict = await copy.during(changed, () => examine(deps, order));
     state.results[id] = { file, line, before, after, operator, ...verdict };
     save();

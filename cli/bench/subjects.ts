@@ -66,7 +66,7 @@ export function subjectsOf({ upstreams, floor, running, rivals }: Measured): rea
     })),
     ...rivals.map((rival) => ({
       ...rival,
-      pid: rival.pid ?? 'unknown',
+      pid: rival.pid ?? ('unknown' as const),
       token: rival.key,
       port: () => rival.port,
       model: modelFor(rival),

@@ -1,4 +1,4 @@
-/** Runs the tests that load a changed module until one notices, within a limit of time. */
+/** Runs the tests that load a changed module, the closest first, until one notices or as many were asked as one wants. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -6,7 +6,7 @@ export interface Examined {
   readonly status: 'noticed' | 'survived';
   /** Test file that noticed, with the name of the test. */
   readonly by?: string;
-  /** Test files that ran, and those for which no time was left. */
+  /** Test files that ran, and those that were not asked. */
   readonly ran: number;
   readonly left: number;
   readonly seconds: number;
@@ -29,7 +29,7 @@ export interface Ran {
 }
 
 /** A test that hangs because of the change has noticed it. */
-const hangingMs = 60_000;
+const hangingMs = 40_000;
 /** Nothing takes so long by itself, on a busy machine either. */
 const patienceMs = 300_000;
 
@@ -46,6 +46,7 @@ export async function runTests(dir: string, tests: readonly string[]): Promise<R
       '--maxWorkers=1',
       '--bail=1',
       `--testTimeout=${hangingMs}`,
+      `--hookTimeout=${hangingMs}`,
       // What was not changed is not transformed again for each mutant.
       '--experimental.fsModuleCache=true',
       `--experimental.fsModuleCachePath=${join(dir, '.modules')}`,
@@ -77,7 +78,8 @@ function readReport(dir: string, path: string, isOver: boolean): Pick<Ran, 'fail
 
 export interface ExamineDeps {
   readonly dir: string;
-  readonly limitSeconds: number;
+  /** Test files that are asked at most. */
+  readonly files: number;
   /** Whether a test file passes where nothing was changed. */
   readonly isSound: (test: string) => Promise<boolean>;
   readonly learn: (seconds: ReadonlyMap<string, number>) => void;
@@ -87,14 +89,15 @@ export interface ExamineDeps {
 export async function examine(deps: ExamineDeps, tests: readonly string[]): Promise<Examined> {
   const began = performance.now();
   const spent = (): number => (performance.now() - began) / 1000;
+  const most = Math.min(tests.length, deps.files);
   let at = 0;
-  let size = 2;
-  while (at < tests.length && (at === 0 || spent() < deps.limitSeconds)) {
-    const some = tests.slice(at, at + size);
+  let size = 3;
+  while (at < most) {
+    const some = tests.slice(at, Math.min(most, at + size));
     const { isOver, failed, seconds } = await runTests(deps.dir, some);
     deps.learn(seconds);
     at += some.length;
-    size = Math.min(12, size * 2);
+    size = 12;
     if (isOver) continue;
     const [first] = failed;
     const by = first === undefined ? 'hangs or ends the process' : `${first.test}: ${first.name}`;

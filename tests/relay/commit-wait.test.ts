@@ -23,6 +23,8 @@ beforeEach(async () => {
   ({ key } = await gateway.token());
 });
 afterEach(async () => {
+  // A test that failed must not leave the ledger waiting.
+  pragma('query_only = OFF');
   await gateway.close();
   await upstream.stop();
 });

@@ -12,6 +12,8 @@ beforeEach(async () => {
   await gateway.channel(upstream.url);
 });
 afterEach(async () => {
+  // A test that failed must not leave the ledger waiting.
+  gateway.database.raw.pragma('query_only = OFF');
   expect(await gateway.verify()).toEqual([]);
   await gateway.close();
   await upstream.stop();
