@@ -33,6 +33,9 @@ function readImports(root: string, path: string): readonly string[] {
   }
 }
 
+/** Seconds from which on a test file is asked last. */
+const slow = 15;
+
 const wordsOf = (path: string): string[] =>
   path
     .replace(/^(server|tests)\//, '')
@@ -59,6 +62,7 @@ export function closest(
     }));
   rows.sort(
     (a, b) =>
+      Number(a.seconds >= slow) - Number(b.seconds >= slow) ||
       b.noticed - a.noticed ||
       b.alike - a.alike - (b.distance - a.distance) / 2 ||
       a.distance - b.distance ||

@@ -85,19 +85,19 @@ export interface ExamineDeps {
   readonly learn: (seconds: ReadonlyMap<string, number>) => void;
 }
 
-/** A few close files first, then more at a time, since each start costs a second. */
+/** The closest file first, then more at a time, since each start costs seconds. */
 export async function examine(deps: ExamineDeps, tests: readonly string[]): Promise<Examined> {
   const began = performance.now();
   const spent = (): number => (performance.now() - began) / 1000;
   const most = Math.min(tests.length, deps.files);
   let at = 0;
-  let size = 3;
+  let size = 1;
   while (at < most) {
     const some = tests.slice(at, Math.min(most, at + size));
     const { isOver, failed, seconds } = await runTests(deps.dir, some);
     deps.learn(seconds);
     at += some.length;
-    size = 12;
+    size = Math.min(12, size * 4);
     if (isOver) continue;
     const [first] = failed;
     const by = first === undefined ? 'hangs or ends the process' : `${first.test}: ${first.name}`;

@@ -131,6 +131,17 @@ const isWording = (node: Node): boolean => {
   );
 };
 
+/** A value that stands there for the type checker alone: of an element that is always there. */
+const isFallback = (node: Node, parent: Node): boolean =>
+  parent.type === 'ArrayPattern' ||
+  (parent.type === 'LogicalExpression' &&
+    parent.operator === '??' &&
+    parent.right === node &&
+    node.type === 'Literal' &&
+    isNode(parent.left) &&
+    parent.left.type === 'MemberExpression' &&
+    parent.left.computed === true);
+
 export function mutantsOf(file: string, text: string): Mutant[] {
   const found: Mutant[] = [];
   const seen = new Map<string, number>();
@@ -147,7 +158,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
       const before = text.slice(start, end);
       found.push({ id: nth === 0 ? base : `${base}#${nth}`, file, line, start, end, before, after, operator });
     }
-    for (const child of childrenOf(node)) walk(child);
+    for (const child of childrenOf(node)) if (!isFallback(child, node)) walk(child);
   };
   walk(parseAst(text, { lang: 'ts' }) as unknown as Node);
   return found;

@@ -36,6 +36,9 @@ test.each([
   ["const a = b + 'x' + c;", ["const a = b + 'changed' + c;"]],
   ["import a from 'b';\ntype C = 'd' | 1;\nexport * from 'e';", []],
   ["const a = { zh: '词', en: 'word' };", []],
+  ['const [a = 1] = b;', []],
+  ['const a = b[c] ?? 0;', []],
+  ['const a = b.c ?? 7;', ['const a = b.c ?? (8);', 'const a = b.c ?? (6);']],
 ])('%s', (source, expected) => expect(changed(source).sort()).toEqual([...expected].sort()));
 
 test('a draw is the same for a seed, another for another, and its places carry names that survive an edit above', () => {
