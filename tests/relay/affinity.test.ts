@@ -1,0 +1,104 @@
+/** What is remembered of conversations: for how long, for whom, and never without bound. */
+import { expect, test } from 'vitest';
+import type { Inquiry, Principal } from '../../server/relay/intake/inquiry.ts';
+import { conversationKey, createAffinity, keptIds } from '../../server/relay/routing/affinity.ts';
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+test('a conversation stays with its channel for fifteen minutes after its last answer', () => {
+  let now = 0;
+  const affinity = createAffinity(() => now);
+  affinity.remember('a', 1);
+  affinity.remember(null, 2);
+  now += 15 * minute;
+  expect([affinity.find('a'), affinity.find('b'), affinity.find(null)]).toEqual([1, null, null]);
+  affinity.remember('a', 3);
+  now += 15 * minute;
+  expect(affinity.find('a')).toBe(3);
+  now += 1;
+  expect(affinity.find('a')).toBeNull();
+});
+
+test('what an upstream keeps is known for thirty days, with its owner', () => {
+  let now = 0;
+  const affinity = createAffinity(() => now);
+  affinity.rememberKept('resp_1', { channelId: 4, ownerId: 9 });
+  now += 30 * day;
+  expect(affinity.kept('resp_1')).toMatchObject({ channelId: 4, ownerId: 9 });
+  expect(affinity.kept('resp_2')).toBeNull();
+  now += 1;
+  expect(affinity.kept('resp_1')).toBeNull();
+});
+
+test('the oldest are forgotten: 20,000 conversations, 50,000 kept answers; what is used again is young', () => {
+  const affinity = createAffinity(() => 0);
+  for (let n = 0; n < 20_000; n++) affinity.remember(`c${n}`, n);
+  expect(affinity.find('c0')).toBe(0);
+  affinity.remember('c0', 7);
+  affinity.remember('more', 1);
+  expect([affinity.find('c0'), affinity.find('c1'), affinity.find('c2')]).toEqual([7, null, 2]);
+  for (let n = 0; n < 50_000; n++) affinity.rememberKept(`r${n}`, { channelId: n, ownerId: 1 });
+  expect(affinity.kept('r0')).not.toBeNull();
+  affinity.rememberKept('r0', { channelId: 7, ownerId: 1 });
+  affinity.rememberKept('more', { channelId: 1, ownerId: 1 });
+  expect([affinity.kept('r0')?.channelId, affinity.kept('r1'), affinity.kept('r2')?.channelId]).toEqual([7, null, 2]);
+});
+
+test.each([
+  ['openai-responses', { previous_response_id: 'resp_1' }, ['resp_1']],
+  ['openai-responses', { conversation: 'conv_1' }, ['conv_1']],
+  ['openai-responses', { conversation: { id: 'conv_2' } }, ['conv_2']],
+  [
+    'openai-responses',
+    { tools: [{ container: 'cntr_1' }, { container: { type: 'auto' } }, { type: 'x' }] },
+    ['cntr_1'],
+  ],
+  ['openai-responses', {}, []],
+  ['anthropic-messages', { container: 'c_1' }, ['c_1']],
+  ['anthropic-messages', { container: { id: 'c_2', skills: [] } }, ['c_2']],
+  ['anthropic-messages', { previous_response_id: 'resp_1' }, []],
+  ['openai-chat', { previous_response_id: 'resp_1', container: 'c_1' }, []],
+])('%s %j asks for %j', (protocol, body, expected) => {
+  expect(keptIds({ protocol, body } as unknown as Inquiry)).toEqual(expected);
+});
+
+const principal = (id: number) => ({ user: { id } }) as Principal;
+const inquiry = (over: {
+  headers?: Record<string, string>;
+  body?: object;
+  texts?: string[];
+  operation?: string;
+  model?: string;
+}) =>
+  ({
+    operation: over.operation ?? 'chat',
+    model: over.model ?? 'm',
+    body: over.body ?? {},
+    prompt: { texts: over.texts ?? ['hello'] },
+    request: new Request('http://gateway/', { headers: over.headers ?? {} }),
+  }) as unknown as Inquiry;
+const keyOf = (over: Parameters<typeof inquiry>[0], user = 1) => conversationKey(inquiry(over), principal(user));
+
+test('a conversation has the name its client gives it, else that of how it begins; one user’s is nobody else’s', () => {
+  for (const name of ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'])
+    expect(keyOf({ headers: { [name]: 's1' }, body: { prompt_cache_key: 'k' } })).toBe('1:m:s1');
+  expect(keyOf({ headers: { 'x-session-id': '' }, body: { prompt_cache_key: 'k' } })).toBe('1:m:k');
+  expect(keyOf({ body: { metadata: { user_id: 'u' } } })).toBe('1:m:u');
+  expect(keyOf({ body: { prompt_cache_key: 'k'.repeat(300) } })).toBe(`1:m:${'k'.repeat(256)}`);
+  expect(keyOf({ operation: 'embeddings' })).toBeNull();
+  const begins = keyOf({});
+  expect(keyOf({ body: { prompt_cache_key: '' } })).toBe(begins);
+  expect(keyOf({ body: { prompt_cache_key: 7 } })).toBe(begins);
+  expect(keyOf({}, 2)).not.toBe(begins);
+  expect(keyOf({ model: 'n' })).not.toBe(begins);
+  expect(keyOf({ texts: ['other'] })).not.toBe(begins);
+});
+
+test('of a long beginning 2,048 characters count', () => {
+  const long = 'x'.repeat(2048);
+  expect(keyOf({ texts: [`${long}a`] })).toBe(keyOf({ texts: [`${long}b`] }));
+  expect(keyOf({ texts: [long, 'a'] })).toBe(keyOf({ texts: [long, 'b'] }));
+  expect(keyOf({ texts: [`${long.slice(1)}a`] })).not.toBe(keyOf({ texts: [`${long.slice(1)}b`] }));
+  expect(keyOf({ texts: ['short', 'a'] })).not.toBe(keyOf({ texts: ['short', 'b'] }));
+});
