@@ -1,0 +1,78 @@
+/** The longest answer that a balance carries, against the definition itself. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Prices } from '../../server/contract/prices.ts';
+import { affordableOutput, leastWorth } from '../../server/relay/admission/affordable.ts';
+import { type Estimate, holdFor } from '../../server/relay/admission/meter.ts';
+
+const prices = (over: Partial<Prices>): Prices => ({
+  modelRatio: 1,
+  modelPrice: null,
+  priceFactor: 1,
+  completionRatio: 1,
+  cacheRatio: 1,
+  cacheWriteRatio: 1,
+  cacheWrite1hRatio: 1,
+  imageRatio: 1,
+  audioRatio: 1,
+  audioCompletionRatio: 1,
+  groupRatio: 1,
+  userGroupRatio: null,
+  tiers: [],
+  toolPrices: new Map(),
+  quotaPerUnit: 500_000,
+  ...over,
+});
+
+function estimate(over: Partial<Estimate>): Estimate {
+  const made = { prices: prices({}), promptTokens: 10, maxTokens: 100, hold: 0, usual: 10, answer: null, ...over };
+  return { ...made, hold: holdFor(made, made.maxTokens) };
+}
+
+test('one more token than what is affordable is not', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 500 }),
+      fc.integer({ min: 1, max: 5000 }),
+      fc.constantFrom(0.01, 0.075, 0.5, 1, 2.5, 15),
+      fc.constantFrom(0.5, 1, 4, 8),
+      fc.integer({ min: 0, max: 20_000 }),
+      (promptTokens, maxTokens, modelRatio, completionRatio, available) => {
+        const one = estimate({ promptTokens, maxTokens, prices: prices({ modelRatio, completionRatio }) });
+        const found = affordableOutput(one, available);
+        if (found > 0) expect(holdFor(one, found)).toBeLessThanOrEqual(available);
+        if (found < maxTokens) expect(holdFor(one, found + 1)).toBeGreaterThan(available);
+        expect(found).toBeLessThanOrEqual(maxTokens);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test.each([
+  [110, 100],
+  [109, 99],
+  [11, 1],
+  [10, 0],
+  [0, 0],
+  [1000, 100],
+])('a prompt of ten and at most a hundred at one each: %d affords %d', (available, expected) => {
+  expect(affordableOutput(estimate({}), available)).toBe(expected);
+});
+
+const limit = (tokens: number, thinks = false) =>
+  ({ tokens, choices: 1, model: { thinks, known: true, output: 1 } }) as unknown as Estimate['answer'];
+
+test.each([
+  [null, {}, 0],
+  [limit(1000), {}, 16],
+  [limit(5), {}, 5],
+  [limit(100_000, true), {}, 4096],
+  [limit(1000, true), {}, 1000],
+  [limit(100_000), { thinking: { type: 'enabled', budget_tokens: 2000 } }, 4096],
+  [limit(100_000), { thinking: { type: 'enabled', budget_tokens: 1 } }, 4096],
+  [limit(100_000), { thinking: { type: 'disabled', budget_tokens: 0 } }, 16],
+  [limit(100_000), { thinking: { budget_tokens: '2000' } }, 16],
+])('the shortest answer of worth of %j with %j is %d', (answer, body, expected) => {
+  expect(leastWorth(estimate({ answer }), body)).toBe(expected);
+});
