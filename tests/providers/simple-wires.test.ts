@@ -138,6 +138,8 @@ test('Dify is asked in one text and tells tokens, thoughts and troubles in its o
   });
   expect(upstream.readUsage(usage(7, 0))).toMatchObject({ input: 7, output: 0 });
   expect(upstream.readUsage(usage(0, 5))).toMatchObject({ input: 0, output: 5 });
+  expect(upstream.readUsage({ metadata: { usage: { prompt_tokens: 7 } } })).toMatchObject({ input: 7, output: 0 });
+  expect(upstream.readUsage({ metadata: { usage: { completion_tokens: 5 } } })).toMatchObject({ input: 0, output: 5 });
   for (const none of [usage(0, 0), usage(-1, 5), usage(5, -1), {}]) expect(upstream.readUsage(none)).toBeNull();
   const reader = upstream.reader();
   const events = [
