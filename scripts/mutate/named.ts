@@ -13,8 +13,8 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: 'the last frame does not wait for the bill',
     file: 'server/relay/delivery/frames.ts',
-    before: "if (last) await ending.end(opened, 'completed');",
-    after: "if (last) void ending.end(opened, 'completed');",
+    before: "await ending.end(opened, 'completed');\n        client.release();",
+    after: "void ending.end(opened, 'completed');\n        client.release();",
     test: 'tests/relay/commit-wait.test.ts',
   },
   {

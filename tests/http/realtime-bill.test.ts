@@ -210,6 +210,61 @@ test('M5: who cannot carry on is told in the protocol’s own form, and pays for
   expect(log?.quota).toBeLessThanOrEqual(20_000);
 });
 
+/** Holds and balances in whole seconds of speech: 2,000 each. */
+const poorKey = async (quota: number) => (await gateway.token({ unlimited_quota: false, remain_quota: quota })).key;
+
+test('M1: an answer that the balance does not carry is asked for shorter, in the words of the session', async () => {
+  upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
+  const { send, told, leave } = await converse(await poorKey(50_000));
+  send({ type: 'response.create', response: { instructions: 'be kind' } });
+  await told('response.done');
+  expect(upstream.heard).toEqual([
+    { type: 'response.create', response: { instructions: 'be kind', max_output_tokens: 256 } },
+  ]);
+  upstream.tell({ type: 'session.updated', session: { max_response_output_tokens: 40, turn_detection: null } });
+  await told('session.updated');
+  send(ask);
+  await told('response.done', 2);
+  expect(upstream.heard.at(-1)).toEqual(ask);
+  upstream.tell({ type: 'session.updated', session: { max_response_output_tokens: 'inf' } });
+  await told('session.updated', 2);
+  send(ask);
+  await told('response.done', 3);
+  expect(upstream.heard.at(-1)).toEqual({ ...ask, response: { max_response_output_tokens: 256 } });
+  leave();
+  await ended();
+});
+
+test('M1: an answer of which nothing is carried is not asked for; the one before it is paid by its own end', async () => {
+  upstream.script({ answer: (answer) => answer.speak(sound(1)), cancelled: realtimeUsage(0, 20, { spoken: 20 }) });
+  const { send, told, closed, heard } = await converse(await poorKey(8_000));
+  send(ask);
+  await told('response.output_audio.delta');
+  send({ ...ask, response: { instructions: words(400) } });
+  expect(await closed).toEqual({ code: 1008, reason: 'user_exhausted' });
+  expect(heard.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted' } });
+  expect(upstream.heard.map(({ type }) => type)).toEqual(['response.create', 'response.cancel']);
+  expect(await row()).toMatchObject({ quota: 2000, end_reason: 'quota_cut', usage_source: 'reported' });
+});
+
+test('M1: where answers begin unasked, the session is told what is carried before the sound goes on', async () => {
+  const { send, told, closed, heard } = await converse(await poorKey(50_000));
+  const audio = (seconds: number) => Buffer.from(sound(seconds)).toString('base64');
+  send({ type: 'input_audio_buffer.append', audio: audio(1) });
+  await expect.poll(() => upstream.heard.length).toBe(2);
+  expect(upstream.heard).toEqual([
+    { type: 'session.update', session: { type: 'realtime', max_output_tokens: 256 } },
+    { type: 'input_audio_buffer.append', audio: audio(1) },
+  ]);
+  await told('session.updated');
+  // 10 tokens of 50 a second: 120 s are 60,000.
+  send({ type: 'input_audio_buffer.append', audio: audio(120) });
+  expect(await closed).toMatchObject({ code: 1008 });
+  expect(heard.at(-1)).toMatchObject({ type: 'error', error: { code: 'user_exhausted' } });
+  expect(upstream.heard).toHaveLength(2);
+  expect(await row()).toMatchObject({ quota: 0 });
+});
+
 test('M5: what listening along costs is charged at the price of the model that listens', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
   const { send, told, leave } = await converse();

@@ -7,6 +7,8 @@ import { countedBound, promptBound, readPrompt } from '../../server/relay/intake
 import { createRelay, defaultLimits, type Relay } from '../../server/relay/relay.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
+import { mediaAnswer, mediaOrder } from './mixtures/media.ts';
+import { startTalkUpstream, type TalkSum, talk } from './mixtures/talks.ts';
 
 /** Dollars per million tokens, longest answer, least answer worth having; from the makers' documents. */
 const models = {
@@ -28,7 +30,11 @@ const counter: TokenCounter = {
 
 interface Wish {
   readonly path: string;
+  readonly type: string;
+  readonly bytes: Buffer;
   readonly body: Record<string, unknown>;
+  /** Quota it costs at most where that is known before; 0 = it depends. */
+  readonly need: number;
   readonly model: Model | null;
   /** 0 = none was named. */
   readonly limit: number;
@@ -45,8 +51,11 @@ interface Seen {
   received: string | null;
 }
 
+const talkModel = 'gpt-4o-realtime-preview';
+
 let gateway: TestGateway;
 let relay: Relay;
+let talks: ReturnType<typeof startTalkUpstream>;
 let seen: Map<number, Seen>;
 /** By the marks that requests carry. */
 let parts: Map<string, number>;
@@ -60,8 +69,23 @@ const chatBody = (model: Model, words: string, limit: number, choices: number, s
   ...(stream ? { stream } : {}),
 });
 
+type Content = Pick<Wish, 'path' | 'body'> & Partial<Wish>;
+const wishOf = (content: Content): Wish => ({
+  type: 'application/json',
+  bytes: Buffer.from(JSON.stringify(content.body)),
+  need: 0,
+  model: null,
+  limit: 0,
+  choices: 1,
+  stream: false,
+  part: 1,
+  ...content,
+});
+
 /** A request of any kind, with its own mark in the words. */
-function wish(random: () => number, mark: string): Wish {
+const wish = (random: () => number, mark: string): Wish => wishOf(contentOf(random, mark));
+
+function contentOf(random: () => number, mark: string): Content {
   const among = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const words = `${mark} ${'Some words, 一些字, 🙂. '.repeat(Math.floor(random() ** 4 * 300))}`;
   const stream = random() < 0.5;
@@ -70,7 +94,7 @@ function wish(random: () => number, mark: string): Wish {
   const part = among([0, 0.1, 0.5, 1, 1, 1]);
   const common = { limit, choices, stream, part };
   const one = { ...common, choices: 1 };
-  switch (Math.floor(random() * 12)) {
+  switch (Math.floor(random() * 16)) {
     case 0:
     case 1:
     case 2: {
@@ -125,13 +149,16 @@ function wish(random: () => number, mark: string): Wish {
     }
     case 10:
       return { ...one, path: '/v1/embeddings', model: null, body: { model: 'text-embedding-3-small', input: words } };
-    default:
+    case 11:
       return {
         ...one,
         path: '/v1/images/generations',
         model: null,
         body: { model: 'dall-e-3', prompt: words, n: choices },
+        need: choices * 20_000,
       };
+    default:
+      return { body: {}, ...mediaOrder(random, mark, words) };
   }
 }
 
@@ -261,11 +288,13 @@ function answerTo(url: string, body: Record<string, unknown>, text: string, mode
 
 const upstream = (async (input: string | URL | Request, init?: RequestInit) => {
   const url = String(input);
-  const sent = init?.body;
-  const text = typeof sent === 'string' ? sent : Buffer.from(sent as Uint8Array).toString('utf8');
+  const sent = Buffer.from(await new Response(init?.body as BodyInit).arrayBuffer());
+  const text = sent.toString('utf8');
   const mark = markOf(text);
   const record = seen.get(Number(mark.slice(1, -1)));
-  if (record !== undefined) record.received = text;
+  if (record !== undefined) record.received = sent.toString('latin1');
+  const made = mediaAnswer(url, sent);
+  if (made !== null) return made;
   const body = JSON.parse(text) as Record<string, unknown>;
   await Promise.resolve();
   if (url.includes('/embeddings'))
@@ -300,16 +329,23 @@ const watched = (wallets: Wallets): Wallets => ({
   },
 });
 
+/** Where works are kept is not what this is about, and each would be a commit. */
+const nobody = async () => undefined;
+
 beforeAll(async () => {
   gateway = await createTestGateway();
   seen = new Map();
   parts = new Map();
   for (const fields of [
-    { type: 1, models: 'gpt-4o-mini,gpt-5-mini,practice-small,text-embedding-3-small,dall-e-3' },
+    { type: 1, models: 'gpt-4o-mini,gpt-5-mini,practice-small,text-embedding-3-small,dall-e-3,tts-1,whisper-1' },
     { type: 14, models: 'claude-sonnet-4-5' },
     { type: 24, models: 'gemini-2.5-flash' },
+    { type: 2, models: 'mj_imagine' },
+    { type: 36, models: 'suno_music' },
   ])
     await gateway.channel('http://upstream.test', fields);
+  talks = startTalkUpstream();
+  await gateway.channel(talks.url, { models: talkModel });
   relay = createRelay({
     state: gateway.state,
     wallets: watched(gateway.wallets),
@@ -320,7 +356,7 @@ beforeAll(async () => {
     steady: () => performance.now(),
     random: Math.random,
     keyHmac: gateway.vault.keyHmac,
-    works: gateway.services.works,
+    works: { ...gateway.services.works, addDrawing: nobody, addSong: nobody },
     findSession: async () => 0,
     trouble: () => undefined,
     limits: { ...defaultLimits, commitCeilingMs: 60_000 },
@@ -330,7 +366,10 @@ beforeAll(async () => {
     CREATE TEMP TRIGGER low AFTER UPDATE ON main.accounts WHEN new.id > 0 AND new.balance < 0
     BEGIN INSERT INTO lows VALUES (new.id, new.balance); END`);
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await gateway.close();
+  await talks.stop();
+});
 
 const never = { at: 0, used: 0 };
 
@@ -380,16 +419,29 @@ async function newUser(id: number, balance: number, keys: readonly number[]): Pr
   });
 }
 
-async function ask(key: number, { path, body }: Wish): Promise<{ status: number; text: string }> {
-  const text = JSON.stringify(body);
-  seen.set(key, { spare: 0, admitted: false, sent: text, received: null });
+async function ask(key: number, { path, type, bytes }: Wish): Promise<{ status: number; text: string }> {
+  seen.set(key, { spare: 0, admitted: false, sent: bytes.toString('latin1'), received: null });
   const request = new Request(`http://gateway${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer sk-key${key}`, 'content-type': 'application/json' },
-    body: text,
+    headers: { authorization: `Bearer sk-key${key}`, 'content-type': type, 'content-length': String(bytes.length) },
+    body: new Uint8Array(bytes),
   });
   const response = await relay.handle(request, path, { ip: () => '127.0.0.1' });
   return { status: response.status, text: await response.text() };
+}
+
+/** A conversation instead of a request. */
+async function converse(random: () => number, sum: TalkSum, userId: number, key: number): Promise<void> {
+  const request = new Request(`http://gateway/v1/realtime?model=${talkModel}`, {
+    headers: { authorization: `Bearer sk-key${key}`, 'openai-beta': `talk ${key}` },
+  });
+  const free = () => gateway.wallets.available(userId, key);
+  const reached = await relay.realtime(request, { ip: () => '127.0.0.1' });
+  if (!(reached instanceof Response)) return talk(random, reached, { mark: `talk ${key}`, upstream: talks, free, sum });
+  expect(reached.status).toBe(403);
+  sum.turns++;
+  sum.refused++;
+  if (free() > 10_000) sum.refusedForNothing++;
 }
 
 const quotaOf = (model: Model, prompt: number, output: number): number =>
@@ -420,7 +472,10 @@ function judge(sum: Sum, one: Wish, key: number, status: number): void {
   sum.requests++;
   if (record.admitted) sum.served++;
   if (one.model === null) {
-    if (!record.admitted) sum.refused++;
+    if (record.received !== null && record.received !== record.sent) sum.changedForNothing++;
+    if (record.admitted) return;
+    sum.refused++;
+    if (one.need > 0 && Math.ceil(one.need) <= record.spare) sum.refusedForNothing++;
     return;
   }
   const { cap, floor } = models[one.model];
@@ -445,13 +500,23 @@ const lows = (): unknown[] => gateway.database.raw.prepare('SELECT * FROM lows')
 const overrun = (): number =>
   -Number(gateway.database.raw.prepare<number>('SELECT balance FROM accounts WHERE id = -3').pluck().get());
 const together = 40;
+/** Users who hold a conversation beside their requests. */
+const talkShare = 0.1;
 
 /** @returns the sums, and each user's overrun beside the balance it began with. */
 async function mixtures(
   count: number,
   seed: number,
-): Promise<Sum & { readonly overrun: number; readonly worst: number }> {
+): Promise<Sum & { readonly overrun: number; readonly worst: number; readonly talks: TalkSum }> {
   const random = randomOf(seed);
+  const spoken: TalkSum = {
+    turns: 0,
+    answered: 0,
+    shortened: 0,
+    refused: 0,
+    changedForNothing: 0,
+    refusedForNothing: 0,
+  };
   const sum: Sum = { requests: 0, served: 0, shortened: 0, refused: 0, changedForNothing: 0, refusedForNothing: 0 };
   const before = overrun();
   let worst = 0;
@@ -468,14 +533,15 @@ async function mixtures(
         });
         const balance = Math.floor(10 ** (random() * 6.5));
         began.set(id, balance);
-        await newUser(
-          id,
-          balance,
-          wishes.map(({ key }) => key),
-        );
-        await Promise.all(wishes.map(async ({ key, one }) => judge(sum, one, key, (await ask(key, one)).status)));
+        const talker = random() < talkShare ? [1_000_000 + serial++] : [];
+        await newUser(id, balance, [...wishes.map(({ key }) => key), ...talker]);
+        await Promise.all([
+          ...wishes.map(async ({ key, one }) => judge(sum, one, key, (await ask(key, one)).status)),
+          ...talker.map((key) => converse(random, spoken, id, key)),
+        ]);
       }),
     );
+    while (relay.open() > 0) await Bun.sleep(1);
     parts.clear();
     await gateway.ledger.drain();
     const owed = gateway.database.raw
@@ -483,7 +549,7 @@ async function mixtures(
       .all();
     for (const { id, overrun: owes } of owed) if (began.has(id)) worst = Math.max(worst, owes / (began.get(id) ?? 1));
   }
-  return { ...sum, overrun: overrun() - before, worst };
+  return { ...sum, overrun: overrun() - before, worst, talks: spoken };
 }
 
 describe('10,000 mixtures of parallel requests', () => {
@@ -492,6 +558,7 @@ describe('10,000 mixtures of parallel requests', () => {
     console.info('exact', told, 'lowest balance 0:', lows().length === 0);
     expect(lows()).toEqual([]);
     expect(told).toMatchObject({ overrun: 0, changedForNothing: 0, refusedForNothing: 0 });
+    expect(told.talks).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });
     expect(Math.min(told.served, told.shortened, told.refused)).toBeGreaterThan(1000);
   });
 
@@ -502,6 +569,7 @@ describe('10,000 mixtures of parallel requests', () => {
     console.info('overcommitted', told, 'lowest balance 0:', lows().length === 0);
     expect(lows()).toEqual([]);
     expect(told).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });
+    expect(told.talks).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });
     expect(told.worst).toBeLessThanOrEqual(3);
   });
 
@@ -522,15 +590,7 @@ test('a balance for ten admits ten of thirty', async () => {
   const id = 1000 + serial++;
   const keys = Array.from({ length: 30 }, () => 1_000_000 + serial++);
   await newUser(id, 10 * each, keys);
-  const one: Wish = {
-    path: '/v1/chat/completions',
-    body,
-    model: 'gpt-4o-mini',
-    limit: 1000,
-    choices: 1,
-    stream: false,
-    part: 1,
-  };
+  const one = wishOf({ path: '/v1/chat/completions', body, model: 'gpt-4o-mini', limit: 1000 });
   const answers = await Promise.all(keys.map((key) => ask(key, one)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   expect(answers.filter(({ status }) => status === 403)).toHaveLength(20);

@@ -315,8 +315,8 @@ export const operationOptions = {
     panel: 'quota',
     label: { zh: '请求预扣费额度', en: 'Tokens a stream holds ahead' },
     help: {
-      zh: '实时会话开始时按此令牌数冻结；超额冻结时，流式回答也按此提前冻结，至少 4096。',
-      en: 'Output tokens a realtime talk holds at first, and at least 4,096 a stream ahead where holds are overcommitted.',
+      zh: '超额冻结时，流式回答按此令牌数提前冻结，至少 4096。',
+      en: 'Output tokens a stream holds ahead where holds are overcommitted; at least 4,096.',
     },
   }),
   HoldOvercommit: option({

@@ -83,7 +83,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
   const recount = async (inquiry: Inquiry, principal: Principal, plan: Plan): Promise<Exchange> => {
     const [tokens = 0] = await deps.counter.count(inquiry.model, [inquiry.prompt.texts.join('\n')]);
     const counted = tokens * (plan.estimate.answer?.model.countable === true ? 1 : otherEncodings);
-    const exact = estimate(inquiry, plan, counted, settings().preConsumedQuota);
+    const exact = estimate(inquiry, plan, counted);
     const closer = exact.hold < plan.most ? { ...plan, estimate: exact, hold: exact.hold, most: exact.hold } : plan;
     const room = roomFor(inquiry, principal, closer);
     return closer.most <= room

@@ -35,6 +35,8 @@ export interface Delivered {
   readonly told: Told;
 }
 
+/** Tokens that a conversation must be able to pay for when it opens. */
+const shortAnswer = 16;
 /** What a minute of a recording counts for, as in new-api. */
 const tokensPerMinute = 1000;
 const textOut: ReadonlySet<Operation> = new Set<Operation>(['chat', 'completions', 'realtime']);
@@ -43,13 +45,11 @@ const recordings: ReadonlySet<Operation> = new Set<Operation>(['transcriptions',
 
 /**
  * @param counted tokens of the prompt's texts where they were counted; null = they are bounded by their bytes.
- * @param stake output tokens held for a conversation that has not begun.
  */
 export function estimate(
   inquiry: Inquiry,
   { prices, candidates }: { readonly prices: Prices; readonly candidates: readonly ChannelSnapshot[] },
   counted: number | null,
-  stake: number,
 ): Estimate {
   const { operation, body, prompt } = inquiry;
   if (operation === 'drawing' || operation === 'music') return sized(prices, { promptTokens: 1, maxTokens: 0 }, 1);
@@ -58,7 +58,8 @@ export function estimate(
   if (operation === 'speech') return sized(prices, { promptTokens: spokenLength(inquiry), maxTokens: 0 });
   const words = wordsAtMost(inquiry, counted);
   const usual = usualPromptTokens(prompt);
-  if (operation === 'realtime') return sized(prices, { promptTokens: words, maxTokens: stake }, usual);
+  // Every answer of a conversation is held for before it begins.
+  if (operation === 'realtime') return sized(prices, { promptTokens: 1, maxTokens: shortAnswer }, usual);
   if (!textOut.has(operation)) {
     // Each document is read together with the question.
     const reads = operation === 'rerank' && Array.isArray(body.documents) ? body.documents.length : 0;
@@ -146,6 +147,8 @@ const writtenShare = 0.4;
 
 function recordingEstimate(inquiry: Inquiry, prices: Prices): Estimate {
   const { form, request } = inquiry;
+  // Listening along to a conversation is held for as it is heard.
+  if (inquiry.route.path === '/v1/realtime') return sized(prices, { promptTokens: 1, maxTokens: 0 });
   const declared = Number(request.headers.get('content-length') ?? 0);
   const read = form === null ? 0 : form.fileSize();
   // What has not come yet is as long as it is large.

@@ -47,7 +47,7 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   const ordinary = resolvePrices(pricing.tables, inquiry.model, { ...pricing, acceptUnset });
   if (ordinary === null) throw new AppError('model_price_unset', { model: inquiry.model });
   const prices = underTerms(ordinary, largestSurcharges(inquiry, candidates, settings));
-  const size = estimate(inquiry, { prices, candidates }, null, settings.preConsumedQuota);
+  const size = estimate(inquiry, { prices, candidates }, null);
   return {
     candidates,
     prices,

@@ -81,7 +81,7 @@ export function createWindow(spanMs: number): Window {
         if (left <= rest) return Math.max(0, slot * slotMs + spanMs - nowMs);
         left -= ring.sums[((slot % size) + size) % size] ?? 0;
       }
-      return spanMs;
+      return (ring.newest + 1) * slotMs + spanMs - nowMs;
     },
   };
 }

@@ -31,8 +31,6 @@ export interface RelaySettings {
   readonly usableGroups: ReadonlySet<string>;
   readonly selfUse: boolean;
   readonly retryTimes: number;
-  /** Output tokens that a conversation holds for when it begins. */
-  readonly preConsumedQuota: number;
   /** Output tokens that a stream holds for ahead of what is delivered. */
   readonly stake: number;
   /** How often all that a user's open requests may cost must fit into the balance; 1 = at least once. */
@@ -91,7 +89,6 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     usableGroups: new Set(Object.keys(optionValue(stored, 'UserUsableGroups') as Record<string, unknown>)),
     selfUse: optionValue(stored, 'SelfUseModeEnabled'),
     retryTimes: optionValue(stored, 'RetryTimes'),
-    preConsumedQuota: optionValue(stored, 'PreConsumedQuota'),
     stake: Math.max(leastStake, optionValue(stored, 'PreConsumedQuota')),
     overcommit: optionValue(stored, 'HoldOvercommit'),
     overrunLine: optionValue(stored, 'OverrunLine'),

@@ -42,11 +42,17 @@ export function modelsIn(event: Json): NamedModels {
 }
 
 /** The event with the name the upstream knows the conversation's model by. */
-export function withModel(event: Json, model: string): string {
+export function withModel(event: Json, model: string): Json {
   const renamed = (value: unknown): unknown => {
     const body = record(value);
     return body === null || !Object.hasOwn(body, 'model') ? value : { ...body, model };
   };
   const parts = ['session', 'response'].flatMap((name) => (name in event ? [[name, renamed(event[name])]] : []));
-  return JSON.stringify({ ...record(renamed(event)), ...Object.fromEntries(parts) });
+  return { ...record(renamed(event)), ...Object.fromEntries(parts) };
 }
+
+/** A `response.create` whose answer gets no longer than this. @param limit the member that says so. */
+export const limitedAnswer = (event: Json, limit: Json): Json => ({
+  ...event,
+  response: { ...record(event.response), ...limit },
+});

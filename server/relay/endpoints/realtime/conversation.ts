@@ -1,9 +1,8 @@
 /** One conversation over two sockets: frames pass untouched, what they cost is held ahead, and whoever may not go on is told so. */
 import type { EndReason } from '../../../contract/enums.ts';
 import { AppError } from '../../../contract/errors.ts';
-import { promptTokensOf, quotaOf } from '../../../contract/quota.ts';
+import { promptTokensOf } from '../../../contract/quota.ts';
 import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
-import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import { checkWords } from '../../admission/blocked-words.ts';
 import { completionTokensOf } from '../../admission/charge.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
@@ -17,10 +16,11 @@ import { clientError } from '../../shared/render-error.ts';
 import type { RelaySettings } from '../../state/settings.ts';
 import type { ChannelSnapshot } from '../../state/snapshot.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
-import { modelsIn, readFrame, withModel } from './client-event.ts';
+import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
 import { createTranscripts } from './transcripts.ts';
+import { createTurnHold } from './turn-hold.ts';
 import { createTurns } from './turns.ts';
-import { sum, transcribedIn } from './usage.ts';
+import { transcribedIn } from './usage.ts';
 
 /** The client's side of a conversation, as the listener offers it. */
 export interface ClientSocket {
@@ -68,11 +68,6 @@ export interface Parties {
   readonly admit: (principal: Principal, model: string) => Exchange;
 }
 
-/** What is held beyond what is owed: some ten seconds of an answer, or the next moment where the balance ends. */
-const ahead = { ...emptyUsage, output: 200, audioOutput: 200 };
-const least = { ...emptyUsage, output: 8, audioOutput: 20 };
-const silent = { audioOutput: 0 };
-
 const refusal = 1008;
 const goingAway = 1001;
 
@@ -81,6 +76,8 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   const { charge, plan, inquiry } = exchange;
   const turns = createTurns(deps.counter, inquiry.model);
   const transcripts = createTranscripts((model) => parties.admit(principal, model), channel);
+  const { session } = turns;
+  const hold = createTurnHold(charge, plan.prices, turns, transcripts.beside);
   const drainMs = drainOf(channel);
   /** What the upstream says before the client's socket is ready. */
   const early: (string | Uint8Array)[] = [];
@@ -152,12 +149,21 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     leave('rejected', code);
     client?.close(refusal, code);
   };
+  const exhausted = () => new AppError('user_exhausted', { remain: 0, need: 1 });
   /** The upstream is not asked for its bill: only what was delivered can be paid for. */
   const cut = () => {
     if (over || left !== null) return;
-    const code = tell(new AppError('user_exhausted', { remain: 0, need: 1 }));
+    const code = tell(exhausted());
     void end('quota_cut');
     client?.close(refusal, code);
+  };
+  /** What comes next is not carried; what was asked for before is, and so is its bill. */
+  const goNoFurther = (): null => {
+    if (over || left !== null) return null;
+    const code = tell(exhausted());
+    leave('quota_cut');
+    client?.close(refusal, code);
+    return null;
   };
   const cuttable: Cuttable = {
     cut(reason) {
@@ -184,14 +190,6 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   };
   const forget = deps.onNews(() => void mayStay());
 
-  /** Holds what is owed and what comes next. @returns false when not even what is owed can be held. */
-  const carried = (): boolean => {
-    const owed = turns.bound();
-    const next = turns.speaks() ? least : { ...least, ...silent };
-    if (quotaOf(sum(owed, next), plan.prices) <= charge.held) return true;
-    const more = turns.speaks() ? ahead : { ...ahead, ...silent };
-    return charge.extendTo(sum(owed, more)) || charge.extendTo(sum(owed, next));
-  };
   /** @throws AppError limit_* */
   const letTurnIn = () => {
     // The first turn is what the conversation was admitted for.
@@ -226,7 +224,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     }
     if (type === 'conversation.item.input_audio_transcription.completed') {
       const transcribed = transcribedIn(event);
-      const rest = transcribed === null ? null : transcripts.take(turns.transcriber(), transcribed);
+      const rest = transcribed === null ? null : transcripts.take(session.transcriber(), transcribed);
       if (rest === false) cut();
       else if (rest !== null) turns.add(rest);
     }
@@ -246,11 +244,25 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       else client.send(data);
     } else if (turns.waiting() === 0) return void end(left.endReason, left.failure);
     if (event === null || left !== null) return;
-    if (!carried()) return cut();
+    if (!hold.delivered()) return cut();
     const turnEnds = event.type === 'response.created' || event.type === 'response.done';
     if (turnEnds || deps.now() - checkedMs >= deps.checkpointMs) void note();
   };
 
+  /** Sound goes on when it can be paid for, with whatever answers it. */
+  const hears = (event: Json): boolean => {
+    const before = turns.buffered();
+    turns.sent(event);
+    const writer = session.transcriber();
+    if (writer !== null && !transcripts.expect(writer, turns.buffered() - before)) return false;
+    const limit = hold.hear(before === 0);
+    if (limit === null) return false;
+    if (limit > 0 && socket.readyState === WebSocket.OPEN)
+      socket.send(
+        JSON.stringify({ type: 'session.update', session: { ...session.kind(), ...session.limited(limit) } }),
+      );
+    return true;
+  };
   /** @returns the frame that goes to the upstream, null = none. @throws AppError what the client is told. */
   const fromClient = (data: string | Uint8Array): string | Uint8Array | null => {
     const event = readFrame(data);
@@ -262,17 +274,19 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     const settings = deps.settings();
     if (settings.blockedWords.length > 0 && type !== 'input_audio_buffer.append')
       checkWords(settings, readPrompt(event));
+    if (type === 'input_audio_buffer.append') return hears(event) ? data : goNoFurther();
     if (type === 'response.create') {
       if (!mayStay()) return null;
       letTurnIn();
-      letIn++;
     }
     turns.sent(event);
-    if (type === 'response.create' && !carried()) {
-      cut();
-      return null;
-    }
-    return speaking.length > 0 && upstreamModel !== inquiry.model ? withModel(event, upstreamModel) : data;
+    const named = speaking.length > 0 && upstreamModel !== inquiry.model ? withModel(event, upstreamModel) : null;
+    if (type !== 'response.create') return named === null ? data : JSON.stringify(named);
+    const held = hold.ask(record(event.response));
+    if (held === null) return goNoFurther();
+    letIn++;
+    if (held.shorter) return JSON.stringify(limitedAnswer(named ?? event, session.limited(held.limit)));
+    return named === null ? data : JSON.stringify(named);
   };
 
   const take = (data: string | ArrayBuffer) => fromUpstream(typeof data === 'string' ? data : new Uint8Array(data));

@@ -1,12 +1,18 @@
 /** What was said is written down by other models, which have prices of their own: each has a row of its own. */
+import { AppError } from '../../../contract/errors.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { Finish } from '../../admission/charge.ts';
 import type { Exchange } from '../../admission/exchange.ts';
+import { heardTokens } from '../../shared/sound.ts';
 import type { ChannelSnapshot } from '../../state/snapshot.ts';
 import { recordedTokens, sum, type Transcribed } from './usage.ts';
 
 export interface Transcripts {
+  /** So much more is heard and will be written down: it is held for. @returns false where the balance does not carry it. */
+  expect(model: string, seconds: number): boolean;
+  /** What is still to be written down on the conversation's own bill. */
+  beside(): Usage;
   /** @returns null = charged there, false = charged, but the balance does not carry it; else what belongs to the conversation's own bill. */
   take(model: string | null, transcribed: Transcribed): Usage | null | false;
   /** @param endReason of the conversation. */
@@ -17,7 +23,18 @@ interface Bill {
   readonly exchange: Exchange;
   usage: Usage;
   seconds: number;
+  /** Seconds that will have been written down in the end. */
+  expected: number;
 }
+
+/** Recordings are billed by the whole second. */
+const roundedUp = 2;
+/** By the minute, or by tokens of sound and words. */
+const atMost = (seconds: number): readonly Usage[] => [
+  { ...emptyUsage, input: recordedTokens(seconds) },
+  { ...emptyUsage, audioInput: heardTokens(seconds), input: 256, output: Math.ceil(heardTokens(seconds) * 0.4) },
+];
+const isExhausted = (error: unknown): boolean => error instanceof AppError && /_exhausted$|budget/.test(error.code);
 
 const owed = ({ usage, seconds }: Transcribed): Usage => sum(usage, { ...emptyUsage, input: recordedTokens(seconds) });
 
@@ -25,22 +42,51 @@ const owed = ({ usage, seconds }: Transcribed): Usage => sum(usage, { ...emptyUs
 export function createTranscripts(admit: (model: string) => Exchange, channel: ChannelSnapshot): Transcripts {
   /** null = the model's bill cannot be opened. */
   const bills = new Map<string, Bill | null>();
+  /** Seconds. */
+  let unbilled = 0;
   const billOf = (model: string): Bill | null => {
     const known = bills.get(model);
     if (known !== undefined) return known;
     let bill: Bill | null = null;
     try {
-      bill = { exchange: admit(model), usage: emptyUsage, seconds: 0 };
-    } catch {
+      bill = { exchange: admit(model), usage: emptyUsage, seconds: 0, expected: 0 };
+    } catch (error) {
+      // A balance may grow.
+      if (isExhausted(error)) throw error;
       // It happened and is paid for: by the conversation's own price then.
     }
     bills.set(model, bill);
     return bill;
   };
+  const openBill = (model: string): Bill | null => {
+    try {
+      return billOf(model);
+    } catch {
+      return null;
+    }
+  };
   return {
+    expect(model, seconds) {
+      try {
+        const bill = billOf(model);
+        if (bill === null) {
+          unbilled += seconds;
+          return true;
+        }
+        bill.expected += seconds;
+        const { charge } = bill.exchange;
+        return atMost(bill.expected + roundedUp).every((usage) => charge.extendTo(usage));
+      } catch {
+        return false;
+      }
+    },
+    beside: () => (unbilled === 0 ? emptyUsage : { ...emptyUsage, audioInput: recordedTokens(unbilled + roundedUp) }),
     take(model, transcribed) {
-      const bill = model === null ? null : billOf(model);
-      if (bill === null) return owed(transcribed);
+      const bill = model === null ? null : openBill(model);
+      if (bill === null) {
+        unbilled = Math.max(0, unbilled - transcribed.seconds);
+        return owed(transcribed);
+      }
       bill.usage = sum(bill.usage, transcribed.usage);
       bill.seconds += transcribed.seconds;
       const { charge } = bill.exchange;

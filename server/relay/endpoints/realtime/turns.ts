@@ -6,34 +6,45 @@ import { type Json, number, record, records, text } from '../../../protocols/sha
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import { completionTokensOf } from '../../admission/charge.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
-import { readPrompt } from '../../intake/prompt.ts';
+import { promptBound, readPrompt } from '../../intake/prompt.ts';
 import { createTelling, type Telling } from '../../shared/delivered-text.ts';
-import { heardTokens, rateOf, secondsIn, spokenTokens, usualRate } from '../../shared/sound.ts';
-import { sum, turnUsage } from './usage.ts';
+import { heardTokens, secondsIn, spokenTokens } from '../../shared/sound.ts';
+import { createSession, type Session } from './session.ts';
+import { type Context, contextOf, nothingKnown, sum, turnUsage } from './usage.ts';
 
 export interface Turns {
-  /** The client sent this. */
+  /** The client sends this. */
   sent(event: Json): void;
+  /** What the next answer costs at most, if it writes so many tokens. @param response of the event that asks for it, null = nobody asks. */
+  next(response: Json | null, limit: number): Usage;
+  /** An answer is asked for, and this is held for it. */
+  ask(most: Usage): void;
   /** The upstream sent this. */
   received(event: Json): void;
   /** Something that was not in an answer was paid for together with them. */
   add(usage: Usage): void;
   /** Answers begun or asked for whose end was not heard of, and speech that is still being written down. */
   waiting(): number;
-  /** What is owed now at most; costs nothing to ask. */
+  /** What is owed now for what went by, roughly; costs nothing to ask. */
   bound(): Usage;
+  /** What will be owed at most when all answers that were begun or asked for have ended. */
+  most(): Usage;
+  /** An answer that outgrew what is held for it may write so many tokens more. */
+  stretch(more: number): void;
   count(): Promise<Usage>;
   source(): UsageSource;
-  /** The session speaks. */
-  speaks(): boolean;
-  /** Name of the model that writes down what is said. */
-  transcriber(): string | null;
+  /** Seconds that were sent and not made part of the conversation yet. */
+  buffered(): number;
+  readonly session: Session;
 }
 
 /** What one answer reads: what is new is counted, what it knows already was counted by the upstream. */
 interface Reading {
   readonly words: Telling;
   seconds: number;
+  /** Tokens of words and pictures at most. */
+  text: number;
+  images: number;
 }
 
 interface Turn {
@@ -41,6 +52,8 @@ interface Turn {
   readonly known: number;
   readonly said: Telling;
   seconds: number;
+  /** What is held for it. */
+  most: Usage;
   /** Parts whose pieces went by, so that the whole at their end is not counted again. */
   readonly parts: Set<string>;
   counted: Usage | null;
@@ -55,7 +68,10 @@ const wordDeltas: ReadonlySet<string> = new Set([
   'response.mcp_call_arguments.delta',
 ]);
 const soundDeltas: ReadonlySet<string> = new Set(['response.output_audio.delta', 'response.audio.delta']);
-const nothingRead = (): Reading => ({ words: createTelling(), seconds: 0 });
+const nothingRead = (): Reading => ({ words: createTelling(), seconds: 0, text: 0, images: 0 });
+
+/** What stands in front of a conversation that nobody sees: roles, turns, what the upstream says by itself. */
+const framingTokens = 64;
 
 export function createTurns(counter: TokenCounter, model: string): Turns {
   const open = new Map<string, Turn>();
@@ -65,33 +81,38 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
   let total: Usage = emptyUsage;
   let reported = 0;
   /** Answers asked for that did not begin yet. */
-  let asked = 0;
+  let asks: Usage[] = [];
   let reading = nothingRead();
   /** Seconds in the upstream's buffer, and of the last speech it heard there. */
   let buffered = 0;
   let speech: { from: number; seconds: number } | null = null;
   /** Tokens of the conversation as the last answer left it. */
   let known = 0;
-  let rateIn = usualRate;
-  let rateOut = usualRate;
-  let audible = true;
-  let transcriber: string | null = null;
+  let context: Context = nothingKnown;
+  const session = createSession();
 
-  const session = (event: Json) => {
-    const told = record(event.session);
-    const audio = record(told?.audio);
-    const input = record(audio?.input);
-    rateIn = rateOf(told?.input_audio_format) ?? rateOf(input?.format) ?? rateIn;
-    rateOut = rateOf(told?.output_audio_format) ?? rateOf(record(audio?.output)?.format) ?? rateOut;
-    const kinds = told?.output_modalities ?? told?.modalities;
-    if (Array.isArray(kinds)) audible = kinds.includes('audio');
-    const writes = told?.input_audio_transcription ?? input?.transcription;
-    if (writes !== undefined) transcriber = text(record(writes)?.model);
+  /** What the answers before the next one leave behind for it to read. */
+  const before = (): Context => {
+    const last = asks.at(-1) ?? [...open.values()].at(-1)?.most;
+    return last === undefined ? context : contextOf(last);
+  };
+  const next = (response: Json | null, limit: number): Usage => {
+    const { text: words, audio, images } = before();
+    const spoken = session.speaks(response);
+    return {
+      ...emptyUsage,
+      input: words + reading.text + framingTokens,
+      audioInput: audio + heardTokens(reading.seconds + buffered),
+      imageInput: images + reading.images,
+      output: spoken ? 0 : limit,
+      audioOutput: spoken ? limit : 0,
+    };
   };
   const begin = (id: string): Turn => {
-    const turn: Turn = { read: reading, known, said: createTelling(), seconds: 0, parts: new Set(), counted: null };
+    const most = asks.shift() ?? next(null, session.limit());
+    const fresh = { said: createTelling(), seconds: 0, parts: new Set<string>(), counted: null };
+    const turn: Turn = { read: reading, known, most, ...fresh };
     reading = nothingRead();
-    asked = Math.max(0, asked - 1);
     open.set(id, turn);
     return turn;
   };
@@ -115,9 +136,12 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
       reported++;
       total = sum(total, usage);
       // What belongs to no conversation is not read again.
-      if (response.conversation_id !== null) known = promptTokensOf(usage) + completionTokensOf(usage);
+      if (response.conversation_id === null) return;
+      known = promptTokensOf(usage) + completionTokensOf(usage);
+      context = contextOf(usage);
       return;
     }
+    context = contextOf(turn.most);
     for (const item of records(response.output)) {
       const key = text(item.id) ?? '';
       whole(turn, `${key}:0`, text(item.arguments));
@@ -136,6 +160,8 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
       output: Math.ceil(turn.said.units / 2),
       audioOutput: spokenTokens(turn.seconds),
     };
+  /** Tokens at least: few words are longer. */
+  const surelyWritten = ({ said, seconds }: Turn): number => Math.floor(said.units / 8) + spokenTokens(seconds);
   const countOf = async (turn: Turn): Promise<Usage> => {
     const { read, said } = turn;
     const kept = said.texts.join('');
@@ -150,15 +176,21 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
     sent(event) {
       const type = text(event.type);
       if (type === 'input_audio_buffer.append') {
-        buffered += secondsIn(event.audio, rateIn);
+        buffered += secondsIn(event.audio, session.rateIn());
         return;
       }
-      if (type === 'response.create') asked++;
-      else if (type !== 'conversation.item.create' && type !== 'session.update') return;
+      if (type === 'session.update') session.wished(event);
+      else if (type !== 'conversation.item.create' && type !== 'response.create') return;
+      const prompt = readPrompt(event);
+      reading.text += promptBound(prompt, event, Buffer.byteLength(JSON.stringify(event)));
+      reading.images += prompt.bound.images;
       const { instructions, input, tools } = record(event.response) ?? record(event.session) ?? {};
       for (const words of readPrompt({ instructions, input, tools, item: event.item }).texts) reading.words.add(words);
-      for (const part of records(record(event.item)?.content)) reading.seconds += secondsIn(part.audio, rateIn);
+      for (const part of records(record(event.item)?.content))
+        reading.seconds += secondsIn(part.audio, session.rateIn());
     },
+    next,
+    ask: (most) => void asks.push(most),
     received(event) {
       const type = text(event.type) ?? '';
       if (wordDeltas.has(type)) {
@@ -168,13 +200,13 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
         return;
       }
       if (soundDeltas.has(type)) {
-        turnOf(event).seconds += secondsIn(event.delta, rateOut);
+        turnOf(event).seconds += secondsIn(event.delta, session.rateOut());
         return;
       }
       switch (type) {
         case 'session.created':
         case 'session.updated':
-          return session(event);
+          return session.told(event);
         case 'response.created':
           begin(text(record(event.response)?.id) ?? '');
           return;
@@ -194,7 +226,7 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
           reading.seconds += speech?.seconds ? Math.min(speech.seconds, buffered) : buffered;
           buffered = 0;
           speech = null;
-          if (transcriber !== null) transcribing.add(text(event.item_id) ?? '');
+          if (session.transcriber() !== null) transcribing.add(text(event.item_id) ?? '');
           return;
         case 'conversation.item.input_audio_transcription.completed':
         case 'conversation.item.input_audio_transcription.failed':
@@ -202,25 +234,38 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
           return;
         case 'error':
           // Nobody says which request it answers; what is asked for after all begins all the same.
-          asked = 0;
+          asks = [];
       }
     },
     add(usage) {
       reported++;
       total = sum(total, usage);
     },
-    waiting: () => open.size + asked + transcribing.size,
+    waiting: () => open.size + asks.length + transcribing.size,
     bound() {
       let owed = total;
       for (const turn of untold) owed = sum(owed, boundOf(turn));
       for (const turn of open.values()) owed = sum(owed, boundOf(turn));
-      if (asked === 0) return owed;
+      if (asks.length === 0) return owed;
       return sum(owed, {
         ...emptyUsage,
         input: Math.ceil(reading.words.units / 2),
         cacheRead: known,
         audioInput: heardTokens(reading.seconds),
       });
+    },
+    most() {
+      let owed = [...untold.map(boundOf), ...asks].reduce(sum, total);
+      for (const turn of open.values()) owed = sum(owed, turn.most);
+      return owed;
+    },
+    stretch(more) {
+      for (const turn of open.values()) {
+        const beyond = surelyWritten(turn) - completionTokensOf(turn.most);
+        if (beyond <= 0) continue;
+        const kind = turn.most.audioOutput > 0 ? 'audioOutput' : 'output';
+        turn.most = sum(turn.most, { ...emptyUsage, [kind]: beyond + more });
+      }
     },
     async count() {
       for (const turn of untold) turn.counted ??= await countOf(turn);
@@ -232,7 +277,7 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
       if (counted === 0) return reported === 0 ? 'none' : 'reported';
       return reported === 0 ? 'estimated' : 'partial';
     },
-    speaks: () => audible,
-    transcriber: () => transcriber,
+    buffered: () => buffered,
+    session,
   };
 }

@@ -65,3 +65,24 @@ export const sum = (a: Usage, b: Usage): Usage => ({
   output: a.output + b.output,
   audioOutput: a.audioOutput + b.audioOutput,
 });
+
+/** Tokens that the next answer reads besides what is new. */
+export interface Context {
+  readonly text: number;
+  readonly audio: number;
+  readonly images: number;
+}
+
+export const nothingKnown: Context = { text: 0, audio: 0, images: 0 };
+
+/** What an answer leaves behind: all that it read and wrote. What came out of a cache may have been sound. */
+export function contextOf(usage: Usage): Context {
+  const details = record(record(usage.raw)?.input_token_details);
+  const cached = record(details?.cached_tokens_details);
+  const cachedAudio = Math.min(cached === null ? usage.cacheRead : detailCount(cached.audio_tokens), usage.cacheRead);
+  return {
+    text: usage.input + usage.cacheRead - cachedAudio + usage.output,
+    audio: usage.audioInput + cachedAudio + usage.audioOutput,
+    images: usage.imageInput,
+  };
+}

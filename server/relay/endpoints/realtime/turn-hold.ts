@@ -1,0 +1,75 @@
+/** Holds for every answer of a conversation before it runs; where the balance has less, for a shorter one that is asked for instead. */
+import type { Prices } from '../../../contract/prices.ts';
+import { quotaOf } from '../../../contract/quota.ts';
+import type { Usage } from '../../../protocols/canonical.ts';
+import type { Json } from '../../../protocols/shared/json.ts';
+import type { Charge } from '../../admission/charge.ts';
+import type { Turns } from './turns.ts';
+import { sum } from './usage.ts';
+
+/** Tokens of an answer that is worth asking for: a second of speech. */
+const leastAnswer = 20;
+
+export interface TurnHold {
+  /** The client asks for an answer. @returns tokens it may write, null = not even a short one is carried. */
+  ask(response: Json | null): { readonly limit: number; readonly shorter: boolean } | null;
+  /** Somebody speaks, and an answer may begin unasked. @returns the limit to tell the upstream, 0 = none is needed, null = it is not carried. */
+  hear(fresh: boolean): number | null;
+  /** Something was delivered. @returns false when it cannot be carried. */
+  delivered(): boolean;
+}
+
+/** @param beside what else comes on the same bill. */
+export function createTurnHold(
+  charge: Pick<Charge, 'held' | 'extendTo'>,
+  prices: Prices,
+  turns: Turns,
+  beside: () => Usage,
+): TurnHold {
+  const carries = (next: Usage | null): boolean => {
+    const owed = sum(turns.most(), beside());
+    const usage = next === null ? owed : sum(owed, next);
+    return quotaOf(usage, prices) <= charge.held || charge.extendTo(usage);
+  };
+  /** Half of what is wished for, and half of that: so the next request finds something as well. 0 = none. */
+  const longest = (response: Json | null, wished: number): number => {
+    for (let limit = wished; ; limit = Math.max(leastAnswer, Math.floor(limit / 2))) {
+      if (carries(turns.next(response, limit))) return limit;
+      if (limit <= leastAnswer) return 0;
+    }
+  };
+  /** Set where the session's limit is ours. */
+  let lowered: number | null = null;
+  let wishes = 0;
+
+  return {
+    ask(response) {
+      const wished = turns.session.limitOf(response);
+      const limit = longest(response, wished);
+      if (limit === 0) return null;
+      turns.ask(turns.next(response, limit));
+      return { limit, shorter: limit < wished };
+    },
+    hear(fresh) {
+      const { session } = turns;
+      if (!session.listens()) return carries(null) ? 0 : null;
+      if (session.wishes() !== wishes) lowered = null;
+      wishes = session.wishes();
+      const wish = session.wish();
+      if (lowered !== null && fresh && carries(turns.next(null, wish))) {
+        lowered = null;
+        return wish;
+      }
+      const now = lowered ?? session.limit();
+      const limit = longest(null, now);
+      if (limit === 0) return null;
+      if (limit === now) return 0;
+      lowered = limit;
+      return limit;
+    },
+    delivered: () => {
+      turns.stretch(leastAnswer);
+      return carries(null);
+    },
+  };
+}
