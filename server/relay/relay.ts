@@ -2,6 +2,7 @@
 import { AppError } from '../contract/errors.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Ledger } from '../ledger/commands.ts';
+import type { ProtocolId } from '../protocols/canonical.ts';
 import { createAdmit } from './admission/admit.ts';
 import type { Wallets } from './admission/balances.ts';
 import type { ChargeDeps } from './admission/charge.ts';
@@ -11,12 +12,13 @@ import type { Plan } from './admission/plan.ts';
 import { makePlan, type PlanDeps } from './admission/plan.ts';
 import { noCharge, type Tier } from './admission/tiers.ts';
 import { type AnswerDeps, answer } from './delivery/answer.ts';
+import type { Refusal } from './delivery/finish-request.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
 import { answerTokenCount } from './endpoints/count-tokens.ts';
-import { isModelsPath, listModels } from './endpoints/models.ts';
+import { askerOf, isModelsPath, listModels } from './endpoints/models.ts';
 import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { createRealtime } from './endpoints/realtime/realtime.ts';
-import { worksFor } from './endpoints/tasks/routes.ts';
+import { type Work, worksFor } from './endpoints/tasks/routes.ts';
 import type { WorkStore } from './endpoints/tasks/store.ts';
 import { createWorks } from './endpoints/tasks/tasks.ts';
 import { type Authorise, createAuthorise } from './intake/authorise.ts';
@@ -28,13 +30,14 @@ import { type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/rou
 import { createAffinity } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
 import { createDeadlines } from './shared/deadlines.ts';
-import { clientError, dialectOf, errorResponse, listedError, retryAfterOf } from './shared/render-error.ts';
+import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import { sealed } from './shared/sealed.ts';
 import type { ChannelSnapshot } from './state/snapshot.ts';
 import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
 import type { Cuttable } from './upstream/client-disconnect.ts';
 import { createDispatch } from './upstream/http.ts';
+import { createConnect } from './upstream/line.ts';
 
 export interface RelayDeps {
   readonly state: RelayState;
@@ -124,6 +127,9 @@ export interface Relay {
   cut(reason: AppError): void;
 }
 
+const isRefusal = (reached: unknown): reached is Refusal =>
+  typeof reached === 'object' && reached !== null && 'shown' in reached;
+
 type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
 
 export function createRelay(deps: RelayDeps): Relay {
@@ -164,8 +170,10 @@ export function createRelay(deps: RelayDeps): Relay {
     wallets: deps.wallets,
     limits: createLimits({ settings: state.settings, now: deps.now, steady: deps.steady }),
     counter: deps.counter,
+    allowModel: authorise.allowModel,
   });
-  const answerDeps: AnswerDeps = {
+  /** What all stages after admission share. */
+  const pipeline: AnswerDeps = {
     dispatch,
     now: deps.now,
     settings: state.settings,
@@ -202,91 +210,102 @@ export function createRelay(deps: RelayDeps): Relay {
     const inquiry = await parse(request, matched, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
     deps.watch?.heard(request);
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
-    authorise.allowModel(principal, inquiry.model);
     if (inquiry.operation === 'count_tokens') {
-      const counted = await answerTokenCount(deps.counter, inquiry);
-      open--;
-      return counted;
+      authorise.allowModel(principal, inquiry.model);
+      return over(await answerTokenCount(deps.counter, inquiry));
     }
     if (tier !== 3) {
       const candidates = state.route(principal.group, inquiry.model).flat();
       const foreign = candidates.find((channel) => deps.bench?.isProven(channel) !== true);
       if (foreign !== undefined) throw new AppError('bench_tier_refused', { tier, channel: `#${foreign.id}` });
       measured ??= makePlan(planDeps, inquiry, principal, true);
-      return answer(answerDeps, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
+      return answer(pipeline, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
     }
     const exchange = admit(inquiry, principal, free);
-    return answer(answerDeps, exchange instanceof Promise ? await exchange : exchange);
+    return answer(pipeline, exchange instanceof Promise ? await exchange : exchange);
+  };
+  /** What is answered at once is over with its answer. */
+  const over = (response: Response): Response => {
+    open--;
+    return response;
   };
 
-  const guarded = async (request: Request, path: string, identify: Identify) => {
+  /** Every request begins here, and what goes wrong before its answer begins is told here. */
+  const guarded = async <T>(
+    request: Request,
+    path: string,
+    carry: (requestId: string) => Promise<T | Refusal> | T,
+    asker?: ProtocolId,
+  ): Promise<T | Response> => {
     const requestId = nextId();
+    let refusal: Refusal;
     open++;
     try {
-      const response = await run(request, path, requestId, identify);
-      return response.status < 400 ? response : listedError(response, path, request.url);
+      const reached = await carry(requestId);
+      if (reached instanceof Response || !isRefusal(reached)) return reached;
+      refusal = reached;
     } catch (error) {
-      open--;
-      const refused = errorResponse(dialectOf(path), clientError(error, requestId), retryAfterOf(error));
-      return listedError(refused, path, request.url);
+      refusal = { shown: clientError(error, requestId), retryAfter: retryAfterOf(error) };
     }
+    open--;
+    return refusalFor(request, path, refusal, asker);
+  };
+
+  const exchanged = async (request: Request, path: string, requestId: string, identify: Identify) => {
+    const response = await run(request, path, requestId, identify);
+    return response.status < 400 ? response : listedError(response, path, request.url);
   };
 
   const realtime = createRealtime({
+    ...pipeline,
     authorise,
     admit,
-    health,
-    counter: deps.counter,
-    settings: state.settings,
+    connect: createConnect({ fetch: deps.fetch, connectMs: 15_000 }),
     onNews: state.onNews,
-    now: deps.now,
     wait: createDeadlines(50).start,
     nextId,
-    connectMs: 15_000,
-    checkpointMs: deps.limits.checkpointMs,
-    billMs: deps.limits.billMs,
     running,
-    opened: () => open++,
     ended: () => open--,
   });
   const works = createWorks({
+    ...pipeline,
     state,
     authorise,
     admit,
     store: deps.works,
     fetch: deps.fetch,
-    now: deps.now,
     bodyLimit: deps.limits.bodyLimit,
     heard: (request) => deps.watch?.heard(request),
-    opened: () => open++,
-    ended: () => open--,
   });
+  const stayOpen = () => {
+    if (closed !== null) throw closed;
+  };
+  const answerWork = async (work: Work, request: Request, requestId: string, peer: Peer) => {
+    // Pictures, and news of work that was paid for, pass to the end.
+    const identify = () => {
+      stayOpen();
+      return authorise.identify(request, peer);
+    };
+    return over(await works(work, request, requestId, identify));
+  };
 
   const answered = (request: Request, path: string, peer: Peer): Promise<Response> => {
     const work = worksFor(path);
-    if (work !== null) {
-      return works(work, request, nextId(), () => {
-        if (closed !== null) throw closed;
-        return authorise.identify(request, peer);
-      });
-    }
-    if (closed !== null) {
-      const refusal = errorResponse(dialectOf(path), clientError(closed, nextId()), retryAfterOf(closed));
-      return Promise.resolve(listedError(refusal, path, request.url));
-    }
-    if (isBillingPath(path)) {
-      const facts = { state, wallets: deps.wallets, authorise, requestId: nextId() };
-      return Promise.resolve(answerBilling(facts, request, path, peer));
-    }
-    if (isModelsPath(path)) {
-      return Promise.resolve(listModels({ state, authorise, requestId: nextId() }, request, path, peer));
-    }
-    return guarded(request, path, async (route) => ({
-      principal: route.session
-        ? await identifyPlayer(state, deps.findSession, request)
-        : authorise.identify(request, peer),
-      free: false,
-    }));
+    if (work !== null) return guarded(request, path, (requestId) => answerWork(work, request, requestId, peer));
+    const lists = isModelsPath(path);
+    const carry = (requestId: string) => {
+      stayOpen();
+      if (isBillingPath(path))
+        return over(answerBilling({ state, wallets: deps.wallets, authorise }, request, path, peer));
+      if (lists) return over(listModels({ state, authorise }, request, path, peer));
+      return exchanged(request, path, requestId, async (route) => ({
+        principal: route.session
+          ? await identifyPlayer(state, deps.findSession, request)
+          : authorise.identify(request, peer),
+        free: false,
+      }));
+    };
+    return guarded(request, path, carry, lists ? askerOf(request, path) : undefined);
   };
 
   return {
@@ -297,12 +316,14 @@ export function createRelay(deps: RelayDeps): Relay {
         body: order.body,
         headers: { 'content-type': 'application/json' },
       });
-      return guarded(request, order.path, () =>
-        Promise.resolve({ principal: testPrincipal(order.channelId), free: true }),
-      );
+      const identify = () => Promise.resolve({ principal: testPrincipal(order.channelId), free: true });
+      return guarded(request, order.path, (requestId) => exchanged(request, order.path, requestId, identify));
     },
     realtime: async (request, peer) => {
-      const reached = await realtime(request, peer);
+      const reached = await guarded(request, '/v1/realtime', (requestId) => {
+        stayOpen();
+        return realtime(request, requestId, peer);
+      });
       return reached instanceof Response ? sealed(reached) : reached;
     },
     standings: (ids) =>

@@ -1,6 +1,7 @@
-/** Stage 3: plan, limits and money held: what every paid request passes, whatever it asks for. */
+/** Stage 3: the model allowed, the plan made, limits kept and money held: what every paid request passes, whatever it asks for. */
 import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
+import type { Authorise } from '../intake/authorise.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { affordableOutput, leastWorth, shorten } from './affordable.ts';
@@ -21,11 +22,13 @@ export interface AdmitDeps {
   readonly wallets: Wallets;
   readonly limits: Limits;
   readonly counter: TokenCounter;
+  /** @throws AppError model_not_allowed. */
+  readonly allowModel: Authorise['allowModel'];
 }
 
 /**
  * At once where the most that the request can cost fits the balance; a prompt whose bound does not fit is counted first.
- * @throws AppError sensitive_words, storage_unavailable, channel_*, model_price_unset, rate_limited, *_exhausted.
+ * @throws AppError model_not_allowed, sensitive_words, storage_unavailable, channel_*, model_price_unset, rate_limited, *_exhausted.
  */
 export type Admit = (inquiry: Inquiry, principal: Principal, free: boolean) => Exchange | Promise<Exchange>;
 
@@ -92,6 +95,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
   };
 
   return (inquiry, principal, free) => {
+    deps.allowModel(principal, inquiry.model);
     checkWords(settings(), inquiry.prompt);
     const storage = deps.ledger.healthy();
     if (!storage.ok) throw new AppError('storage_unavailable', { reason: storage.reason, seconds: retrySeconds });

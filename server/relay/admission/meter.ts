@@ -148,7 +148,7 @@ const writtenShare = 0.4;
 function recordingEstimate(inquiry: Inquiry, prices: Prices): Estimate {
   const { form, request } = inquiry;
   // Listening along to a conversation is held for as it is heard.
-  if (inquiry.route.path === '/v1/realtime') return sized(prices, { promptTokens: 1, maxTokens: 0 });
+  if (form === null && inquiry.json === null) return sized(prices, { promptTokens: 1, maxTokens: 0 });
   const declared = Number(request.headers.get('content-length') ?? 0);
   const read = form === null ? 0 : form.fileSize();
   // What has not come yet is as long as it is large.

@@ -8,7 +8,6 @@ import type { TokenCounter } from '../admission/counting/counter.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import { nothingTold, type Told, toldOf } from '../shared/delivered-text.ts';
-import { failureError } from '../shared/failure.ts';
 import { clientError, errorResponse, retryAfterOf } from '../shared/render-error.ts';
 import { jsonType } from '../shared/sealed.ts';
 import { spokenTokens } from '../shared/sound.ts';
@@ -18,6 +17,7 @@ import {
   type AttemptsDeps,
   changeFor,
   contextOf,
+  type Failed,
   isGathered,
   type Outcome,
   tryChannels,
@@ -25,6 +25,7 @@ import {
 import { wordsOf } from '../upstream/whole.ts';
 import { relayBytes } from './bytes.ts';
 import { createCover } from './cover.ts';
+import { finishFailed, type Refusal, refusalOf } from './finish-request.ts';
 import { ownHeaders, shownFrom, streamHeadersOf } from './headers.ts';
 import { whenDurable } from './held-back.ts';
 import { isKept, keptIn, noteKept } from './kept.ts';
@@ -119,16 +120,10 @@ const close = (
   end: StreamEnd,
 ): Promise<void> => settle(deps.counter, exchange, outcome, end).then(() => deps.ended(exchange.inquiry.request));
 
-async function refuse(
-  deps: AnswerDeps,
-  exchange: Exchange,
-  outcome: Extract<Outcome, { kind: 'failed' }>,
-  departure: Departure,
-): Promise<Response> {
+async function refuse(deps: AnswerDeps, exchange: Exchange, outcome: Failed, departure: Departure): Promise<Response> {
   const { inquiry } = exchange;
-  const shown = await closeFailed(deps, exchange, outcome, departure);
-  const seconds = outcome.failure?.retryAfter ?? retryAfterOf(departure.cutBy());
-  const response = errorResponse(inquiry.protocol, shown, seconds);
+  const { shown, retryAfter } = await closeFailed(deps, exchange, outcome, departure);
+  const response = errorResponse(inquiry.protocol, shown, retryAfter);
   for (const [name, value] of Object.entries(ownHeaders(exchange, outcome))) response.headers.set(name, value);
   return response;
 }
@@ -137,24 +132,14 @@ async function refuse(
 async function closeFailed(
   deps: AnswerDeps,
   exchange: Exchange,
-  outcome: Extract<Outcome, { kind: 'failed' }>,
+  outcome: Failed,
   departure: Departure,
-) {
-  const { inquiry, charge } = exchange;
-  const { failure, tried } = outcome;
-  const gone = inquiry.request.signal.aborted;
-  const stopped = departure.cutBy();
-  const error =
-    stopped ??
-    outcome.error ??
-    (failure !== null
-      ? failureError(failure)
-      : tried.length === 0 && !gone
-        ? new AppError('operation_unsupported', { operation: inquiry.operation })
-        : new AppError('upstream_unreachable'));
-  const shown = clientError(error, inquiry.requestId, failure);
-  if (outcome.left !== null) {
-    const { prepared, usage } = outcome.left;
+): Promise<Refusal> {
+  const { inquiry } = exchange;
+  const { tried, left } = outcome;
+  const circumstances = { gone: inquiry.request.signal.aborted, stopped: departure.cutBy() };
+  if (left !== null) {
+    const { prepared, usage } = left;
     // What the upstream read is paid for.
     await close(
       deps,
@@ -168,29 +153,11 @@ async function closeFailed(
         firstByteMs: deps.now(),
       },
     );
-    return shown;
+    return refusalOf(exchange, outcome, circumstances);
   }
-  await charge.finish({
-    endReason: gone
-      ? 'client_gone'
-      : stopped !== null
-        ? 'stopped'
-        : outcome.error !== null
-          ? 'rejected'
-          : 'upstream_failed',
-    usage: null,
-    usageSource: 'none',
-    prices: exchange.plan.prices,
-    channel: outcome.last,
-    upstreamModel: '',
-    firstByteMs: null,
-    tried,
-    dropped: [],
-    content: shown.message,
-    failure: failure === null ? error.code : `${failure.reason}${failure.status === null ? '' : ` ${failure.status}`}`,
-  });
+  const refusal = await finishFailed(exchange, outcome, circumstances);
   deps.ended(inquiry.request);
-  return shown;
+  return refusal;
 }
 
 async function whole(
@@ -319,7 +286,7 @@ function waitingStream(deps: AnswerDeps, exchange: Exchange, trying: Promise<Out
       return outcome.stream;
     }
     if (outcome.kind === 'failed') {
-      refusal = await closeFailed(deps, exchange, outcome, departure);
+      refusal = (await closeFailed(deps, exchange, outcome, departure)).shown;
       return null;
     }
     return (await respond(deps, exchange, outcome, departure)).text();

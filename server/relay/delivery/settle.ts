@@ -4,11 +4,11 @@ import type { Usage } from '../../protocols/canonical.ts';
 import { completionTokensOf } from '../admission/charge.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import type { Exchange } from '../admission/exchange.ts';
-import { countLocally, finalPrices } from '../admission/meter.ts';
-import { reportedPrices } from '../admission/terms.ts';
+import { countLocally } from '../admission/meter.ts';
 import type { Tried } from '../shared/failure.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import type { Prepared } from '../upstream/prepare.ts';
+import { finishRequest } from './finish-request.ts';
 import type { StreamEnd } from './stream-options.ts';
 
 export interface SettleFacts {
@@ -26,20 +26,14 @@ export function settle(counter: TokenCounter, exchange: Exchange, facts: SettleF
 }
 
 function finish(exchange: Exchange, facts: SettleFacts, end: StreamEnd, usage: Usage | null): Promise<void> {
-  const { inquiry, plan, charge } = exchange;
-  const { prepared } = facts;
-  const { upstreamModel, terms } = prepared;
-  const prices = reportedPrices(plan.prices, plan.pricing, { model: inquiry.model, upstreamModel, terms }, end.usage);
-  return charge.finish({
+  return finishRequest(exchange, facts.prepared, {
     endReason: end.endReason,
     usage,
     usageSource: usage === null ? 'none' : (end.usageSource ?? 'estimated'),
-    prices: finalPrices(inquiry, prices, end.usage, facts.body ?? null),
-    channel: prepared.channel,
-    upstreamModel: prepared.upstreamModel,
+    reported: end.usage,
+    body: facts.body,
     firstByteMs: end.firstByteMs,
     tried: facts.tried,
-    dropped: prepared.dropped,
     ...(end.failure === undefined ? {} : { failure: end.failure }),
   });
 }

@@ -3,7 +3,6 @@ import { AppError } from '../../contract/errors.ts';
 import type { Wallets } from '../admission/balances.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer } from '../intake/inquiry.ts';
-import { clientError, errorResponse } from '../shared/render-error.ts';
 import type { RelayState } from '../state/state.ts';
 
 const path = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)\/?$/;
@@ -16,28 +15,24 @@ export interface BillingDeps {
   readonly state: RelayState;
   readonly wallets: Wallets;
   readonly authorise: Authorise;
-  readonly requestId: string;
 }
 
+/** @throws AppError as `identify` does. */
 export function answerBilling(deps: BillingDeps, request: Request, asked: string, peer: Peer): Response {
-  try {
-    if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
-    const { user, token } = deps.authorise.identify(request, peer);
-    const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings();
-    const standing = deps.wallets.standing(user.id, tokenStat && token !== null ? token.id : null);
-    const told = (quota: number): number => (inCurrency ? quota / quotaPerUnit : quota);
-    if (path.exec(asked)?.[1] === 'usage')
-      return Response.json({ object: 'list', total_usage: told(standing.used) * 100 });
-    const limit = Number.isFinite(standing.limit) ? told(standing.limit) : endless;
-    return Response.json({
-      object: 'billing_subscription',
-      has_payment_method: true,
-      soft_limit_usd: limit,
-      hard_limit_usd: limit,
-      system_hard_limit_usd: limit,
-      access_until: token !== null && token.expiresAt > 0 ? token.expiresAt : 0,
-    });
-  } catch (error) {
-    return errorResponse('openai-chat', clientError(error, deps.requestId));
-  }
+  if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
+  const { user, token } = deps.authorise.identify(request, peer);
+  const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings();
+  const standing = deps.wallets.standing(user.id, tokenStat && token !== null ? token.id : null);
+  const told = (quota: number): number => (inCurrency ? quota / quotaPerUnit : quota);
+  if (path.exec(asked)?.[1] === 'usage')
+    return Response.json({ object: 'list', total_usage: told(standing.used) * 100 });
+  const limit = Number.isFinite(standing.limit) ? told(standing.limit) : endless;
+  return Response.json({
+    object: 'billing_subscription',
+    has_payment_method: true,
+    soft_limit_usd: limit,
+    hard_limit_usd: limit,
+    system_hard_limit_usd: limit,
+    access_until: token !== null && token.expiresAt > 0 ? token.expiresAt : 0,
+  });
 }

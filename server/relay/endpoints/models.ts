@@ -3,13 +3,11 @@ import { AppError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer } from '../intake/inquiry.ts';
-import { clientError, errorResponse } from '../shared/render-error.ts';
 import type { RelayState } from '../state/state.ts';
 
 export interface ListModelsDeps {
   readonly state: RelayState;
   readonly authorise: Authorise;
-  readonly requestId: string;
 }
 
 interface Shape {
@@ -75,31 +73,28 @@ const sizeOf = (text: string | null, fallback: number): number => {
 /** GET /v1/models, /v1beta/models and one of them by name. */
 export const isModelsPath = (path: string): boolean => /^\/v1(beta)?\/models(\/[^:]*)?$/.test(path);
 
-function askerOf(request: Request, path: string): ProtocolId {
+/** In whose form models are listed. */
+export function askerOf(request: Request, path: string): ProtocolId {
   const { headers } = request;
   if (path.startsWith('/v1beta/') || headers.has('x-goog-api-key')) return 'gemini-generate';
   return headers.has('anthropic-version') ? 'anthropic-messages' : 'openai-chat';
 }
 
+/** @throws AppError as `identify` does; model_unknown. */
 export function listModels(deps: ListModelsDeps, request: Request, path: string, peer: Peer): Response {
-  const asker = askerOf(request, path);
-  try {
-    if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
-    const principal = deps.authorise.identify(request, peer);
-    const served = deps.state.models(principal.group);
-    const limits = principal.token?.modelLimits ?? null;
-    const names = (limits === null ? [...served] : served.filter((name) => limits.includes(name))).sort();
-    const shape = shapes[asker] ?? openAi;
-    const wanted = nameIn(path);
-    if (wanted !== '') {
-      if (!names.includes(wanted)) throw new AppError('model_unknown', { model: wanted });
-      return Response.json(shape.card(wanted));
-    }
-    const query = new URLSearchParams(request.url.split('?', 2)[1] ?? '');
-    return Response.json(shape.list(names.map(shape.card), query));
-  } catch (error) {
-    return errorResponse(asker, clientError(error, deps.requestId));
+  if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
+  const principal = deps.authorise.identify(request, peer);
+  const served = deps.state.models(principal.group);
+  const limits = principal.token?.modelLimits ?? null;
+  const names = (limits === null ? [...served] : served.filter((name) => limits.includes(name))).sort();
+  const shape = shapes[askerOf(request, path)] ?? openAi;
+  const wanted = nameIn(path);
+  if (wanted !== '') {
+    if (!names.includes(wanted)) throw new AppError('model_unknown', { model: wanted });
+    return Response.json(shape.card(wanted));
   }
+  const query = new URLSearchParams(request.url.split('?', 2)[1] ?? '');
+  return Response.json(shape.list(names.map(shape.card), query));
 }
 
 function nameIn(path: string): string {

@@ -1,5 +1,5 @@
 import type { ProtocolId } from '../../protocols/canonical.ts';
-import type { TokenSnapshot, UserSnapshot } from '../state/snapshot.ts';
+import type { ChannelSnapshot, TokenSnapshot, UserSnapshot } from '../state/snapshot.ts';
 import type { Form } from './form.ts';
 import type { Outline } from './json-text.ts';
 import type { Prompt } from './prompt.ts';
@@ -34,7 +34,16 @@ export interface Inquiry {
   readonly prompt: Prompt;
   /** The longest answer that was written into the body because no longer one can be paid. */
   readonly ceiling?: number;
+  /** Set where work is ordered that is fetched later. */
+  readonly order?: Order;
   readonly request: Request;
+}
+
+/** Work as its upstream's own interface wants it. */
+export interface Order {
+  readonly path: string;
+  /** null = it is only asked after. */
+  bodyFor(channel: ChannelSnapshot): Readonly<Record<string, unknown>> | null;
 }
 
 /** After `authorise`: on whose account. `tokenId` 0 = the operator's own channel test, not charged. */

@@ -13,7 +13,18 @@ export interface UpstreamFailure {
   readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty';
   /** What had been reported before. */
   readonly usage?: Usage | null;
+  /** It may have been carried out all the same: nobody else is asked for it once more. */
+  readonly ordered?: true;
 }
+
+/** Nobody answered. */
+export const unreachable: UpstreamFailure = {
+  class: 'host',
+  status: null,
+  error: null,
+  retryAfter: null,
+  reason: 'unreachable',
+};
 
 /** One channel that was asked. */
 export interface Tried {
@@ -60,7 +71,8 @@ export function classify(status: number, error: UpstreamError | null): FailureCl
 }
 
 /** A caller's mistake fails everywhere alike; all else may succeed on another channel. */
-export const mayRetry = (failure: UpstreamFailure): boolean => failure.class === 'key' || failure.class === 'host';
+export const mayRetry = (failure: UpstreamFailure): boolean =>
+  failure.ordered !== true && (failure.class === 'key' || failure.class === 'host');
 
 /** The error a client gets when no channel is left. Client mistakes keep the upstream's status and words; the rest says nothing about who failed. */
 export function failureError(failure: UpstreamFailure): AppError {

@@ -39,6 +39,28 @@ export function errorResponse(protocol: ProtocolId, error: ClientError, retryAft
   });
 }
 
+/** Programs that draw and sing have forms of their own for what went wrong. */
+const forms: readonly (readonly [path: RegExp, form: (error: ClientError) => unknown])[] = [
+  [/^\/suno\//, ({ code, message }) => ({ code, message })],
+  [/^(?:\/[a-z][\w-]*)?\/mj\//, ({ message }) => ({ code: 4, description: message, type: 'new_api_error' })],
+];
+
+/** The one way in which a caller is told what went wrong before an answer began. @param protocol the caller's, where the path does not say it. */
+export function refusalFor(
+  request: Pick<Request, 'url'>,
+  path: string,
+  refusal: { readonly shown: ClientError; readonly retryAfter: number | null },
+  protocol: ProtocolId = dialectOf(path),
+): Response | Promise<Response> {
+  const { shown, retryAfter } = refusal;
+  const form = forms.find(([pattern]) => pattern.test(path))?.[1];
+  if (form === undefined) return listedError(errorResponse(protocol, shown, retryAfter), path, request.url);
+  return Response.json(form(shown), {
+    status: shown.status,
+    headers: retryAfter === null ? [] : [['retry-after', String(retryAfter)]],
+  });
+}
+
 /** The same error for a client whose stream would have been a list: a list of one. */
 export async function listedError(response: Response, path: string, url: string): Promise<Response> {
   const listed = codecFor(dialectOf(path)).client.reshape?.(url) != null;

@@ -1,5 +1,5 @@
 import { createDeadlines } from '../shared/deadlines.ts';
-import { classify, redact, type UpstreamFailure } from '../shared/failure.ts';
+import { classify, redact, type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
 import { askBySocket } from './websocket.ts';
@@ -59,21 +59,13 @@ export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: 
   };
 }
 
-const unreachable: UpstreamFailure = {
-  class: 'host',
-  status: null,
-  error: null,
-  retryAfter: null,
-  reason: 'unreachable',
-};
-
 /** A channel may be reached through a proxy of its own. */
-const proxyOf = ({ setting }: ChannelSnapshot): { readonly proxy?: string } =>
+export const proxyOf = ({ setting }: ChannelSnapshot): { readonly proxy?: string } =>
   typeof setting.proxy === 'string' && setting.proxy !== '' ? { proxy: setting.proxy } : {};
 
 const failed = (failure: UpstreamFailure): Answer => ({ kind: 'failure', failure });
 
-async function readFailure(response: Response, call: UpstreamCall): Promise<UpstreamFailure> {
+export async function readFailure(response: Response, call: UpstreamCall): Promise<UpstreamFailure> {
   const text = await readLimited(response, errorBodyLimit);
   const mapped = Number(call.channel.statusCodeMapping[String(response.status)]);
   const status = Number.isInteger(mapped) && mapped >= 400 && mapped < 600 ? mapped : response.status;

@@ -19,6 +19,7 @@ import { decodedRequest, editedBody, embeddingTold, streamOptionsOf, translatedB
 import type { UpstreamCall } from './call.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
 import { type ModelWish, memberEdits, requestChange, wishOf } from './model-suffix.ts';
+import { otherAddress, otherBody, otherHeaders, workReader } from './other-calls.ts';
 
 export interface Prepared {
   readonly call: UpstreamCall;
@@ -72,6 +73,7 @@ export function dialectWith(
     const found = wanted.find((name) => operations.includes(name));
     return found === undefined ? null : found === 'embeddings' ? 'openai-chat' : 'gemini-generate';
   }
+  if (inquiry.order !== undefined) return inquiry.protocol;
   if (inquiry.operation !== 'chat') return operations.includes(inquiry.operation) ? inquiry.protocol : null;
   const quirk = quirkOf(provider.slug);
   if (quirk?.dialectFor !== undefined) return quirk.dialectFor(upstreamModel);
@@ -131,7 +133,7 @@ export function prepareAttempt(
   // Nearly every request has no headers but the fixed ones.
   const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
   for (const more of own) if (more !== undefined) Object.assign(headers, more);
-  const upstream = wire?.upstream ?? readerOf(codec.upstream, form);
+  const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
     call: {
       url: address.url,
@@ -190,6 +192,8 @@ interface Body {
 
 function bodyOf(attempt: Attempt, dropped: string[]): Body {
   const { inquiry, channel, settings, dialect, upstreamModel, wish, terms, usageAsked } = attempt;
+  const other = otherBody(inquiry, channel);
+  if (other !== undefined) return { body: other, retell: null, foreign: null, terms: carriedTerms(terms, null) };
   if (attempt.form !== null)
     return {
       ...foreignBody(attempt, attempt.form, dropped),
@@ -229,6 +233,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
 function headersOf(attempt: Attempt): Record<string, string> {
   const { inquiry, dialect, translated, settings } = attempt;
   const headers = { ...fixedHeaders(attempt) };
+  if (otherHeaders(attempt, headers)) return headers;
   if (inquiry.form !== null) headers['content-type'] = inquiry.form.contentType;
   for (const name of passedHeaders) {
     const value = inquiry.request.headers.get(name);
@@ -249,6 +254,8 @@ interface Address {
 
 function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null {
   const { inquiry, channel, provider, quirk, dialect, upstreamModel: model, key } = attempt;
+  const other = otherAddress(attempt);
+  if (other !== undefined) return other === null ? null : { url: other, body };
   const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
   const operation = inquiry.operation === 'chat' ? chatOperation[dialect] : inquiry.operation;
   if (quirk?.addressFor !== undefined) {

@@ -54,15 +54,17 @@ export type Outcome =
     })
   /** Neither JSON nor events: sound, subtitles. */
   | (Reached & { readonly kind: 'bytes' })
-  | {
-      readonly kind: 'failed';
-      /** Set when the request itself cannot be carried over to any upstream. */
-      readonly error: AppError | null;
-      readonly failure: UpstreamFailure | null;
-      readonly last: ChannelSnapshot | null;
-      readonly tried: readonly Tried[];
-      readonly left: Left | null;
-    };
+  | Failed;
+
+export interface Failed {
+  readonly kind: 'failed';
+  /** Set when the request itself cannot be carried over to any upstream. */
+  readonly error: AppError | null;
+  readonly failure: UpstreamFailure | null;
+  readonly last: ChannelSnapshot | null;
+  readonly tried: readonly Tried[];
+  readonly left: Left | null;
+}
 
 /** The client left when the upstream had taken the request and said nothing of worth yet. */
 export interface Left {
@@ -71,16 +73,40 @@ export interface Left {
 }
 
 /** Never rejects. */
-export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> {
+export const tryChannels = (deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> =>
+  eachChannel<Exclude<Outcome, Failed>>(deps, exchange, departure, async (prepared, tried, abort) => {
+    const result = await send(deps, prepared, abort);
+    if (result.kind === 'failure') return { failure: result.failure, answered: false };
+    const reached = await open(deps, exchange, { prepared, response: result.response, tried }, { abort, departure });
+    return 'kind' in reached ? reached : { failure: reached, answered: true };
+  });
+
+export type CandidatesDeps = Pick<AttemptsDeps, 'now' | 'settings' | 'health' | 'affinity'>;
+
+/** @returns what can be worked with, or why not, and whether the upstream had taken the request. */
+type Attempt<T> = (
+  prepared: Prepared,
+  tried: readonly Tried[],
+  abort: AbortController,
+) => Promise<T | { readonly failure: UpstreamFailure; readonly answered: boolean }>;
+
+/** The one loop over channels and keys, whatever is asked of them. Never rejects, as long as `attempt` does not. */
+export async function eachChannel<T extends { readonly kind: string }>(
+  deps: CandidatesDeps,
+  exchange: Exchange,
+  departure: Departure,
+  attempt: Attempt<T>,
+): Promise<T | Failed> {
   const { inquiry, plan } = exchange;
   const { upstream } = departure;
   const settings = deps.settings();
-  const attempts = Math.max(1, settings.retryTimes + 1);
+  // A socket that was refused has cost nobody anything: whoever is left is asked.
+  const attempts = inquiry.operation === 'realtime' ? Number.POSITIVE_INFINITY : Math.max(1, settings.retryTimes + 1);
   const tried: Tried[] = [];
   let failure: UpstreamFailure | null = null;
   let last: ChannelSnapshot | null = null;
   let left: Left | null = null;
-  const failed = (error: AppError | null = null): Outcome => ({ kind: 'failed', error, failure, last, tried, left });
+  const failed = (error: AppError | null = null): Failed => ({ kind: 'failed', error, failure, last, tried, left });
 
   for (const channel of plan.candidates) {
     let again = true;
@@ -96,18 +122,14 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       const own = departure.asking(channel);
       deps.health.begin(channel);
       inquiry.form?.onFault(() => own.abort());
-      const result = await send(deps, prepared, own);
-      const reached =
-        result.kind === 'answer'
-          ? await open(deps, exchange, { prepared, response: result.response, tried }, { abort: own, departure })
-          : result.failure;
+      const reached = await attempt(prepared, tried, own);
       if ('kind' in reached) {
         deps.health.succeeded(channel, key.index);
         if (plan.candidates.length > 1) deps.affinity.remember(plan.conversation, channel.id);
         return reached;
       }
       if (upstream.aborted && departure.gone()) {
-        if (result.kind === 'answer') left = { prepared, usage: reached.usage ?? null };
+        if (reached.answered) left = { prepared, usage: reached.failure.usage ?? null };
         break;
       }
       // The body went wrong on its way: nobody but the caller is to blame.
@@ -115,7 +137,7 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
       if (fault !== null) return failed(fault);
       // Ended by us: no channel is to blame.
       if (upstream.aborted) break;
-      failure = reached;
+      failure = reached.failure;
       tried[tried.length - 1] = {
         ...triedOnly(channel),
         failed: failedAttempt(failure, deps.now() - askedMs),
@@ -130,7 +152,11 @@ export async function tryChannels(deps: AttemptsDeps, exchange: Exchange, depart
 }
 
 /** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble. */
-async function send(deps: AttemptsDeps, prepared: Prepared, abort: AbortController): Promise<Answer> {
+export async function send(
+  deps: Pick<AttemptsDeps, 'dispatch' | 'now' | 'token'>,
+  prepared: Prepared,
+  abort: AbortController,
+): Promise<Answer> {
   const { call, quirk, key } = prepared;
   if (quirk?.sign === undefined) return deps.dispatch(call, abort);
   try {

@@ -28,7 +28,7 @@ export async function askBySocket(deps: SocketDeps, call: UpstreamCall, signal: 
   signal.addEventListener('abort', aborted, { once: true });
   if (!(await opened(socket))) {
     end(false);
-    return signal.aborted ? null : refusal(deps, call, signal);
+    return signal.aborted ? null : refusal(deps, { ...call, headers: {} }, signal);
   }
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -51,7 +51,7 @@ export async function askBySocket(deps: SocketDeps, call: UpstreamCall, signal: 
   return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-const opened = (socket: WebSocket): Promise<boolean> =>
+export const opened = (socket: WebSocket): Promise<boolean> =>
   new Promise((resolve) => {
     socket.addEventListener('open', () => resolve(true), { once: true });
     socket.addEventListener('error', () => resolve(false), { once: true });
@@ -59,8 +59,14 @@ const opened = (socket: WebSocket): Promise<boolean> =>
   });
 
 /** A refused handshake keeps its reason to itself; the same address asked plainly tells it. */
-async function refusal(deps: SocketDeps, call: UpstreamCall, signal: AbortSignal): Promise<Response | null> {
-  const options = { signal, redirect: 'manual', ...(deps.proxy === null ? {} : { proxy: deps.proxy }) } as RequestInit;
+export async function refusal(deps: SocketDeps, call: UpstreamCall, signal: AbortSignal): Promise<Response | null> {
+  const { headers } = call;
+  const options = {
+    headers,
+    signal,
+    redirect: 'manual',
+    ...(deps.proxy === null ? {} : { proxy: deps.proxy }),
+  } as RequestInit;
   const response = await deps.fetch(call.url.replace(/^ws/, 'http'), options);
   // What only says that a socket is wanted says nothing about the refusal.
   const telling = response.status >= 400 && response.status !== 400 && response.status !== 426;

@@ -7,15 +7,17 @@ import { checkWords } from '../../admission/blocked-words.ts';
 import { completionTokensOf } from '../../admission/charge.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import type { Exchange } from '../../admission/exchange.ts';
+import { finishRequest } from '../../delivery/finish-request.ts';
 import type { Authorise } from '../../intake/authorise.ts';
 import type { Peer, Principal } from '../../intake/inquiry.ts';
 import { readPrompt } from '../../intake/prompt.ts';
 import type { Deadlines } from '../../shared/deadlines.ts';
-import { triedOnly } from '../../shared/failure.ts';
+import type { Tried } from '../../shared/failure.ts';
 import { clientError } from '../../shared/render-error.ts';
 import type { RelaySettings } from '../../state/settings.ts';
-import type { ChannelSnapshot } from '../../state/snapshot.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
+import type { Line } from '../../upstream/line.ts';
+import type { Prepared } from '../../upstream/prepare.ts';
 import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts';
 import { createTranscripts } from './transcripts.ts';
 import { createTurnHold } from './turn-hold.ts';
@@ -59,11 +61,10 @@ export interface Parties {
   readonly principal: Principal;
   readonly peer: Peer;
   readonly protocol: string;
-  readonly socket: WebSocket;
-  /** What the upstream said already. */
-  readonly greeting: readonly (string | ArrayBuffer)[];
-  readonly channel: ChannelSnapshot;
-  readonly upstreamModel: string;
+  readonly line: Line;
+  readonly prepared: Prepared;
+  /** In order. */
+  readonly tried: readonly Tried[];
   /** Opens a bill for a model that writes down what is said. */
   readonly admit: (principal: Principal, model: string) => Exchange;
 }
@@ -72,7 +73,9 @@ const refusal = 1008;
 const goingAway = 1001;
 
 export function converse(deps: ConverseDeps, parties: Parties): Conversation {
-  const { exchange, socket, channel, upstreamModel, peer } = parties;
+  const { exchange, prepared, peer } = parties;
+  const { channel, upstreamModel } = prepared;
+  const { socket, greeting } = parties.line;
   const { charge, plan, inquiry } = exchange;
   const turns = createTurns(deps.counter, inquiry.model);
   const transcripts = createTranscripts((model) => parties.admit(principal, model), channel);
@@ -103,16 +106,12 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     socket.close();
     await transcripts.finish(endReason);
     const usageSource = turns.source();
-    await charge.finish({
+    await finishRequest(exchange, prepared, {
       endReason,
       usage: await turns.count(),
       usageSource,
-      prices: plan.prices,
-      channel,
-      upstreamModel,
       firstByteMs,
-      tried: [triedOnly(channel)],
-      dropped: [],
+      tried: parties.tried,
       ...(failure === undefined ? {} : { failure }),
     });
     deps.ended();
@@ -290,7 +289,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   };
 
   const take = (data: string | ArrayBuffer) => fromUpstream(typeof data === 'string' ? data : new Uint8Array(data));
-  for (const data of parties.greeting) take(data);
+  for (const data of greeting) take(data);
   socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => take(data);
   socket.addEventListener('close', ({ code }) => {
     const ending = left ?? { endReason: code === 1000 ? 'completed' : 'upstream_broken' };

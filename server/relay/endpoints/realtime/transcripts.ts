@@ -4,6 +4,7 @@ import type { Usage } from '../../../protocols/canonical.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { Finish } from '../../admission/charge.ts';
 import type { Exchange } from '../../admission/exchange.ts';
+import { finishRequest } from '../../delivery/finish-request.ts';
 import { heardTokens } from '../../shared/sound.ts';
 import type { ChannelSnapshot } from '../../state/snapshot.ts';
 import { recordedTokens, sum, type Transcribed } from './usage.ts';
@@ -96,16 +97,13 @@ export function createTranscripts(admit: (model: string) => Exchange, channel: C
     async finish(endReason) {
       for (const bill of bills.values()) {
         if (bill === null) continue;
-        await bill.exchange.charge.finish({
+        const served = { channel, upstreamModel: bill.exchange.inquiry.model, dropped: [] };
+        await finishRequest(bill.exchange, served, {
           endReason,
           usage: owed(bill),
           usageSource: 'reported',
-          prices: bill.exchange.plan.prices,
-          channel,
-          upstreamModel: bill.exchange.inquiry.model,
           firstByteMs: null,
           tried: [],
-          dropped: [],
         });
       }
     },

@@ -1,22 +1,20 @@
 /** Submits drawings to a midjourney-proxy. */
-import { providerByType } from '../../../providers/catalogue.ts';
+import { record } from '../../../protocols/shared/json.ts';
+import type { Exchange } from '../../admission/exchange.ts';
+import type { Refusal } from '../../delivery/finish-request.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
 import type { ChannelSnapshot } from '../../state/snapshot.ts';
+import { prepareAttempt } from '../../upstream/prepare.ts';
 import { drawingModel, isFree, orderOf } from './actions.ts';
 import { modeOf, type Work } from './routes.ts';
 import type { Drawing } from './store.ts';
-import { callUpstream, complaint, type Submission, settleWork, type WorksDeps } from './submission.ts';
+import { askForWork, complaint, orderWork, type Submission, type WorkAnswer, type WorksDeps } from './submission.ts';
 
 /** Codes of midjourney-proxy: accepted, exists already, queued. */
 const accepted = new Set([1, 21, 22]);
 const modeWords = /--(fast|relax|turbo)\b/g;
 
 export function createDraw(deps: WorksDeps) {
-  const reachOf = (channel: ChannelSnapshot) => ({
-    baseUrl: providerByType(channel.type)?.baseUrl ?? '',
-    headers: { 'mj-api-secret': channel.keys[0] ?? '' },
-  });
-
   const bodyFor = (body: Readonly<Record<string, unknown>>, mode: string, channel: ChannelSnapshot) => {
     const { keepAccountFilter, notifies, clearsMode, serverAddress } = deps.state.settings().drawing;
     const { accountFilter, notifyHook: _, prompt, ...rest } = body;
@@ -40,63 +38,86 @@ export function createDraw(deps: WorksDeps) {
     const mustBeDone = deps.state.settings().drawing.checksSuccess && action !== 'MODAL';
     if (earlier !== null && mustBeDone && earlier.status !== 'SUCCESS')
       return complaint(400, 4, 'task_status_not_success');
-    const asked: Inquiry = { ...inquiry, model: drawingModel(action) };
-    deps.authorise.allowModel(principal, asked.model);
+    const asked: Inquiry = {
+      ...inquiry,
+      model: drawingModel(action),
+      order: { path: work.path, bodyFor: (channel) => bodyFor(body, modeOf(work.mode), channel) },
+    };
     // What continues a drawing goes where that was made.
     const pinned = earlier === null ? principal : { ...principal, pinnedChannel: earlier.channel_id };
     const exchange = await deps.admit(asked, pinned, false);
-    const [channel] = exchange.plan.candidates;
-    if (channel === undefined) return complaint(503, 4, 'channel_unavailable');
-    const told = await callUpstream(deps, channel, {
-      ...reachOf(channel),
-      path: work.path,
-      body: bodyFor(body, modeOf(work.mode), channel),
+    const ordered = await orderWork(deps, exchange, ({ status, body: told }) => {
+      const code = Number(told.code ?? 4);
+      return { paid: status === 200 && accepted.has(code) && !isFree(action), action, value: code };
     });
-    const code = Number(told?.body.code ?? 4);
-    const paid = told !== null && told.status === 200 && accepted.has(code) && !isFree(action);
-    const now = deps.now();
-    const answer = told?.body ?? {};
-    const mjId = String(answer.result ?? '');
-    const done = code === 21 || (action === 'UPLOAD' && code === 1);
-    const properties = (answer.properties ?? {}) as Record<string, unknown>;
-    // Money first: a row without its charge would be a gift, a charge without its row is refunded by nobody.
-    await settleWork(exchange, channel, { paid, content: `模型固定价格，操作 ${action}` }, deps.now);
-    if (told !== null && accepted.has(code) && mjId !== '') {
-      await deps.store.addDrawing({
-        user_id: principal.user.id,
-        token_id: principal.token?.id ?? 0,
-        channel_id: channel.id,
-        request_id: inquiry.requestId,
-        quota: exchange.charge.charged ?? 0,
-        code,
-        action,
-        mj_id: mjId,
-        prompt: typeof body.prompt === 'string' ? body.prompt : '',
-        prompt_en: '',
-        description: String(answer.description ?? ''),
-        state: typeof body.state === 'string' ? body.state : '',
-        submit_ms: now,
-        start_ms: done ? now : 0,
-        finish_ms: done ? now : 0,
-        image_url: typeof properties.imageUrl === 'string' ? properties.imageUrl : '',
-        status: done ? String(properties.status ?? 'SUCCESS') : '',
-        progress: done ? '100%' : '0%',
-        fail_reason: '',
-        buttons: '',
-        properties: JSON.stringify(properties),
-      });
-    }
-    if (told === null) return complaint(502, 4, 'bad_response_from_upstream');
+    if ('shown' in ordered) return refused(ordered);
+    const { answer, value: code } = ordered;
+    if (accepted.has(code) && String(answer.body.result ?? '') !== '')
+      await deps.store.addDrawing(
+        rowOf({ inquiry, principal, body }, exchange, answer, { action, code, now: deps.now() }),
+      );
     const shown = accepted.has(code) && !isFree(action) ? 1 : code;
-    return Response.json({ ...answer, code: shown }, { status: told.status });
+    return Response.json({ ...answer.body, code: shown }, { status: answer.status });
   };
 
-  const seed = async (drawing: Drawing): Promise<Response> => {
+  const seed = async (drawing: Drawing, inquiry: Inquiry): Promise<Response> => {
     const channel = deps.state.channel(drawing.channel_id);
     if (channel === undefined) return complaint(400, 4, '该任务所属渠道已被禁用');
     const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
-    const told = await callUpstream(deps, channel, { ...reachOf(channel), path, body: null });
-    return told === null ? complaint(502, 4, 'bad_response_from_upstream') : Response.json(told.body);
+    const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
+    const key = deps.health.pickKey(channel);
+    const prepared = prepareAttempt(asked, channel, key, deps.settings());
+    const told = prepared === null ? null : await askForWork(deps, prepared, new AbortController());
+    return told === null || !('body' in told)
+      ? complaint(502, 4, 'bad_response_from_upstream')
+      : Response.json(told.body);
   };
   return Object.assign(submit, { seed });
+}
+
+/** The upstream's own code, where it told one. */
+const refused = ({ shown, retryAfter }: Refusal): Response => {
+  const response = complaint(shown.status, Number(shown.code) || 4, shown.message);
+  if (retryAfter !== null) response.headers.set('retry-after', String(retryAfter));
+  return response;
+};
+
+interface RowFacts {
+  readonly action: string;
+  readonly code: number;
+  readonly now: number;
+}
+
+function rowOf(
+  { inquiry, principal, body }: Submission,
+  { charge }: Exchange,
+  answer: WorkAnswer,
+  { action, code, now }: RowFacts,
+): Omit<Drawing, 'id'> {
+  const { result, description } = answer.body;
+  const done = code === 21 || (action === 'UPLOAD' && code === 1);
+  const properties = record(answer.body.properties) ?? {};
+  return {
+    user_id: principal.user.id,
+    token_id: principal.token?.id ?? 0,
+    channel_id: answer.prepared.channel.id,
+    request_id: inquiry.requestId,
+    quota: charge.charged ?? 0,
+    code,
+    action,
+    mj_id: String(result ?? ''),
+    prompt: typeof body.prompt === 'string' ? body.prompt : '',
+    prompt_en: '',
+    description: String(description ?? ''),
+    state: typeof body.state === 'string' ? body.state : '',
+    submit_ms: now,
+    start_ms: done ? now : 0,
+    finish_ms: done ? now : 0,
+    image_url: typeof properties.imageUrl === 'string' ? properties.imageUrl : '',
+    status: done ? String(properties.status ?? 'SUCCESS') : '',
+    progress: done ? '100%' : '0%',
+    fail_reason: '',
+    buttons: '',
+    properties: JSON.stringify(properties),
+  };
 }

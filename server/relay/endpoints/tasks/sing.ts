@@ -1,7 +1,7 @@
 /** Submits songs and their words. */
 import { providerByType } from '../../../providers/catalogue.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
-import { callUpstream, type Submission, settleWork, type WorksDeps } from './submission.ts';
+import { orderWork, type Submission, type WorksDeps } from './submission.ts';
 
 const refused = (status: number, code: string, message = code): Response =>
   Response.json({ code, message }, { status });
@@ -18,22 +18,19 @@ export function createSing(deps: WorksDeps) {
     if (continues && taskId === '') return refused(400, 'invalid_request', 'task id is empty');
     const earlier = continues ? await deps.store.song(principal.user.id, taskId) : null;
     if (continues && earlier === null) return refused(400, 'task_not_exist');
-    const asked: Inquiry = { ...inquiry, model: `suno_${action.toLowerCase()}` };
-    deps.authorise.allowModel(principal, asked.model);
+    const sent = action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body;
+    const order = { path: `/suno/submit/${action}`, bodyFor: () => sent };
+    const asked: Inquiry = { ...inquiry, model: `suno_${action.toLowerCase()}`, order };
     const pinned = earlier === null ? principal : { ...principal, pinnedChannel: earlier.channel_id };
     const exchange = await deps.admit(asked, pinned, false);
-    const [channel] = exchange.plan.candidates;
-    if (channel === undefined) return refused(503, 'channel_unavailable');
-    const told = await callUpstream(deps, channel, {
-      baseUrl: '',
-      path: `/suno/submit/${action}`,
-      headers: { authorization: `Bearer ${channel.keys[0] ?? ''}` },
-      body: action === 'MUSIC' ? { mv: 'chirp-v3-0', ...body } : body,
+    const ordered = await orderWork(deps, exchange, ({ body: told }) => {
+      const id = told.code === 'success' && typeof told.data === 'string' ? told.data : null;
+      return { paid: id !== null, action, value: id };
     });
-    const id = told?.body.code === 'success' && typeof told.body.data === 'string' ? told.body.data : null;
-    await settleWork(exchange, channel, { paid: id !== null, content: `模型固定价格，操作 ${action}` }, deps.now);
-    if (id === null)
-      return refused(told === null ? 502 : told.status, 'fail_to_fetch_task', String(told?.body.message ?? ''));
+    if ('shown' in ordered) return refused(ordered.shown.status, 'fail_to_fetch_task', ordered.shown.message);
+    const { answer, value: id } = ordered;
+    if (id === null) return refused(answer.status, 'fail_to_fetch_task', String(answer.body.message ?? ''));
+    const { channel } = answer.prepared;
     const at = Math.floor(deps.now() / 1000);
     await deps.store.addSong({
       created_at: at,

@@ -1,27 +1,29 @@
-/** What drawings and songs share: what they work with, what is submitted, how they complain. */
+/** What drawings and songs share: how their work is ordered, paid and complained about. */
+import { parseJson, record } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { Admit } from '../../admission/admit.ts';
 import type { Exchange } from '../../admission/exchange.ts';
+import { finishBroken, finishFailed, finishRequest, type Refusal } from '../../delivery/finish-request.ts';
 import type { Authorise } from '../../intake/authorise.ts';
 import type { Inquiry, Principal } from '../../intake/inquiry.ts';
-import { redact, triedOnly } from '../../shared/failure.ts';
-import type { ChannelSnapshot } from '../../state/snapshot.ts';
+import { redact, type Tried, type UpstreamFailure } from '../../shared/failure.ts';
 import type { RelayState } from '../../state/state.ts';
+import { createDeparture } from '../../upstream/client-disconnect.ts';
+import type { Prepared } from '../../upstream/prepare.ts';
+import { type AttemptsDeps, type CandidatesDeps, eachChannel, send } from '../../upstream/try-channels.ts';
+import { readWhole } from '../../upstream/whole.ts';
 import type { WorkStore } from './store.ts';
 
-export interface WorksDeps {
+export interface WorksDeps extends CandidatesDeps, Pick<AttemptsDeps, 'dispatch' | 'token'> {
   readonly state: RelayState;
   readonly authorise: Authorise;
   readonly admit: Admit;
   readonly store: WorkStore;
+  /** For pictures that lie in the open. */
   readonly fetch: typeof fetch;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
   readonly bodyLimit: number;
   /** The body of a request has arrived. */
   readonly heard: (request: Request) => void;
-  readonly opened: () => void;
-  readonly ended: () => void;
 }
 
 /** What a submission needs besides its own rules. */
@@ -37,55 +39,82 @@ export const complaint = (status: number, code: number, description: string): Re
 
 export const callTimeoutMs = 60_000;
 
-export interface TaskCall {
-  /** Where the channel has no address of its own. */
-  readonly baseUrl: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** null = there is none, and the call only asks. */
-  readonly body: unknown;
+/** What an upstream said about an order. */
+export interface WorkAnswer {
+  readonly kind: 'told';
+  readonly prepared: Prepared;
+  readonly tried: readonly Tried[];
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** One call to a channel's upstream. @returns null when it could not be reached or gave no JSON. */
-export async function callUpstream(
-  deps: Pick<WorksDeps, 'fetch'>,
-  channel: ChannelSnapshot,
-  { baseUrl, path, headers, body }: TaskCall,
-): Promise<{ readonly status: number; readonly body: Record<string, unknown> } | null> {
+type Calls = Pick<WorksDeps, 'dispatch' | 'token' | 'now'>;
+
+/** One call. Whoever takes too long, or answers what nobody understands, may have begun the work all the same. */
+export async function askForWork(
+  deps: Calls,
+  prepared: Prepared,
+  abort: AbortController,
+): Promise<Pick<WorkAnswer, 'status' | 'body'> | UpstreamFailure> {
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    abort.abort();
+  }, callTimeoutMs);
+  const broken = (status: number | null, reason: UpstreamFailure['reason']): UpstreamFailure => ({
+    ...{ class: 'host', status, error: null, retryAfter: null, reason },
+    ordered: true,
+  });
   try {
-    const response = await deps.fetch(`${channel.baseUrl || baseUrl}${path}`, {
-      method: body === null ? 'GET' : 'POST',
-      headers: { 'content-type': 'application/json', 'accept-encoding': 'identity', ...headers },
-      ...(body === null ? {} : { body: JSON.stringify(body) }),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(callTimeoutMs),
-    });
-    const text = redact(await response.text(), channel.keys);
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed !== 'object' || parsed === null) return null;
-    return { status: response.status, body: parsed as Record<string, unknown> };
-  } catch {
-    return null;
+    const result = await send(deps, prepared, abort);
+    if (result.kind === 'failure') return late ? broken(null, 'timeout') : result.failure;
+    const { response } = result;
+    const bytes = await readWhole(response, callTimeoutMs, abort);
+    if (bytes === null) return broken(response.status, late ? 'timeout' : 'broken');
+    const body = record(parseJson(redact(new TextDecoder().decode(bytes), prepared.channel.keys)));
+    return body === null ? broken(response.status, 'invalid') : { status: response.status, body };
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-/** Ends the money of a submission: paid by the piece, or nothing. */
-export async function settleWork(
-  { charge, plan, inquiry }: Exchange,
-  channel: ChannelSnapshot | null,
-  { paid, content }: { readonly paid: boolean; readonly content: string },
-  now: () => number,
-): Promise<void> {
-  await charge.finish({
-    endReason: paid ? 'completed' : 'upstream_failed',
-    usage: paid ? { ...emptyUsage, input: 1 } : null,
-    usageSource: paid ? 'reported' : 'none',
-    prices: plan.prices,
-    channel,
-    upstreamModel: inquiry.model,
-    firstByteMs: now(),
-    tried: channel === null ? [] : [triedOnly(channel)],
-    dropped: [],
-    content,
-  });
+/** What the order came to, and how the caller is told where it came to nothing. */
+export interface Ordered<T> {
+  /** Paid by the piece, or not at all. */
+  readonly paid: boolean;
+  readonly action: string;
+  readonly value: T;
+}
+
+/**
+ * Orders work at the first channel that takes it; its money ends by what `judge` makes of the answer.
+ * The client may leave: work goes on, and is paid.
+ */
+export async function orderWork<T>(
+  deps: WorksDeps,
+  exchange: Exchange,
+  judge: (answer: WorkAnswer) => Ordered<T>,
+): Promise<{ readonly answer: WorkAnswer; readonly value: T } | Refusal> {
+  try {
+    const departure = createDeparture(new AbortController().signal, 0);
+    const outcome = await eachChannel<WorkAnswer>(deps, exchange, departure, async (prepared, tried, abort) => {
+      const told = await askForWork(deps, prepared, abort);
+      return 'body' in told ? { kind: 'told', prepared, tried, ...told } : { failure: told, answered: false };
+    });
+    if (outcome.kind === 'failed') return await finishFailed(exchange, outcome, { gone: false, stopped: null });
+    const { paid, action, value } = judge(outcome);
+    // Money first: a row without its charge would be a gift, a charge without its row is refunded by nobody.
+    await finishRequest(exchange, outcome.prepared, {
+      endReason: paid ? 'completed' : 'upstream_failed',
+      usage: paid ? { ...emptyUsage, input: 1 } : null,
+      usageSource: paid ? 'reported' : 'none',
+      firstByteMs: deps.now(),
+      tried: outcome.tried,
+      content: `模型固定价格，操作 ${action}`,
+    });
+    return { answer: outcome, value };
+  } catch (error) {
+    await finishBroken(exchange, error);
+    throw error;
+  }
 }

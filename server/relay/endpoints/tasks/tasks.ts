@@ -1,8 +1,9 @@
 /** Drawings and songs: submitted like any paid request, kept as rows, fetched by their owner. */
-import { AppError, formatError } from '../../../contract/errors.ts';
+import { AppError } from '../../../contract/errors.ts';
+import { record } from '../../../protocols/shared/json.ts';
+import { inquiryFor } from '../../intake/bare-inquiry.ts';
 import type { Principal } from '../../intake/inquiry.ts';
 import { parse } from '../../intake/parse.ts';
-import { retryAfterOf } from '../../shared/render-error.ts';
 import { isMedia } from '../../shared/sealed.ts';
 import { createDraw } from './draw.ts';
 import type { Work } from './routes.ts';
@@ -24,13 +25,14 @@ export function createWorks(deps: WorksDeps) {
     principal: Principal,
     operation: keyof typeof modelNames,
   ): Promise<Submission> => {
-    const route = { path: '', protocol: 'openai-chat' as const, operation };
+    const route = { path: new URL(request.url).pathname, protocol: 'openai-chat' as const, operation };
     const context = { requestId, startedMs: deps.now(), bodyLimit: deps.bodyLimit };
     const inquiry = await parse(request, { route, model: modelNames[operation] }, context);
     deps.heard(request);
     return { inquiry, principal, body: inquiry.body };
   };
 
+  /** @throws AppError what the caller is told. */
   const handle = async (
     work: Work,
     request: Request,
@@ -48,10 +50,12 @@ export function createWorks(deps: WorksDeps) {
       case 'drawing': {
         const found = await deps.store.drawing(principal.user.id, work.mjId);
         if (found === null) return complaint(404, 4, 'task_no_found');
-        return work.seed ? draw.seed(found) : Response.json(drawingView(deps, found, originOf(request)));
+        if (work.seed)
+          return draw.seed(found, inquiryFor(request, { requestId, startedMs: deps.now(), operation: 'drawing' }));
+        return Response.json(drawingView(deps, found, originOf(request)));
       }
       case 'drawings': {
-        const { ids } = (await request.json()) as { ids?: unknown };
+        const { ids } = await jsonOf(request);
         deps.heard(request);
         const wanted = Array.isArray(ids) ? ids.map(String) : [];
         const found = await deps.store.drawings(principal.user.id, wanted);
@@ -64,7 +68,7 @@ export function createWorks(deps: WorksDeps) {
           : Response.json({ code: 'success', message: '', data: songView(found) });
       }
       case 'songs': {
-        const { ids } = (await request.json()) as { ids?: unknown };
+        const { ids } = await jsonOf(request);
         deps.heard(request);
         const found = await deps.store.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
         return Response.json({ code: 'success', message: '', data: found.map(songView) });
@@ -72,26 +76,7 @@ export function createWorks(deps: WorksDeps) {
     }
   };
 
-  return async (work: Work, request: Request, requestId: string, identify: () => Principal): Promise<Response> => {
-    deps.opened();
-    try {
-      return await handle(work, request, requestId, identify);
-    } catch (error) {
-      const known = error instanceof AppError ? error : new AppError('body_not_json', {}, error);
-      const zh = formatError(known.code, known.params, 'zh');
-      const en = formatError(known.code, known.params, 'en');
-      const text = `${en} / ${zh} (request id: ${requestId})`;
-      const response =
-        work.kind === 'sing' || work.kind === 'song' || work.kind === 'songs'
-          ? Response.json({ code: known.code, message: text }, { status: known.row.status })
-          : complaint(known.row.status, 4, text);
-      const wait = retryAfterOf(error);
-      if (wait !== null) response.headers.set('retry-after', String(wait));
-      return response;
-    } finally {
-      deps.ended();
-    }
-  };
+  return handle;
 }
 
 const parsed = (text: string): unknown => {
@@ -101,6 +86,15 @@ const parsed = (text: string): unknown => {
     return text === '' ? null : text;
   }
 };
+
+/** @throws AppError body_not_json. */
+async function jsonOf(request: Request): Promise<Record<string, unknown>> {
+  const body = record(
+    await request.json().catch((cause: unknown) => Promise.reject(new AppError('body_not_json', {}, cause))),
+  );
+  if (body === null) throw new AppError('body_not_json');
+  return body;
+}
 
 const originOf = (request: Request): string => new URL(request.url).origin;
 
@@ -160,7 +154,7 @@ async function image(deps: WorksDeps, mjId: string): Promise<Response> {
 /** An upstream's own report. The address it was given carries a proof that only this gateway can make. */
 async function notify(deps: WorksDeps, work: Extract<Work, { kind: 'notify' }>, request: Request): Promise<Response> {
   if (!deps.authorise.provesChannel(work.channelId, work.proof)) throw new AppError('token_invalid');
-  const report = (await request.json()) as Record<string, unknown>;
+  const report = await jsonOf(request);
   deps.heard(request);
   const known = await deps.store.noteDrawing(work.channelId, report);
   return known ? Response.json({ code: 1, description: 'success' }) : complaint(404, 4, 'task_no_found');

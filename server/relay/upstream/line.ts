@@ -1,0 +1,43 @@
+/** A socket to an upstream that stays open for a conversation. */
+import { type UpstreamFailure, unreachable } from '../shared/failure.ts';
+import type { UpstreamCall } from './call.ts';
+import { proxyOf, readFailure } from './http.ts';
+import { opened, refusal } from './websocket.ts';
+
+export interface Line {
+  readonly socket: WebSocket;
+  /** What the upstream said before anybody listened: its greeting may come together with its consent. */
+  readonly greeting: (string | ArrayBuffer)[];
+}
+
+export interface ConnectDeps {
+  readonly fetch: typeof fetch;
+  /** Milliseconds an upstream may take to agree. */
+  readonly connectMs: number;
+}
+
+export type Connect = (call: UpstreamCall, abort: AbortController) => Promise<Line | UpstreamFailure>;
+
+export const createConnect =
+  (deps: ConnectDeps): Connect =>
+  async (call, abort) => {
+    const proxy = proxyOf(call.channel);
+    const socket = new WebSocket(call.url, { headers: call.headers, ...proxy } as unknown as string[]);
+    socket.binaryType = 'arraybuffer';
+    const greeting: Line['greeting'] = [];
+    socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => void greeting.push(data);
+    const close = () => socket.close();
+    abort.signal.addEventListener('abort', close, { once: true });
+    const timer = setTimeout(() => abort.abort(), deps.connectMs);
+    try {
+      if (await opened(socket)) return { socket, greeting };
+      if (abort.signal.aborted) return { ...unreachable, reason: 'timeout' };
+      const told = await refusal({ fetch: deps.fetch, proxy: proxy.proxy ?? null }, call, abort.signal);
+      return told === null ? unreachable : await readFailure(told, call);
+    } catch {
+      return unreachable;
+    } finally {
+      clearTimeout(timer);
+      abort.signal.removeEventListener('abort', close);
+    }
+  };
