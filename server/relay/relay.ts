@@ -286,7 +286,8 @@ export function createRelay(deps: RelayDeps): Relay {
       stayOpen();
       return authorise.identify(request, peer);
     };
-    return over(await works(work, request, requestId, identify));
+    const reached = await works(work, request, requestId, identify);
+    return reached instanceof Response ? over(reached) : reached;
   };
 
   const answered = (request: Request, path: string, peer: Peer): Promise<Response> => {

@@ -42,7 +42,11 @@ export function errorResponse(protocol: ProtocolId, error: ClientError, retryAft
 /** Programs that draw and sing have forms of their own for what went wrong. */
 const forms: readonly (readonly [path: RegExp, form: (error: ClientError) => unknown])[] = [
   [/^\/suno\//, ({ code, message }) => ({ code, message })],
-  [/^(?:\/[a-z][\w-]*)?\/mj\//, ({ message }) => ({ code: 4, description: message, type: 'new_api_error' })],
+  [
+    /^(?:\/[a-z][\w-]*)?\/mj\//,
+    // Their codes are numbers; ours are words.
+    ({ code, message }) => ({ code: Number(code) || 4, description: message, type: 'new_api_error' }),
+  ],
 ];
 
 /** The one way in which a caller is told what went wrong before an answer began. @param protocol the caller's, where the path does not say it. */

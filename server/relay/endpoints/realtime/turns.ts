@@ -82,6 +82,8 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
   let reported = 0;
   /** Answers asked for that did not begin yet. */
   let asks: Usage[] = [];
+  /** Those that an error may have been about. */
+  let doubtful: Usage[] = [];
   let reading = nothingRead();
   /** Seconds in the upstream's buffer, and of the last speech it heard there. */
   let buffered = 0;
@@ -109,7 +111,8 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
     };
   };
   const begin = (id: string): Turn => {
-    const most = asks.shift() ?? next(null, session.limit());
+    const asked = asks.shift() ?? (session.listens() ? undefined : doubtful.shift());
+    const most = asked ?? next(null, session.limit());
     const fresh = { said: createTelling(), seconds: 0, parts: new Set<string>(), counted: null };
     const turn: Turn = { read: reading, known, most, ...fresh };
     reading = nothingRead();
@@ -234,6 +237,7 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
           return;
         case 'error':
           // Nobody says which request it answers; what is asked for after all begins all the same.
+          doubtful = [...doubtful, ...asks].slice(-8);
           asks = [];
       }
     },

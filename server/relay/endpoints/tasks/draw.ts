@@ -1,7 +1,6 @@
 /** Submits drawings to a midjourney-proxy. */
 import { record } from '../../../protocols/shared/json.ts';
 import type { Exchange } from '../../admission/exchange.ts';
-import type { Refusal } from '../../delivery/finish-request.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
 import type { ChannelSnapshot } from '../../state/snapshot.ts';
 import { prepareAttempt } from '../../upstream/prepare.ts';
@@ -50,7 +49,7 @@ export function createDraw(deps: WorksDeps) {
       const code = Number(told.code ?? 4);
       return { paid: status === 200 && accepted.has(code) && !isFree(action), action, value: code };
     });
-    if ('shown' in ordered) return refused(ordered);
+    if ('shown' in ordered) return ordered;
     const { answer, value: code } = ordered;
     if (accepted.has(code) && String(answer.body.result ?? '') !== '')
       await deps.store.addDrawing(
@@ -74,13 +73,6 @@ export function createDraw(deps: WorksDeps) {
   };
   return Object.assign(submit, { seed });
 }
-
-/** The upstream's own code, where it told one. */
-const refused = ({ shown, retryAfter }: Refusal): Response => {
-  const response = complaint(shown.status, Number(shown.code) || 4, shown.message);
-  if (retryAfter !== null) response.headers.set('retry-after', String(retryAfter));
-  return response;
-};
 
 interface RowFacts {
   readonly action: string;

@@ -1,5 +1,6 @@
 /** Submits songs and their words. */
 import { providerByType } from '../../../providers/catalogue.ts';
+import type { Refusal } from '../../delivery/finish-request.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
 import { orderWork, type Submission, type WorksDeps } from './submission.ts';
 
@@ -8,7 +9,7 @@ const refused = (status: number, code: string, message = code): Response =>
 const actions = new Set(['MUSIC', 'LYRICS']);
 
 export function createSing(deps: WorksDeps) {
-  return async ({ inquiry, principal, body }: Submission, word: string): Promise<Response> => {
+  return async ({ inquiry, principal, body }: Submission, word: string): Promise<Response | Refusal> => {
     const action = word.toUpperCase();
     if (!actions.has(action)) return refused(400, 'invalid_request', `unknown action ${word}`);
     if (action === 'LYRICS' && (typeof body.prompt !== 'string' || body.prompt === ''))
@@ -27,7 +28,7 @@ export function createSing(deps: WorksDeps) {
       const id = told.code === 'success' && typeof told.data === 'string' ? told.data : null;
       return { paid: id !== null, action, value: id };
     });
-    if ('shown' in ordered) return refused(ordered.shown.status, 'fail_to_fetch_task', ordered.shown.message);
+    if ('shown' in ordered) return { ...ordered, shown: { ...ordered.shown, code: 'fail_to_fetch_task' } };
     const { answer, value: id } = ordered;
     if (id === null) return refused(answer.status, 'fail_to_fetch_task', String(answer.body.message ?? ''));
     const { channel } = answer.prepared;

@@ -1,6 +1,7 @@
 /** Drawings and songs: submitted like any paid request, kept as rows, fetched by their owner. */
 import { AppError } from '../../../contract/errors.ts';
 import { record } from '../../../protocols/shared/json.ts';
+import type { Refusal } from '../../delivery/finish-request.ts';
 import { inquiryFor } from '../../intake/bare-inquiry.ts';
 import type { Principal } from '../../intake/inquiry.ts';
 import { parse } from '../../intake/parse.ts';
@@ -38,7 +39,7 @@ export function createWorks(deps: WorksDeps) {
     request: Request,
     requestId: string,
     identify: () => Principal,
-  ): Promise<Response> => {
+  ): Promise<Response | Refusal> => {
     if (work.kind === 'image') return image(deps, work.mjId);
     if (work.kind === 'notify') return notify(deps, work, request);
     const principal = identify();

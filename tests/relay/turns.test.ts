@@ -1,0 +1,91 @@
+/** What the answers of a conversation may cost, before and while they run. */
+import { expect, test } from 'vitest';
+import { createTurns } from '../../server/relay/endpoints/realtime/turns.ts';
+
+const counter = {
+  count: async (_model: string, texts: readonly string[]) => texts.map(() => 0),
+  close: () => undefined,
+};
+const session = (more: object) => ({ type: 'session.updated', session: { output_modalities: ['text'], ...more } });
+const created = (id: string) => ({ type: 'response.created', response: { id } });
+const done = (id: string, usage: object | null, more: object = {}) => ({
+  type: 'response.done',
+  response: { id, status: 'completed', usage, ...more },
+});
+const quiet = { turn_detection: null };
+
+test('an error that was about something else leaves an answer what was held for it', () => {
+  const turns = createTurns(counter, 'm');
+  turns.received(session({ ...quiet, max_output_tokens: 4000 }));
+  turns.sent({ type: 'response.create' });
+  turns.ask(turns.next(null, 20));
+  turns.received({ type: 'error', error: {} });
+  turns.received(created('a'));
+  expect(turns.most()).toMatchObject({ output: 20 });
+});
+
+test('an answer nobody asked for may get as long as the session says', () => {
+  const turns = createTurns(counter, 'm');
+  turns.received(session({ max_response_output_tokens: 300 }));
+  turns.received(created('a'));
+  expect(turns.most()).toMatchObject({ output: 300, audioOutput: 0 });
+  expect(turns.session.limited(7)).toEqual({ max_response_output_tokens: 7 });
+});
+
+test('the next answer reads what those before it read and wrote, also while they run', () => {
+  const turns = createTurns(counter, 'm');
+  turns.received(session({ ...quiet, output_modalities: ['audio'] }));
+  turns.ask(turns.next(null, 100));
+  const first = turns.most();
+  const second = turns.next(null, 50);
+  expect(second).toMatchObject({ input: first.input + 64, audioInput: 100, audioOutput: 50 });
+  turns.received(created('a'));
+  expect(turns.next(null, 50)).toEqual(second);
+  const usage = {
+    input_tokens: 30,
+    output_tokens: 12,
+    input_token_details: {
+      audio_tokens: 20,
+      cached_tokens: 15,
+      cached_tokens_details: { text_tokens: 5, audio_tokens: 10 },
+    },
+    output_token_details: { audio_tokens: 8 },
+  };
+  turns.received(done('a', usage));
+  // 10 words read and 4 written; 20 of sound heard and 8 spoken.
+  expect(turns.next(null, 50)).toMatchObject({ input: 14 + 64, audioInput: 28, audioOutput: 50 });
+});
+
+test('an answer that belongs to no conversation is not read again', () => {
+  const turns = createTurns(counter, 'm');
+  turns.received(session(quiet));
+  turns.received(created('a'));
+  turns.received(done('a', { input_tokens: 500, output_tokens: 500 }, { conversation_id: null }));
+  expect(turns.next(null, 1)).toMatchObject({ input: 64, output: 1 });
+});
+
+test('an answer that outgrows its limit is held for as it grows', () => {
+  const turns = createTurns(counter, 'm');
+  turns.received(session({ ...quiet, output_modalities: ['audio'], output_audio_format: 'g711_ulaw' }));
+  turns.ask(turns.next(null, 20));
+  turns.received(created('a'));
+  turns.stretch(20);
+  expect(turns.most()).toMatchObject({ audioOutput: 20 });
+  const delta = Buffer.alloc(3 * 8000).toString('base64');
+  turns.received({ type: 'response.audio.delta', response_id: 'a', delta });
+  turns.stretch(20);
+  expect(turns.most()).toMatchObject({ audioOutput: 80 });
+});
+
+test('a wish for more counts at once, one for less when the upstream has agreed', () => {
+  const { session: set, sent, received } = createTurns(counter, 'm');
+  received(session({ ...quiet, max_output_tokens: 100 }));
+  sent({ type: 'session.update', session: { max_output_tokens: 50, output_modalities: ['audio'] } });
+  expect([set.limit(), set.wish(), set.speaks(null)]).toEqual([100, 50, true]);
+  received(session({ max_output_tokens: 50 }));
+  expect([set.limit(), set.speaks(null), set.speaks({ modalities: ['audio'] })]).toEqual([50, false, true]);
+  sent({ type: 'session.update', session: { max_output_tokens: 'inf', turn_detection: { type: 'server_vad' } } });
+  expect([set.limit(), set.limitOf({ max_output_tokens: 9 }), set.listens()]).toEqual([4096, 9, true]);
+  received(session({ audio: { input: { turn_detection: { type: 'server_vad', create_response: false } } } }));
+  expect(set.listens()).toBe(false);
+});
