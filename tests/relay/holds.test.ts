@@ -431,13 +431,14 @@ async function ask(key: number, { path, type, bytes }: Wish): Promise<{ status: 
 }
 
 /** A conversation instead of a request. */
-async function converse(random: () => number, sum: TalkSum, userId: number, key: number): Promise<void> {
+async function converse(sum: TalkSum, userId: number, key: number): Promise<void> {
   const request = new Request(`http://gateway/v1/realtime?model=${talkModel}`, {
     headers: { authorization: `Bearer sk-key${key}`, 'openai-beta': `talk ${key}` },
   });
   const free = () => gateway.wallets.available(userId, key);
   const reached = await relay.realtime(request, { ip: () => '127.0.0.1' });
-  if (!(reached instanceof Response)) return talk(random, reached, { mark: `talk ${key}`, upstream: talks, free, sum });
+  if (!(reached instanceof Response))
+    return talk(randomOf(key), reached, { mark: `talk ${key}`, upstream: talks, free, sum });
   expect(reached.status).toBe(403);
   sum.turns++;
   sum.refused++;
@@ -537,7 +538,7 @@ async function mixtures(
         await newUser(id, balance, [...wishes.map(({ key }) => key), ...talker]);
         await Promise.all([
           ...wishes.map(async ({ key, one }) => judge(sum, one, key, (await ask(key, one)).status)),
-          ...talker.map((key) => converse(random, spoken, id, key)),
+          ...talker.map((key) => converse(spoken, id, key)),
         ]);
       }),
     );

@@ -12,10 +12,11 @@ const done = (id: string, usage: object | null, more: object = {}) => ({
   type: 'response.done',
   response: { id, status: 'completed', usage, ...more },
 });
+let clock = 0;
 const quiet = { turn_detection: null };
 
 test('an error that was about something else leaves an answer what was held for it', () => {
-  const turns = createTurns(counter, 'm');
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, max_output_tokens: 4000 }));
   turns.sent({ type: 'response.create' });
   turns.ask(turns.next(null, 20));
@@ -25,7 +26,7 @@ test('an error that was about something else leaves an answer what was held for 
 });
 
 test('an answer nobody asked for may get as long as the session says', () => {
-  const turns = createTurns(counter, 'm');
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ max_response_output_tokens: 300 }));
   turns.received(created('a'));
   expect(turns.most()).toMatchObject({ output: 300, audioOutput: 0 });
@@ -33,7 +34,7 @@ test('an answer nobody asked for may get as long as the session says', () => {
 });
 
 test('the next answer reads what those before it read and wrote, also while they run', () => {
-  const turns = createTurns(counter, 'm');
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, output_modalities: ['audio'] }));
   turns.ask(turns.next(null, 100));
   const first = turns.most();
@@ -57,7 +58,7 @@ test('the next answer reads what those before it read and wrote, also while they
 });
 
 test('an answer that belongs to no conversation is not read again', () => {
-  const turns = createTurns(counter, 'm');
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session(quiet));
   turns.received(created('a'));
   turns.received(done('a', { input_tokens: 500, output_tokens: 500 }, { conversation_id: null }));
@@ -65,7 +66,7 @@ test('an answer that belongs to no conversation is not read again', () => {
 });
 
 test('an answer that outgrows its limit is held for as it grows', () => {
-  const turns = createTurns(counter, 'm');
+  const turns = createTurns(counter, 'm', () => clock);
   turns.received(session({ ...quiet, output_modalities: ['audio'], output_audio_format: 'g711_ulaw' }));
   turns.ask(turns.next(null, 20));
   turns.received(created('a'));
@@ -78,7 +79,7 @@ test('an answer that outgrows its limit is held for as it grows', () => {
 });
 
 test('a wish for more counts at once, one for less when the upstream has agreed', () => {
-  const { session: set, sent, received } = createTurns(counter, 'm');
+  const { session: set, sent, received } = createTurns(counter, 'm', () => clock);
   received(session({ ...quiet, max_output_tokens: 100 }));
   sent({ type: 'session.update', session: { max_output_tokens: 50, output_modalities: ['audio'] } });
   expect([set.limit(), set.wish(), set.speaks(null)]).toEqual([100, 50, true]);
@@ -88,4 +89,29 @@ test('a wish for more counts at once, one for less when the upstream has agreed'
   expect([set.limit(), set.limitOf({ max_output_tokens: 9 }), set.listens()]).toEqual([4096, 9, true]);
   received(session({ audio: { input: { turn_detection: { type: 'server_vad', create_response: false } } } }));
   expect(set.listens()).toBe(false);
+});
+
+test('silence is held for until it is known to be silence, speech as long as it is', () => {
+  const turns = createTurns(counter, 'm', () => clock);
+  const format = { input_audio_format: 'g711_ulaw' };
+  const append = (seconds: number) =>
+    turns.sent({ type: 'input_audio_buffer.append', audio: Buffer.alloc(seconds * 8000).toString('base64') });
+  const heard = () => Math.round(turns.heard().pending);
+  turns.received(session({ ...format, turn_detection: { type: 'server_vad' } }));
+  append(60);
+  expect(heard()).toBe(60);
+  clock += 6000;
+  append(1);
+  append(1);
+  expect(heard()).toBe(2);
+  turns.received({ type: 'input_audio_buffer.speech_started', audio_start_ms: 58_000 });
+  append(10);
+  expect(heard()).toBe(14);
+  turns.received({ type: 'input_audio_buffer.speech_stopped', audio_end_ms: 68_000 });
+  expect(heard()).toBe(10);
+  turns.received({ type: 'input_audio_buffer.committed', item_id: 'i' });
+  expect(turns.heard()).toMatchObject({ committed: 10, pending: 0 });
+  turns.received(session({ ...format, turn_detection: null }));
+  append(60);
+  expect(heard()).toBe(60);
 });

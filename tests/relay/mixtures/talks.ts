@@ -112,7 +112,8 @@ export function startTalkUpstream() {
   const server = Bun.serve<Room>({
     port: 0,
     fetch(request, listener) {
-      const part = [0, 0.1, 0.5, 1, 1][Math.floor(Math.random() * 5)] ?? 1;
+      const mark = request.headers.get('openai-beta') ?? '';
+      const part = [0, 0.1, 0.5, 1, 1][Number(mark.replace(/\D/g, '')) % 5] ?? 1;
       const data: Room = {
         text: 20,
         audio: 0,
@@ -127,7 +128,7 @@ export function startTalkUpstream() {
         part,
         received: [],
       };
-      received.set(request.headers.get('openai-beta') ?? '', data.received);
+      received.set(mark, data.received);
       return listener.upgrade(request, { data }) ? undefined : new Response(null, { status: 400 });
     },
     websocket: {

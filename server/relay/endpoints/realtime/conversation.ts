@@ -77,7 +77,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   const { channel, upstreamModel } = prepared;
   const { socket, greeting } = parties.line;
   const { charge, plan, inquiry } = exchange;
-  const turns = createTurns(deps.counter, inquiry.model);
+  const turns = createTurns(deps.counter, inquiry.model, deps.now);
   const transcripts = createTranscripts((model) => parties.admit(principal, model), channel);
   const { session } = turns;
   const hold = createTurnHold(charge, plan.prices, turns, transcripts.beside);
@@ -250,11 +250,11 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
 
   /** Sound goes on when it can be paid for, with whatever answers it. */
   const hears = (event: Json): boolean => {
-    const before = turns.buffered();
+    const fresh = turns.heard().pending === 0;
     turns.sent(event);
     const writer = session.transcriber();
-    if (writer !== null && !transcripts.expect(writer, turns.buffered() - before)) return false;
-    const limit = hold.hear(before === 0);
+    if (writer !== null && !transcripts.expect(writer, turns.heard())) return false;
+    const limit = hold.hear(fresh);
     if (limit === null) return false;
     if (limit > 0 && socket.readyState === WebSocket.OPEN)
       socket.send(

@@ -24,6 +24,8 @@ export interface Session {
   speaks(response: Json | null): boolean;
   /** Answers begin when somebody stops speaking, without being asked for. */
   listens(): boolean;
+  /** The upstream hears by itself when somebody speaks: silence is no part of the conversation. */
+  detects(): boolean;
   /** Name of the model that writes down what is said. */
   transcriber(): string | null;
   /** Kind of the session, where it has to be said with every change of it. */
@@ -49,10 +51,16 @@ const speaksIn = (told: Json | null): boolean | null => {
 
 const inputOf = (told: Json | null): Json | null => record(record(told?.audio)?.input);
 
+/** @returns undefined when nothing is said about it. */
+function detectionIn(told: Json | null): Json | null | undefined {
+  const own = told?.turn_detection;
+  const detection = own === undefined ? inputOf(told)?.turn_detection : own;
+  return detection === undefined ? undefined : record(detection);
+}
+
 const listensIn = (told: Json | null): boolean | null => {
-  const detection = told?.turn_detection ?? inputOf(told)?.turn_detection;
-  if (detection === undefined) return told?.turn_detection === null ? false : null;
-  return record(detection) !== null && record(detection)?.create_response !== false;
+  const detection = detectionIn(told);
+  return detection === undefined ? null : detection !== null && detection.create_response !== false;
 };
 
 export function createSession(): Session {
@@ -65,6 +73,7 @@ export function createSession(): Session {
   let rateOut = usualRate;
   let audible = true;
   let listens = true;
+  let detects = true;
   let transcriber: string | null = null;
   const writes = (told: Json | null) => {
     const writer = told?.input_audio_transcription ?? inputOf(told)?.transcription;
@@ -80,6 +89,8 @@ export function createSession(): Session {
       limit = Math.max(limit, wish ?? 0);
       audible ||= speaksIn(told) === true;
       listens ||= listensIn(told) === true;
+      // Without it, all that is sent is heard.
+      if (detectionIn(told) === null) detects = false;
       if (transcriber === null) writes(told);
     },
     told(event) {
@@ -93,6 +104,8 @@ export function createSession(): Session {
       rateOut = rateOf(told?.output_audio_format) ?? rateOf(record(audio?.output)?.format) ?? rateOut;
       audible = speaksIn(told) ?? audible;
       listens = listensIn(told) ?? listens;
+      const detection = detectionIn(told);
+      if (detection !== undefined) detects = detection !== null;
       writes(told);
     },
     limit: () => limit,
@@ -104,6 +117,7 @@ export function createSession(): Session {
     rateOut: () => rateOut,
     speaks: (response) => speaksIn(response) ?? audible,
     listens: () => listens,
+    detects: () => detects,
     transcriber: () => transcriber,
     kind: () => kind,
   };

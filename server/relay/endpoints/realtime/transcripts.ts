@@ -7,11 +7,12 @@ import type { Exchange } from '../../admission/exchange.ts';
 import { finishRequest } from '../../delivery/finish-request.ts';
 import { heardTokens } from '../../shared/sound.ts';
 import type { ChannelSnapshot } from '../../state/snapshot.ts';
+import type { Turns } from './turns.ts';
 import { recordedTokens, sum, type Transcribed } from './usage.ts';
 
 export interface Transcripts {
-  /** So much more is heard and will be written down: it is held for. @returns false where the balance does not carry it. */
-  expect(model: string, seconds: number): boolean;
+  /** What was heard, and what may be next, will be written down: it is held for. @returns false where the balance does not carry it. */
+  expect(model: string, heard: ReturnType<Turns['heard']>): boolean;
   /** What is still to be written down on the conversation's own bill. */
   beside(): Usage;
   /** @returns null = charged there, false = charged, but the balance does not carry it; else what belongs to the conversation's own bill. */
@@ -24,8 +25,8 @@ interface Bill {
   readonly exchange: Exchange;
   usage: Usage;
   seconds: number;
-  /** Seconds that will have been written down in the end. */
-  expected: number;
+  /** Seconds that were heard before this model was asked. */
+  readonly from: number;
 }
 
 /** Recordings are billed by the whole second. */
@@ -43,14 +44,15 @@ const owed = ({ usage, seconds }: Transcribed): Usage => sum(usage, { ...emptyUs
 export function createTranscripts(admit: (model: string) => Exchange, channel: ChannelSnapshot): Transcripts {
   /** null = the model's bill cannot be opened. */
   const bills = new Map<string, Bill | null>();
-  /** Seconds. */
+  /** Seconds, of all and of those that were written down, that no bill of their own is for. */
   let unbilled = 0;
-  const billOf = (model: string): Bill | null => {
+  let written = 0;
+  const billOf = (model: string, from: number): Bill | null => {
     const known = bills.get(model);
     if (known !== undefined) return known;
     let bill: Bill | null = null;
     try {
-      bill = { exchange: admit(model), usage: emptyUsage, seconds: 0, expected: 0 };
+      bill = { exchange: admit(model), usage: emptyUsage, seconds: 0, from };
     } catch (error) {
       // A balance may grow.
       if (isExhausted(error)) throw error;
@@ -61,31 +63,33 @@ export function createTranscripts(admit: (model: string) => Exchange, channel: C
   };
   const openBill = (model: string): Bill | null => {
     try {
-      return billOf(model);
+      return billOf(model, 0);
     } catch {
       return null;
     }
   };
   return {
-    expect(model, seconds) {
+    expect(model, { committed, pending }) {
       try {
-        const bill = billOf(model);
+        const bill = billOf(model, committed);
         if (bill === null) {
-          unbilled += seconds;
+          unbilled = Math.max(unbilled, committed + pending);
           return true;
         }
-        bill.expected += seconds;
         const { charge } = bill.exchange;
-        return atMost(bill.expected + roundedUp).every((usage) => charge.extendTo(usage));
+        return atMost(committed - bill.from + pending + roundedUp).every((usage) => charge.extendTo(usage));
       } catch {
         return false;
       }
     },
-    beside: () => (unbilled === 0 ? emptyUsage : { ...emptyUsage, audioInput: recordedTokens(unbilled + roundedUp) }),
+    beside: () =>
+      unbilled === 0
+        ? emptyUsage
+        : { ...emptyUsage, audioInput: recordedTokens(Math.max(0, unbilled - written) + roundedUp) },
     take(model, transcribed) {
       const bill = model === null ? null : openBill(model);
       if (bill === null) {
-        unbilled = Math.max(0, unbilled - transcribed.seconds);
+        written += transcribed.seconds;
         return owed(transcribed);
       }
       bill.usage = sum(bill.usage, transcribed.usage);

@@ -33,8 +33,8 @@ export interface Turns {
   stretch(more: number): void;
   count(): Promise<Usage>;
   source(): UsageSource;
-  /** Seconds that were sent and not made part of the conversation yet. */
-  buffered(): number;
+  /** Seconds of sound that were made part of the conversation, and those that may become one next. */
+  heard(): { readonly committed: number; readonly pending: number };
   readonly session: Session;
 }
 
@@ -72,8 +72,11 @@ const nothingRead = (): Reading => ({ words: createTelling(), seconds: 0, text: 
 
 /** What stands in front of a conversation that nobody sees: roles, turns, what the upstream says by itself. */
 const framingTokens = 64;
+/** An upstream that listens says within this time that somebody speaks. */
+const listeningMs = 5000;
 
-export function createTurns(counter: TokenCounter, model: string): Turns {
+/** @param now epoch milliseconds. */
+export function createTurns(counter: TokenCounter, model: string, now: () => number): Turns {
   const open = new Map<string, Turn>();
   /** Answers that ended without a usage. */
   const untold: Turn[] = [];
@@ -88,6 +91,11 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
   /** Seconds in the upstream's buffer, and of the last speech it heard there. */
   let buffered = 0;
   let speech: { from: number; seconds: number } | null = null;
+  /** Seconds of all sound that was sent, and of what was made part of the conversation. */
+  let sent = 0;
+  let committed = 0;
+  /** Sound that may not have been listened to yet. */
+  const recent: { at: number; seconds: number }[] = [];
   /** Tokens of the conversation as the last answer left it. */
   let known = 0;
   let context: Context = nothingKnown;
@@ -98,13 +106,24 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
     const last = asks.at(-1) ?? [...open.values()].at(-1)?.most;
     return last === undefined ? context : contextOf(last);
   };
+  const pending = (): number => {
+    if (!session.detects()) return buffered;
+    if (speech !== null) return Math.min(buffered, speech.seconds || Math.max(0, sent - speech.from / 1000));
+    // What was sent longer ago without a word about it was silence.
+    const since = now() - listeningMs;
+    while ((recent[0]?.at ?? since) < since) recent.shift();
+    return Math.min(
+      buffered,
+      recent.reduce((sum, { seconds }) => sum + seconds, 0),
+    );
+  };
   const next = (response: Json | null, limit: number): Usage => {
     const { text: words, audio, images } = before();
     const spoken = session.speaks(response);
     return {
       ...emptyUsage,
       input: words + reading.text + framingTokens,
-      audioInput: audio + heardTokens(reading.seconds + buffered),
+      audioInput: audio + heardTokens(reading.seconds + pending()),
       imageInput: images + reading.images,
       output: spoken ? 0 : limit,
       audioOutput: spoken ? limit : 0,
@@ -179,7 +198,12 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
     sent(event) {
       const type = text(event.type);
       if (type === 'input_audio_buffer.append') {
-        buffered += secondsIn(event.audio, session.rateIn());
+        const seconds = secondsIn(event.audio, session.rateIn());
+        buffered += seconds;
+        sent += seconds;
+        const last = recent.at(-1);
+        if (last !== undefined && now() - last.at < listeningMs / 10) last.seconds += seconds;
+        else recent.push({ at: now(), seconds });
         return;
       }
       if (type === 'session.update') session.wished(event);
@@ -224,13 +248,16 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
         case 'input_audio_buffer.speech_stopped':
           if (speech !== null) speech.seconds = Math.max(0, (number(event.audio_end_ms) ?? 0) - speech.from) / 1000;
           return;
-        case 'input_audio_buffer.committed':
+        case 'input_audio_buffer.committed': {
           // Where the upstream listens for speech itself, silence is not part of it.
-          reading.seconds += speech?.seconds ? Math.min(speech.seconds, buffered) : buffered;
+          const seconds = speech?.seconds ? Math.min(speech.seconds, buffered) : buffered;
+          reading.seconds += seconds;
+          committed += seconds;
           buffered = 0;
           speech = null;
           if (session.transcriber() !== null) transcribing.add(text(event.item_id) ?? '');
           return;
+        }
         case 'conversation.item.input_audio_transcription.completed':
         case 'conversation.item.input_audio_transcription.failed':
           transcribing.delete(text(event.item_id) ?? '');
@@ -281,7 +308,7 @@ export function createTurns(counter: TokenCounter, model: string): Turns {
       if (counted === 0) return reported === 0 ? 'none' : 'reported';
       return reported === 0 ? 'estimated' : 'partial';
     },
-    buffered: () => buffered,
+    heard: () => ({ committed, pending: pending() }),
     session,
   };
 }
