@@ -500,7 +500,7 @@ function judge(sum: Sum, one: Wish, key: number, status: number): void {
 const lows = (): unknown[] => gateway.database.raw.prepare('SELECT * FROM lows').all();
 const overrun = (): number =>
   -Number(gateway.database.raw.prepare<number>('SELECT balance FROM accounts WHERE id = -3').pluck().get());
-const together = 40;
+const together = 100;
 /** Users who hold a conversation beside their requests. */
 const talkShare = 0.1;
 
@@ -561,6 +561,7 @@ describe('10,000 mixtures of parallel requests', () => {
     expect(told).toMatchObject({ overrun: 0, changedForNothing: 0, refusedForNothing: 0 });
     expect(told.talks).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });
     expect(Math.min(told.served, told.shortened, told.refused)).toBeGreaterThan(1000);
+    expect(Math.min(told.talks.answered, told.talks.shortened, told.talks.refused)).toBeGreaterThan(100);
   });
 
   test('overcommitted four times, the loss stays within three balances', { timeout: 120_000 }, async () => {
