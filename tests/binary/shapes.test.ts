@@ -92,7 +92,17 @@ function missing(wanted: Shape, found: Shape, path = ''): string[] {
 /** Names are data. */
 const isMap = /^(option (export)|ratios export|env|api)/;
 /** They have no JSON answer in this process: they stay, replace it, or need what runs elsewhere. */
-const elsewhere = ['serve', 'mock-upstream', 'bench', 'exec', 'chat', 'login', 'channel balance', 'context use', 'context rm'];
+const elsewhere = [
+  'serve',
+  'mock-upstream',
+  'bench',
+  'exec',
+  'chat',
+  'login',
+  'channel balance',
+  'context use',
+  'context rm',
+];
 
 test('every command answers with JSON of the recorded shape', async () => {
   const shapes: Record<string, Shape> = {};
