@@ -161,7 +161,7 @@ export function createRelay(deps: RelayDeps): Relay {
     charge: chargeDeps,
     ledger: deps.ledger,
     wallets: deps.wallets,
-    limits: createLimits({ settings: state.settings, now: deps.now, steady: deps.steady }),
+    limits: createLimits({ settings: state.settings, now: deps.now, steady: deps.steady, money: deps.wallets.money }),
     counter: deps.counter,
   });
   const answerDeps: AnswerDeps = {

@@ -77,6 +77,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
       if (written instanceof Promise) await client.taken(written);
     }
     if (client.holds()) client.awaitBill();
+    options.delivered(frames.length);
     if (wrote) await client.flush();
     // Read on for the bill, and the answer goes on instead.
     if (departure.forBillAlone() && !passage.isLast() && !passage.nearEnd()) throw new Error('client gone');
@@ -107,6 +108,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
   return {
     async begin() {
       if (await uncovered(sizeOf(opened.head))) return true;
+      options.delivered(opened.head.length);
       if (passage.awaitsBill()) client.hold(opened.head);
       else {
         for (const piece of opened.head) {
