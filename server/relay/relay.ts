@@ -27,6 +27,7 @@ import { createRequestIds } from './intake/request-id.ts';
 import { type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
 import { createAffinity } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
+import { createHearsay, type Hearsay } from './routing/hearsay.ts';
 import { createDeadlines } from './shared/deadlines.ts';
 import { clientError, dialectOf, errorResponse, listedError, retryAfterOf } from './shared/render-error.ts';
 import { sealed } from './shared/sealed.ts';
@@ -60,6 +61,8 @@ export interface RelayDeps {
   readonly limits: RelayLimits;
   /** Told where a request is on its way, for the time limits of its connection. */
   readonly watch?: RequestWatch;
+  /** Told what other relay threads should know; absent where there are none. */
+  readonly tell?: (news: Hearsay) => void;
   /** For the benchmark; everything when absent. */
   readonly bench?: { readonly tier: Tier; readonly isProven: (channel: ChannelSnapshot) => boolean };
 }
@@ -114,6 +117,8 @@ export interface Relay {
   realtime(request: Request, peer: Peer): Promise<Conversation | Response>;
   /** How channels stand: in use, cooling down, ejected. In the order of the ids. */
   standings(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
+  /** Takes over what another relay thread knows. */
+  hear(news: Hearsay): void;
   /** Requests under way. */
   open(): number;
   /** Answers whose bill was not durable within the ceiling, and settlements that the ledger's rules turned down. */
@@ -130,9 +135,15 @@ export function createRelay(deps: RelayDeps): Relay {
   const { state } = deps;
   const authorise: Authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now: deps.now });
   const nextId = createRequestIds(deps.now);
-  const health = createHealth({ now: deps.steady, random: deps.random, trouble: deps.trouble });
+  const hearsay = deps.tell === undefined ? null : createHearsay(deps.tell, (ms, done) => setTimeout(done, ms).unref());
+  const health = createHealth({
+    now: deps.steady,
+    random: deps.random,
+    trouble: deps.trouble,
+    ...(hearsay === null ? {} : { changed: hearsay.channel }),
+  });
   state.onChannel(health.reset);
-  const affinity = createAffinity(deps.steady);
+  const affinity = createAffinity(deps.steady, hearsay);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
   const tier = deps.bench?.tier ?? 3;
@@ -310,6 +321,10 @@ export function createRelay(deps: RelayDeps): Relay {
           ? { condition: 'unknown', waitMs: 0 }
           : { condition: health.condition(channel), waitMs: health.waitMs(channel) };
       }),
+    hear(news) {
+      for (const word of news.channels) health.hear(word);
+      affinity.hear(news);
+    },
     open: () => open,
     unbilled: () => ({ late, refused }),
     close(reason) {
