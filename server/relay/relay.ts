@@ -129,21 +129,21 @@ export interface Relay {
   cut(reason: AppError): void;
 }
 
+/** What is remembered about channels and conversations, here and in other threads. */
+function createMemories({ steady: now, random, trouble, tell, state }: RelayDeps) {
+  const hearsay = tell === undefined ? null : createHearsay(tell, (ms, done) => setTimeout(done, ms).unref());
+  const health = createHealth({ now, random, trouble, ...(hearsay === null ? {} : { changed: hearsay.channel }) });
+  state.onChannel(health.reset);
+  return { health, affinity: createAffinity(now, hearsay) };
+}
+
 type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
 
 export function createRelay(deps: RelayDeps): Relay {
   const { state } = deps;
   const authorise: Authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now: deps.now });
   const nextId = createRequestIds(deps.now);
-  const hearsay = deps.tell === undefined ? null : createHearsay(deps.tell, (ms, done) => setTimeout(done, ms).unref());
-  const health = createHealth({
-    now: deps.steady,
-    random: deps.random,
-    trouble: deps.trouble,
-    ...(hearsay === null ? {} : { changed: hearsay.channel }),
-  });
-  state.onChannel(health.reset);
-  const affinity = createAffinity(deps.steady, hearsay);
+  const { health, affinity } = createMemories(deps);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
   const tier = deps.bench?.tier ?? 3;
