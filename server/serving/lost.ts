@@ -4,15 +4,18 @@
  * died, so that nothing else needs to be set right.
  */
 import { LogType } from '../contract/enums.ts';
+import type { Prices } from '../contract/prices.ts';
 import { resolvePrices } from '../contract/pricing-tables.ts';
-import { quotaOf } from '../contract/quota.ts';
+import { loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../contract/quota.ts';
 import type { Ledger, LedgerCommand, LogEntry } from '../ledger/commands.ts';
+import type { Usage } from '../protocols/canonical.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
 import { Flow } from '../relay/admission/accounts.ts';
 import type { Wallets } from '../relay/admission/balances.ts';
 import { createBudgets } from '../relay/admission/budgets.ts';
+import { completionTokensOf } from '../relay/admission/charge.ts';
 import { groupStripe, userStripe } from '../relay/admission/memory.ts';
-import { Row, RowState, rowsIn } from '../relay/admission/open-requests.ts';
+import { Row, RowState, rowsIn, usageIn } from '../relay/admission/open-requests.ts';
 import type { RelayState } from '../relay/state/state.ts';
 
 export interface LostReport {
@@ -56,7 +59,8 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
   const { wallets } = deps;
   const { memory, accounts } = wallets.money;
   const get = (cell: number) => memory.get(row + cell);
-  const { promptTokens, completionTokens, amount } = owedOf(deps, row);
+  const owed = owedOf(deps, row);
+  const { amount } = owed;
   if (get(Row.state) === RowState.open) {
     const budgets = createBudgets(memory, accounts);
     const charged = amount ?? 0;
@@ -75,12 +79,12 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
           charged,
           house: get(Row.house) === 1,
           row,
-          tokens: amount === null ? 0 : promptTokens + completionTokens,
+          vain: amount === null,
         });
       },
     );
   }
-  return commandFor(deps, row, amount, { promptTokens, completionTokens });
+  return commandFor(deps, row, owed);
 }
 
 /** Without waiting where somebody is gone who cannot be waited for: their locks are broken when their turn has come. */
@@ -96,26 +100,50 @@ async function alone({ wallets, pause }: LostDeps, stripes: readonly number[], s
   }
 }
 
-/** What the row is charged; null = nothing was delivered. A frame is taken for a token where nobody has looked into it. */
-function owedOf({ wallets, state }: LostDeps, row: number) {
-  const get = (cell: number) => wallets.money.memory.get(row + cell);
+interface Owed {
+  /** null = nothing was delivered. */
+  readonly amount: number | null;
+  readonly usage: Usage;
+  /** By which the amount can be recomputed. */
+  readonly prices: Prices | null;
+}
+
+/** What is known to have been used, or a token for each frame where nobody has looked into them: the larger of both. */
+function owedOf(deps: LostDeps, row: number): Owed {
+  const { memory } = deps.wallets.money;
+  const get = (cell: number) => memory.get(row + cell);
+  const noted = usageIn(memory, row);
+  const { model, group, userGroup } = namesOf(deps, row);
+  const tables = deps.state.settings().priceTables;
+  const prices = resolvePrices(tables, model, { group, userGroup, acceptUnset: true });
   if (get(Row.state) === RowState.ended) {
-    const tokens = get(Row.chargedTokens);
-    const isCharged = get(Row.charged) > 0 || tokens > 0;
-    const promptTokens = Math.min(tokens, Math.ceil(get(Row.promptTokens)));
-    return { amount: isCharged ? get(Row.charged) : null, promptTokens, completionTokens: tokens - promptTokens };
+    const amount = get(Row.charged);
+    return { amount: amount < 0 ? null : amount, usage: noted, prices };
   }
   const frames = get(Row.delivered);
-  const observed = get(Row.observed);
-  if (frames === 0 && observed === 0) return { amount: null, promptTokens: 0, completionTokens: 0 };
-  const { model, group, userGroup } = namesOf({ wallets, state }, row);
-  const acceptUnset = true;
-  const prices = resolvePrices(state.settings().priceTables, model, { group, userGroup, acceptUnset });
-  const usage = { ...emptyUsage, input: Math.ceil(get(Row.promptTokens)), output: frames };
-  const seen = prices === null || frames === 0 ? 0 : quotaOf(usage, prices);
-  return observed >= seen
-    ? { amount: observed, promptTokens: get(Row.observedPrompt), completionTokens: get(Row.observedCompletion) }
-    : { amount: seen, promptTokens: usage.input, completionTokens: usage.output };
+  const sum = promptTokensOf(noted) + completionTokensOf(noted);
+  if (frames === 0 && sum === 0) return { amount: null, usage: noted, prices };
+  const seen = { ...emptyUsage, input: Math.ceil(get(Row.promptTokens)), output: frames };
+  const [bySight, byNote] = prices === null ? [0, 0] : [quotaOf(seen, prices), quotaOf(noted, prices)];
+  return frames > 0 && bySight > byNote
+    ? { amount: bySight, usage: seen, prices }
+    : { amount: byNote, usage: noted, prices };
+}
+
+/** A bill that other prices made is told as one price for the whole. */
+function factsOf({ amount, usage, prices }: Owed): Record<string, unknown> {
+  if (amount === null || prices === null) return {};
+  if (quotaOf(usage, prices) === amount) return priceFacts(usage, prices);
+  const { surcharges: _, ...rest } = prices;
+  const modelPrice = amount / prices.quotaPerUnit;
+  return priceFacts(emptyUsage, {
+    ...rest,
+    modelPrice,
+    priceFactor: 1,
+    groupRatio: 1,
+    userGroupRatio: null,
+    tiers: [],
+  });
 }
 
 function namesOf({ wallets, state }: Pick<LostDeps, 'wallets' | 'state'>, row: number) {
@@ -131,12 +159,8 @@ function namesOf({ wallets, state }: Pick<LostDeps, 'wallets' | 'state'>, row: n
   };
 }
 
-function commandFor(
-  deps: LostDeps,
-  row: number,
-  amount: number | null,
-  counted: { readonly promptTokens: number; readonly completionTokens: number },
-): LedgerCommand {
+function commandFor(deps: LostDeps, row: number, owed: Owed): LedgerCommand {
+  const { amount, usage } = owed;
   const get = (cell: number) => deps.wallets.money.memory.get(row + cell);
   const { ref, model, group, username } = namesOf(deps, row);
   const at = Math.floor(deps.now() / 1000);
@@ -154,10 +178,16 @@ function commandFor(
     model,
     isStream: get(Row.streams) === 1,
     useTime: Math.max(0, Math.round((deps.now() - get(Row.startedMs)) / 1000)),
-    ...counted,
+    promptTokens: loggedPromptTokens(usage),
+    completionTokens: completionTokensOf(usage),
     quota: amount ?? 0,
     content: '',
-    other: JSON.stringify({ frt: -1000, ms: Math.round(deps.now() - get(Row.startedMs)), failure: 'thread_died' }),
+    other: JSON.stringify({
+      ...factsOf(owed),
+      frt: -1000,
+      ms: Math.round(deps.now() - get(Row.startedMs)),
+      failure: 'thread_died',
+    }),
     usageSource: amount === null ? 'none' : 'partial',
     endReason: 'recovered',
   };
@@ -172,7 +202,7 @@ function commandFor(
     at,
     house: get(Row.house) === 1,
     log: deps.state.settings().logConsumption ? log : null,
-    tokens: counted.promptTokens + counted.completionTokens,
+    tokens: promptTokensOf(usage) + completionTokensOf(usage),
     model,
     username,
   };

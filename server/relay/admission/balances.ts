@@ -29,8 +29,8 @@ export interface Spent {
   readonly house?: boolean;
   /** Of the open request: it has ended with that. */
   readonly row?: number;
-  /** Tokens of its settlement. */
-  readonly tokens?: number;
+  /** Nothing was used. */
+  readonly vain?: boolean;
 }
 
 const usual: HoldTerms = {};
@@ -116,7 +116,7 @@ export function createWallets(money: Money = createMoney()): Wallets {
   const settle = (
     purse: number,
     cap: number,
-    { held, charged, most = held, house = false, row = 0, tokens = 0 }: Spent,
+    { held, charged, most = held, house = false, row = 0, vain = false }: Spent,
   ) => {
     if (purse !== 0) {
       if (!house) {
@@ -134,8 +134,7 @@ export function createWallets(money: Money = createMoney()): Wallets {
     if (row === 0) return;
     put(row + Row.held, 0);
     put(row + Row.most, 0);
-    put(row + Row.charged, charged);
-    put(row + Row.chargedTokens, tokens);
+    put(row + Row.charged, vain ? -1 : charged);
     put(row + Row.state, RowState.ended);
   };
 

@@ -135,9 +135,11 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
     const tokens = usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage);
     charged = usage === null ? null : amount;
+    const vain = usage === null;
+    if (usage !== null) open.used(row, usage);
     deps.wallets.alone(userId, () => {
       admission.ended({ tokens, charged: amount, success: usage !== null });
-      deps.wallets.settle(userId, tokenId, { held, charged: amount, most, house: plan.house, row, tokens });
+      deps.wallets.settle(userId, tokenId, { held, charged: amount, most, house: plan.house, row, vain });
     });
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
@@ -214,7 +216,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     checkpoint(usage, channel) {
       if (finished !== null || free) return;
       const amount = quotaOf(usage, plan.prices);
-      open.observed(row, amount, loggedPromptTokens(usage), completionTokensOf(usage));
+      open.used(row, usage);
       const log = entry(LogType.consume, amount, usage, {
         endReason: 'recovered',
         usageSource: 'partial',

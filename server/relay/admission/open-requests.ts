@@ -2,6 +2,8 @@
  * What each relay thread has begun and not ended, in shared memory, so that others can end it when the thread is gone: whose
  * it is, what it holds, what was delivered and what it was settled with. A row changes together with the totals it is part of.
  */
+import type { Usage } from '../../protocols/canonical.ts';
+import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { Memory } from './memory.ts';
 
 /** Cells of a row. */
@@ -26,26 +28,27 @@ export const Row = {
   promptTokens: 15,
   /** Frames that the client got; 0 = nothing. */
   delivered: 16,
-  /** Quota by the last note of what is owed, and the tokens it was made of. */
-  observed: 17,
-  observedPrompt: 18,
-  observedCompletion: 19,
-  /** Of the settlement that was sent. */
-  charged: 20,
-  chargedTokens: 21,
-  refUnits: 22,
-  modelUnits: 23,
-  groupUnits: 24,
-  ref: 28,
-  model: 36,
-  groupName: 52,
+  /** Of the settlement that was sent, -1 = nothing was used. */
+  charged: 17,
+  refUnits: 18,
+  modelUnits: 19,
+  groupUnits: 20,
+  /** What was used by the last note of it. */
+  usage: 28,
+  ref: 44,
+  model: 52,
+  groupName: 92,
 } as const;
-const rowCells = 64;
+const rowCells = 128;
+type Bucket = { [K in keyof Usage]-?: Usage[K] extends number ? K : never }[keyof Usage];
+const buckets = Object.entries(emptyUsage).flatMap(([name, value]) =>
+  typeof value === 'number' ? [name as Bucket] : [],
+);
 const refUnits = (Row.model - Row.ref) * 4;
 const modelUnits = (Row.groupName - Row.model) * 4;
 const groupUnits = (rowCells - Row.groupName) * 4;
 /** Rows that are given out together. */
-export const rowsTogether = 1024;
+export const rowsTogether = 512;
 
 export const RowState = {
   free: 0,
@@ -76,7 +79,8 @@ export interface OpenRequests {
   over(row: number): void;
   /** @param frames that went out. */
   delivered(row: number, channelId: number, frames: number): void;
-  observed(row: number, amount: number, prompt: number, completion: number): void;
+  /** What it has used so far. */
+  used(row: number, usage: Usage): void;
   /** More rows for this thread. @param first cell of `rowsTogether` rows. */
   add(first: number): void;
   /** Rows that are not in use. */
@@ -111,7 +115,8 @@ export function createOpenRequests(memory: Memory): OpenRequests {
       set(row + Row.startedMs, begun.startedMs);
       set(row + Row.streams, begun.streams ? 1 : 0);
       set(row + Row.promptTokens, begun.promptTokens);
-      for (let cell = row + Row.delivered; cell <= row + Row.chargedTokens; cell++) set(cell, 0);
+      for (let cell = row + Row.delivered; cell <= row + Row.charged; cell++) set(cell, 0);
+      for (let cell = row + Row.usage; cell < row + Row.usage + buckets.length; cell++) set(cell, 0);
       set(row + Row.refUnits, write(row + Row.ref, begun.ref, refUnits));
       set(row + Row.modelUnits, write(row + Row.model, begun.model, modelUnits));
       set(row + Row.groupUnits, write(row + Row.groupName, begun.group, groupUnits));
@@ -128,11 +133,10 @@ export function createOpenRequests(memory: Memory): OpenRequests {
       memory.set(row + Row.channelId, channelId);
       memory.set(row + Row.delivered, memory.get(row + Row.delivered) + frames);
     },
-    observed(row, amount, prompt, completion) {
+    used(row, usage) {
       if (row === 0) return;
-      memory.set(row + Row.observedPrompt, prompt);
-      memory.set(row + Row.observedCompletion, completion);
-      memory.set(row + Row.observed, amount);
+      let cell = row + Row.usage;
+      for (const bucket of buckets) memory.set(cell++, usage[bucket]);
     },
     add,
     free: () => free.length,
@@ -145,3 +149,9 @@ export const allotRows = (memory: Memory): number => memory.allot(rowsTogether *
 export function* rowsIn(first: number): Iterable<number> {
   for (let index = 0; index < rowsTogether; index++) yield first + index * rowCells;
 }
+
+/** What `used` said last. */
+export const usageIn = (memory: Memory, row: number): Usage => ({
+  ...emptyUsage,
+  ...Object.fromEntries(buckets.map((bucket, index) => [bucket, memory.get(row + Row.usage + index)])),
+});

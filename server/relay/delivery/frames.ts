@@ -33,6 +33,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
 
   const send = async (frames: readonly RawFrame[]): Promise<boolean> => {
     let wrote = false;
+    options.delivered(frames.length);
     // What is told anew comes in many small texts: those of one chunk leave together.
     let told = '';
     const put = (piece: Piece): unknown => {
@@ -77,7 +78,6 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
       if (written instanceof Promise) await client.taken(written);
     }
     if (client.holds()) client.awaitBill();
-    options.delivered(frames.length);
     if (wrote) await client.flush();
     // Read on for the bill, and the answer goes on instead.
     if (departure.forBillAlone() && !passage.isLast() && !passage.nearEnd()) throw new Error('client gone');
