@@ -1,12 +1,13 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bookReports } from '../../server/ledger/verify.ts';
-import type { Wallets } from '../../server/relay/admission/balances.ts';
+import { createWallets, type Wallets } from '../../server/relay/admission/balances.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countedBound, promptBound, readPrompt } from '../../server/relay/intake/prompt.ts';
 import { createRelay, defaultLimits, type Relay } from '../../server/relay/relay.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
+import { beside } from '../support/relay-memory.ts';
 
 /** Dollars per million tokens, longest answer, least answer worth having; from the makers' documents. */
 const models = {
@@ -46,7 +47,8 @@ interface Seen {
 }
 
 let gateway: TestGateway;
-let relay: Relay;
+/** Four, as in threads of their own: they have the money's memory in common, and nothing else. */
+let relays: { readonly relay: Relay; readonly follow: () => void }[];
 let seen: Map<number, Seen>;
 /** By the marks that requests carry. */
 let parts: Map<string, number>;
@@ -310,20 +312,24 @@ beforeAll(async () => {
     { type: 24, models: 'gemini-2.5-flash' },
   ])
     await gateway.channel('http://upstream.test', fields);
-  relay = createRelay({
-    state: gateway.state,
-    wallets: watched(gateway.wallets),
-    ledger: gateway.ledger,
-    counter,
-    fetch: upstream,
-    now: Date.now,
-    steady: () => performance.now(),
-    random: Math.random,
-    keyHmac: gateway.vault.keyHmac,
-    works: gateway.services.works,
-    findSession: async () => 0,
-    trouble: () => undefined,
-    limits: { ...defaultLimits, commitCeilingMs: 60_000 },
+  relays = [1, 2, 3, 4].map((thread) => {
+    const { money, follow } = beside(gateway.wallets.money, thread);
+    const relay = createRelay({
+      state: gateway.state,
+      wallets: watched(createWallets(money)),
+      ledger: gateway.ledger,
+      counter,
+      fetch: upstream,
+      now: Date.now,
+      steady: () => performance.now(),
+      random: Math.random,
+      keyHmac: gateway.vault.keyHmac,
+      works: gateway.services.works,
+      findSession: async () => 0,
+      trouble: () => undefined,
+      limits: { ...defaultLimits, commitCeilingMs: 60_000 },
+    });
+    return { relay, follow };
   });
   // Whatever any commit leaves behind is looked at, not only the end.
   gateway.database.raw.exec(`CREATE TEMP TABLE lows (id INTEGER, balance INTEGER);
@@ -388,8 +394,10 @@ async function ask(key: number, { path, body }: Wish): Promise<{ status: number;
     headers: { authorization: `Bearer sk-key${key}`, 'content-type': 'application/json' },
     body: text,
   });
-  const response = await relay.handle(request, path, { ip: () => '127.0.0.1' });
-  return { status: response.status, text: await response.text() };
+  const one = relays[key % relays.length];
+  one?.follow();
+  const response = await one?.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  return { status: response?.status ?? 0, text: (await response?.text()) ?? '' };
 }
 
 const quotaOf = (model: Model, prompt: number, output: number): number =>
