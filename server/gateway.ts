@@ -8,15 +8,14 @@ import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { startThread } from './embedded/workers.ts';
 import { openDescriptors } from './http/descriptors.ts';
-import type { BalanceEvent } from './ledger/commands.ts';
 import { controlName } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
 import { type LedgerThread, startLedger } from './ledger-thread.ts';
-import type { Accounts } from './relay/admission/accounts.ts';
 import { createWallets } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
 import { createMemory } from './relay/admission/memory.ts';
 import { createMoney } from './relay/admission/money.ts';
+import { untold } from './relay/admission/open-requests.ts';
 import { createRelayState } from './relay/state/state.ts';
 import { mostRelays } from './serving/environment.ts';
 import { createOneRelay } from './serving/one-relay.ts';
@@ -54,7 +53,6 @@ export interface Gateway extends Stop {
 
 const closeMs = 1000;
 const retrySeconds = 5;
-const creditMs = 20;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -70,8 +68,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(ledgerThread);
     const { client: ledger } = ledgerThread;
 
-    const wallets = createWallets(createMoney(createMemory(mostRelays)));
-    ledger.onBalance((event) => credit(wallets.money.accounts, event));
+    const wallets = createWallets(
+      options.relays === 1 ? createMoney(createMemory(), untold) : createMoney(createMemory(mostRelays)),
+    );
+    ledger.onBalance(wallets.credit);
     const state = createRelayState(wallets);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
@@ -169,11 +169,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     unlock();
     throw error;
   }
-}
-
-/** Somebody else may be at the account for a moment; a thread that died there is seen to by the time of the next try. */
-function credit(accounts: Accounts, event: BalanceEvent): void {
-  if (!accounts.credit(event, creditMs)) setTimeout(() => credit(accounts, event), creditMs);
 }
 
 function watchStorage(thread: LedgerThread, relays: Relays, control: ControlThread, say: GatewayOptions['say']) {

@@ -21,6 +21,8 @@ import type { RelayState } from '../relay/state/state.ts';
 export interface LostReport {
   readonly settled: number;
   readonly voided: number;
+  /** All of it is durable, and the rows are free. */
+  readonly written: Promise<unknown>;
 }
 
 export interface LostDeps {
@@ -34,7 +36,7 @@ export interface LostDeps {
 
 const patienceMs = 20;
 
-/** @param regions first cells of the rows it had. @returns when all of it is durable. */
+/** @param regions first cells of the rows it had. @returns when nothing is held any more. */
 export async function endLost(deps: LostDeps, thread: number, regions: readonly number[]): Promise<LostReport> {
   const { memory } = deps.wallets.money;
   memory.bury(thread);
@@ -50,8 +52,7 @@ export async function endLost(deps: LostDeps, thread: number, regions: readonly 
       written.push(deps.ledger.execute(command).then(() => memory.set(row + Row.state, RowState.free)));
     }
   }
-  await Promise.allSettled(written);
-  return { settled, voided };
+  return { settled, voided, written: Promise.all(written) };
 }
 
 /** Gives back what it holds, unless that is done. */

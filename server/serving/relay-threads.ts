@@ -11,7 +11,7 @@ import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import { keepOwed } from '../stop.ts';
 import { createRestarts, watchThread, within } from '../threads.ts';
 import { connectionLimits } from './environment.ts';
-import { endLost } from './lost.ts';
+import { endLost, type LostReport } from './lost.ts';
 import type { FromRelay, RelayNews, RelayStanding, ToRelay } from './messages.ts';
 import { passOn, type Relays, type RelaysDeps } from './relays.ts';
 import { portError } from './serving.ts';
@@ -156,6 +156,17 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     return thread;
   };
 
+  /** Others may have its rows when all that was open is durable. */
+  const bury = async ({ number, rows }: Thread): Promise<LostReport> => {
+    const report = await endLost(
+      { wallets, state, ledger: deps.ledger, now: Date.now, pause: Bun.sleep },
+      number,
+      rows,
+    );
+    void report.written.then(() => spareRows.push(...rows));
+    return report;
+  };
+
   /** Its requests are ended first, so that its rows and its number can be another's. */
   const died = async (thread: Thread, why: string): Promise<void> => {
     threads.delete(thread.number);
@@ -166,12 +177,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     for (const [id, ids] of thread.asked) channels(id, ids);
     past.late += thread.standing.late;
     past.refused += thread.standing.refused;
-    const { settled, voided } = await endLost(
-      { wallets, state, ledger: deps.ledger, now: Date.now, pause: Bun.sleep },
-      thread.number,
-      thread.rows,
-    );
-    spareRows.push(...thread.rows);
+    const { settled, voided } = await bury(thread);
     deps.say(
       `relay thread ${thread.number} died: ${why}; of its open requests ${settled} were settled, ${voided} voided`,
     );
@@ -189,6 +195,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       if (!(await within(thread.ready.promise, startMs))) throw new Error('did not start in time');
     } catch (error) {
       end(thread);
+      await bury(thread);
       return again(number, error instanceof Error ? error.message : String(error));
     }
   };
@@ -234,12 +241,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     for (const thread of all) {
       const isThere = threads.has(thread.number);
       end(thread);
-      if (isThere)
-        await endLost(
-          { wallets, state, ledger: deps.ledger, now: Date.now, pause: Bun.sleep },
-          thread.number,
-          thread.rows,
-        );
+      if (isThere) await bury(thread);
     }
     await keepOwed(deps.ledger, deps.keep);
   };

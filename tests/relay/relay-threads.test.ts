@@ -266,11 +266,12 @@ describe('a thread that dies', () => {
       } catch (error) {
         expect(String(error)).toContain('dead');
       }
-      const { settled, voided } = await endLost(
+      const { settled, voided, written } = await endLost(
         { wallets: site.wallets, state, ledger, now: () => 1e12, pause: Bun.sleep },
         1,
         rows,
       );
+      await written;
       told.settled += settled;
       told.voided += voided;
       if (life % 100 === 0) expectWhole(site, rows);
@@ -310,6 +311,7 @@ function live(
       promptTokens: 4000,
       house: false,
     });
+    if (row === null) throw new Error('no rows');
     const admission = limits.admit(site.principal, { tokens: 5, hold: 5000, row });
     wallets.hold(1, 7, 1000, { most: 5000, row });
     open.push({ row, ref, admission, held: 1000 });

@@ -73,7 +73,7 @@ self.onmessage = ({ data }) => {
   self.postMessage('under way');
   for (let serial = 0; ; serial++) {
     const row = begin(serial);
-    if (row === 0) continue;
+    if (row === null) continue;
     try {
       const admission = limits.admit(data.principal, { tokens: 5, hold: 50, row });
       const most = Math.floor(random() * 50);

@@ -30,6 +30,7 @@ export const Cap = {
 /** Cells of a group's place, with the same meaning and order as a token's. */
 export const Flow = { running: 11, rates: 12 } as const;
 const placeCells = 16;
+const patienceMs = 20;
 
 /** Flat pairs of id and place. */
 export interface Places {
@@ -57,8 +58,8 @@ export interface Accounts {
   forgetToken(id: number): void;
   /** Makes room for what these settings count. */
   prepare(settings: Pick<RelaySettings, 'groupLimits' | 'modelRequests'>): void;
-  /** A balance moved for another reason than a settlement of ours. @param waitMs how long others may be at it. @returns false when they were longer. */
-  credit(event: BalanceEvent, waitMs?: number): boolean;
+  /** A balance moved for another reason than a settlement of ours. */
+  credit(event: BalanceEvent): void;
   places(users: Iterable<number>, tokens: Iterable<number>): Places;
   /** Takes over places that the main thread has given out. */
   bind(places: Places): void;
@@ -106,6 +107,19 @@ export function createAccounts(memory: Memory): Accounts {
     const cap = tokens.get(event.token.id);
     if (cap !== undefined) add(cap + Cap.used, event.token.used);
     add(purse + Purse.used, event.token.used);
+  };
+
+  const credit = (event: BalanceEvent): void => {
+    const purse = users.get(event.userId);
+    if (purse === undefined) {
+      early.set(event.userId, [...(early.get(event.userId) ?? []), event]);
+      return;
+    }
+    const stripe = userStripe(purse);
+    // Somebody may have died at it, and it is this thread that buries the dead: it must not wait for them.
+    if (!memory.tryLock(stripe, patienceMs)) return void setTimeout(credit, patienceMs, event);
+    apply(purse, event);
+    memory.unlock(stripe);
   };
 
   const seeToken = (token: TokenSnapshot): number => {
@@ -161,9 +175,7 @@ export function createAccounts(memory: Memory): Accounts {
       seen.set(user.id, { version: user.balanceVersion, ahead: new Set() });
       users.set(user.id, purse);
       memory.set(purse + Purse.overrun, user.overrun);
-      memory.lock(userStripe(purse));
-      for (const event of early.get(user.id) ?? []) apply(purse, event);
-      memory.unlock(userStripe(purse));
+      for (const event of early.get(user.id) ?? []) credit(event);
       early.delete(user.id);
       if (countsVisits) visitsOf(purse);
     },
@@ -182,18 +194,7 @@ export function createAccounts(memory: Memory): Accounts {
       countsVisits = true;
       for (const purse of users.values()) visitsOf(purse);
     },
-    credit(event, waitMs = Number.POSITIVE_INFINITY) {
-      const purse = users.get(event.userId);
-      if (purse === undefined) {
-        early.set(event.userId, [...(early.get(event.userId) ?? []), event]);
-        return true;
-      }
-      const stripe = userStripe(purse);
-      if (!memory.tryLock(stripe, waitMs)) return false;
-      apply(purse, event);
-      memory.unlock(stripe);
-      return true;
-    },
+    credit,
     places: (ofUsers, ofTokens) => ({
       users: [...ofUsers].flatMap((id) => [id, users.get(id) ?? 0]),
       tokens: [...ofTokens].flatMap((id) => [id, tokens.get(id) ?? 0]),

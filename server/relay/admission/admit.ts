@@ -84,7 +84,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
       promptTokens: plan.promptTokens,
       house: plan.house,
     });
-    if (row === 0) throw new AppError('storage_unavailable', { reason: 'too many requests at once', seconds: 1 });
+    if (row === null) throw new AppError('storage_unavailable', { reason: 'too many requests at once', seconds: 1 });
     return row;
   };
 

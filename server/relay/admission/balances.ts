@@ -155,7 +155,7 @@ export function createWallets(money: Money = createMoney()): Wallets {
     seeToken: (token) => void accounts.seeToken(token),
     forgetUser: accounts.forgetUser,
     forgetToken: accounts.forgetToken,
-    credit: (event) => void accounts.credit(event),
+    credit: accounts.credit,
     hold(userId, tokenId, amount, terms = usual) {
       const purse = accounts.user(userId);
       return isGone(purse) ? refused('user', 0) : locked(purse, () => take(purse, capOf(tokenId), amount, terms));

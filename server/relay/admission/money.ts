@@ -9,8 +9,8 @@ export interface Money {
   readonly open: OpenRequests;
 }
 
-export const createMoney = (memory: Memory = createMemory()): Money => ({
+export const createMoney = (memory: Memory = createMemory(), open = createOpenRequests(memory)): Money => ({
   memory,
   accounts: createAccounts(memory),
-  open: createOpenRequests(memory),
+  open,
 });

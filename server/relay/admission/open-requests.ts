@@ -73,8 +73,8 @@ export interface Begun {
 }
 
 export interface OpenRequests {
-  /** @returns its row; 0 = there is none left. */
-  begin(begun: Begun): number;
+  /** @returns its row; 0 = nobody needs one, null = there is none left. */
+  begin(begun: Begun): number | null;
   /** Nothing is left to be done about it. */
   over(row: number): void;
   /** @param frames that went out. */
@@ -86,6 +86,16 @@ export interface OpenRequests {
   /** Rows that are not in use. */
   free(): number;
 }
+
+/** Where the only relay is in the main thread, nobody is left to end what it had open: the next start does. */
+export const untold: OpenRequests = {
+  begin: () => 0,
+  over: () => undefined,
+  delivered: () => undefined,
+  used: () => undefined,
+  add: () => undefined,
+  free: () => 0,
+};
 
 /** One thread's rows. */
 export function createOpenRequests(memory: Memory): OpenRequests {
@@ -103,7 +113,7 @@ export function createOpenRequests(memory: Memory): OpenRequests {
   return {
     begin(begun) {
       const row = next();
-      if (row === 0) return 0;
+      if (row === 0) return null;
       const { set, write } = memory;
       set(row + Row.user, begun.user);
       set(row + Row.token, begun.token);
