@@ -15,7 +15,13 @@ const withoutDevtools: BunPlugin = {
 };
 
 export const counterEntry = 'server/relay/admission/counting/worker.ts';
-const entries = ['cli/main.ts', 'server/ledger/worker.ts', 'server/ledger/check-worker.ts', 'server/control/worker.ts'];
+const entries = [
+  'cli/main.ts',
+  'server/ledger/worker.ts',
+  'server/ledger/check-worker.ts',
+  'server/control/worker.ts',
+  'server/serving/worker.ts',
+];
 
 /** @param define more constants. @param plugins what stands in for the placeholders below `server/embedded`. */
 export const bundleOf = (

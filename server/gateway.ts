@@ -1,34 +1,37 @@
-/** The composition root of a running server: three threads, one front door. */
+/** The composition root of a running server: this thread supervises, one keeps the ledger, one serves the API; requests are relayed here, or by several threads of their own. */
 import { randomBytes } from 'node:crypto';
-import { benchTier } from './bench-tier.ts';
 import { AppError } from './contract/errors.ts';
 import { type ControlThread, createControlThread } from './control-thread.ts';
 import { acquireLock, ensureDataDir } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
-import { vaultFor } from './domain/secrets/vault.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { startThread } from './embedded/workers.ts';
-import { type ConnectionLimits, createConnections, defaultConnectionLimits } from './http/connections.ts';
-import { createConsoleAssets } from './http/console-assets.ts';
 import { openDescriptors } from './http/descriptors.ts';
-import { createFindSession } from './http/find-session.ts';
-import { type FrontDoor, type FrontDoorOptions, openFrontDoor } from './http/front-door.ts';
+import { controlName } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
 import { type LedgerThread, startLedger } from './ledger-thread.ts';
 import { createWallets } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
-import { runChannelTest } from './relay/channel-test.ts';
-import { createWorkCalls } from './relay/endpoints/tasks/calls.ts';
-import { createRelay, defaultLimits, type Relay } from './relay/relay.ts';
-import { createRelayState, type RelayState } from './relay/state/state.ts';
-import { createStop, type Stop } from './stop.ts';
+import { createMemory } from './relay/admission/memory.ts';
+import { createMoney } from './relay/admission/money.ts';
+import { untold } from './relay/admission/open-requests.ts';
+import { createRelayState } from './relay/state/state.ts';
+import { mostRelays } from './serving/environment.ts';
+import { createOneRelay } from './serving/one-relay.ts';
+import { createRelayThreads } from './serving/relay-threads.ts';
+import type { Relays, RelaysDeps } from './serving/relays.ts';
+import type { Stop } from './stop.ts';
 import { createStorageWatch } from './storage-watch.ts';
+
+export { relaysFor } from './serving/environment.ts';
 
 export interface GatewayOptions {
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
+  /** Relay threads; one runs in the main thread. */
+  readonly relays: number;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** One line for the operator, apart from what is asked for. */
   readonly say: (line: string) => void;
@@ -48,6 +51,9 @@ export interface Gateway extends Stop {
   readonly failed: Promise<AppError>;
 }
 
+const closeMs = 1000;
+const retrySeconds = 5;
+
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const files = ensureDataDir(options.dataDir);
@@ -62,98 +68,101 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(ledgerThread);
     const { client: ledger } = ledgerThread;
 
-    const wallets = createWallets();
+    const wallets = createWallets(
+      options.relays === 1 ? createMoney(createMemory(), untold) : createMoney(createMemory(mostRelays)),
+    );
     ledger.onBalance(wallets.credit);
     const state = createRelayState(wallets);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
-    const works = createWorkCalls((id, call) => control.tell({ kind: 'work', id, call }));
-    const bench = benchTier(options.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
     const descriptors = openDescriptors();
-    const connections = createConnections(connectionLimits(options.env), descriptors, () => performance.now());
-    const relay = createRelay({
+    const { host, port, env, say } = options;
+    const order = { dataDir: files.dir, host, port, shared: false, env, sample: ledgerThread.sample, mark: '' };
+    const around: RelaysDeps = {
+      order,
       state,
       wallets,
       ledger,
       counter,
-      fetch,
-      now: Date.now,
-      steady: () => performance.now(),
-      random: Math.random,
-      keyHmac: vaultFor(files.secretKey, options.env, ledgerThread.sample).keyHmac,
-      works: works.store,
-      findSession: createFindSession(files.httpSocket),
-      trouble: (trouble) => control.tell({ kind: 'trouble', trouble }),
-      refused: (ref, reason) => options.say(`settlement of ${ref} was turned down: ${reason}`),
-      limits: { ...defaultLimits, commitCeilingMs: ceilingOf(options.env.GATEWAY_COMMIT_CEILING_MS) },
-      watch: connections,
-      bench,
-    });
+      descriptors,
+      say,
+      control: (message) => control.tell(message),
+    };
+    const relays =
+      options.relays === 1
+        ? createOneRelay(around)
+        : createRelayThreads({
+            ...around,
+            count: options.relays,
+            ledgerPort: ledgerThread.newPort,
+            keep: { owed: files.owed, mark: '', say, now: Date.now },
+            hopeless: (why) => fail('relay', why),
+          });
+    threads.push(relays);
     const control = createControlThread({
       spawn: () => startThread('control'),
-      order: { dataDir: files.dir, nativeBinding, setupCode },
-      ledgerPort: ledgerThread.newPort,
+      order: { dataDir: files.dir, nativeBinding, setupCode, relays: options.relays },
+      ledgerPort: () => ledgerThread.newPort(controlName),
       receive(data) {
         switch (data.kind) {
           case 'snapshot':
           case 'delta':
-            return state.apply(data);
+            state.apply(data);
+            return relays.news(data);
           case 'test':
-            void runChannelTest(relay, state, data, Date.now).then((result) =>
-              control.tell({ kind: 'tested', id: data.id, result }),
-            );
-            return;
+            return relays.test(data);
           case 'standing':
-            return control.tell({ kind: 'stood', id: data.id, standings: relay.standings(data.ids) });
+            return relays.channels(data.id, data.ids);
           case 'worked':
-            return works.answered(data);
+            return relays.worked(data);
         }
       },
       lost(why) {
-        options.say(`the control thread died and is started again: ${why}`);
-        works.giveUp();
+        say(`the control thread died and is started again: ${why}`);
+        relays.worksLost();
       },
       replaced: () => control.tell({ kind: 'storage', standing: watch.standing() }),
-      hopeless: (why) => fail(new AppError('thread_died', { thread: 'control', reason: why })),
+      hopeless: (why) => fail('control', why),
     });
-    const watch = watchStorage(ledgerThread, relay, control, options.say);
+    const watch = watchStorage(ledgerThread, relays, control, say);
     threads.push({ terminate: watch.stop });
     const setupDone = await control.start().catch((error: unknown) => {
       throw error instanceof AppError ? error : new AppError('internal', {}, error);
     });
     await state.ready;
 
-    await bench.prove(state.channels());
-    if (bench.tier < 3) options.say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
-    const door = openDoor(options, state, { relay, controlSocket: files.httpSocket, connections });
-    const stop = createStop({
-      door,
-      relay,
-      ledger: ledgerThread,
-      control,
-      counter,
-      owed: files.owed,
-      say: options.say,
-      now: Date.now,
-      end() {
-        watch.stop();
-        counter.close();
-        unlock();
-      },
-    });
-    const fail = (error: AppError) => {
-      options.say(error.message);
-      void stop.fail(error).then(() => failed.resolve(error));
+    const openPort = await relays.open();
+    if (['1', '2'].includes(env.GATEWAY_BENCH_TIER ?? ''))
+      say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
+    let ending: Promise<void> | null = null;
+    const close = async (): Promise<void> => {
+      await Promise.all([control.stop(closeMs), ledgerThread.stop(closeMs)]);
+      watch.stop();
+      counter.close();
+      unlock();
     };
-    ledgerThread.onDeath((why) => fail(new AppError('thread_died', { thread: 'ledger', reason: why })));
+    const fail = (thread: 'ledger' | 'control' | 'relay', why: string) => {
+      const error = new AppError('thread_died', { thread, reason: why });
+      say(error.message);
+      // Why is said to the operator; a client is told what that means for it.
+      const reason = new AppError('storage_unavailable', { reason: thread, seconds: retrySeconds });
+      const failing = relays.fail(reason, thread === 'ledger');
+      ending ??= failing.then(close);
+      void ending.then(() => failed.resolve(error));
+    };
+    ledgerThread.onDeath((why) => fail('ledger', why));
+    void ledgerThread.suspended.then(relays.suspend);
     return {
-      url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${door.port}`,
+      url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${openPort}`,
       setupCode: setupDone ? null : setupCode,
       recovered: ledgerThread.recovery,
       owed: ledgerThread.owed,
       descriptors: descriptors?.limit ?? null,
       failed: failed.promise,
-      stop: stop.stop,
-      hurry: stop.hurry,
+      stop: (graceMs) => {
+        ending ??= relays.stop(graceMs).then(close);
+        return ending;
+      },
+      hurry: relays.hurry,
     };
   } catch (error) {
     for (const thread of threads) thread.terminate();
@@ -162,33 +171,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** Milliseconds an answer's end waits for its bill before it goes out all the same; without an order it waits as long as that takes. */
-const ceilingOf = (text: string | undefined): number => {
-  const given = Number(text);
-  return Number.isFinite(given) && given > 0 ? given : defaultLimits.commitCeilingMs;
-};
-
-/** A number of the environment within its bounds, else what holds without it. */
-const within = (text: string | undefined, least: number, most: number, otherwise: number): number => {
-  const given = Number(text);
-  return text !== undefined && text !== '' && Number.isInteger(given) && given >= least && given <= most
-    ? given
-    : otherwise;
-};
-
-function connectionLimits(env: GatewayOptions['env']): ConnectionLimits {
-  const { idleSeconds, bodyMs } = defaultConnectionLimits;
-  return {
-    idleSeconds: within(env.GATEWAY_IDLE_SECONDS, 8, 255, idleSeconds),
-    bodyMs: within(env.GATEWAY_BODY_SECONDS, 1, 3600, bodyMs / 1000) * 1000,
-    perAddress: within(env.GATEWAY_CONNECTIONS_PER_ADDRESS, 1, 1_000_000, 0) || null,
-  };
-}
-
-function watchStorage(thread: LedgerThread, relay: Relay, control: ControlThread, say: GatewayOptions['say']) {
+function watchStorage(thread: LedgerThread, relays: Relays, control: ControlThread, say: GatewayOptions['say']) {
+  const { client } = thread;
   const watch = createStorageWatch({
-    ledger: thread.client,
-    unbilled: relay.unbilled,
+    ledger: {
+      onHealth: client.onHealth,
+      healthy() {
+        const own = client.healthy();
+        const { trouble } = relays.standing();
+        return own.ok && trouble !== '' ? { ok: false, reason: trouble } : own;
+      },
+      owed: () => ({ ...client.owed(), count: relays.standing().owed }),
+    },
+    unbilled: relays.standing,
     publish: (standing) => control.tell({ kind: 'storage', standing }),
     say,
     now: Date.now,
@@ -197,26 +192,4 @@ function watchStorage(thread: LedgerThread, relay: Relay, control: ControlThread
     if (found !== '') watch.warn(`the database is damaged: ${found}`);
   });
   return watch;
-}
-
-/** @throws AppError port_taken. */
-function openDoor(
-  options: GatewayOptions,
-  state: RelayState,
-  inside: Pick<FrontDoorOptions, 'relay' | 'controlSocket' | 'connections'>,
-): FrontDoor {
-  try {
-    return openFrontDoor({
-      ...inside,
-      host: options.host,
-      port: options.port,
-      trustsProxy: (address) => state.settings().trustsProxy(address),
-      secureHost: () => state.settings().secureHost,
-      consoleAsset: createConsoleAssets(() => state.settings().botCheck),
-    });
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'EADDRINUSE')
-      throw new AppError('port_taken', { port: options.port }, error);
-    throw error;
-  }
 }

@@ -5,6 +5,7 @@ import type { DataDirFiles } from './data-dir.ts';
 import { startDatabaseCheck } from './database-check.ts';
 import { startThread } from './embedded/workers.ts';
 import { createLedgerClient, type LedgerClient, type LedgerPort } from './ledger/client.ts';
+import { controlName, ledgerGone } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
 import type { RecoveryReport } from './ledger/recovery.ts';
 import type { LedgerReport } from './ledger/worker.ts';
@@ -16,13 +17,15 @@ export interface LedgerThread {
   readonly owed: OwedReport;
   /** Something sealed in the database. */
   readonly sample: SealedSample | null;
-  /** A line for another thread. */
-  newPort(): MessagePort;
+  /** A line for another thread; the one before of the same name is nobody's any more. */
+  newPort(name: string): MessagePort;
   /** Called once, at once when it has happened already; the client fails before. */
   onDeath(listener: (why: string) => void): void;
   /** Writes what is queued, at most so long, then ends the thread. */
   stop(ms: number): Promise<void>;
   terminate(): void;
+  /** Nothing may be sold from here on, although the ledger writes: why. */
+  readonly suspended: Promise<string>;
   /** What a full look through the file found, '' = nothing. */
   readonly damage: Promise<string>;
 }
@@ -41,6 +44,7 @@ export async function startLedger(order: {
   const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
   const closed = Promise.withResolvers<void>();
   const dead = Promise.withResolvers<string>();
+  const suspended = Promise.withResolvers<string>();
   const client = createLedgerClient(thread as unknown as LedgerPort, (message) => {
     const report = message as LedgerReport | { readonly kind: 'closed' };
     if (report.kind === 'ready') ready.resolve(report);
@@ -49,7 +53,7 @@ export async function startLedger(order: {
   });
   const unwatch = watchThread(thread, (why) => {
     ready.reject(new AppError('thread_died', { thread: 'ledger', reason: why }));
-    client.fail('the ledger is gone');
+    client.fail(ledgerGone);
     closed.resolve();
     dead.resolve(why);
   });
@@ -67,20 +71,24 @@ export async function startLedger(order: {
       first.port1,
     ]);
     const { recovery, owed, sample } = await ready.promise;
-    void check.quick.then(([found]) => found !== undefined && client.suspend(found));
+    void check.quick.then(([found]) => {
+      if (found === undefined) return;
+      client.suspend(found);
+      suspended.resolve(found);
+    });
     return {
       client,
       recovery,
       owed,
       sample,
-      newPort() {
-        if (spare !== null) {
+      newPort(name) {
+        if (spare !== null && name === controlName) {
           const port = spare;
           spare = null;
           return port;
         }
         const { port1, port2 } = new MessageChannel();
-        thread.postMessage({ kind: 'port', port: port1 }, [port1]);
+        thread.postMessage({ kind: 'port', port: port1, name }, [port1]);
         return port2;
       },
       onDeath: (listener) => void dead.promise.then(listener),
@@ -91,6 +99,7 @@ export async function startLedger(order: {
         terminate();
       },
       terminate,
+      suspended: suspended.promise,
       damage: check.full.then((found) => found[0] ?? ''),
     };
   } catch (error) {

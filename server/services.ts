@@ -94,6 +94,8 @@ export interface Services {
   /** Printed at start; null once set up. */
   readonly setupCode: string | null;
   readonly storage: () => StorageStanding;
+  /** Relay threads; 0 = no server runs. */
+  readonly relays: number;
   readonly maintenance: MaintenanceService;
   readonly provisioning: ProvisioningService;
   verifyLedger(): Promise<InvariantReport[]>;
@@ -118,6 +120,7 @@ export interface ServiceDeps {
   readonly standingOf?: (ids: readonly number[]) => Promise<readonly Standing[]>;
   /** How the store of money stands; sound where no server runs. */
   readonly storage?: () => StorageStanding;
+  readonly relays?: number;
   /** Told what went wrong in jobs. */
   readonly report?: (error: unknown) => void;
   /** Epoch milliseconds. */
@@ -249,6 +252,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     }),
     setupCode: deps.setupCode,
     storage: deps.storage ?? (() => soundStorage),
+    relays: deps.relays ?? 0,
     maintenance: createMaintenance(deps),
     provisioning: createProvisioning({
       ...deps,

@@ -1,9 +1,8 @@
 /** Ends serving: open requests are let end, then ended; what is owed is written to the database or kept where the next start finds it; nothing is waited for without a limit. */
 import { AppError } from './contract/errors.ts';
-import type { ControlThread } from './control-thread.ts';
 import type { FrontDoor } from './http/front-door.ts';
+import type { LedgerClient } from './ledger/client.ts';
 import { type OwedPlace, writeOwed } from './ledger/owed.ts';
-import type { LedgerThread } from './ledger-thread.ts';
 import type { TokenCounter } from './relay/admission/counting/counter.ts';
 import type { Relay } from './relay/relay.ts';
 import { until } from './threads.ts';
@@ -16,17 +15,21 @@ export interface Stop {
 }
 
 export interface StopDeps {
-  readonly door: FrontDoor;
+  readonly door: Pick<FrontDoor, 'drain' | 'stop'>;
   readonly relay: Pick<Relay, 'open' | 'cut' | 'close'>;
-  readonly ledger: Pick<LedgerThread, 'client' | 'stop'>;
-  readonly control: Pick<ControlThread, 'stop'>;
+  readonly ledger: LedgerClient;
   readonly counter: Pick<TokenCounter, 'close'>;
+  readonly keep: KeepDeps;
+}
+
+/** Where what is owed is kept for the next start. */
+export interface KeepDeps {
   readonly owed: readonly OwedPlace[];
+  /** Makes names of this thread's own. */
+  readonly mark: string;
   readonly say: (line: string) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** What follows when all is closed. */
-  readonly end: () => void;
 }
 
 /** What is open is settled within five seconds of the second signal. */
@@ -34,22 +37,43 @@ const cutMs = 3000;
 const roughMs = 500;
 const commitMs = 1000;
 const farewellMs = 500;
-const closeMs = 1000;
 /** Trouble that lasts so long is not waited for any more. */
 const troubleMs = 3000;
 const retrySeconds = 5;
 
+/** What is owed and not written is written down elsewhere. */
+export async function keepOwed(ledger: Pick<LedgerClient, 'rescue'>, deps: KeepDeps): Promise<void> {
+  let path = '';
+  try {
+    const count = await ledger.rescue(async (commands) => {
+      const stamp = new Date(deps.now()).toISOString().replace(/[:.]/g, '-');
+      path = await writeOwed(deps.owed, `${stamp}${deps.mark}`, commands);
+    });
+    if (count > 0)
+      deps.say(`${count} settlements could not be written to the database; the next start reads them from ${path}`);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    deps.say(
+      `what is owed could not be written anywhere (${reason}); put these lines into ${deps.owed[0]?.dir}/${deps.owed[0]?.name}1.jsonl:`,
+    );
+    await ledger.rescue(async (commands) => {
+      for (const command of commands) deps.say(JSON.stringify(command));
+    });
+  }
+}
+
+/** Ends one relay thread's serving. */
 export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Promise<void> } {
   const { relay, ledger, door } = deps;
   let hurried = false;
   let ending: Promise<void> | null = null;
   /** Requests that wait for nothing but their bill. */
-  const onlyBills = () => relay.open() <= ledger.client.owed().count;
+  const onlyBills = () => relay.open() <= ledger.owed().count;
 
   const drained = async (graceMs: number): Promise<void> => {
     let soundMs = performance.now();
     await until(() => {
-      if (ledger.client.healthy().ok || !onlyBills()) soundMs = performance.now();
+      if (ledger.healthy().ok || !onlyBills()) soundMs = performance.now();
       const hopeless = performance.now() - soundMs >= troubleMs;
       return relay.open() === 0 || hurried || hopeless;
     }, graceMs);
@@ -62,37 +86,13 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
       deps.counter.close();
       await until(onlyBills, roughMs);
     }
-    if (ledger.client.healthy().ok) await until(() => ledger.client.owed().count === 0, commitMs);
-    await rescued();
+    if (ledger.healthy().ok) await until(() => ledger.owed().count === 0, commitMs);
+    await keepOwed(ledger, deps.keep);
     if (await until(() => relay.open() === 0, farewellMs)) return;
-    await rescued();
+    await keepOwed(ledger, deps.keep);
   };
 
-  const rescued = async (): Promise<void> => {
-    let path = '';
-    try {
-      const count = await ledger.client.rescue(async (commands) => {
-        const stamp = new Date(deps.now()).toISOString().replace(/[:.]/g, '-');
-        path = await writeOwed(deps.owed, stamp, commands);
-      });
-      if (count > 0)
-        deps.say(`${count} settlements could not be written to the database; the next start reads them from ${path}`);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      deps.say(
-        `what is owed could not be written anywhere (${reason}); put these lines into ${deps.owed[0]?.dir}/${deps.owed[0]?.name}1.jsonl:`,
-      );
-      await ledger.client.rescue(async (commands) => {
-        for (const command of commands) deps.say(JSON.stringify(command));
-      });
-    }
-  };
-
-  const close = async (): Promise<void> => {
-    await door.stop(farewellMs);
-    await Promise.all([deps.control.stop(closeMs), ledger.stop(closeMs)]);
-    deps.end();
-  };
+  const close = (): Promise<void> => door.stop(farewellMs);
 
   const shutDown = new AppError('shutting_down', { seconds: retrySeconds });
   return {

@@ -40,6 +40,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
     /^(db|server\/(contract|domain|relay|http|embedded|ledger\/(client|commands)|providers|services\.ts))/,
   ],
   ['the API’s thread', /^server\/control\//, /^(db|server)\//],
+  ['relays and their threads', /^server\/serving\//, /^(db|server)\//],
   ['jobs', /^server\/jobs\//, /^server\/(contract|domain|jobs|ledger\/commands|services\.ts)/],
   ['guarded outbound calls', /^server\/outbound\//, /^server\/(contract|outbound)/],
   ['what the build puts in', /^server\/embedded\//, /^(server\/(embedded|contract\/errors)|package\.json)/],

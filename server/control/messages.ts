@@ -12,6 +12,8 @@ export interface ControlStart {
   readonly dataDir: string;
   readonly nativeBinding: string | undefined;
   readonly setupCode: string;
+  /** Relay threads of this process. */
+  readonly relays: number;
   /** The ledger's port for this thread. */
   readonly ledger: MessagePort;
 }

@@ -77,6 +77,7 @@ async function start(order: ControlStart) {
     report,
     setupCode: order.setupCode,
     storage: () => storage,
+    relays: order.relays,
     now: Date.now,
   });
   const publisher = createPublisher({

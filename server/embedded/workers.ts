@@ -8,6 +8,7 @@ const entries = {
   ledger: 'server/ledger/worker.ts',
   check: 'server/ledger/check-worker.ts',
   control: 'server/control/worker.ts',
+  relay: 'server/serving/worker.ts',
   counter: 'server/relay/admission/counting/worker.ts',
 } as const;
 

@@ -32,6 +32,8 @@ export interface Connections extends RequestWatch {
   answered(request: Request): void;
   /** A request that becomes a socket: the connection is in use until the returned function is called. */
   hold(request: Request): () => void;
+  /** Ports, on the other side, of connections in use, and whether their request has arrived. */
+  busy(): Map<number, boolean>;
   /** One look at everything; `watch` calls it by itself. */
   look(): Promise<void>;
   watch(listener: Listener, isExempt: (address: string) => boolean): void;
@@ -63,11 +65,16 @@ const slowest = 256;
 const lookMs = 1000;
 const loopback = /^(127\.|0:0:0:0:0:0:0:1$)/;
 
-/** @param now milliseconds that never jump. */
+/**
+ * @param descriptors null where another thread looks after all connections.
+ * @param now milliseconds that never jump.
+ * @param elsewhere connections in use in other threads.
+ */
 export function createConnections(
   limits: ConnectionLimits,
   descriptors: Descriptors | null,
   now: () => number,
+  elsewhere: () => Promise<Iterable<readonly [number, boolean]>> = () => Promise.resolve([]),
 ): Connections {
   const open = new Map<Request, Open>();
   /** Ports, on the other side, of sockets. */
@@ -128,12 +135,18 @@ export function createConnections(
     }
   };
 
+  const busy = (): Map<number, boolean> => {
+    const ports = new Map<number, boolean>([...held].map((port) => [port, true]));
+    for (const one of open.values()) ports.set(listener?.requestIP(one.request)?.port ?? 0, one.heard);
+    return ports;
+  };
+
   const lookAtConnections = async (at: number): Promise<void> => {
     if (descriptors === null || listener?.port === undefined) return;
     const used = await descriptors.used();
     if (used !== null && used.length < Math.min(perAddress, limit / 2)) return known.clear();
-    const busy = new Map<number, boolean>([...held].map((port) => [port, true]));
-    for (const one of open.values()) busy.set(listener.requestIP(one.request)?.port ?? 0, one.heard);
+    const others = await elsewhere();
+    const inUse = new Map([...busy(), ...others]);
     const callers = new Map<string, { descriptor: number; rank: number; since: number }[]>();
     const seen = new Map<string, number>();
     const free = new Set<string>();
@@ -141,7 +154,7 @@ export function createConnections(
       const key = `${one.descriptor}:${one.port}`;
       const since = known.get(key) ?? at;
       seen.set(key, since);
-      const heard = busy.get(one.port);
+      const heard = inUse.get(one.port);
       const mine = callers.get(one.caller) ?? [];
       mine.push({ descriptor: one.descriptor, since, rank: heard === undefined ? 0 : heard ? 2 : 1 });
       callers.set(one.caller, mine);
@@ -225,6 +238,7 @@ export function createConnections(
     answered(request) {
       if (open.get(request)?.lasting !== true) over(request);
     },
+    busy,
     look,
     watch(served, isExempt) {
       listener = served;

@@ -13,6 +13,8 @@ import { cameOverTls, strictTransport } from './transport-security.ts';
 export interface FrontDoorOptions {
   readonly host: string;
   readonly port: number;
+  /** Other threads listen on it, too. */
+  readonly shared?: boolean;
   readonly relay: Relay;
   /** Unix socket of the control thread's forwarded listener. */
   readonly controlSocket: string;
@@ -54,6 +56,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
   const server: Server<Conversation> = Bun.serve<Conversation>({
     hostname: options.host,
     port: options.port,
+    reusePort: options.shared ?? false,
     idleTimeout: connections.idleSeconds,
     maxRequestBodySize: hardBodyLimit,
     fetch(request, listener) {

@@ -7,6 +7,7 @@ import { AppError, type ErrorParams } from '../contract/errors.ts';
 import type { LedgerMessage } from './client.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { type HostPort, hostLedger } from './host.ts';
+import { controlName } from './names.ts';
 import { type OwedPlace, type OwedReport, settleOwed } from './owed.ts';
 import { type RecoveryReport, recover } from './recovery.ts';
 
@@ -32,8 +33,8 @@ export type LedgerReport =
 type Incoming =
   | string
   | LedgerStart
-  /** The control thread was replaced. */
-  | { readonly kind: 'port'; readonly port: MessagePort }
+  /** For a thread of that name, which has no other any more. */
+  | { readonly kind: 'port'; readonly port: MessagePort; readonly name: string }
   | { readonly kind: 'close' };
 
 declare const self: {
@@ -43,7 +44,7 @@ declare const self: {
 
 interface Running {
   readonly engine: Engine;
-  readonly host: (port: MessagePort) => void;
+  readonly host: (port: MessagePort, name: string) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -61,16 +62,16 @@ async function start(order: LedgerStart): Promise<Running> {
     onBalance: toMain,
     onHealth: (health) => {
       toMain({ kind: 'health', health });
-      control.postMessage(JSON.stringify({ kind: 'health', health }));
+      for (const port of ports.values()) port.postMessage(JSON.stringify({ kind: 'health', health }));
     },
   });
-  let control = order.port;
-  const host = (port: MessagePort) => {
-    control = port;
+  const ports = new Map<string, MessagePort>();
+  const host = (port: MessagePort, name: string) => {
+    ports.set(name, port);
     hostLedger(engine, port as unknown as HostPort);
     port.start();
   };
-  host(order.port);
+  host(order.port, controlName);
   self.postMessage({ kind: 'ready', recovery, owed, migrated, sample: sealedSample(database) });
   return {
     engine,
@@ -90,7 +91,7 @@ self.onmessage = ({ data }) => {
       hostLedger(engine, port);
       self.onmessage = (event) => {
         if (typeof event.data === 'string') port.onmessage?.(event as MessageEvent<string>);
-        else if (event.data.kind === 'port') host(event.data.port);
+        else if (event.data.kind === 'port') host(event.data.port, event.data.name);
         else if (event.data.kind === 'close') void close().then(() => self.postMessage({ kind: 'closed' }));
       };
     })

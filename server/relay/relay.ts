@@ -29,6 +29,7 @@ import { createRequestIds } from './intake/request-id.ts';
 import { type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
 import { createAffinity } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
+import { createHearsay, type Hearsay } from './routing/hearsay.ts';
 import { createDeadlines } from './shared/deadlines.ts';
 import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import { sealed } from './shared/sealed.ts';
@@ -63,6 +64,8 @@ export interface RelayDeps {
   readonly limits: RelayLimits;
   /** Told where a request is on its way, for the time limits of its connection. */
   readonly watch?: RequestWatch;
+  /** Told what other relay threads should know; absent where there are none. */
+  readonly tell?: (news: Hearsay) => void;
   /** For the benchmark; everything when absent. */
   readonly bench?: { readonly tier: Tier; readonly isProven: (channel: ChannelSnapshot) => boolean };
 }
@@ -117,6 +120,8 @@ export interface Relay {
   realtime(request: Request, peer: Peer): Promise<Conversation | Response>;
   /** How channels stand: in use, cooling down, ejected. In the order of the ids. */
   standings(ids: readonly number[]): { readonly condition: string; readonly waitMs: number }[];
+  /** Takes over what another relay thread knows. */
+  hear(news: Hearsay): void;
   /** Requests under way. */
   open(): number;
   /** Answers whose bill was not durable within the ceiling, and settlements that the ledger's rules turned down. */
@@ -130,15 +135,21 @@ export interface Relay {
 const isRefusal = (reached: unknown): reached is Refusal =>
   typeof reached === 'object' && reached !== null && 'shown' in reached;
 
+/** What is remembered about channels and conversations, here and in other threads. */
+function createMemories({ steady: now, random, trouble, tell, state }: RelayDeps) {
+  const hearsay = tell === undefined ? null : createHearsay(tell, (ms, done) => setTimeout(done, ms).unref());
+  const health = createHealth({ now, random, trouble, ...(hearsay === null ? {} : { changed: hearsay.channel }) });
+  state.onChannel(health.reset);
+  return { health, affinity: createAffinity(now, hearsay) };
+}
+
 type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
 
 export function createRelay(deps: RelayDeps): Relay {
   const { state } = deps;
   const authorise: Authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now: deps.now });
   const nextId = createRequestIds(deps.now);
-  const health = createHealth({ now: deps.steady, random: deps.random, trouble: deps.trouble });
-  state.onChannel(health.reset);
-  const affinity = createAffinity(deps.steady);
+  const { health, affinity } = createMemories(deps);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
   const tier = deps.bench?.tier ?? 3;
@@ -168,7 +179,7 @@ export function createRelay(deps: RelayDeps): Relay {
     charge: chargeDeps,
     ledger: deps.ledger,
     wallets: deps.wallets,
-    limits: createLimits({ settings: state.settings, now: deps.now, steady: deps.steady }),
+    limits: createLimits({ settings: state.settings, now: deps.now, steady: deps.steady, money: deps.wallets.money }),
     counter: deps.counter,
     allowModel: authorise.allowModel,
   });
@@ -334,6 +345,10 @@ export function createRelay(deps: RelayDeps): Relay {
           ? { condition: 'unknown', waitMs: 0 }
           : { condition: health.condition(channel), waitMs: health.waitMs(channel) };
       }),
+    hear(news) {
+      for (const word of news.channels) health.hear(word);
+      affinity.hear(news);
+    },
     open: () => open,
     unbilled: () => ({ late, refused }),
     close(reason) {

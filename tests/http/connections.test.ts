@@ -3,7 +3,7 @@ import { type ConnectionLimits, createConnections, type Listener } from '../../s
 import { type Connection, type Descriptors, openDescriptors } from '../../server/http/descriptors.ts';
 
 /** A listener and a system on paper; ports are those of the other side. */
-function bench(limits: Partial<ConnectionLimits> = {}, limit = 1000) {
+function bench(limits: Partial<ConnectionLimits> = {}, limit = 1000, elsewhere: [number, boolean][] = []) {
   let clock = 0;
   const timeouts: [port: number, seconds: number][] = [];
   const ports = new Map<Request, number>();
@@ -23,6 +23,7 @@ function bench(limits: Partial<ConnectionLimits> = {}, limit = 1000) {
     { idleSeconds: 120, bodyMs: 30_000, perAddress: null, ...limits },
     descriptors,
     () => clock,
+    async () => elsewhere,
   );
   const listener: Listener = {
     port: 3000,
@@ -187,4 +188,15 @@ test('A9: the system’s own word on limits and connections', async () => {
   await expect.poll(found).toEqual([]);
   for (const client of clients) client.end();
   await server.stop(true);
+});
+
+test('connections that other threads are answering are nobody’s to end', async () => {
+  const system = bench({ perAddress: 2 }, 1000, [
+    [1, true],
+    [2, true],
+  ]);
+  for (let port = 1; port <= 5; port++) system.connected('10.1.1.1', port);
+  await system.passed(1000);
+  expect(system.ended).toEqual([3, 4, 5]);
+  expect([...system.connections.busy()]).toEqual([]);
 });

@@ -1,7 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Trouble } from '../../server/contract/trouble.ts';
+import { createAffinity } from '../../server/relay/routing/affinity.ts';
 import { mapModel, orderChannels } from '../../server/relay/routing/choose.ts';
 import { createHealth, type Health } from '../../server/relay/routing/health.ts';
+import { createHearsay, type Hearsay } from '../../server/relay/routing/hearsay.ts';
 import type { UpstreamFailure } from '../../server/relay/shared/failure.ts';
 import type { ChannelSnapshot } from '../../server/relay/state/snapshot.ts';
 
@@ -153,4 +155,42 @@ test.each([
   [{ a: '' }, 'a'],
 ])('the mapping %j leads to %s', (mapping, end) => {
   expect(mapModel(mapping as Record<string, string>, 'a')).toBe(end);
+});
+
+test('what one thread learns of channels and conversations others know when it has told them, in one piece', () => {
+  const told: Hearsay[] = [];
+  let due = (): void => undefined;
+  const hearsay = createHearsay(
+    (news) => void told.push(structuredClone(news)),
+    (_ms, done) => {
+      due = done;
+    },
+  );
+  const one = createHealth({ now: () => now, random: () => 0, trouble: () => undefined, changed: hearsay.channel });
+  const remembering = createAffinity(() => now, hearsay);
+  const a = channel(1);
+  for (let n = 0; n < 5; n++) one.failed(a, 0, failure({}));
+  for (let n = 0; n < 3; n++) remembering.remember('talk', 7);
+  remembering.rememberKept('resp_1', { channelId: 7, ownerId: 2 });
+  due();
+  expect(told).toHaveLength(1);
+  const there = createAffinity(() => now);
+  for (const news of told) {
+    for (const word of news.channels) health.hear(word);
+    there.hear(news);
+  }
+  expect([health.condition(a), health.waitMs(a)]).toEqual(['ejected', 30_000]);
+  expect([there.find('talk'), there.kept('resp_1')]).toMatchObject([7, { channelId: 7, ownerId: 2 }]);
+  // What was told is not told again before others may have forgotten it.
+  due = () => undefined;
+  remembering.remember('talk', 7);
+  due();
+  expect(told).toHaveLength(1);
+  now += 30_001;
+  one.begin(a);
+  one.succeeded(a, 0);
+  one.succeeded(a, 0);
+  due();
+  for (const word of told[1]?.channels ?? []) health.hear(word);
+  expect([told.length, health.condition(a), health.waitMs(a)]).toEqual([2, 'up', 0]);
 });

@@ -1,12 +1,13 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bookReports } from '../../server/ledger/verify.ts';
-import type { Wallets } from '../../server/relay/admission/balances.ts';
+import { createWallets, type Wallets } from '../../server/relay/admission/balances.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countedBound, promptBound, readPrompt } from '../../server/relay/intake/prompt.ts';
 import { createRelay, defaultLimits, type Relay } from '../../server/relay/relay.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
+import { beside } from '../support/relay-memory.ts';
 import { mediaAnswer, mediaOrder } from './mixtures/media.ts';
 import { startTalkUpstream, type TalkSum, talk } from './mixtures/talks.ts';
 
@@ -54,7 +55,8 @@ interface Seen {
 const talkModel = 'gpt-4o-realtime-preview';
 
 let gateway: TestGateway;
-let relay: Relay;
+/** Four, as in threads of their own: they have the money's memory in common, and nothing else. */
+let relays: { readonly relay: Relay; readonly follow: () => void }[];
 let talks: ReturnType<typeof startTalkUpstream>;
 let seen: Map<number, Seen>;
 /** By the marks that requests carry. */
@@ -346,20 +348,24 @@ beforeAll(async () => {
     await gateway.channel('http://upstream.test', fields);
   talks = startTalkUpstream();
   await gateway.channel(talks.url, { models: talkModel });
-  relay = createRelay({
-    state: gateway.state,
-    wallets: watched(gateway.wallets),
-    ledger: gateway.ledger,
-    counter,
-    fetch: upstream,
-    now: Date.now,
-    steady: () => performance.now(),
-    random: Math.random,
-    keyHmac: gateway.vault.keyHmac,
-    works: { ...gateway.services.works, addDrawing: nobody, addSong: nobody },
-    findSession: async () => 0,
-    trouble: () => undefined,
-    limits: { ...defaultLimits, commitCeilingMs: 60_000 },
+  relays = [1, 2, 3, 4].map((thread) => {
+    const { money, follow } = beside(gateway.wallets.money, thread);
+    const relay = createRelay({
+      state: gateway.state,
+      wallets: watched(createWallets(money)),
+      ledger: gateway.ledger,
+      counter,
+      fetch: upstream,
+      now: Date.now,
+      steady: () => performance.now(),
+      random: Math.random,
+      keyHmac: gateway.vault.keyHmac,
+      works: { ...gateway.services.works, addDrawing: nobody, addSong: nobody },
+      findSession: async () => 0,
+      trouble: () => undefined,
+      limits: { ...defaultLimits, commitCeilingMs: 60_000 },
+    });
+    return { relay, follow };
   });
   // Whatever any commit leaves behind is looked at, not only the end.
   gateway.database.raw.exec(`CREATE TEMP TABLE lows (id INTEGER, balance INTEGER);
@@ -426,8 +432,10 @@ async function ask(key: number, { path, type, bytes }: Wish): Promise<{ status: 
     headers: { authorization: `Bearer sk-key${key}`, 'content-type': type, 'content-length': String(bytes.length) },
     body: new Uint8Array(bytes),
   });
-  const response = await relay.handle(request, path, { ip: () => '127.0.0.1' });
-  return { status: response.status, text: await response.text() };
+  const one = relays[key % relays.length];
+  one?.follow();
+  const response = await one?.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  return { status: response?.status ?? 0, text: (await response?.text()) ?? '' };
 }
 
 /** A conversation instead of a request. */
@@ -436,7 +444,10 @@ async function converse(sum: TalkSum, userId: number, key: number): Promise<void
     headers: { authorization: `Bearer sk-key${key}`, 'openai-beta': `talk ${key}` },
   });
   const free = () => gateway.wallets.available(userId, key);
-  const reached = await relay.realtime(request, { ip: () => '127.0.0.1' });
+  const one = relays[key % relays.length];
+  if (one === undefined) throw new Error('no relay');
+  one.follow();
+  const reached = await one.relay.realtime(request, { ip: () => '127.0.0.1' });
   if (!(reached instanceof Response))
     return talk(randomOf(key), reached, { mark: `talk ${key}`, upstream: talks, free, sum });
   expect(reached.status).toBe(403);
@@ -542,7 +553,7 @@ async function mixtures(
         ]);
       }),
     );
-    while (relay.open() > 0) await Bun.sleep(1);
+    while (relays.some(({ relay }) => relay.open() > 0)) await Bun.sleep(1);
     parts.clear();
     await gateway.ledger.drain();
     const owed = gateway.database.raw

@@ -5,7 +5,8 @@ import { holdEstimate } from '../../server/contract/pricing-hold.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing-tables.ts';
 import { affordableOutput } from '../../server/relay/admission/affordable.ts';
 import { createLimits } from '../../server/relay/admission/limits.ts';
-import { createWindow } from '../../server/relay/admission/windows.ts';
+import { createMemory } from '../../server/relay/admission/memory.ts';
+import { createWindows, ringCells } from '../../server/relay/admission/windows.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 import type { TokenLimits } from '../../server/relay/state/snapshot.ts';
@@ -185,11 +186,13 @@ test('a refused budget leaves no trace in the rate windows', () => {
 });
 
 test('a clock that jumps does not lock anybody out', () => {
-  const window = createWindow(60_000);
-  window.add('k', 5, 1_000_000);
-  expect(window.total('k', 1_000_000 - 86_400_000)).toBe(0);
-  window.add('k', 5, 1_000_000);
-  expect(window.total('k', 1_000_000 + 86_400_000)).toBe(0);
+  const memory = createMemory();
+  const ring = memory.allot(ringCells);
+  const windows = createWindows(memory, 60_000);
+  windows.add(ring, 5, 1_000_000);
+  expect(windows.total(ring, 1_000_000 - 86_400_000)).toBe(0);
+  windows.add(ring, 5, 1_000_000);
+  expect(windows.total(ring, 1_000_000 + 86_400_000)).toBe(0);
 });
 
 test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(

@@ -1,16 +1,31 @@
 /** The sums of the last minutes, against a list that forgets nothing. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createWindow } from '../../server/relay/admission/windows.ts';
+import { createMemory } from '../../server/relay/admission/memory.ts';
+import { createWindows, ringCells } from '../../server/relay/admission/windows.ts';
 
 const span = 60_000;
 const slot = span / 30;
+
+/** Rings by name. */
+function createWindow(spanMs: number) {
+  const memory = createMemory();
+  const windows = createWindows(memory, spanMs);
+  const rings = { a: memory.allot(ringCells), b: memory.allot(ringCells) };
+  type Name = keyof typeof rings;
+  return {
+    add: (name: Name, amount: number, at: number) => windows.add(rings[name], amount, at),
+    take: (name: Name, amount: number, at: number) => windows.take(rings[name], amount, at),
+    total: (name: Name, at: number) => windows.total(rings[name], at),
+    waitMs: (name: Name, rest: number, at: number) => windows.waitMs(rings[name], rest, at),
+  };
+}
 
 test('a window counts at most one slot too long and never too short, for each key alone', () => {
   const steps = fc.array(
     fc.record({
       pass: fc.integer({ min: 0, max: 20_000 }),
-      key: fc.constantFrom('a', 'b'),
+      key: fc.constantFrom('a' as const, 'b' as const),
       amount: fc.integer({ min: 1, max: 9 }),
     }),
     { maxLength: 60 },
@@ -26,7 +41,7 @@ test('a window counts at most one slot too long and never too short, for each ke
         now += pass;
         window.add(key, amount, now);
         added.push({ key, amount, at: now });
-        for (const each of ['a', 'b']) {
+        for (const each of ['a', 'b'] as const) {
           const total = window.total(each, now);
           expect(total).toBeGreaterThanOrEqual(since(each, span));
           expect(total).toBeLessThanOrEqual(since(each, span + slot + 1));

@@ -57,10 +57,12 @@ function disk({ dataDir }: Context): Finding {
     : fine('disk', detail);
 }
 
-function server(context: Context): Finding {
+async function server(context: Context): Promise<Finding> {
   if (context.url !== '') return fine('server', context.url);
   const pid = lockOwner(dataDirFiles(context.dataDir));
-  return pid === null ? wrong('server', 'warn', 'not running', 'gateway serve') : fine('server', `process ${pid}`);
+  if (pid === null) return wrong('server', 'warn', 'not running', 'gateway serve');
+  const { relays } = await (await context.client()).call('status.overview');
+  return fine('server', `process ${pid}${relays === undefined ? '' : `, relay threads ${relays}`}`);
 }
 
 async function database(context: Context): Promise<Finding> {

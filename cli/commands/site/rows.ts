@@ -14,6 +14,11 @@ export const siteRows: readonly CommandRow[] = [
         zh: '停止时等待进行中的请求（默认 30）',
         en: 'what open requests get when it stops (default 30)',
       },
+      {
+        flag: '--relays <n|auto>',
+        zh: '转发线程数（默认 auto：按 CPU 核数）',
+        en: 'relay threads (default auto: by the number of cores)',
+      },
       { flag: '--host <address>', zh: '监听地址（默认 127.0.0.1）', en: 'address to listen on (default 127.0.0.1)' },
     ],
     examples: ['serve', 'serve --port 4000 --data-dir /var/lib/gateway'],

@@ -1,8 +1,9 @@
 /** Runs the gateway until it is told to stop. */
 import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { AppError } from '../../../server/contract/errors.ts';
 import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
-import { startGateway } from '../../../server/gateway.ts';
+import { relaysFor, startGateway } from '../../../server/gateway.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce, setupLink } from '../../parts/access.ts';
@@ -33,6 +34,7 @@ export const serve: CommandRun = async (context, flags) => {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
   const graceMs = graceOf(text(flags.grace) ?? context.env.GATEWAY_GRACE);
+  const relays = relaysFor(text(flags.relays) ?? context.env.GATEWAY_RELAYS, availableParallelism(), process.platform);
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
   await folderFree(context.dataDir);
   // Somebody else's server keeps what it has; starting says that it is there.
@@ -44,7 +46,7 @@ export const serve: CommandRun = async (context, flags) => {
     console.error(
       json ? JSON.stringify({ level: 'error', at: new Date().toISOString(), event: 'serving', message }) : message,
     );
-  const gateway = await startGateway({ dataDir: context.dataDir, host, port, env: context.env, say });
+  const gateway = await startGateway({ dataDir: context.dataDir, host, port, relays, env: context.env, say });
   const forget = announce(context.dataDir, gateway.url);
   // Whoever reads the address may send a signal at once.
   const ended = new Promise<void>((resolve, reject) => {
@@ -98,6 +100,7 @@ export const serve: CommandRun = async (context, flags) => {
         recovered: gateway.recovered,
         owed: gateway.owed,
         descriptors: gateway.descriptors,
+        relays,
       }),
     );
   else {

@@ -49,7 +49,9 @@ export const siteHandlers: HandlersOf<
   'status.get': async ({ services, actor }) => ({
     ...(await services.status.payload()),
     // Nobody else's business, and no invitation for strangers.
-    ...(actor.via === 'local' || actor.role >= Role.admin ? { storage: services.storage() } : {}),
+    ...(actor.via === 'local' || actor.role >= Role.admin
+      ? { storage: services.storage(), relays: services.relays }
+      : {}),
   }),
   'status.openapi': async ({ services, meta }) => openApi(services.version, meta.language),
   'status.notice': async ({ services }) => services.status.notice(),
@@ -70,6 +72,7 @@ export const siteHandlers: HandlersOf<
       tpm,
       setup: await services.setup.isDone(),
       ...(setupCode === null ? {} : { setup_code: setupCode }),
+      ...(services.relays === 0 ? {} : { relays: services.relays }),
       ...storageFacts(services.storage()),
     };
   },

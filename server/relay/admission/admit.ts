@@ -42,6 +42,7 @@ const retrySeconds = 5;
 
 export function createAdmit(deps: AdmitDeps): Admit {
   const { wallets } = deps;
+  const { accounts, open } = wallets.money;
   const { settings } = deps.plan.state;
 
   /** What a request may cost at most to be let in. */
@@ -61,17 +62,46 @@ export function createAdmit(deps: AdmitDeps): Admit {
       !free && isStaged(inquiry, whole)
         ? staged(whole, settings().stake, wallets.available(user.id, tokenId, whole.house))
         : whole;
-    const { hold, most } = plan;
-    const admission = free ? unlimited : deps.limits.admit(principal, { tokens: plan.promptTokens, hold: most });
-    const held = free ? null : wallets.hold(user.id, tokenId, hold, plan);
-    if (held?.ok === false) {
-      admission.ended({ tokens: 0, charged: 0, success: false });
-      throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', {
-        remain: held.remain,
-        need: hold,
-      });
+    const row = free ? 0 : begin(inquiry, principal, plan);
+    try {
+      const admission = free ? unlimited : take(principal, plan, row);
+      return { inquiry, plan, charge: createCharge(deps.charge, { inquiry, principal, plan, free, admission, row }) };
+    } catch (error) {
+      open.over(row);
+      throw error;
     }
-    return { inquiry, plan, charge: createCharge(deps.charge, { inquiry, principal, plan, free, admission }) };
+  };
+
+  const begin = (inquiry: Inquiry, { user, token, group }: Principal, plan: Plan): number => {
+    const tokenId = token?.id ?? 0;
+    const row = open.begin({
+      ref: inquiry.requestId,
+      model: inquiry.model,
+      group,
+      user: accounts.user(user.id),
+      token: tokenId === 0 ? 0 : accounts.token(tokenId),
+      userId: user.id,
+      tokenId,
+      startedMs: inquiry.startedMs,
+      streams: inquiry.stream,
+      promptTokens: plan.promptTokens,
+      house: plan.house,
+    });
+    if (row === null) throw new AppError('storage_unavailable', { reason: 'too many requests at once', seconds: 1 });
+    return row;
+  };
+
+  /** @throws AppError limit_*, token_budget_*, *_exhausted. */
+  const take = (principal: Principal, { promptTokens, hold, most, overcommit, house }: Plan, row: number) => {
+    const { user, token } = principal;
+    const admission = deps.limits.admit(principal, { tokens: promptTokens, hold: most, row });
+    const held = wallets.hold(user.id, token?.id ?? 0, hold, { most, overcommit, house, row });
+    if (held.ok) return admission;
+    admission.ended({ tokens: 0, charged: 0, success: false });
+    throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', {
+      remain: held.remain,
+      need: hold,
+    });
   };
 
   const enterShorter = (inquiry: Inquiry, principal: Principal, plan: Plan, room: number): Exchange => {
@@ -88,10 +118,12 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const counted = tokens * (plan.estimate.answer?.model.countable === true ? 1 : otherEncodings);
     const exact = estimate(inquiry, plan, counted);
     const closer = exact.hold < plan.most ? { ...plan, estimate: exact, hold: exact.hold, most: exact.hold } : plan;
-    const room = roomFor(inquiry, principal, closer);
-    return closer.most <= room
-      ? enter(inquiry, principal, closer, false)
-      : enterShorter(inquiry, principal, closer, room);
+    return wallets.alone(principal.user.id, () => {
+      const room = roomFor(inquiry, principal, closer);
+      return closer.most <= room
+        ? enter(inquiry, principal, closer, false)
+        : enterShorter(inquiry, principal, closer, room);
+    });
   };
 
   return (inquiry, principal, free) => {
@@ -104,12 +136,16 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const { overcommit, overrunLine } = settings();
     const exact = overcommit === 1 || wallets.overrunOf(principal.user.id) >= overrunLine;
     const plan = exact ? planned : { ...planned, overcommit };
-    const room = roomFor(inquiry, principal, plan);
-    if (plan.most <= room) return enter(inquiry, principal, plan, false);
-    const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;
-    return countable && (holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room)
-      ? recount(inquiry, principal, plan)
-      : enterShorter(inquiry, principal, plan, room);
+    // What there is must not change between the look and the hold.
+    const entered = wallets.alone(principal.user.id, () => {
+      const room = roomFor(inquiry, principal, plan);
+      if (plan.most <= room) return enter(inquiry, principal, plan, false);
+      const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;
+      return countable && (holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room)
+        ? null
+        : enterShorter(inquiry, principal, plan, room);
+    });
+    return entered ?? recount(inquiry, principal, plan);
   };
 }
 

@@ -1,6 +1,10 @@
-/** Running balances of users and tokens, and what open requests hold of them. One synchronous step admits or refuses: no gap between check and take. */
+/** What users and tokens may still spend, and what open requests hold of it. One step under the user's lock admits or refuses: no gap between check and take, whichever thread it is. */
 import type { BalanceEvent } from '../../ledger/commands.ts';
 import type { TokenSnapshot, UserSnapshot } from '../state/snapshot.ts';
+import { Cap, Purse } from './accounts.ts';
+import { userStripe } from './memory.ts';
+import { createMoney, type Money } from './money.ts';
+import { Row, RowState } from './open-requests.ts';
 
 export type HoldAnswer =
   | { readonly ok: true }
@@ -13,6 +17,8 @@ export interface HoldTerms {
   readonly overcommit?: number;
   /** The balance is left alone; the token's limit is not. */
   readonly house?: boolean;
+  /** Of the open request. */
+  readonly row?: number;
 }
 
 export interface Spent {
@@ -21,11 +27,19 @@ export interface Spent {
   /** What was said of it at most; default: the hold. */
   readonly most?: number;
   readonly house?: boolean;
+  /** Of the open request: it has ended with that. */
+  readonly row?: number;
+  /** Nothing was used. */
+  readonly vain?: boolean;
 }
 
 const usual: HoldTerms = {};
 
 export interface Wallets {
+  /** Where all that lies. */
+  readonly money: Money;
+  /** All that the step asks and does is one: no other thread comes in between. It must not wait. */
+  alone<T>(userId: number, step: () => T): T;
   /** First sight of a user sets the balance; later rows leave it alone, since balances move only through the ledger. */
   seeUser(user: UserSnapshot): void;
   /** First sight of a token sets what it has used; its limit follows every row. */
@@ -50,159 +64,139 @@ export interface Wallets {
   overrunOf(userId: number): number;
 }
 
-interface Purse {
-  balance: number;
-  used: number;
-  held: number;
-  /** What the open requests may cost at most. */
-  most: number;
-  overrun: number;
-  /** Movements up to here are in the balance, ... */
-  version: number;
-  /** ... and these that came before their turn. */
-  readonly ahead: Set<number>;
-  /** The row was removed: nothing new is held, what is open goes on. */
-  gone: boolean;
-}
+export function createWallets(money: Money = createMoney()): Wallets {
+  const { memory, accounts } = money;
+  const { get, put } = memory;
+  const most = Number.MAX_SAFE_INTEGER;
 
-interface Cap {
-  limit: number;
-  used: number;
-  held: number;
-  most: number;
-  unlimited: boolean;
-  gone: boolean;
-}
-
-export function createWallets(): Wallets {
-  const purses = new Map<number, Purse>();
-  const caps = new Map<number, Cap>();
-  // Rows and balance events come from different threads; an event may arrive before the row of its user.
-  const early = new Map<number, BalanceEvent[]>();
-
-  /** Events come from several threads and need not come in the order of their versions; each counts once. */
-  const apply = (purse: Purse, event: BalanceEvent) => {
-    const { version } = event;
-    if (version <= purse.version || purse.ahead.has(version)) return;
-    purse.ahead.add(version);
-    while (purse.ahead.delete(purse.version + 1)) purse.version++;
-    purse.balance += event.delta;
-    purse.overrun += event.overrun ?? 0;
-    const cap = event.token === undefined ? undefined : caps.get(event.token.id);
-    if (cap !== undefined) cap.used += event.token?.used ?? 0;
-    purse.used += event.token?.used ?? 0;
-  };
-  const room = (cap: Cap): number => (cap.unlimited ? Number.MAX_SAFE_INTEGER : cap.limit - cap.used - cap.held);
-  const spareOf = (cap: Cap, overcommit: number): number =>
-    cap.unlimited ? Number.MAX_SAFE_INTEGER : Math.floor((cap.limit - cap.used) * overcommit) - cap.most;
+  const add = (cell: number, amount: number) => put(cell, get(cell) + amount);
+  const free = (purse: number): number => get(purse + Purse.balance) - get(purse + Purse.held);
+  const freeOf = (purse: number, overcommit: number): number =>
+    Math.floor(get(purse + Purse.balance) * overcommit) - get(purse + Purse.most);
+  const left = (cap: number): number => get(cap + Cap.limit) - get(cap + Cap.used);
+  const isUnlimited = (cap: number): boolean => get(cap + Cap.unlimited) === 1;
+  const room = (cap: number): number => (isUnlimited(cap) ? most : left(cap) - get(cap + Cap.held));
+  const spareOf = (cap: number, overcommit: number): number =>
+    isUnlimited(cap) ? most : Math.floor(left(cap) * overcommit) - get(cap + Cap.most);
+  const capOf = (tokenId: number): number => (tokenId === 0 ? 0 : accounts.token(tokenId));
+  const isGone = (purse: number): boolean => purse === 0 || get(purse + Purse.gone) === 1;
   const refused = (who: 'user' | 'token', remain: number): HoldAnswer => ({
     ok: false,
     who,
     remain: Math.max(0, remain),
   });
 
-  return {
-    seeUser(user) {
-      const known = purses.get(user.id);
-      if (known !== undefined) {
-        // Back again: what is open still counts, so the row's balance says less than the purse.
-        known.gone = false;
-        return;
-      }
-      const purse: Purse = {
-        balance: user.balance,
-        used: user.used,
-        held: 0,
-        most: 0,
-        overrun: user.overrun,
-        version: user.balanceVersion,
-        ahead: new Set(),
-        gone: false,
-      };
-      purses.set(user.id, purse);
-      for (const event of early.get(user.id) ?? []) apply(purse, event);
-      early.delete(user.id);
-    },
-    seeToken(token) {
-      const { quotaLimit: limit, unlimited, used } = token;
-      const known = caps.get(token.id);
-      if (known === undefined) caps.set(token.id, { limit, used, held: 0, most: 0, unlimited, gone: false });
-      else Object.assign(known, { limit, unlimited, gone: false });
-    },
-    forgetUser(id) {
-      const purse = purses.get(id);
-      if (purse !== undefined) purse.gone = true;
-    },
-    forgetToken(id) {
-      const cap = caps.get(id);
-      if (cap !== undefined) cap.gone = true;
-    },
-    credit(event) {
-      const purse = purses.get(event.userId);
-      if (purse !== undefined) apply(purse, event);
-      else early.set(event.userId, [...(early.get(event.userId) ?? []), event]);
-    },
-    hold(userId, tokenId, amount, { most = amount, overcommit = 1, house = false } = usual) {
-      const purse = purses.get(userId);
-      if (purse === undefined || purse.gone) return refused('user', 0);
-      const cap = tokenId === 0 ? undefined : caps.get(tokenId);
-      if (cap !== undefined) {
-        if (cap.gone || room(cap) < amount) return refused('token', cap.gone ? 0 : room(cap));
-        if (most > 0 && spareOf(cap, overcommit) < most) return refused('token', spareOf(cap, overcommit));
-      }
+  const take = (purse: number, cap: number, amount: number, terms: HoldTerms): HoldAnswer => {
+    const { most: atMost = amount, overcommit = 1, house = false, row = 0 } = terms;
+    if (cap !== 0) {
+      if (get(cap + Cap.gone) === 1) return refused('token', 0);
+      if (room(cap) < amount) return refused('token', room(cap));
+      if (atMost > 0 && spareOf(cap, overcommit) < atMost) return refused('token', spareOf(cap, overcommit));
+    }
+    if (!house) {
+      const remain = free(purse);
+      if (remain < amount || (amount > 0 && get(purse + Purse.balance) <= 0)) return refused('user', remain);
+      const spare = freeOf(purse, overcommit);
+      if (atMost > 0 && spare < atMost) return refused('user', spare);
+      add(purse + Purse.held, amount);
+      add(purse + Purse.most, atMost);
+    }
+    if (cap !== 0) {
+      add(cap + Cap.held, amount);
+      add(cap + Cap.most, atMost);
+    }
+    if (row !== 0) {
+      add(row + Row.held, amount);
+      add(row + Row.most, atMost);
+    }
+    return { ok: true };
+  };
+
+  /** The balance is lowered first and the hold given back second: err on the side of less. */
+  const settle = (
+    purse: number,
+    cap: number,
+    { held, charged, most = held, house = false, row = 0, vain = false }: Spent,
+  ) => {
+    if (purse !== 0) {
       if (!house) {
-        const free = purse.balance - purse.held;
-        if (free < amount || (amount > 0 && purse.balance <= 0)) return refused('user', free);
-        const spare = Math.floor(purse.balance * overcommit) - purse.most;
-        if (most > 0 && spare < most) return refused('user', spare);
-        purse.held += amount;
-        purse.most += most;
+        add(purse + Purse.balance, -charged);
+        add(purse + Purse.held, -held);
+        add(purse + Purse.most, -most);
       }
-      if (cap !== undefined) {
-        cap.held += amount;
-        cap.most += most;
-      }
-      return { ok: true };
+      add(purse + Purse.used, charged);
+    }
+    if (cap !== 0) {
+      add(cap + Cap.used, charged);
+      add(cap + Cap.held, -held);
+      add(cap + Cap.most, -most);
+    }
+    if (row === 0) return;
+    put(row + Row.held, 0);
+    put(row + Row.most, 0);
+    put(row + Row.charged, vain ? -1 : charged);
+    put(row + Row.state, RowState.ended);
+  };
+
+  const locked = <T>(purse: number, step: () => T): T => {
+    const stripe = userStripe(purse);
+    memory.lock(stripe);
+    try {
+      return step();
+    } finally {
+      memory.unlock(stripe);
+    }
+  };
+
+  return {
+    money,
+    alone: (userId, step) => locked(accounts.user(userId), step),
+    seeUser: accounts.seeUser,
+    seeToken: (token) => void accounts.seeToken(token),
+    forgetUser: accounts.forgetUser,
+    forgetToken: accounts.forgetToken,
+    credit: accounts.credit,
+    hold(userId, tokenId, amount, terms = usual) {
+      const purse = accounts.user(userId);
+      return isGone(purse) ? refused('user', 0) : locked(purse, () => take(purse, capOf(tokenId), amount, terms));
     },
-    settle(userId, tokenId, { held, charged, most = held, house = false }) {
-      const purse = purses.get(userId);
-      if (purse !== undefined) {
-        if (!house) {
-          purse.held -= held;
-          purse.most -= most;
-          purse.balance -= charged;
-        }
-        purse.used += charged;
-      }
-      const cap = caps.get(tokenId);
-      if (cap !== undefined) {
-        cap.held -= held;
-        cap.most -= most;
-        cap.used += charged;
-      }
+    settle(userId, tokenId, spent) {
+      const purse = accounts.user(userId);
+      locked(purse, () => settle(purse, capOf(tokenId), spent));
     },
     standing(userId, tokenId) {
-      if (tokenId === null) {
-        const purse = purses.get(userId);
-        return { limit: (purse?.balance ?? 0) + (purse?.used ?? 0), used: purse?.used ?? 0 };
-      }
-      const cap = caps.get(tokenId);
-      return { limit: cap?.unlimited === true ? Number.POSITIVE_INFINITY : (cap?.limit ?? 0), used: cap?.used ?? 0 };
+      const purse = accounts.user(userId);
+      const cap = tokenId === null ? 0 : accounts.token(tokenId);
+      return locked(purse, () => {
+        if (tokenId === null) {
+          const used = purse === 0 ? 0 : get(purse + Purse.used);
+          return { limit: (purse === 0 ? 0 : get(purse + Purse.balance)) + used, used };
+        }
+        if (cap === 0) return { limit: 0, used: 0 };
+        return { limit: isUnlimited(cap) ? Number.POSITIVE_INFINITY : get(cap + Cap.limit), used: get(cap + Cap.used) };
+      });
     },
     available(userId, tokenId, house = false) {
-      const purse = purses.get(userId);
-      if (purse === undefined || purse.gone) return 0;
-      const cap = caps.get(tokenId);
-      const free = house ? Number.MAX_SAFE_INTEGER : purse.balance - purse.held;
-      return Math.max(0, cap === undefined ? free : Math.min(free, room(cap)));
+      const purse = accounts.user(userId);
+      if (isGone(purse)) return 0;
+      const cap = capOf(tokenId);
+      return locked(purse, () => {
+        const here = house ? most : free(purse);
+        return Math.max(0, cap === 0 ? here : Math.min(here, room(cap)));
+      });
     },
     spare(userId, tokenId, overcommit, house) {
-      const purse = purses.get(userId);
-      if (purse === undefined || purse.gone) return 0;
-      const cap = caps.get(tokenId);
-      const free = house ? Number.MAX_SAFE_INTEGER : Math.floor(purse.balance * overcommit) - purse.most;
-      return Math.max(0, cap === undefined ? free : Math.min(free, spareOf(cap, overcommit)));
+      const purse = accounts.user(userId);
+      if (isGone(purse)) return 0;
+      const cap = capOf(tokenId);
+      return locked(purse, () => {
+        const here = house ? most : freeOf(purse, overcommit);
+        return Math.max(0, cap === 0 ? here : Math.min(here, spareOf(cap, overcommit)));
+      });
     },
-    overrunOf: (userId) => purses.get(userId)?.overrun ?? 0,
+    overrunOf(userId) {
+      const purse = accounts.user(userId);
+      return purse === 0 ? 0 : get(purse + Purse.overrun);
+    },
   };
 }

@@ -1,6 +1,8 @@
-/** What each token may use per calendar day and month: running sums that begin anew with the period. */
+/** What each token may use per calendar day and month: running sums that begin anew with the period. Asked under the lock of the token's user. */
 import { nextPeriod, type Period, periodStart } from '../../contract/periods.ts';
 import type { TokenSnapshot } from '../state/snapshot.ts';
+import { type Accounts, Cap } from './accounts.ts';
+import type { Memory } from './memory.ts';
 
 export interface BudgetAnswer {
   readonly period: Period;
@@ -14,20 +16,15 @@ export interface Budgets {
   hold(token: TokenSnapshot, amount: number, now: number): BudgetAnswer | null;
   /** What both periods have left; Infinity where none is bounded. */
   room(token: TokenSnapshot, now: number): number;
-  /** Gives a hold back and counts what was really used. */
-  settle(token: TokenSnapshot, held: number, charged: number, now: number): void;
-}
-
-interface Sum {
-  start: number;
-  used: number;
-  held: number;
+  /** Gives a hold back and counts what was really used. @param cap the token's place. */
+  settle(cap: number, held: number, charged: number, now: number): void;
 }
 
 const periods = ['day', 'month'] as const;
+const startCells = { day: Cap.dayStart, month: Cap.monthStart } as const;
+const usedCells = { day: Cap.dayUsed, month: Cap.monthUsed } as const;
 
-export function createBudgets(): Budgets {
-  const sums = new Map<number, Readonly<Record<Period, Sum>>>();
+export function createBudgets(memory: Memory, accounts: Accounts): Budgets {
   let starts: Readonly<Record<Period, number>> = { day: -1, month: -1 };
 
   /** The month is only looked up when the day is another. */
@@ -36,59 +33,47 @@ export function createBudgets(): Budgets {
     if (day !== starts.day) starts = { day, month: periodStart('month', now) };
     return starts[period];
   };
-
-  /** First sight takes what the ledger has counted so far; from then on this is the only relay that spends. */
-  const sumOf = (token: TokenSnapshot, period: Period, now: number): Sum => {
-    let known = sums.get(token.id);
-    if (known === undefined) {
-      const { day, month } = token.periods;
-      known = {
-        day: { start: day.at, used: day.used, held: 0 },
-        month: { start: month.at, used: month.used, held: 0 },
-      };
-      sums.set(token.id, known);
-    }
-    const sum = known[period];
+  const usedIn = (cap: number, period: Period, now: number): number => {
     const start = startOf(period, now);
-    if (start > sum.start) {
-      sum.start = start;
-      sum.used = 0;
+    if (start > memory.get(cap + startCells[period])) {
+      memory.put(cap + startCells[period], start);
+      memory.put(cap + usedCells[period], 0);
     }
-    return sum;
+    return memory.get(cap + usedCells[period]);
   };
   const limitOf = (token: TokenSnapshot, period: Period): number =>
     (period === 'day' ? token.limits?.dayBudget : token.limits?.monthBudget) ?? 0;
-  const bounded = (token: TokenSnapshot) => periods.filter((period) => limitOf(token, period) > 0);
+  const add = (cell: number, amount: number) => memory.put(cell, memory.get(cell) + amount);
 
   return {
     hold(token, amount, now) {
-      for (const period of bounded(token)) {
-        const sum = sumOf(token, period, now);
-        const remain = limitOf(token, period) - sum.used - sum.held;
+      const cap = accounts.seenToken(token);
+      for (const period of periods) {
+        const limit = limitOf(token, period);
+        if (limit === 0) continue;
+        const remain = limit - usedIn(cap, period, now) - memory.get(cap + Cap.budgetHeld);
         if (remain < Math.max(1, amount))
           return { period, remain: Math.max(0, remain), seconds: nextPeriod(period, now) - now };
       }
-      for (const period of bounded(token)) sumOf(token, period, now).held += amount;
+      // Also without a limit: one may be set while it runs.
+      add(cap + Cap.budgetHeld, amount);
       return null;
     },
     room(token, now) {
       let least = Number.POSITIVE_INFINITY;
       if (token.limits === null) return least;
+      const cap = accounts.seenToken(token);
       for (const period of periods) {
         const limit = limitOf(token, period);
         if (limit === 0) continue;
-        const sum = sumOf(token, period, now);
-        least = Math.min(least, Math.max(0, limit - sum.used - sum.held));
+        const remain = limit - usedIn(cap, period, now) - memory.get(cap + Cap.budgetHeld);
+        least = Math.min(least, Math.max(0, remain));
       }
       return least;
     },
-    settle(token, held, charged, now) {
-      // Also without a limit: one may be set while the period runs.
-      for (const period of periods) {
-        const sum = sumOf(token, period, now);
-        sum.used += charged;
-        if (limitOf(token, period) > 0) sum.held = Math.max(0, sum.held - held);
-      }
+    settle(cap, held, charged, now) {
+      for (const period of periods) memory.put(cap + usedCells[period], usedIn(cap, period, now) + charged);
+      add(cap + Cap.budgetHeld, -held);
     },
   };
 }

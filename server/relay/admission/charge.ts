@@ -47,6 +47,8 @@ export interface Charge {
   finish(finish: Finish): Promise<void>;
   /** Writes what is owed so far, so that a crash charges it. */
   checkpoint(usage: Usage, channel: ChannelSnapshot): void;
+  /** So much more of the answer has gone out; costs next to nothing. */
+  delivered(frames: number, channel: ChannelSnapshot): void;
 }
 
 export interface ChargeDeps {
@@ -69,6 +71,8 @@ export interface ChargeFacts {
   /** Channel tests are logged but cost nothing. */
   readonly free: boolean;
   readonly admission: Admission;
+  /** Of the open request, for whoever has to end it when this thread is gone; 0 = it is free. */
+  readonly row: number;
 }
 
 /** Not worth a word in a log row. */
@@ -76,7 +80,8 @@ const usualPath = '/v1/chat/completions';
 
 /** @param facts.plan.hold must have been taken from the wallets already. */
 export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
-  const { inquiry, principal, plan, free, admission } = facts;
+  const { inquiry, principal, plan, free, admission, row } = facts;
+  const { open } = deps.wallets.money;
   const userId = principal.user.id;
   const tokenId = principal.token?.id ?? 0;
   let held = plan.hold;
@@ -114,12 +119,17 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
     const tokens = usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage);
     charged = usage === null ? null : amount;
-    deps.wallets.settle(userId, tokenId, { held, charged: amount, most, house: plan.house });
-    admission.ended({ tokens, charged: amount, success: usage !== null });
+    const vain = usage === null;
+    if (usage !== null) open.used(row, usage);
+    deps.wallets.alone(userId, () => {
+      admission.ended({ tokens, charged: amount, success: usage !== null });
+      deps.wallets.settle(userId, tokenId, { held, charged: amount, most, house: plan.house, row, vain });
+    });
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
     const told = (refusal: string | null) => {
       if (refusal !== null) deps.refused(inquiry.requestId, refusal);
+      open.over(row);
     };
     // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
     const durable = deps.ledger
@@ -150,7 +160,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const beyond = Math.max(0, total - most);
     if (beyond > 0 && !admission.extend(beyond)) return false;
     const { overcommit, house } = plan;
-    if (!deps.wallets.hold(userId, tokenId, more, { most: beyond, overcommit, house }).ok) return false;
+    if (!deps.wallets.hold(userId, tokenId, more, { most: beyond, overcommit, house, row }).ok) return false;
     held = total;
     most += beyond;
     return true;
@@ -171,6 +181,9 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       return holdUpTo(Math.min(most, holdFor(plan.estimate, Math.min(outputTokens, plan.estimate.maxTokens))));
     },
     turn: admission.turn,
+    delivered(frames, channel) {
+      if (finished === null) open.delivered(row, channel.id, frames);
+    },
     finish(finish) {
       finished ??= settle(finish);
       return finished;
@@ -178,6 +191,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     checkpoint(usage, channel) {
       if (finished !== null || free) return;
       const amount = quotaOf(usage, plan.prices);
+      open.used(row, usage);
       const log = entry(LogType.consume, amount, usage, {
         endReason: 'recovered',
         usageSource: 'partial',

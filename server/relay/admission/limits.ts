@@ -1,16 +1,25 @@
-/** How often, how much and how many at once: rate windows of users, tokens and groups, and the tokens' period budgets. Memory only, one synchronous step. */
+/**
+ * How often, how much and how many at once: rate windows of users, tokens and groups, and the tokens' period budgets. Memory
+ * only, one synchronous step; all relay threads count together.
+ */
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { Principal } from '../intake/inquiry.ts';
 import type { ModelRequestRule, RelaySettings } from '../state/settings.ts';
 import type { RateLimits, TokenSnapshot } from '../state/snapshot.ts';
+import { Flow, Purse } from './accounts.ts';
 import { type Budgets, createBudgets } from './budgets.ts';
-import { createWindow, type Window } from './windows.ts';
+import { groupStripe, type Memory, userStripe } from './memory.ts';
+import { createMoney, type Money } from './money.ts';
+import { Row } from './open-requests.ts';
+import { createWindows, ringCells, type Windows } from './windows.ts';
 
 /** What a request will cost as far as is known before it runs. */
 export interface Asked {
   readonly tokens: number;
   /** Quota held for it. */
   readonly hold: number;
+  /** Of the open request. */
+  readonly row?: number;
 }
 
 export interface Outcome {
@@ -41,13 +50,20 @@ export interface LimitsDeps {
   readonly now: () => number;
   /** Milliseconds of a clock that never goes back: for windows; budgets follow the calendar. */
   readonly steady: () => number;
+  /** Where it is counted; the caller's own when absent. */
+  readonly money?: Money;
 }
 
 /** Whose limit it is; `name` is also what people read. */
 interface Scope {
   readonly name: string;
-  readonly key: string;
+  /** Where it is counted. */
+  readonly place: number;
+  readonly requests: number;
+  readonly tokens: number;
   readonly limits: RateLimits;
+  /** Of the open request: it counts among those under way here. */
+  readonly runs: number;
 }
 
 const minuteMs = 60_000;
@@ -57,48 +73,84 @@ const concurrencySeconds = 1;
 export const unlimited: Admission = { extend: () => true, turn: () => undefined, ended: () => undefined };
 
 export function createLimits(deps: LimitsDeps): Limits {
-  const requests = createWindow(minuteMs);
-  const tokens = createWindow(minuteMs);
-  const running = new Map<string, number>();
-  const budgets: Budgets = createBudgets();
-  const users = createUserWindows();
+  const { memory, accounts } = deps.money ?? createMoney();
+  const windows = createWindows(memory, minuteMs);
+  const budgets: Budgets = createBudgets(memory, accounts);
+  const visit = createUserWindows(memory);
 
+  const change = (cell: number, amount: number) => memory.put(cell, memory.get(cell) + amount);
   const refuse = (code: ErrorCode, who: string, limit: number, waitMs: number): never => {
     throw new AppError(code, { who, limit, seconds: Math.max(1, Math.ceil(waitMs / 1000)) });
   };
 
   const check = (scope: Scope, asked: Asked, now: number) => {
     const { concurrency } = scope.limits;
-    if (concurrency > 0 && (running.get(scope.key) ?? 0) >= concurrency)
+    if (concurrency > 0 && memory.get(scope.place + Flow.running) >= concurrency)
       refuse('limit_concurrency', scope.name, concurrency, concurrencySeconds * 1000);
     checkRates(scope, asked.tokens, now);
   };
 
-  const checkRates = ({ key, name, limits }: Scope, asked: number, now: number) => {
+  const checkRates = ({ requests, tokens, name, limits }: Scope, asked: number, now: number) => {
     const { rpm, tpm } = limits;
-    if (rpm > 0 && requests.total(key, now) + 1 > rpm)
-      refuse('limit_rpm', name, rpm, requests.waitMs(key, rpm - 1, now));
+    if (rpm > 0 && windows.total(requests, now) + 1 > rpm)
+      refuse('limit_rpm', name, rpm, windows.waitMs(requests, rpm - 1, now));
     // A prompt larger than the whole limit may go when nothing else is counted; it would never fit otherwise.
     const rest = Math.max(0, tpm - asked);
-    if (tpm > 0 && tokens.total(key, now) > rest) refuse('limit_tpm', name, tpm, tokens.waitMs(key, rest, now));
+    if (tpm > 0 && windows.total(tokens, now) > rest) refuse('limit_tpm', name, tpm, windows.waitMs(tokens, rest, now));
   };
 
-  const enter = ({ key }: Scope, asked: Asked, now: number) => {
-    requests.add(key, 1, now);
-    tokens.add(key, asked.tokens, now);
-    running.set(key, (running.get(key) ?? 0) + 1);
+  const enter = ({ place, requests, tokens, runs }: Scope, { tokens: asked, row = 0 }: Asked, now: number) => {
+    windows.add(requests, 1, now);
+    windows.add(tokens, asked, now);
+    change(place + Flow.running, 1);
+    if (row === 0) return;
+    memory.put(row + runs, 1);
+    if (runs === Row.groupRuns) memory.put(row + Row.group, place);
   };
 
-  const leave = ({ key }: Scope, more: number, enteredAt: number, now: number) => {
-    if (more > 0) tokens.add(key, more, now);
-    else tokens.take(key, -more, enteredAt);
-    const left = (running.get(key) ?? 1) - 1;
-    if (left > 0) running.set(key, left);
-    else running.delete(key);
+  const leave = (
+    { place, tokens, runs }: Scope,
+    more: number,
+    times: { entered: number; now: number },
+    row: number,
+  ) => {
+    if (more > 0) windows.add(tokens, more, times.now);
+    else windows.take(tokens, -more, times.entered);
+    change(place + Flow.running, -1);
+    if (row !== 0) memory.put(row + runs, 0);
+  };
+
+  const scopesOf = ({ token, group }: Principal, settings: RelaySettings): Scope[] => {
+    const scopes: Scope[] = [];
+    const scope = (name: string, place: number, limits: RateLimits, runs: number) => {
+      const requests = accounts.ratesOf(place);
+      if (requests !== 0) scopes.push({ name, place, requests, tokens: requests + ringCells, limits, runs });
+    };
+    if (token !== null && token.limits !== null)
+      scope(`API key ${token.name}`, accounts.seenToken(token), token.limits, Row.tokenRuns);
+    const groupLimits = settings.groupLimits.get(group);
+    if (groupLimits !== undefined) scope(`group ${group}`, accounts.group(group), groupLimits, Row.groupRuns);
+    return scopes;
+  };
+
+  /** The user's lock comes before that of the group, which everybody takes in this order. */
+  const locked = <T>(purse: number, scopes: readonly Scope[], step: () => T): T => {
+    const group = scopes.find(({ runs }) => runs === Row.groupRuns)?.place ?? 0;
+    memory.lock(userStripe(purse));
+    if (group !== 0) memory.lock(groupStripe(group));
+    try {
+      return step();
+    } finally {
+      if (group !== 0) memory.unlock(groupStripe(group));
+      memory.unlock(userStripe(purse));
+    }
   };
 
   return {
-    room: (token) => budgets.room(token, deps.now() / 1000),
+    room: (token) =>
+      token.limits === null
+        ? Number.POSITIVE_INFINITY
+        : locked(accounts.user(token.userId), [], () => budgets.room(token, deps.now() / 1000)),
     admit(principal, asked) {
       const settings = deps.settings();
       const { user, token } = principal;
@@ -106,55 +158,66 @@ export function createLimits(deps: LimitsDeps): Limits {
       const rule = user.id === 0 ? null : settings.modelRequests;
       // The periods' sums are kept for every token: a budget may be set while one runs.
       if (scopes.length === 0 && rule === null && token === null) return unlimited;
+      const { row = 0 } = asked;
+      const purse = accounts.user(user.id);
       const now = deps.steady();
-      for (const scope of scopes) check(scope, asked, now);
-      const visit = rule === null ? null : users.visit(user.id, rule, now);
-      const lacking = token === null ? null : budgets.hold(token, asked.hold, deps.now() / 1000);
-      if (lacking !== null) {
-        visit?.withdraw();
-        throw new AppError(lacking.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
-          remain: lacking.remain,
-          need: asked.hold,
-          seconds: Math.ceil(lacking.seconds),
-        });
-      }
-      for (const scope of scopes) enter(scope, asked, now);
+      const visits: Visit[] = [];
+      const come = (at: number) => {
+        const visitor = rule === null ? 0 : accounts.visitor(user.id);
+        if (rule !== null && visitor !== 0) visits.push(visit(visitor, rule, at));
+      };
+      const holdBudget = (amount: number) => {
+        const lacking = token === null ? null : budgets.hold(token, amount, deps.now() / 1000);
+        if (lacking === null && row !== 0) change(row + Row.budgetHeld, amount);
+        return lacking;
+      };
+      locked(purse, scopes, () => {
+        for (const scope of scopes) check(scope, asked, now);
+        come(now);
+        const lacking = holdBudget(asked.hold);
+        if (lacking !== null) {
+          for (const each of visits) each.withdraw();
+          throw new AppError(lacking.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
+            remain: lacking.remain,
+            need: asked.hold,
+            seconds: Math.ceil(lacking.seconds),
+          });
+        }
+        for (const scope of scopes) enter(scope, asked, now);
+      });
       let held = asked.hold;
       /** Tokens of earlier turns that are in the windows already. */
       let counted = 0;
-      const visits = visit === null ? [] : [visit];
       return {
         extend(more) {
           if (token === null) return true;
-          if (budgets.hold(token, more, deps.now() / 1000) !== null) return false;
+          if (locked(purse, [], () => holdBudget(more)) !== null) return false;
           held += more;
           return true;
         },
         turn(spent) {
           const at = deps.steady();
-          for (const { key } of scopes) tokens.add(key, spent, at);
-          counted += spent;
-          for (const scope of scopes) checkRates(scope, 0, at);
-          if (rule !== null) visits.push(users.visit(user.id, rule, at));
-          for (const { key } of scopes) requests.add(key, 1, at);
+          locked(purse, scopes, () => {
+            for (const { tokens } of scopes) windows.add(tokens, spent, at);
+            counted += spent;
+            for (const scope of scopes) checkRates(scope, 0, at);
+            come(at);
+            for (const { requests } of scopes) windows.add(requests, 1, at);
+          });
         },
         ended({ tokens: used, charged, success }) {
           const endedAt = deps.steady();
-          for (const scope of scopes) leave(scope, used - asked.tokens - counted, now, endedAt);
-          if (token !== null) budgets.settle(token, held, charged, deps.now() / 1000);
-          if (!success) for (const each of visits) each.failed();
+          locked(purse, scopes, () => {
+            for (const scope of scopes)
+              leave(scope, used - asked.tokens - counted, { entered: now, now: endedAt }, row);
+            if (token !== null) budgets.settle(accounts.seenToken(token), held, charged, deps.now() / 1000);
+            if (row !== 0) memory.put(row + Row.budgetHeld, 0);
+            if (!success) for (const each of visits) each.failed();
+          });
         },
       };
     },
   };
-}
-
-function scopesOf({ token, group }: Principal, settings: RelaySettings): Scope[] {
-  const scopes: Scope[] = [];
-  if (token?.limits != null) scopes.push({ name: `API key ${token.name}`, key: `t${token.id}`, limits: token.limits });
-  const groupLimits = settings.groupLimits.get(group);
-  if (groupLimits !== undefined) scopes.push({ name: `group ${group}`, key: `g${group}`, limits: groupLimits });
-  return scopes;
 }
 
 interface Visit {
@@ -165,38 +228,44 @@ interface Visit {
 }
 
 /** A request under way counts as a success until it fails: many at once do not get past the limit. */
-function createUserWindows() {
-  let periodMs = 0;
-  let all: Window = createWindow(minuteMs);
-  let good: Window = createWindow(minuteMs);
-  return {
-    visit(userId: number, rule: ModelRequestRule, now: number): Visit {
-      if (rule.periodMs !== periodMs) {
-        periodMs = rule.periodMs;
-        all = createWindow(periodMs);
-        good = createWindow(periodMs);
+function createUserWindows(memory: Memory) {
+  const spans = new Map<number, Windows>();
+  const windowsOf = (spanMs: number): Windows => {
+    const known = spans.get(spanMs) ?? createWindows(memory, spanMs);
+    spans.set(spanMs, known);
+    return known;
+  };
+
+  return (user: number, rule: ModelRequestRule, now: number): Visit => {
+    const { periodMs } = rule;
+    const windows = windowsOf(periodMs);
+    const all = memory.get(user + Purse.visits);
+    const good = all + ringCells;
+    const spanCell = user + Purse.visitsSpan;
+    if (memory.get(spanCell) !== periodMs) {
+      for (let cell = all; cell < good + ringCells; cell++) memory.put(cell, 0);
+      memory.put(spanCell, periodMs);
+    }
+    const limits = [
+      ['limit_requests', all, rule.total],
+      ['limit_successes', good, rule.success],
+    ] as const;
+    for (const [code, ring, limit] of limits) {
+      if (limit > 0 && windows.total(ring, now) >= limit) {
+        const seconds = Math.max(1, Math.ceil(windows.waitMs(ring, limit - 1, now) / 1000));
+        throw new AppError(code, { limit, minutes: periodMs / minuteMs, seconds });
       }
-      const key = String(userId);
-      const [allNow, goodNow] = [all, good];
-      const limits = [
-        ['limit_requests', allNow, rule.total],
-        ['limit_successes', goodNow, rule.success],
-      ] as const;
-      for (const [code, window, limit] of limits) {
-        if (limit > 0 && window.total(key, now) >= limit) {
-          const seconds = Math.max(1, Math.ceil(window.waitMs(key, limit - 1, now) / 1000));
-          throw new AppError(code, { limit, minutes: rule.periodMs / minuteMs, seconds });
-        }
-      }
-      allNow.add(key, 1, now);
-      goodNow.add(key, 1, now);
-      return {
-        withdraw() {
-          allNow.take(key, 1, now);
-          goodNow.take(key, 1, now);
-        },
-        failed: () => goodNow.take(key, 1, now),
-      };
-    },
+    }
+    windows.add(all, 1, now);
+    windows.add(good, 1, now);
+    // Counting has begun anew where the rule was changed meanwhile.
+    const back = (ring: number) => memory.get(spanCell) === periodMs && windows.take(ring, 1, now);
+    return {
+      withdraw() {
+        back(all);
+        back(good);
+      },
+      failed: () => void back(good),
+    };
   };
 }

@@ -12,4 +12,5 @@ export const noCharge: Charge = {
   cover: () => true,
   finish: () => Promise.resolve(),
   checkpoint: () => undefined,
+  delivered: () => undefined,
 };

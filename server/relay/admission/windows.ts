@@ -1,87 +1,74 @@
-/** Sums over the last minutes, per key: a ring of slots, so that memory does not grow with the traffic. */
+/** Sums over the last minutes: rings of slots in memory that all relay threads share, each under the lock of its key. */
+import type { Memory } from './memory.ts';
 
-export interface Window {
-  add(key: string, amount: number, nowMs: number): void;
+export interface Windows {
+  add(ring: number, amount: number, nowMs: number): void;
   /** Takes back what was added at `atMs`, as long as it still counts. */
-  take(key: string, amount: number, atMs: number): void;
+  take(ring: number, amount: number, atMs: number): void;
   /** What was added within the span. Counts at most one slot too long, never too short. */
-  total(key: string, nowMs: number): number;
+  total(ring: number, nowMs: number): number;
   /** Milliseconds until at most `rest` of it is left. */
-  waitMs(key: string, rest: number, nowMs: number): number;
-}
-
-interface Ring {
-  readonly sums: Float64Array;
-  /** Number of the newest slot since the epoch. */
-  newest: number;
+  waitMs(ring: number, rest: number, nowMs: number): number;
 }
 
 const slots = 30;
-/** Keys kept before those nobody used within the span are forgotten. */
-const manyKeys = 10_000;
+const size = slots + 1;
+/** The number of the newest slot since the epoch comes after the sums. */
+const newestCell = size;
+/** Cells of one ring. */
+export const ringCells = 32;
 
-export function createWindow(spanMs: number): Window {
+export function createWindows(memory: Memory, spanMs: number): Windows {
   const slotMs = spanMs / slots;
-  const rings = new Map<string, Ring>();
-  const size = slots + 1;
   const slotOf = (nowMs: number) => Math.floor(nowMs / slotMs);
+  const change = (cell: number, amount: number) => memory.put(cell, memory.get(cell) + amount);
+  const clear = (cell: number) => {
+    if (memory.get(cell) !== 0) memory.put(cell, 0);
+  };
 
   /** Clears what has left the span. A clock set back by less than the span counts into the newest slot; by more, counting begins anew. */
-  const advance = (ring: Ring, slot: number) => {
-    if (Math.abs(slot - ring.newest) >= size) {
-      ring.sums.fill(0);
-      ring.newest = slot;
-      return;
+  const advance = (ring: number, slot: number): number => {
+    const newest = memory.get(ring + newestCell);
+    if (slot === newest) return newest;
+    if (Math.abs(slot - newest) >= size) {
+      for (let at = 0; at < size; at++) clear(ring + at);
+      memory.put(ring + newestCell, slot);
+      return slot;
     }
-    for (let passed = ring.newest + 1; passed <= slot; passed++) ring.sums[passed % size] = 0;
-    ring.newest = Math.max(ring.newest, slot);
+    for (let passed = newest + 1; passed <= slot; passed++) clear(ring + (passed % size));
+    if (slot > newest) memory.put(ring + newestCell, slot);
+    return Math.max(newest, slot);
   };
-
-  let swept = 0;
-  /** Once per slot: with many keys in use there is nothing to find. */
-  const sweep = (slot: number) => {
-    if (slot === swept) return;
-    swept = slot;
-    for (const [key, ring] of rings) if (slot - ring.newest >= size) rings.delete(key);
+  const sumOf = (ring: number): number => {
+    let sum = 0;
+    for (let at = 0; at < size; at++) sum += memory.get(ring + at);
+    return sum;
   };
-
-  const current = (key: string, nowMs: number): Ring | undefined => {
-    const ring = rings.get(key);
-    if (ring !== undefined) advance(ring, slotOf(nowMs));
-    return ring;
-  };
-  const sumOf = (ring: Ring): number => ring.sums.reduce((sum, one) => sum + one, 0);
 
   return {
-    add(key, amount, nowMs) {
-      let ring = current(key, nowMs);
-      if (ring === undefined) {
-        if (rings.size >= manyKeys) sweep(slotOf(nowMs));
-        ring = { sums: new Float64Array(size), newest: slotOf(nowMs) };
-        rings.set(key, ring);
-      }
-      const at = ring.newest % size;
-      ring.sums[at] = (ring.sums[at] ?? 0) + amount;
+    add(ring, amount, nowMs) {
+      change(ring + (advance(ring, slotOf(nowMs)) % size), amount);
     },
-    take(key, amount, atMs) {
-      const ring = rings.get(key);
+    take(ring, amount, atMs) {
+      const newest = memory.get(ring + newestCell);
       const slot = slotOf(atMs);
-      if (ring === undefined || slot > ring.newest || ring.newest - slot >= size) return;
-      ring.sums[slot % size] = (ring.sums[slot % size] ?? 0) - amount;
+      if (slot > newest || newest - slot >= size) return;
+      // A ring that was cleared in between has nothing to give back.
+      const cell = ring + (slot % size);
+      memory.put(cell, Math.max(0, memory.get(cell) - amount));
     },
-    total(key, nowMs) {
-      const ring = current(key, nowMs);
-      return ring === undefined ? 0 : sumOf(ring);
+    total(ring, nowMs) {
+      advance(ring, slotOf(nowMs));
+      return sumOf(ring);
     },
-    waitMs(key, rest, nowMs) {
-      const ring = current(key, nowMs);
-      if (ring === undefined) return 0;
+    waitMs(ring, rest, nowMs) {
+      const newest = advance(ring, slotOf(nowMs));
       let left = sumOf(ring);
-      for (let slot = ring.newest - slots; slot <= ring.newest; slot++) {
+      for (let slot = newest - slots; slot <= newest; slot++) {
         if (left <= rest) return Math.max(0, slot * slotMs + spanMs - nowMs);
-        left -= ring.sums[((slot % size) + size) % size] ?? 0;
+        left -= memory.get(ring + (((slot % size) + size) % size));
       }
-      return (ring.newest + 1) * slotMs + spanMs - nowMs;
+      return (newest + 1) * slotMs + spanMs - nowMs;
     },
   };
 }

@@ -97,6 +97,7 @@ function respond(
       return whole(deps, exchange, outcome);
     case 'bytes':
       deps.lasting(exchange.inquiry.request);
+      exchange.charge.delivered(1, outcome.prepared.channel);
       return new Response(
         relayBytes(outcome.response, {
           now: deps.now,
@@ -339,6 +340,10 @@ function pumpOptions(
         ),
       ),
     cover: createCover(exchange, deps.settings().stake),
+    delivered: (frames: number) => {
+      const channel = reached()?.prepared.channel;
+      if (channel !== undefined) exchange.charge.delivered(frames, channel);
+    },
     affordable: ({ units, spokenSeconds }: Told, durably: boolean) => {
       const channel = reached()?.prepared.channel;
       if (channel === undefined) return true;

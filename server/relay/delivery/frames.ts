@@ -116,6 +116,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
   };
 
   const send = (frames: readonly RawFrame[]): Over => {
+    options.delivered(frames.length);
     const chunk: Chunk = { frames, next: 0, wrote: false };
     const ended = pass(chunk);
     return ended !== undefined || full !== null ? slowly(chunk, ended) : sent(chunk);
@@ -152,6 +153,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
       let bytes = 0;
       for (const piece of head) bytes += piece.length;
       if (await uncovered(bytes)) return true;
+      options.delivered(head.length);
       if (passage.awaitsBill()) client.hold(head);
       else {
         for (const piece of head) out.add(piece);

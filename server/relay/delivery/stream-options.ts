@@ -40,6 +40,8 @@ export interface PumpOptions {
   readonly reshape: Reshape | null;
   /** Asked before bytes are delivered, where the hold grows with them; false cuts the stream. */
   readonly cover: Cover | null;
+  /** Told how many frames went out. */
+  readonly delivered: (frames: number) => void;
   /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. @param durably what is owed is written down too. */
   readonly affordable: (delivered: Told, durably: boolean) => boolean;
 }

@@ -1,6 +1,7 @@
 /** Remembers which channel served a conversation, so that its prompt cache is met again. Memory only, bounded. */
 import { record, records, text } from '../../protocols/shared/json.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { Hearsay, Kept } from './hearsay.ts';
 
 export interface Affinity {
   /** The channel that served this conversation lately. */
@@ -9,12 +10,14 @@ export interface Affinity {
   /** An upstream that keeps responses can only continue those of its own, and for whom it made them. */
   rememberKept(id: string, kept: Kept): void;
   kept(id: string): Kept | null;
+  /** Takes over what another thread remembers. */
+  hear(news: Pick<Hearsay, 'served' | 'kept'>): void;
 }
 
-/** What an upstream keeps under an id: a response, a conversation, a container. */
-export interface Kept {
-  readonly channelId: number;
-  readonly ownerId: number;
+/** Told of what is remembered newly, or was told long ago. */
+export interface AffinityTold {
+  served(key: string, channelId: number): void;
+  kept(id: string, kept: Kept): void;
 }
 
 /** Prompt caches live five minutes to an hour. */
@@ -23,16 +26,25 @@ const mostEntries = 20_000;
 /** Upstreams keep responses for thirty days. */
 const keptMs = 30 * 24 * 3_600_000;
 const mostKept = 50_000;
+/** What others were told so long ago they are told again before they forget it. */
+const againMs = lifetimeMs / 3;
 
-export function createAffinity(now: () => number): Affinity {
-  const served = new Map<string, { readonly channelId: number; readonly until: number }>();
+export function createAffinity(now: () => number, told: AffinityTold | null = null): Affinity {
+  const served = new Map<string, { readonly channelId: number; readonly until: number; readonly toldMs: number }>();
   const owned = new Map<string, Kept & { readonly until: number }>();
-  const put = (key: string, channelId: number, ms: number) => {
+  const put = (key: string, channelId: number, toldMs: number) => {
     served.delete(key);
-    served.set(key, { channelId, until: now() + ms });
+    served.set(key, { channelId, until: now() + lifetimeMs, toldMs });
     if (served.size <= mostEntries) return;
     const oldest = served.keys().next().value;
     if (oldest !== undefined) served.delete(oldest);
+  };
+  const keep = (id: string, kept: Kept) => {
+    owned.delete(id);
+    owned.set(id, { ...kept, until: now() + keptMs });
+    if (owned.size <= mostKept) return;
+    const oldest = owned.keys().next().value;
+    if (oldest !== undefined) owned.delete(oldest);
   };
   const get = (key: string): number | null => {
     const entry = served.get(key);
@@ -41,14 +53,19 @@ export function createAffinity(now: () => number): Affinity {
   return {
     find: (key) => (key === null ? null : get(key)),
     remember(key, channelId) {
-      if (key !== null) put(key, channelId, lifetimeMs);
+      if (key === null) return;
+      const known = served.get(key);
+      const isNews = known?.channelId !== channelId || now() - known.toldMs >= againMs;
+      put(key, channelId, isNews ? now() : known.toldMs);
+      if (isNews) told?.served(key, channelId);
     },
     rememberKept(id, { channelId, ownerId }) {
-      owned.delete(id);
-      owned.set(id, { channelId, ownerId, until: now() + keptMs });
-      if (owned.size <= mostKept) return;
-      const oldest = owned.keys().next().value;
-      if (oldest !== undefined) owned.delete(oldest);
+      keep(id, { channelId, ownerId });
+      told?.kept(id, { channelId, ownerId });
+    },
+    hear(news) {
+      for (const [key, channelId] of news.served) put(key, channelId, now());
+      for (const [id, kept] of news.kept) keep(id, kept);
     },
     kept(id) {
       const entry = owned.get(id);

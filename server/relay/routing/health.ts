@@ -2,6 +2,7 @@
 import type { Trouble } from '../../contract/trouble.ts';
 import type { UpstreamFailure } from '../shared/failure.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
+import type { ChannelWord } from './hearsay.ts';
 
 /** `up` = use it; `cooling` = every key waits; `ejected` = its host failed again and again. */
 export type Condition = 'up' | 'cooling' | 'ejected';
@@ -25,6 +26,8 @@ export interface Health {
   failed(channel: ChannelSnapshot, keyIndex: number, failure: UpstreamFailure): void;
   /** Forgets what was known, when a channel was edited or passed a test. */
   reset(channelId: number): void;
+  /** Takes over what another thread knows. */
+  hear(word: ChannelWord): void;
 }
 
 export interface HealthDeps {
@@ -32,6 +35,8 @@ export interface HealthDeps {
   readonly now: () => number;
   readonly random: () => number;
   readonly trouble: (trouble: Trouble) => void;
+  /** Told when something is known that was not before. */
+  readonly changed?: (word: ChannelWord) => void;
 }
 
 /** Figures of Envoy's outlier detection: five failures in a row, 30 s at first. */
@@ -75,6 +80,8 @@ export function createHealth(deps: HealthDeps): Health {
   const cool = (state: State, index: number, ms: number) => {
     state.coolUntil[index] = Math.max(state.coolUntil[index] ?? 0, deps.now() + ms);
   };
+  const tell = (channelId: number, { coolUntil, failures, ejections, ejectedUntil }: State) =>
+    deps.changed?.({ channelId, coolUntil: [...coolUntil], failures, ejections, ejectedUntil });
   const report = (channel: ChannelSnapshot, state: State, keyIndex: number, failure: UpstreamFailure) => {
     const now = deps.now();
     deps.trouble({
@@ -124,11 +131,13 @@ export function createHealth(deps: HealthDeps): Health {
     succeeded(channel, keyIndex) {
       const state = states.get(channel.id);
       if (state === undefined) return;
+      const wasWell = state.failures === 0 && state.ejectedUntil === 0 && (state.coolUntil[keyIndex] ?? 0) === 0;
       state.failures = 0;
       state.ejections = 0;
       state.ejectedUntil = 0;
       state.probing = false;
       state.coolUntil[keyIndex] = 0;
+      if (!wasWell) tell(channel.id, state);
     },
     failed(channel, keyIndex, failure) {
       const state = stateOf(channel);
@@ -138,18 +147,24 @@ export function createHealth(deps: HealthDeps): Health {
         const asked = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, longestWaitMs);
         const limited = failure.status === 429;
         cool(state, keyIndex, asked ?? (limited ? rateLimitMs : keyTroubleMs));
+        tell(channel.id, state);
         if (!limited) report(channel, state, keyIndex, failure);
         return;
       }
       if (failure.class !== 'host') return;
       state.failures++;
-      if (!wasProbe && state.failures < failuresToEject) return;
+      if (!wasProbe && state.failures < failuresToEject) return void tell(channel.id, state);
       state.ejections++;
       state.ejectedUntil = deps.now() + Math.min(ejectionMs * state.ejections, longestEjectionMs);
       state.failures = 0;
+      tell(channel.id, state);
       if (state.ejections === sustainedEjections) report(channel, state, keyIndex, failure);
     },
     reset: (channelId) => void states.delete(channelId),
+    hear({ channelId, ...word }) {
+      const known = states.get(channelId) ?? { probing: false, turn: 0 };
+      states.set(channelId, { ...known, ...word, coolUntil: [...word.coolUntil] });
+    },
   };
 }
 

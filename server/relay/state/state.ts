@@ -13,6 +13,7 @@ export interface RelayState {
   readonly ready: Promise<void>;
   settings(): RelaySettings;
   tokenByHmac(hmac: string): TokenSnapshot | undefined;
+  token(id: number): TokenSnapshot | undefined;
   user(id: number): UserSnapshot | undefined;
   channel(id: number): ChannelSnapshot | undefined;
   /** All of them, whatever their status. */
@@ -27,6 +28,8 @@ export interface RelayState {
   onNews(listener: () => void): () => void;
   /** Counts up with every change; caches keyed on it. */
   revision(): number;
+  /** All of it, for another thread. */
+  snapshot(): Snapshot;
 }
 
 /** Told of every row of a user or token as it comes and goes. */
@@ -46,6 +49,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   let settings = compileSettings(options);
   let routes = new Map<string, Map<string, Route>>();
   let revision = 0;
+  let seq = 0;
   const listeners: ((id: number) => void)[] = [];
   const watchers = new Set<() => void>();
   const { promise: ready, resolve: arrived } = Promise.withResolvers<void>();
@@ -72,6 +76,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     ready,
     apply(news) {
       revision++;
+      seq = news.seq;
       if (news.kind === 'snapshot') {
         users.clear();
         tokens.clear();
@@ -104,6 +109,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     },
     settings: () => settings,
     tokenByHmac: (hmac) => hmacs.get(hmac),
+    token: (id) => tokens.get(id),
     user: (id) => users.get(id),
     channel: (id) => channels.get(id),
     channels: () => channels.values(),
@@ -115,6 +121,14 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
       return () => void watchers.delete(listener);
     },
     revision: () => revision,
+    snapshot: () => ({
+      kind: 'snapshot',
+      seq,
+      users: [...users.values()],
+      tokens: [...tokens.values()],
+      channels: [...channels.values()],
+      options: Object.fromEntries(options),
+    }),
   };
 }
 

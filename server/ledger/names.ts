@@ -1,0 +1,8 @@
+/** How the ledger's thread, and the lines to it, are called. */
+
+/** Comes with its start. */
+export const controlName = 'control';
+export const relayName = (thread: number): string => `relay ${thread}`;
+
+/** Why nothing is written when its thread is no more. */
+export const ledgerGone = 'the ledger is gone';

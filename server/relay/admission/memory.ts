@@ -1,0 +1,174 @@
+/**
+ * Numbers that all relay threads share: cells of 64 bits in chunks of shared memory, changed under striped locks.
+ *
+ * A thread can die at any instruction. What it changes under its locks is therefore noted with the value from before; the
+ * notes are dropped when its last lock is released. Whoever buries it puts the old values back and breaks its locks, so that
+ * every group of changes has happened as a whole or not at all. That is why totals need no sub-totals of each thread:
+ * they always agree with the table of open requests, which tells what of them was the dead thread's.
+ */
+
+export interface Memory {
+  readonly thread: number;
+  get(cell: number): number;
+  /** Only under the lock that the cell belongs to. */
+  put(cell: number, value: number): void;
+  /** For cells that no other thread changes: whole at once, and not undone. */
+  set(cell: number, value: number): void;
+  /** A few words, 16 bits a unit, four a cell. @returns units written. */
+  write(cell: number, text: string, mostUnits: number): number;
+  read(cell: number, units: number): string;
+  /** Waits for the lock; one that the thread has already is counted. Users' locks come before those of groups. */
+  lock(stripe: number): void;
+  /** @returns false when somebody else kept it for so long. Only where the thread holds no lock. */
+  tryLock(stripe: number, ms: number): boolean;
+  unlock(stripe: number): void;
+  /** New cells, all zero, at a multiple of their number; powers of two. @returns 0 where the memory is another thread's to give out. */
+  allot(cells: number): number;
+  /** The thread is gone: what it had begun is undone, its locks are free. */
+  bury(thread: number): void;
+  /** For another thread. */
+  parts(): MemoryParts;
+  /** Takes over chunks that were given out after the thread began. */
+  adopt(chunks: readonly SharedArrayBuffer[]): void;
+}
+
+export interface MemoryParts {
+  readonly control: SharedArrayBuffer;
+  readonly chunks: readonly SharedArrayBuffer[];
+}
+
+/** Threads besides the main one. */
+export const mostThreads = 15;
+const stripes = 64;
+const groupStripes = 64;
+const locksCount = stripes + groupStripes;
+const chunkBits = 16;
+const chunkCells = 1 << chunkBits;
+const offsets = chunkCells - 1;
+const unitsPerCell = 4;
+/** The largest group of changes clears six rings of 31 sums. */
+const mostNotes = 1024;
+/** The count, then cell and value from before of each. */
+const notesSize = 1 + 2 * mostNotes;
+const notesStart = (locksCount * Int32Array.BYTES_PER_ELEMENT) / Float64Array.BYTES_PER_ELEMENT;
+const spins = 200;
+const napMs = 1;
+
+export const userStripe = (slot: number): number => (slot >>> 4) & (stripes - 1);
+export const groupStripe = (slot: number): number => stripes + ((slot >>> 4) & (groupStripes - 1));
+
+/** Memory of the caller's own, which it may give to others. */
+export function createMemory(threads = 0): Memory {
+  const cells = notesStart + (threads + 1) * notesSize;
+  return memoryOf(new SharedArrayBuffer(cells * Float64Array.BYTES_PER_ELEMENT), [newChunk()], 0);
+}
+
+/** @param thread a number of its own, from 1. */
+export const attachMemory = ({ control, chunks }: MemoryParts, thread: number): Memory =>
+  memoryOf(control, chunks, thread);
+
+const newChunk = () => new SharedArrayBuffer(chunkCells * Float64Array.BYTES_PER_ELEMENT);
+
+function memoryOf(control: SharedArrayBuffer, given: readonly SharedArrayBuffer[], thread: number): Memory {
+  const me = thread + 1;
+  const locks = new Int32Array(control, 0, locksCount);
+  const notesOf = (of: number) =>
+    new Float64Array(control, (notesStart + of * notesSize) * Float64Array.BYTES_PER_ELEMENT, notesSize);
+  const notes = notesOf(thread);
+  const buffers: SharedArrayBuffer[] = [];
+  const chunks: Float64Array[] = [];
+  const words: Uint16Array[] = [];
+  const depths = new Uint8Array(locksCount);
+  let held = 0;
+  // Cell 0 is nobody's.
+  let next = 16;
+
+  const adopt = (more: readonly SharedArrayBuffer[]) => {
+    for (const buffer of more) {
+      buffers.push(buffer);
+      chunks.push(new Float64Array(buffer));
+      words.push(new Uint16Array(buffer));
+    }
+  };
+  adopt(given);
+
+  const take = (stripe: number): boolean => {
+    if (Atomics.compareExchange(locks, stripe, 0, me) !== 0) return false;
+    depths[stripe] = 1;
+    held++;
+    return true;
+  };
+
+  return {
+    thread,
+    get: (cell) => chunks[cell >>> chunkBits]?.[cell & offsets] ?? 0,
+    put(cell, value) {
+      const chunk = chunks[cell >>> chunkBits];
+      if (chunk === undefined) return;
+      const count = notes[0] ?? 0;
+      notes[1 + 2 * count] = cell;
+      notes[2 + 2 * count] = chunk[cell & offsets] ?? 0;
+      notes[0] = count + 1;
+      chunk[cell & offsets] = value;
+    },
+    set(cell, value) {
+      const chunk = chunks[cell >>> chunkBits];
+      if (chunk !== undefined) chunk[cell & offsets] = value;
+    },
+    write(cell, text, mostUnits) {
+      const units = Math.min(text.length, mostUnits);
+      const at = (cell & offsets) * unitsPerCell;
+      const chunk = words[cell >>> chunkBits];
+      if (chunk !== undefined) for (let index = 0; index < units; index++) chunk[at + index] = text.charCodeAt(index);
+      return units;
+    },
+    read(cell, units) {
+      const at = (cell & offsets) * unitsPerCell;
+      return String.fromCharCode(...(words[cell >>> chunkBits]?.subarray(at, at + units) ?? []));
+    },
+    lock(stripe) {
+      if ((depths[stripe] ?? 0) > 0) {
+        depths[stripe] = (depths[stripe] ?? 0) + 1;
+        return;
+      }
+      for (let tries = 1; !take(stripe); tries++) {
+        // Its owner may have been put to sleep, or be dead; then somebody is about to break the lock.
+        if (tries % spins === 0) Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, napMs);
+      }
+    },
+    tryLock(stripe, ms) {
+      for (let naps = 0; naps <= ms; naps++) {
+        for (let tries = 0; tries < spins; tries++) if (take(stripe)) return true;
+        Atomics.wait(locks, stripe, Atomics.load(locks, stripe) || -1, napMs);
+      }
+      return false;
+    },
+    unlock(stripe) {
+      const depth = (depths[stripe] ?? 1) - 1;
+      depths[stripe] = depth;
+      if (depth > 0) return;
+      held--;
+      if (held === 0) notes[0] = 0;
+      Atomics.store(locks, stripe, 0);
+    },
+    allot(cells) {
+      if (thread !== 0) return 0;
+      const first = Math.ceil(next / cells) * cells;
+      next = first + cells;
+      while (next > chunks.length * chunkCells) adopt([newChunk()]);
+      return first;
+    },
+    bury(dead) {
+      const left = notesOf(dead);
+      for (let index = (left[0] ?? 0) - 1; index >= 0; index--) {
+        const cell = left[1 + 2 * index] ?? 0;
+        const chunk = chunks[cell >>> chunkBits];
+        if (chunk !== undefined) chunk[cell & offsets] = left[2 + 2 * index] ?? 0;
+      }
+      left[0] = 0;
+      for (let stripe = 0; stripe < locksCount; stripe++) Atomics.compareExchange(locks, stripe, dead + 1, 0);
+    },
+    parts: () => ({ control, chunks: [...buffers] }),
+    adopt,
+  };
+}

@@ -1,0 +1,58 @@
+/** What relay threads tell each other about channels and conversations, some milliseconds late: each knows nearly what the others know. */
+/** What an upstream keeps under an id: a response, a conversation, a container. */
+export interface Kept {
+  readonly channelId: number;
+  readonly ownerId: number;
+}
+
+/** How a channel stands, apart from whose turn it is and who is probing it. */
+export interface ChannelWord {
+  readonly channelId: number;
+  readonly coolUntil: readonly number[];
+  readonly failures: number;
+  readonly ejections: number;
+  readonly ejectedUntil: number;
+}
+
+export interface Hearsay {
+  readonly channels: readonly ChannelWord[];
+  readonly served: readonly (readonly [conversation: string, channelId: number])[];
+  readonly kept: readonly (readonly [id: string, kept: Kept])[];
+}
+
+/** The sooner parts of the news are told together, the fewer messages there are. */
+const togetherMs = 20;
+
+/** @param wait starts a timer. */
+export function createHearsay(tell: (news: Hearsay) => void, wait: (ms: number, done: () => void) => unknown) {
+  let channels = new Map<number, ChannelWord>();
+  let served = new Map<string, number>();
+  let kept = new Map<string, Kept>();
+  let waiting = false;
+  const flush = () => {
+    waiting = false;
+    tell({ channels: [...channels.values()], served: [...served], kept: [...kept] });
+    channels = new Map();
+    served = new Map();
+    kept = new Map();
+  };
+  const soon = () => {
+    if (waiting) return;
+    waiting = true;
+    wait(togetherMs, flush);
+  };
+  return {
+    channel(word: ChannelWord): void {
+      channels.set(word.channelId, word);
+      soon();
+    },
+    served(conversation: string, channelId: number): void {
+      served.set(conversation, channelId);
+      soon();
+    },
+    kept(id: string, one: Kept): void {
+      kept.set(id, one);
+      soon();
+    },
+  };
+}

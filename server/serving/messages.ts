@@ -1,0 +1,93 @@
+/** What the main thread and a relay thread say to each other. */
+import type { SealedSample } from '../../db/sealed.ts';
+import type { ErrorCode, ErrorParams } from '../contract/errors.ts';
+import type { Trouble } from '../contract/trouble.ts';
+import type { Standing } from '../domain/channels/routes.ts';
+import type { ChannelTestResult } from '../domain/channels/service.ts';
+import type { Places } from '../relay/admission/accounts.ts';
+import type { CountRequest } from '../relay/admission/counting/counter.ts';
+import type { MemoryParts } from '../relay/admission/memory.ts';
+import type { ChannelTestOrder } from '../relay/channel-test.ts';
+import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
+import type { Hearsay } from '../relay/routing/hearsay.ts';
+import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
+
+/** How a relay is to serve, whichever thread it is in. */
+export interface ServingOrder {
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  /** Other threads listen on the same port. */
+  readonly shared: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Something sealed in the database: which key fits. */
+  readonly sample: SealedSample | null;
+  /** Makes names of this thread's own; '' = it is the only one. */
+  readonly mark: string;
+}
+
+/** Plain rows, and where in the shared memory they are counted. */
+export interface RelayNews {
+  readonly kind: 'news';
+  readonly news: Snapshot | SnapshotDelta;
+  readonly places: Places;
+  /** Of the shared memory, given out since the last message. */
+  readonly chunks: readonly SharedArrayBuffer[];
+}
+
+export interface RelayStart {
+  readonly kind: 'start';
+  readonly order: ServingOrder;
+  readonly thread: number;
+  readonly memory: MemoryParts;
+  /** First cells of the rows for its open requests. */
+  readonly rows: readonly number[];
+  readonly news: RelayNews;
+  readonly ledger: MessagePort;
+}
+
+/** How one relay stands. */
+export interface RelayStanding {
+  readonly open: number;
+  readonly late: number;
+  readonly refused: number;
+  /** Ends without an answer of the ledger. */
+  readonly owed: number;
+  /** Why no paid work is admitted there, '' = it is. */
+  readonly trouble: string;
+}
+
+export type ToRelay =
+  | RelayStart
+  | RelayNews
+  | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly chunks: readonly SharedArrayBuffer[] }
+  | ({ readonly kind: 'test'; readonly id: number } & ChannelTestOrder)
+  | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
+  | ({ readonly kind: 'worked' } & WorkAnswer)
+  | { readonly kind: 'worksLost' }
+  | { readonly kind: 'counted'; readonly id: number; readonly counts: readonly number[] }
+  | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'busy'; readonly id: number }
+  /** The ledger writes, and nothing is sold all the same. */
+  | { readonly kind: 'suspend'; readonly reason: string }
+  | { readonly kind: 'stop'; readonly graceMs: number }
+  | { readonly kind: 'hurry' }
+  /** A thread that it cannot do without is gone; `bankrupt` = the ledger's. */
+  | { readonly kind: 'fail'; readonly bankrupt: boolean; readonly code: ErrorCode; readonly params: ErrorParams };
+
+export type FromRelay =
+  | { readonly kind: 'ready'; readonly port: number }
+  | { readonly kind: 'failed'; readonly code: string; readonly params: ErrorParams; readonly message: string }
+  | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
+  | { readonly kind: 'stood'; readonly id: number; readonly standings: readonly Standing[] }
+  | { readonly kind: 'work'; readonly id: number; readonly call: WorkCall }
+  | ({ readonly kind: 'count' } & CountRequest)
+  | { readonly kind: 'trouble'; readonly trouble: Trouble }
+  | { readonly kind: 'heard'; readonly news: Hearsay }
+  | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
+  /** It has few rows left. */
+  | { readonly kind: 'rows' }
+  | { readonly kind: 'say'; readonly line: string }
+  | { readonly kind: 'standing'; readonly standing: RelayStanding }
+  | { readonly kind: 'stopped' };

@@ -1,0 +1,35 @@
+/** The only relay, in the main thread: nothing is passed between threads, all else is as it is with several. */
+import { createSteadyClock } from './clock.ts';
+import type { FromRelay } from './messages.ts';
+import { passOn, type Relays, type RelaysDeps } from './relays.ts';
+import { createServing } from './serving.ts';
+
+/** @throws AppError secret_* */
+export function createOneRelay(deps: RelaysDeps): Relays {
+  const stopped = Promise.withResolvers<void>();
+  const hear = (message: FromRelay) => {
+    if (message.kind === 'stopped') stopped.resolve();
+    else passOn(deps, message);
+  };
+  const serving = createServing({ ...deps, steady: createSteadyClock(), tell: hear });
+  return {
+    open: serving.open,
+    news: () => undefined,
+    test: (order) => serving.receive({ kind: 'test', ...order }),
+    channels: (id, ids) => serving.receive({ kind: 'standing', id, ids }),
+    worked: (answer) => serving.receive({ kind: 'worked', ...answer }),
+    worksLost: () => serving.receive({ kind: 'worksLost' }),
+    standing: serving.standing,
+    suspend: (reason) => serving.receive({ kind: 'suspend', reason }),
+    stop(graceMs) {
+      serving.receive({ kind: 'stop', graceMs });
+      return stopped.promise;
+    },
+    hurry: () => serving.receive({ kind: 'hurry' }),
+    fail({ code, params }, bankrupt) {
+      serving.receive({ kind: 'fail', bankrupt, code, params });
+      return stopped.promise;
+    },
+    terminate: () => undefined,
+  };
+}

@@ -1,0 +1,64 @@
+/** The relays of this process as the rest of it sees them: nobody needs to know how many there are. */
+
+import type { AppError } from '../contract/errors.ts';
+import type { ToControl } from '../control/messages.ts';
+import type { Descriptors } from '../http/descriptors.ts';
+import type { LedgerClient } from '../ledger/client.ts';
+import type { Wallets } from '../relay/admission/balances.ts';
+import type { TokenCounter } from '../relay/admission/counting/counter.ts';
+import type { ChannelTestOrder } from '../relay/channel-test.ts';
+import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
+import type { RelayState } from '../relay/state/state.ts';
+import type { FromRelay, RelayStanding, ServingOrder } from './messages.ts';
+
+export interface Relays {
+  /** @returns the port. @throws AppError port_taken, bench_tier_refused. */
+  open(): Promise<number>;
+  /** What the main thread's own state has taken over already. */
+  news(news: Snapshot | SnapshotDelta): void;
+  test(order: ChannelTestOrder & { readonly id: number }): void;
+  channels(id: number, ids: readonly number[]): void;
+  worked(answer: WorkAnswer): void;
+  /** The thread that keeps works is gone. */
+  worksLost(): void;
+  /** All together. */
+  standing(): RelayStanding;
+  suspend(reason: string): void;
+  stop(graceMs: number): Promise<void>;
+  hurry(): void;
+  /** A thread that they cannot do without is gone. @param reason what clients are told. @param bankrupt it is the ledger's. */
+  fail(reason: AppError, bankrupt: boolean): Promise<void>;
+  /** At once, whatever is open. */
+  terminate(): void;
+}
+
+export interface RelaysDeps {
+  readonly order: ServingOrder;
+  readonly state: RelayState;
+  readonly wallets: Wallets;
+  /** The main thread's own. */
+  readonly ledger: LedgerClient;
+  readonly counter: TokenCounter;
+  readonly descriptors: Descriptors | null;
+  readonly control: (message: ToControl) => void;
+  /** One line for the operator. */
+  readonly say: (line: string) => void;
+}
+
+/** What relays say that is nobody's business but the control thread's and the operator's. @returns false when it was something else. */
+export function passOn({ control, say }: Pick<RelaysDeps, 'control' | 'say'>, message: FromRelay): boolean {
+  switch (message.kind) {
+    case 'tested':
+    case 'stood':
+    case 'work':
+    case 'trouble':
+      control(message);
+      return true;
+    case 'say':
+      say(message.line);
+      return true;
+    default:
+      return false;
+  }
+}

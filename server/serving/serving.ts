@@ -1,0 +1,148 @@
+/** One relay behind a door of its own: the same in the main thread, where it is the only one, and in a thread beside others. */
+import { randomBytes } from 'node:crypto';
+import { benchTier } from '../bench-tier.ts';
+import { AppError } from '../contract/errors.ts';
+import { dataDirFiles } from '../data-dir.ts';
+import { vaultFor } from '../domain/secrets/vault.ts';
+import { createConnections } from '../http/connections.ts';
+import { createConsoleAssets } from '../http/console-assets.ts';
+import type { Descriptors } from '../http/descriptors.ts';
+import { createFindSession } from '../http/find-session.ts';
+import { type FrontDoor, openFrontDoor } from '../http/front-door.ts';
+import type { LedgerClient } from '../ledger/client.ts';
+import { ledgerGone } from '../ledger/names.ts';
+import type { Wallets } from '../relay/admission/balances.ts';
+import type { TokenCounter } from '../relay/admission/counting/counter.ts';
+import { runChannelTest } from '../relay/channel-test.ts';
+import { createWorkCalls } from '../relay/endpoints/tasks/calls.ts';
+import { createRelay, defaultLimits } from '../relay/relay.ts';
+import type { RelayState } from '../relay/state/state.ts';
+import { createStop } from '../stop.ts';
+import { commitCeiling, connectionLimits } from './environment.ts';
+import type { FromRelay, RelayStanding, ServingOrder, ToRelay } from './messages.ts';
+
+export interface Serving {
+  /** @returns the port. @throws AppError port_taken, bench_tier_refused. */
+  open(): Promise<number>;
+  receive(message: ToRelay): void;
+  standing(): RelayStanding;
+}
+
+export interface ServingDeps {
+  readonly order: ServingOrder;
+  readonly state: RelayState;
+  readonly wallets: Wallets;
+  readonly ledger: LedgerClient;
+  readonly counter: TokenCounter;
+  /** null where another thread looks after all connections. */
+  readonly descriptors: Descriptors | null;
+  /** Milliseconds of a clock that never goes back and is the same in all threads. */
+  readonly steady: () => number;
+  readonly tell: (message: FromRelay) => void;
+}
+
+/** @throws AppError secret_* */
+export function createServing(deps: ServingDeps): Serving {
+  const { order, state, ledger, tell } = deps;
+  const files = dataDirFiles(order.dataDir);
+  const say = (line: string) => tell({ kind: 'say', line });
+  const works = createWorkCalls((id, call) => tell({ kind: 'work', id, call }));
+  const bench = benchTier(order.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
+  const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
+  const relay = createRelay({
+    state,
+    wallets: deps.wallets,
+    ledger,
+    counter: deps.counter,
+    fetch,
+    now: Date.now,
+    steady: deps.steady,
+    random: Math.random,
+    keyHmac: vaultFor(files.secretKey, order.env, order.sample).keyHmac,
+    works: works.store,
+    findSession: createFindSession(files.httpSocket),
+    trouble: (trouble) => tell({ kind: 'trouble', trouble }),
+    refused: (ref, reason) => say(`settlement of ${ref} was turned down: ${reason}`),
+    limits: { ...defaultLimits, commitCeilingMs: commitCeiling(order.env) },
+    watch: connections,
+    ...(order.shared ? { tell: (news) => tell({ kind: 'heard', news }) } : {}),
+    bench,
+  });
+  let door: FrontDoor | null = null;
+  const stop = createStop({
+    door: { drain: () => door?.drain(), stop: async (graceMs) => door?.stop(graceMs) },
+    relay,
+    ledger,
+    counter: deps.counter,
+    keep: { owed: files.owed, mark: order.mark, say, now: Date.now },
+  });
+  const stopped = () => tell({ kind: 'stopped' });
+
+  return {
+    async open() {
+      await bench.prove(state.channels());
+      door = openDoor(deps, { relay, controlSocket: files.httpSocket, connections });
+      return door.port;
+    },
+    receive(message) {
+      switch (message.kind) {
+        case 'test':
+          return void runChannelTest(relay, state, message, Date.now).then((result) =>
+            tell({ kind: 'tested', id: message.id, result }),
+          );
+        case 'standing':
+          return tell({ kind: 'stood', id: message.id, standings: relay.standings(message.ids) });
+        case 'worked':
+          return works.answered(message);
+        case 'worksLost':
+          return works.giveUp();
+        case 'heard':
+          return relay.hear(message.news);
+        case 'busy':
+          return tell({ kind: 'busy', id: message.id, ports: [...connections.busy()] });
+        case 'suspend':
+          return ledger.suspend(message.reason);
+        case 'stop':
+          return void stop.stop(message.graceMs).then(stopped);
+        case 'hurry':
+          return stop.hurry();
+        case 'fail':
+          if (message.bankrupt) ledger.fail(ledgerGone);
+          return void stop.fail(new AppError(message.code, message.params)).then(stopped);
+      }
+    },
+    standing() {
+      const health = ledger.healthy();
+      return {
+        open: relay.open(),
+        ...relay.unbilled(),
+        owed: ledger.owed().count,
+        trouble: health.ok ? '' : health.reason,
+      };
+    },
+  };
+}
+
+/** @throws AppError port_taken. */
+function openDoor(
+  { order, state }: ServingDeps,
+  inside: Pick<Parameters<typeof openFrontDoor>[0], 'relay' | 'controlSocket' | 'connections'>,
+): FrontDoor {
+  try {
+    return openFrontDoor({
+      ...inside,
+      host: order.host,
+      port: order.port,
+      shared: order.shared,
+      trustsProxy: (address) => state.settings().trustsProxy(address),
+      secureHost: () => state.settings().secureHost,
+      consoleAsset: createConsoleAssets(() => state.settings().botCheck),
+    });
+  } catch (error) {
+    throw portError(error, order.port);
+  }
+}
+
+/** What a listener's error means. */
+export const portError = (error: unknown, port: number): unknown =>
+  (error as { code?: unknown }).code === 'EADDRINUSE' ? new AppError('port_taken', { port }, error) : error;

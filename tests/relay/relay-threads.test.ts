@@ -1,0 +1,372 @@
+/** Money in memory that several threads share: exact when they contend, and whole when one of them dies. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Ledger, LedgerCommand, LedgerResult } from '../../server/ledger/commands.ts';
+import { Cap, Flow, Purse } from '../../server/relay/admission/accounts.ts';
+import { createWallets, type HoldAnswer, type Wallets } from '../../server/relay/admission/balances.ts';
+import { type Admission, createLimits } from '../../server/relay/admission/limits.ts';
+import { createMemory, type Memory, mostThreads } from '../../server/relay/admission/memory.ts';
+import { createMoney, type Money } from '../../server/relay/admission/money.ts';
+import { allotRows, Row, RowState, rowsIn } from '../../server/relay/admission/open-requests.ts';
+import type { Principal } from '../../server/relay/intake/inquiry.ts';
+import { compileSettings, type RelaySettings } from '../../server/relay/state/settings.ts';
+import { createRelayState } from '../../server/relay/state/state.ts';
+import { endLost } from '../../server/serving/lost.ts';
+import { randomOf } from '../support/random.ts';
+import { beside } from '../support/relay-memory.ts';
+import type { Order } from './threads-worker.ts';
+
+const never = { at: 0, used: 0 };
+const noLimits = { rpm: 0, tpm: 0, concurrency: 0, dayBudget: 0, monthBudget: 0 };
+const user = (balance: number, id = 1) => ({
+  id,
+  username: 'u',
+  role: 1,
+  status: 1,
+  group: 'default',
+  balance,
+  used: 0,
+  balanceVersion: 0,
+  overrun: 0,
+  setting: {},
+});
+const token = (quotaLimit: number, limits: Partial<typeof noLimits> | null = null, id = 7, userId = 1) => ({
+  id,
+  userId,
+  name: 't',
+  keyHmac: '',
+  status: 1,
+  expiresAt: -1,
+  unlimited: false,
+  quotaLimit,
+  used: 0,
+  modelLimits: null,
+  allowIps: [],
+  group: '',
+  limits: limits === null ? null : { ...noLimits, ...limits },
+  periods: { day: never, month: never },
+});
+
+interface Site {
+  readonly money: Money;
+  readonly wallets: Wallets;
+  readonly principal: Principal;
+  readonly options: Record<string, string>;
+}
+
+function siteOf(balance: number, key: ReturnType<typeof token>, options: Record<string, string> = {}): Site {
+  const money = createMoney(createMemory(mostThreads));
+  const wallets = createWallets(money);
+  wallets.seeUser(user(balance));
+  wallets.seeToken(key);
+  money.accounts.prepare(compileSettings(new Map(Object.entries(options))));
+  return {
+    money,
+    wallets,
+    options,
+    principal: { user: user(balance), token: key, group: 'default', pinnedChannel: null },
+  };
+}
+
+const threadsAtOnce = 4;
+
+/** Four threads that begin at the same moment. */
+function spawn(site: Site, what: Order['what'], times: number, seed = 1) {
+  const gate = new SharedArrayBuffer(4);
+  const { memory, accounts } = site.money;
+  return Array.from({ length: threadsAtOnce }, (_, index) => {
+    const rows = [allotRows(memory), allotRows(memory)];
+    const worker = new Worker(new URL('./threads-worker.ts', import.meta.url));
+    const said = Promise.withResolvers<unknown>();
+    const gone = Promise.withResolvers<void>();
+    worker.onmessage = ({ data }) => said.resolve(data);
+    worker.addEventListener('close', () => gone.resolve());
+    const { principal, options } = site;
+    const start = () =>
+      worker.postMessage({
+        thread: index + 1,
+        memory: memory.parts(),
+        places: accounts.places([1], [7]),
+        rows,
+        what,
+        principal,
+        options,
+        times,
+        seed: seed + index,
+        gate,
+        threads: threadsAtOnce,
+      } satisfies Order);
+    return { worker, rows, said: said.promise, gone: gone.promise, start };
+  });
+}
+
+async function together(site: Site, what: Order['what'], times: number): Promise<number> {
+  const threads = spawn(site, what, times);
+  for (const { start } of threads) start();
+  const admitted = (await Promise.all(threads.map(({ said }) => said))) as number[];
+  for (const { worker } of threads) worker.terminate();
+  return admitted.reduce((sum, one) => sum + one, 0);
+}
+
+describe('four threads at once', () => {
+  test('a balance for ten admits ten of 40,000', async () => {
+    const site = siteOf(1005, token(1e9));
+    expect(await together(site, 'holds', 10_000)).toBe(10);
+    expect(site.wallets.available(1, 0)).toBe(5);
+  });
+
+  test('a key’s limit for 5,000 admits 5,000', async () => {
+    const site = siteOf(1e9, token(500_050));
+    expect(await together(site, 'holds', 10_000)).toBe(5000);
+    expect(site.wallets.available(1, 7)).toBe(50);
+  });
+
+  test.each([
+    ['requests at the same time', { concurrency: 33 }, {}, 33],
+    ['requests per minute of the key', { rpm: 777 }, {}, 777],
+    ['requests per minute of the group', null, { GroupLimits: '{"default":{"rpm":555}}' }, 555],
+    [
+      'requests of the user',
+      null,
+      {
+        ModelRequestRateLimitEnabled: 'true',
+        ModelRequestRateLimitCount: '99',
+        ModelRequestRateLimitSuccessCount: '0',
+      },
+      99,
+    ],
+  ])('%s are counted together', async (_name, limits, options, expected) => {
+    expect(await together(siteOf(1e9, token(1e9, limits), options as Record<string, string>), 'limits', 2000)).toBe(
+      expected,
+    );
+  });
+});
+
+/** Cells of all rows, added up. */
+function heldBy(memory: Memory, regions: readonly number[]) {
+  const sum = { held: 0, most: 0, tokenRuns: 0, groupRuns: 0, budgetHeld: 0 };
+  for (const first of regions)
+    for (const row of rowsIn(first)) {
+      if (memory.get(row + Row.state) !== RowState.open) continue;
+      for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += memory.get(row + Row[name]);
+    }
+  return sum;
+}
+
+/** The totals agree with the tables, and the sums with each other. */
+function expectWhole({ money, principal }: Site, regions: readonly number[]): void {
+  const { memory, accounts } = money;
+  const purse = accounts.user(1);
+  const cap = accounts.token(7);
+  const rows = heldBy(memory, regions);
+  const get = (cell: number) => memory.get(cell);
+  expect({
+    held: get(purse + Purse.held),
+    most: get(purse + Purse.most),
+    tokenHeld: get(cap + Cap.held),
+    tokenMost: get(cap + Cap.most),
+    tokenRuns: get(cap + Cap.running),
+    groupRuns: get(accounts.group('default') + Flow.running),
+    budgetHeld: get(cap + Cap.budgetHeld),
+  }).toEqual({
+    held: rows.held,
+    most: rows.most,
+    tokenHeld: rows.held,
+    tokenMost: rows.most,
+    tokenRuns: rows.tokenRuns,
+    groupRuns: rows.groupRuns,
+    budgetHeld: rows.budgetHeld,
+  });
+  const used = get(purse + Purse.used);
+  expect(get(purse + Purse.balance) + used).toBe(principal.user.balance);
+  expect([get(cap + Cap.used), get(cap + Cap.dayUsed), get(cap + Cap.monthUsed)]).toEqual([used, used, used]);
+}
+
+const busy = () =>
+  siteOf(1e12, token(1e12, { rpm: 1e9, tpm: 1e9, concurrency: 1e6, dayBudget: 1e12 }), {
+    GroupLimits: '{"default":{"rpm":1000000000,"concurrency":1000000}}',
+  });
+
+describe('a thread that dies', () => {
+  test('killed in the middle of whatever it does, four at a time: the totals are those of the rows', async () => {
+    const random = randomOf(99);
+    for (let round = 0; round < 5; round++) {
+      const site = busy();
+      const threads = spawn(site, 'forever', 0, round * 10);
+      for (const { start } of threads) start();
+      await Promise.all(threads.map(({ said }) => said));
+      // The others contend with what is left of those that are gone until these are buried.
+      for (const [index, { worker, gone }] of threads.entries()) {
+        await Bun.sleep(random() * 30);
+        worker.terminate();
+        await gone;
+        site.money.memory.bury(index + 1);
+      }
+      expectWhole(
+        site,
+        threads.flatMap(({ rows }) => rows),
+      );
+    }
+  });
+
+  test('at each of 20,000 stores: all it had open is ended, nothing is lost and nothing is charged twice', async () => {
+    const site = busy();
+    const { memory, accounts } = site.money;
+    const random = randomOf(5);
+    const state = createRelayState({ ...site.wallets, seeUser: () => undefined, seeToken: () => undefined });
+    state.apply({
+      kind: 'snapshot',
+      seq: 1,
+      users: [site.principal.user],
+      tokens: [token(1e12)],
+      channels: [],
+      options: site.options,
+    });
+    /** By what each request was charged first; a repetition must say the same. */
+    const charged = new Map<string, number>();
+    const execute = (command: LedgerCommand): Promise<LedgerResult> => {
+      const amount = command.type === 'settle' ? command.amount : 0;
+      expect(charged.get(command.ref) ?? amount).toBe(amount);
+      charged.set(command.ref, amount);
+      return Promise.resolve({ status: 'done' });
+    };
+    const ledger: Ledger = { execute, healthy: () => ({ ok: true }) };
+    const settings = state.settings();
+    const rows = [allotRows(memory)];
+    const told = { settled: 0, voided: 0 };
+    for (let life = 0; life < 20_000; life++) {
+      let left = Math.floor(random() * 220);
+      const step = () => {
+        if (left-- <= 0) throw new Error('dead');
+      };
+      const { money } = beside(site.money, 1, rows, (plain) => ({
+        ...plain,
+        put(cell, value) {
+          step();
+          plain.put(cell, value);
+        },
+        set(cell, value) {
+          step();
+          plain.set(cell, value);
+        },
+        unlock: (stripe) => void (left >= 0 && plain.unlock(stripe)),
+      }));
+      try {
+        live(
+          site,
+          money,
+          settings,
+          random,
+          (ref, amount) => {
+            step();
+            void execute({ type: 'settle', ref: `${life} ${ref}`, amount } as LedgerCommand);
+          },
+          `${life} `,
+        );
+      } catch (error) {
+        expect(String(error)).toContain('dead');
+      }
+      const { settled, voided, written } = await endLost(
+        { wallets: site.wallets, state, ledger, now: () => 1e12, pause: Bun.sleep },
+        1,
+        rows,
+      );
+      await written;
+      told.settled += settled;
+      told.voided += voided;
+      if (life % 100 === 0) expectWhole(site, rows);
+    }
+    expectWhole(site, rows);
+    expect(heldBy(memory, rows)).toEqual({ held: 0, most: 0, tokenRuns: 0, groupRuns: 0, budgetHeld: 0 });
+    expect(memory.get(accounts.user(1) + Purse.held)).toBe(0);
+    const sum = [...charged.values()].reduce((total, one) => total + one, 0);
+    expect(memory.get(accounts.user(1) + Purse.used)).toBe(sum);
+    expect(Math.min(told.settled, told.voided)).toBeGreaterThan(1000);
+  });
+});
+
+/** Three requests of one thread, from their hold to their settlement. */
+function live(
+  site: Site,
+  money: Money,
+  settings: RelaySettings,
+  random: () => number,
+  send: (ref: string, amount: number) => void,
+  mark: string,
+): void {
+  const wallets = createWallets(money);
+  const limits = createLimits({ settings: () => settings, now: () => 1e12, steady: () => 1e9, money });
+  const open: { readonly row: number; readonly ref: string; readonly admission: Admission; held: number }[] = [];
+  for (const ref of ['a', 'b', 'c']) {
+    const row = money.open.begin({
+      ref: `${mark}${ref}`,
+      model: 'gpt-4o-mini',
+      group: 'default',
+      user: money.accounts.user(1),
+      token: money.accounts.token(7),
+      userId: 1,
+      tokenId: 7,
+      startedMs: 0,
+      streams: true,
+      promptTokens: 4000,
+      house: false,
+    });
+    if (row === null) throw new Error('no rows');
+    const admission = limits.admit(site.principal, { tokens: 5, hold: 5000, row });
+    wallets.hold(1, 7, 1000, { most: 5000, row });
+    open.push({ row, ref, admission, held: 1000 });
+    if (random() < 0.5) money.open.delivered(row, 3, 1 + Math.floor(random() * 100));
+  }
+  for (const one of open) {
+    if (random() < 0.5 && wallets.hold(1, 7, 500, { most: 0, row: one.row }).ok) one.held += 500;
+    const charged = 1 + Math.floor(random() * 1000);
+    wallets.alone(1, () => {
+      one.admission.ended({ tokens: 5, charged, success: true });
+      wallets.settle(1, 7, { held: one.held, most: 5000, charged, row: one.row });
+    });
+    send(one.ref, charged);
+    if (random() < 0.7) money.open.over(one.row);
+  }
+}
+
+type Step = { readonly kind: 'hold' | 'settle'; readonly by: number; readonly amount: number; readonly part: number };
+
+test('what several threads say in turns is what one says', () => {
+  const step: fc.Arbitrary<Step> = fc.record({
+    kind: fc.constantFrom('hold', 'settle'),
+    by: fc.integer({ min: 0, max: 3 }),
+    amount: fc.integer({ min: 0, max: 400 }),
+    part: fc.double({ min: 0, max: 1, noNaN: true }),
+  });
+  const alone = siteOf(1, token(1));
+  const main = alone.money;
+  const rows = Array.from({ length: 4 }, () => [allotRows(main.memory)]);
+  let id = 100;
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      id++;
+      const model = createWallets();
+      for (const wallets of [model, alone.wallets]) {
+        wallets.seeUser(user(1000, id));
+        wallets.seeToken(token(700, null, id, id));
+      }
+      const several = rows.map((own, index) => createWallets(beside(main, index + 1, own).money));
+      const open: number[] = [];
+      for (const { kind, by, amount, part } of steps) {
+        const one = several[by] as Wallets;
+        if (kind === 'hold') {
+          const told: HoldAnswer = model.hold(id, id, amount);
+          expect(one.hold(id, id, amount)).toEqual(told);
+          if (told.ok) open.push(amount);
+        } else if (open.length > 0) {
+          const held = open.splice(Math.floor(part * (open.length - 1)), 1)[0] ?? 0;
+          const spent = { held, charged: Math.floor(held * part) };
+          model.settle(id, id, spent);
+          one.settle(id, id, spent);
+        }
+        for (const each of several) expect(each.available(id, id)).toBe(model.available(id, id));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

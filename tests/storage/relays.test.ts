@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type Streams, streams } from './answers.ts';
+import { chat, createSite, type Heard, type Serving, type Site } from './support.ts';
+
+let site: Site;
+let upstream: Upstream;
+let said: Streams;
+let key: string;
+
+beforeEach(async () => {
+  said = streams();
+  upstream = await startUpstream(said.script);
+  site = createSite();
+  key = await site.setUp(upstream.url);
+}, 60_000);
+afterEach(async () => {
+  await site.close();
+  await upstream.stop();
+});
+
+const strike = async (serving: Serving, blow: string): Promise<void> => {
+  serving.child.stdin.write(`${blow}\n`);
+  await serving.child.stdin.flush();
+};
+const ends = async (serving: Serving): Promise<void> => {
+  serving.child.kill('SIGTERM');
+  expect(await serving.ended()).toBe(0);
+};
+const verified = async () => {
+  const { code, out } = await site.run(['ledger', 'verify']);
+  expect(code === 0 ? '' : out).toBe('');
+};
+/** The upstream had spoken, and its words had come through before the end. */
+const delivered = (all: readonly Heard[]): string[] =>
+  all.filter(({ text }) => text.includes('one two three')).map(({ id }) => id);
+const deaths = (serving: Serving): number => serving.said().match(/relay thread \d died/g)?.length ?? 0;
+
+test.each(['terminate relay1', 'throw relay1'])(
+  '%s under load: others serve on, what was delivered is charged once, and the thread is started again',
+  async (blow) => {
+    const serving = await site.serve(['--relays', '2']);
+    const open = Array.from({ length: 12 }, () => chat(serving.url, key, true).catch(() => null));
+    await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(12);
+    let loading = true;
+    const heard: (Heard | null)[] = [];
+    const load = Array.from({ length: 8 }, async () => {
+      while (loading) heard.push(await chat(serving.url, key).catch(() => null));
+    });
+    await expect.poll(() => heard.length, { timeout: 20_000 }).toBeGreaterThan(100);
+    await strike(serving, blow);
+    await expect.poll(() => deaths(serving), { timeout: 20_000 }).toBe(1);
+    const before = heard.length;
+    await expect.poll(() => heard.length, { timeout: 20_000 }).toBeGreaterThan(before + 200);
+    loading = false;
+    await Promise.all(load);
+    said.finish();
+    const streamed = await Promise.all(open);
+    // A listener that is torn down in the middle of it breaks the connection, or says 503 and nothing else.
+    const answers = heard.filter((one) => one !== null && !(one.status === 503 && one.text === '')) as Heard[];
+    const whole = [...answers, ...streamed.filter((one) => one !== null)].filter((one) => one.whole);
+    const broken = streamed.filter((one): one is Heard => one !== null && !one.whole);
+    console.info(
+      `${blow}: ${answers.length} answers, ${heard.length - answers.length} broken connections, ${streamed.length} streams of which ${broken.length} were cut off`,
+    );
+    expect(answers.filter(({ status, whole: isWhole }) => status !== 200 || !isWhole)).toEqual([]);
+    // Those of the other thread ended well.
+    expect(broken.length).toBeLessThan(12);
+    await ends(serving);
+    const charged = await site.charged();
+    expect(new Set(charged).size).toBe(charged.length);
+    const sold = [...whole.map(({ id }) => id), ...delivered(broken)];
+    expect(sold.filter((id) => !charged.includes(id))).toEqual([]);
+    // What nobody heard of may have been charged only where it was on its way.
+    expect(charged.length - sold.length).toBeLessThanOrEqual(heard.length - answers.length + 12);
+    await verified();
+  },
+  120_000,
+);
+
+test('with two relays, changes reach both, a stop ends both, and who asks is told how many there are', async () => {
+  const serving = await site.serve(['--relays', '2']);
+  expect(await site.ok(['status'])).toMatch(/relays\s+2/);
+  const fresh = await site.ok(['token', 'create', '--name', 'after', '--quota', 'unlimited', '-q']);
+  const heard = await Promise.all(Array.from({ length: 40 }, () => chat(serving.url, fresh)));
+  expect(heard.filter(({ status }) => status !== 200)).toEqual([]);
+  await site.ok(['token', 'disable', 'after']);
+  const after = await Promise.all(Array.from({ length: 40 }, () => chat(serving.url, fresh)));
+  expect(after.filter(({ status }) => status !== 401)).toEqual([]);
+  const open = Array.from({ length: 6 }, () => chat(serving.url, key, true));
+  await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(6);
+  serving.child.kill('SIGTERM');
+  await Bun.sleep(200);
+  serving.child.kill('SIGTERM');
+  const told = await Promise.all(open);
+  expect(told.filter(({ text }) => !text.includes('shutting_down'))).toEqual([]);
+  expect(await serving.ended()).toBe(143);
+  expect((await site.charged()).toSorted()).toEqual([...heard.map(({ id }) => id), ...delivered(told)].toSorted());
+  await verified();
+}, 120_000);
+
+test('R2: terminate ledger: both relays end their streams, and the next start bills them', async () => {
+  const serving = await site.serve(['--relays', '2']);
+  const open = Array.from({ length: 8 }, () => chat(serving.url, key, true));
+  await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(8);
+  await strike(serving, 'terminate ledger');
+  expect(await serving.ended()).toBe(11);
+  const told = await Promise.all(open);
+  expect(told.filter(({ text }) => !text.includes('storage_unavailable'))).toEqual([]);
+  const again = await site.serve(['--relays', '2']);
+  await expect.poll(() => again.said(), { timeout: 20_000 }).toContain('owed by an earlier run: 8 settled');
+  await ends(again);
+  expect((await site.charged()).toSorted()).toEqual(delivered(told).toSorted());
+  await verified();
+}, 120_000);
+
+test('a port that another server has is not shared with it', async () => {
+  const serving = await site.serve(['--relays', '2']);
+  const { port } = new URL(serving.url);
+  const second = createSite();
+  await second.setUp(upstream.url);
+  const { code, err } = await second.run(['serve', '--port', port, '--relays', '2']);
+  expect([code === 0, err.includes(port)]).toEqual([false, true]);
+  await second.close();
+  await ends(serving);
+}, 120_000);
+
+test.each(['0', '9', 'many'])('--relays %s is a usage error', async (count) => {
+  expect((await site.run(['serve', '--port', '0', '--relays', count])).code).toBe(2);
+});

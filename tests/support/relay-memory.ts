@@ -1,0 +1,38 @@
+/** Money of several relay threads that are all in this one, as they would have it in threads of their own. */
+import type { Accounts } from '../../server/relay/admission/accounts.ts';
+import { attachMemory, type Memory } from '../../server/relay/admission/memory.ts';
+import type { Money } from '../../server/relay/admission/money.ts';
+import { allotRows, createOpenRequests } from '../../server/relay/admission/open-requests.ts';
+
+export interface Beside {
+  readonly money: Money;
+  /** First cells of its rows. */
+  readonly rows: readonly number[];
+  /** Learns of memory that was given out since. */
+  follow(): void;
+}
+
+/** @param thread from 1. @param rows of one that is gone. @param around puts something before the memory. */
+export function beside(
+  main: Money,
+  thread: number,
+  rows: readonly number[] = [allotRows(main.memory)],
+  around: (memory: Memory) => Memory = (memory) => memory,
+): Beside {
+  const parts = main.memory.parts();
+  const plain = attachMemory(parts, thread);
+  let known = parts.chunks.length;
+  const memory = around(plain);
+  const open = createOpenRequests(memory);
+  for (const first of rows) open.add(first);
+  const accounts: Accounts = main.accounts;
+  return {
+    money: { memory, accounts, open },
+    rows,
+    follow() {
+      const fresh = main.memory.parts().chunks.slice(known);
+      known += fresh.length;
+      plain.adopt(fresh);
+    },
+  };
+}
