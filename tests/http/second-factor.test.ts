@@ -71,6 +71,12 @@ test('a password is half the way once the second factor is on; a code is the oth
   expect((await post('/api/user/login/2fa', { ticket, code }, {})).message).toBe('登录已过期，请重新开始');
 });
 
+test('recovery codes are ten, all different, in two groups of five that people can copy', async () => {
+  const { codes } = await turnOn();
+  expect(new Set(codes).size).toBe(10);
+  for (const code of codes) expect(code).toMatch(/^[0-9a-f]{5}-[0-9a-f]{5}$/);
+});
+
 test('a recovery code opens once, and the rest stay', async () => {
   const { codes } = await turnOn();
   expect(new Set(codes).size).toBe(10);
