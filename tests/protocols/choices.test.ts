@@ -1,0 +1,103 @@
+/** What a choice of tools, an order for JSON and a wish without a place become in another dialect, row by row. */
+import { expect, test } from 'vitest';
+import type { ProtocolId } from '../../server/protocols/canonical.ts';
+import { codecFor } from '../../server/protocols/registry.ts';
+
+const told = (from: ProtocolId, to: ProtocolId, body: Record<string, unknown>) => {
+  const dropped: string[] = [];
+  const request = codecFor(from).translation.decodeRequest(body, { model: 'm', stream: false });
+  return { body: codecFor(to).translation.encodeRequest(request, dropped) as Record<string, unknown>, dropped };
+};
+
+const functionTool = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } };
+const responses = (more: Record<string, unknown>) => ({ input: 'hi', tools: [functionTool], ...more });
+const chat = (more: Record<string, unknown>) => ({
+  messages: [{ role: 'user', content: 'hi' }],
+  tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }],
+  ...more,
+});
+
+test.each([
+  ['auto', { type: 'auto' }],
+  ['none', { type: 'none' }],
+  ['required', { type: 'any' }],
+  [
+    { type: 'function', name: 'f' },
+    { type: 'tool', name: 'f' },
+  ],
+  [{ type: 'allowed_tools', mode: 'auto', tools: [] }, { type: 'auto' }],
+  [{ type: 'allowed_tools', mode: 'required', tools: [] }, { type: 'any' }],
+  [{ type: 'allowed_tools', mode: 'other', tools: [] }, undefined],
+  [{ type: 'something', mode: 'required' }, undefined],
+  ['whatever', undefined],
+])('responses’ choice %j is messages’ %j', (choice, expected) => {
+  expect(told('openai-responses', 'anthropic-messages', responses({ tool_choice: choice })).body.tool_choice).toEqual(
+    expected,
+  );
+});
+
+test.each([
+  [undefined, undefined, undefined],
+  [undefined, false, { type: 'auto', disable_parallel_tool_use: true }],
+  [undefined, true, undefined],
+  ['auto', undefined, { type: 'auto' }],
+  ['auto', false, { type: 'auto', disable_parallel_tool_use: true }],
+  ['none', false, { type: 'none' }],
+  ['required', undefined, { type: 'any' }],
+  ['required', false, { type: 'any', disable_parallel_tool_use: true }],
+  [{ type: 'function', function: { name: 'f' } }, false, { type: 'tool', name: 'f', disable_parallel_tool_use: true }],
+])('chat’s choice %j with parallel calls %j is messages’ %j', (choice, parallel, expected) => {
+  const asked = chat({
+    ...(choice === undefined ? {} : { tool_choice: choice }),
+    ...(parallel === undefined ? {} : { parallel_tool_calls: parallel }),
+  });
+  const { body, dropped } = told('openai-chat', 'anthropic-messages', asked);
+  expect(body.tool_choice).toEqual(expected);
+  expect(dropped.filter((loss) => loss.startsWith('/tool_choice'))).toEqual([]);
+});
+
+test.each([
+  ['required', { type: 'auto' }],
+  [{ type: 'function', function: { name: 'f' } }, { type: 'auto' }],
+])('while thinking no tool is forced, and that is declared: %j', (choice, expected) => {
+  const asked = chat({ tool_choice: choice, reasoning_effort: 'high', max_tokens: 8000 });
+  const { body, dropped } = told('openai-chat', 'anthropic-messages', asked);
+  expect(body.thinking).toBeDefined();
+  expect(body.tool_choice).toEqual(expected);
+  expect(dropped).toContain('/tool_choice: no tool can be forced while thinking');
+  const free = told('openai-chat', 'anthropic-messages', chat({ tool_choice: 'auto', reasoning_effort: 'high' }));
+  expect(free.dropped.filter((loss) => loss.startsWith('/tool_choice'))).toEqual([]);
+});
+
+test.each([
+  [{ response_format: { type: 'json_object' } }, ['/response_format: JSON without a schema is not enforced']],
+  [{ response_format: { type: 'text' } }, []],
+  [{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } } }, []],
+  [{ n: 2 }, ['/n: one answer only']],
+  [{ n: 1 }, []],
+  [{ seed: 0 }, ['/seed: not known to the upstream']],
+  [{ presence_penalty: 0.5 }, ['/presence_penalty: not known to the upstream']],
+  [{ frequency_penalty: 0 }, ['/frequency_penalty: not known to the upstream']],
+])('what messages has no place for is declared: %j', (more, expected) => {
+  const { dropped } = told('openai-chat', 'anthropic-messages', chat(more));
+  expect(
+    dropped.filter((loss) => /^\/(response_format|n|seed|presence_penalty|frequency_penalty):/.test(loss)),
+  ).toEqual(expected);
+});
+
+test.each([
+  [{ type: 'json_object' }, { type: 'json_object' }],
+  [
+    { type: 'json_schema', name: 'a', schema: { type: 'object' }, strict: true },
+    { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' }, strict: true } },
+  ],
+  [
+    { type: 'json_schema', schema: { type: 'object' } },
+    { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } },
+  ],
+  [{ type: 'text' }, undefined],
+  [{ type: 'other', schema: {} }, undefined],
+])('responses’ format %j is chat’s %j', (format, expected) => {
+  const { body } = told('openai-responses', 'openai-chat', responses({ text: { format } }));
+  expect(body.response_format).toEqual(expected);
+});
