@@ -1,7 +1,9 @@
 /** Small rules that all dialects share, at their edges. */
 import { expect, test } from 'vitest';
+import { encodeUsage } from '../../server/protocols/anthropic-messages/usage.ts';
+import type { Usage } from '../../server/protocols/canonical.ts';
 import { readAnnotations, urlCitations } from '../../server/protocols/shared/citations.ts';
-import { detailCount, readTerms, termValue, tokenCounts } from '../../server/protocols/shared/usage.ts';
+import { detailCount, emptyUsage, readTerms, termValue, tokenCounts } from '../../server/protocols/shared/usage.ts';
 
 const citation = (more: object) => ({
   url: 'https://a.example',
@@ -67,4 +69,43 @@ test.each([
   expect(detailCount(value)).toBe(expected);
   // What is absent is nothing, what is no count makes the whole list unbelievable.
   expect(tokenCounts([1, value])).toEqual(value === undefined || value === expected ? [1, expected] : null);
+});
+
+const plain = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+test.each([
+  [
+    { input: 3, output: 4 },
+    { ...plain, input_tokens: 3, output_tokens: 4 },
+  ],
+  [
+    { input: 1, audioInput: 2, imageInput: 4, audioOutput: 8 },
+    { ...plain, input_tokens: 7, output_tokens: 8 },
+  ],
+  [
+    { reasoning: 5, output: 1 },
+    { ...plain, output_tokens: 6, output_tokens_details: { thinking_tokens: 5 } },
+  ],
+  [
+    { cacheRead: 2, cacheWrite5m: 3 },
+    { ...plain, cache_creation_input_tokens: 3, cache_read_input_tokens: 2, output_tokens: 0 },
+  ],
+  [
+    { cacheWrite5m: 3, cacheWrite1h: 1 },
+    {
+      ...plain,
+      cache_creation_input_tokens: 4,
+      cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 1 },
+      output_tokens: 0,
+    },
+  ],
+  [{ toolCalls: { web_search: 1 } }, { ...plain, output_tokens: 0, server_tool_use: { web_search_requests: 1 } }],
+  [{ toolCalls: { google_search: 2 } }, { ...plain, output_tokens: 0, server_tool_use: { web_search_requests: 2 } }],
+  [{ toolCalls: { web_search: 0 } }, { ...plain, output_tokens: 0 }],
+])('%j in Anthropic’s words is %j', (usage, expected) => {
+  expect(encodeUsage({ ...emptyUsage, ...usage } as Usage)).toEqual(expected);
+});
+
+test('before anything is known the prompt is an estimate and the answer has begun', () => {
+  expect(encodeUsage(null, 12)).toEqual({ ...plain, input_tokens: 12, output_tokens: 1 });
+  expect(encodeUsage(null)).toEqual({ ...plain, output_tokens: 1 });
 });
