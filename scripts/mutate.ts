@@ -2,7 +2,8 @@
  * Mutation score beyond the ledger's core: changes relay, protocols, providers, pricing and domain in one place at a
  * time, in a throw-away copy, and counts the changes that `npm test` notices. Flags: --seed TEXT, --count N (of the
  * sample), --from N, --only PATH, --minutes N (stops then; the next call goes on), --files N (test files asked at most),
- * --out FILE, --named (those that once went unnoticed), --again (survivors once more), --report (no run).
+ * --out FILE, --named (those that once went unnoticed), --again (survivors once more), --report (no run). The closest
+ * test files are asked first, so a survivor is one that these did not notice: `--again --files 999` asks all of them.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

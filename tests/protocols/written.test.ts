@@ -53,3 +53,27 @@ test('a summary of thoughts is opened once, before its first word, and closed on
   ]);
   expect(about([start, opened, closed, finish])).toEqual([]);
 });
+
+test('items of a response have ids that tell their kind, as OpenAI’s own have', () => {
+  const told = streamOf(codecs['openai-responses'], [
+    { type: 'response-start', id: null, model: 'm', created: 1 },
+    { type: 'reasoning-start', index: 0 },
+    { type: 'reasoning-delta', index: 0, text: 'hm' },
+    { type: 'reasoning-end', index: 0, signature: 's', redacted: null },
+    { type: 'text-start', index: 1 },
+    { type: 'text-delta', index: 1, text: 'hi' },
+    { type: 'text-end', index: 1 },
+    { type: 'tool-call-start', index: 2, id: 'call_1', name: 'f' },
+    { type: 'tool-call-delta', index: 2, arguments: '{}' },
+    { type: 'tool-call-end', index: 2 },
+    { type: 'finish', reason: { unified: 'tool_calls', raw: null } },
+  ]);
+  const items = [...told.matchAll(/^data: (.*)$/gm)]
+    .map((match) => JSON.parse(match[1] ?? '') as { type: string; item?: { id: string; type: string } })
+    .flatMap(({ type, item }) => (type === 'response.output_item.done' && item !== undefined ? [item] : []));
+  expect(items.map(({ type, id }) => [type, id.split('_')[0]])).toEqual([
+    ['reasoning', 'rs'],
+    ['message', 'msg'],
+    ['function_call', 'fc'],
+  ]);
+});
