@@ -1,5 +1,11 @@
 /** One sentence per option for forms: what it does, in which unit, what empty or zero means. */
+import { type BucketOptionKey, bucketOptions } from './buckets.ts';
 import type { OptionKey } from './options.ts';
+
+const bucketHelp = Object.fromEntries(bucketOptions.map(({ key, help }) => [key, help])) as Record<
+  BucketOptionKey,
+  { readonly zh: string; readonly en: string }
+>;
 
 export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; readonly en: string }>> = {
   PasswordLoginEnabled: {
@@ -311,30 +317,7 @@ export const optionHelp: Readonly<Record<OptionKey, { readonly zh: string; reado
     zh: 'JSON：模型 → 倍率；1 为每百万输入令牌 2 美元。',
     en: 'JSON: model -> ratio; 1 is $2 for a million input tokens.',
   },
-  CacheRatio: {
-    zh: 'JSON：模型 → 命中缓存的输入相对输入价格的比例。',
-    en: 'JSON: model -> share of the input price for cached input.',
-  },
-  CreateCacheRatio: {
-    zh: 'JSON：模型 → 写入缓存的输入相对输入价格的比例。',
-    en: 'JSON: model -> share of the input price for writing the cache.',
-  },
-  CompletionRatio: {
-    zh: 'JSON：模型 → 输出价格是输入价格的多少倍。',
-    en: 'JSON: model -> how many times the input price output costs.',
-  },
-  ImageRatio: {
-    zh: 'JSON：模型 → 图片输入相对文字输入的倍数。',
-    en: 'JSON: model -> how many times the input price pictures cost.',
-  },
-  AudioRatio: {
-    zh: 'JSON：模型 → 音频输入相对文字输入的倍数。',
-    en: 'JSON: model -> how many times the input price sound costs.',
-  },
-  AudioCompletionRatio: {
-    zh: 'JSON：模型 → 音频输出相对音频输入的倍数。',
-    en: 'JSON: model -> how many times the price of sound input sound output costs.',
-  },
+  ...bucketHelp,
   ContextTiers: {
     zh: 'JSON：模型 → 提示超过某长度后的价格系数。',
     en: 'JSON: model -> factors that hold above a length of the prompt.',

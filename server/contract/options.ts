@@ -1,4 +1,5 @@
 /** Every option key, one row each: validation, API, redaction, status payload, form, CLI and documents are loops over this list. */
+import { type BucketOptionKey, bucketOptions } from './buckets.ts';
 import defaults from './default-prices.json' with { type: 'json' };
 import {
   address,
@@ -77,6 +78,16 @@ const row = <T>(
   dependsOn: extras.dependsOn ?? null,
   confirm: extras.confirm ?? null,
 });
+
+const shipped: Readonly<Record<string, unknown>> = defaults;
+
+/** A price of its own for each bucket that has one. */
+const priceRatios = Object.fromEntries(
+  bucketOptions.map(({ key, label }) => [
+    key,
+    row(ratios, JSON.stringify(shipped[key] ?? {}), 'operation', 'pricing', label.zh, label.en),
+  ]),
+) as Record<BucketOptionKey, OptionRow<ReadonlyMap<string, number>>>;
 
 export const options = {
   PasswordLoginEnabled: row(
@@ -545,47 +556,7 @@ export const options = {
     'Fixed prices per call (dollars)',
   ),
   ModelRatio: row(ratios, JSON.stringify(defaults.ModelRatio), 'operation', 'pricing', '模型倍率', 'Model ratios'),
-  CacheRatio: row(ratios, JSON.stringify(defaults.CacheRatio), 'operation', 'pricing', '缓存倍率', 'Cache read ratios'),
-  CreateCacheRatio: row(
-    ratios,
-    JSON.stringify(defaults.CreateCacheRatio),
-    'operation',
-    'pricing',
-    '缓存写入倍率',
-    'Cache write ratios',
-  ),
-  CompletionRatio: row(
-    ratios,
-    JSON.stringify(defaults.CompletionRatio),
-    'operation',
-    'pricing',
-    '补全倍率',
-    'Completion ratios',
-  ),
-  ImageRatio: row(
-    ratios,
-    JSON.stringify(defaults.ImageRatio),
-    'operation',
-    'pricing',
-    '图片输入倍率',
-    'Picture input ratios',
-  ),
-  AudioRatio: row(
-    ratios,
-    JSON.stringify(defaults.AudioRatio),
-    'operation',
-    'pricing',
-    '音频输入倍率',
-    'Sound input ratios',
-  ),
-  AudioCompletionRatio: row(
-    ratios,
-    JSON.stringify(defaults.AudioCompletionRatio),
-    'operation',
-    'pricing',
-    '音频补全倍率',
-    'Sound output ratios',
-  ),
+  ...priceRatios,
   ContextTiers: row(
     tiers,
     JSON.stringify(defaults.ContextTiers),

@@ -1,7 +1,8 @@
 /** Google's usage: the prompt includes what was cached, thoughts stand beside the candidates. */
+import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
 import type { Usage } from '../canonical.ts';
 import { list, record, records } from '../shared/json.ts';
-import { detailCount, readTerms, tokenCounts } from '../shared/usage.ts';
+import { detailCount, emptyUsage, readTerms, tokenCounts } from '../shared/usage.ts';
 
 const ofModality = (details: unknown, modality: string): number => {
   let sum = 0;
@@ -31,10 +32,9 @@ export function readGeminiUsage(body: unknown): Usage | null {
   const audioInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'AUDIO')), fresh);
   const imageInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'IMAGE')), fresh - audioInput);
   return {
+    ...emptyUsage,
     input: fresh - audioInput - imageInput + toolUse,
     cacheRead: cached,
-    cacheWrite5m: 0,
-    cacheWrite1h: 0,
     audioInput,
     imageInput,
     output: candidates - spoken,
@@ -70,9 +70,8 @@ export function groundingIn(body: unknown): Record<string, number> {
 }
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {
-  const prompt =
-    usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput + usage.imageInput;
-  const candidates = usage.output + usage.audioOutput;
+  const prompt = promptTokensOf(usage);
+  const candidates = completionTokensOf(usage) - usage.reasoning;
   return {
     promptTokenCount: prompt,
     candidatesTokenCount: candidates,

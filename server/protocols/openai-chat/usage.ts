@@ -2,7 +2,7 @@
 import type { Usage } from '../canonical.ts';
 import { type Json, record } from '../shared/json.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';
-import { detailCount, readTerms, tokenCount } from '../shared/usage.ts';
+import { detailCount, emptyUsage, readTerms, tokenCount } from '../shared/usage.ts';
 
 const none: Json = Object.freeze({});
 
@@ -39,10 +39,10 @@ export function readOpenAiUsage(value: unknown, tier?: unknown): Usage | null {
   const outside = reasoning > 0 && usage.total_tokens === prompt + output + reasoning;
   const visible = output - (outside ? 0 : reasoning) - audioOut;
   return {
+    ...emptyUsage,
     input: told ? fresh - audioIn - images : fresh,
     cacheRead: cached,
     cacheWrite5m: written,
-    cacheWrite1h: 0,
     audioInput: told ? audioIn : 0,
     imageInput: told ? images : 0,
     output: visible >= 0 ? visible : output,

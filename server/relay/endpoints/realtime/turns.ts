@@ -1,10 +1,9 @@
 /** What the answers of a conversation cost so far: as their ends report it, else counted from what went by. */
 import type { UsageSource } from '../../../contract/enums.ts';
-import { promptTokensOf } from '../../../contract/quota.ts';
+import { completionTokensOf, promptTokensOf } from '../../../contract/quota.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import { type Json, number, record, records, text } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
-import { completionTokensOf } from '../../admission/charge.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import { readPrompt } from '../../intake/prompt.ts';
 import { createTelling, type Telling } from '../../shared/delivered-text.ts';
