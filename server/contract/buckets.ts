@@ -174,6 +174,26 @@ export const bucketRows = {
     told: { with: 'image' },
     formerFact: 'image_input',
   },
+  videoInput: {
+    side: 'prompt',
+    held: 'media',
+    price: {
+      name: 'videoRatio',
+      fact: 'video_ratio',
+      option: {
+        key: 'VideoRatio',
+        label: { zh: '视频输入倍率', en: 'Video input ratios' },
+        help: {
+          zh: 'JSON：模型 → 视频输入相对文字输入的倍数。',
+          en: 'JSON: model -> how many times the input price video costs.',
+        },
+      },
+      otherwise: () => 1,
+    },
+    line: { kind: 'input', detail: 'video' },
+    fact: 'video_input',
+    told: { with: 'video' },
+  },
   /** Visible text output. */
   output: {
     side: 'answer',

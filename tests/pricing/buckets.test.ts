@@ -22,6 +22,7 @@ import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
 import { holdEstimate } from '../../server/contract/pricing-hold.ts';
 import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing-tables.ts';
 import { loggedPromptTokens, priceFacts, quotaOf, quote, recompute } from '../../server/contract/quota.ts';
+import { codecs } from '../../server/protocols/registry.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { readPrompt } from '../../server/relay/intake/prompt.ts';
 
@@ -173,4 +174,27 @@ test.each(mediaBuckets)('M14: what a prompt carries of %s is bounded before it r
   const url = `data:${bucketRow(name).line.detail}/any;base64,${'A'.repeat(4000)}`;
   const { bound } = readPrompt({ messages: [{ role: 'user', content: [{ type: 'file', url }] }] });
   expect(bound.media[name]).toBeGreaterThan(0);
+});
+
+test('video is told apart where the upstream does, and costs what words cost where nobody says', () => {
+  const details = [
+    { modality: 'TEXT', tokenCount: 20 },
+    { modality: 'VIDEO', tokenCount: 2_580 },
+    { modality: 'AUDIO', tokenCount: 400 },
+  ];
+  const gemini = codecs['gemini-generate'].upstream.readUsage({
+    usageMetadata: { promptTokenCount: 3000, candidatesTokenCount: 10, promptTokensDetails: details },
+  });
+  expect(gemini).toMatchObject({ input: 20, videoInput: 2580, audioInput: 400, output: 10 });
+  const chat = codecs['openai-chat'].upstream.readUsage({
+    usage: {
+      prompt_tokens: 3000,
+      completion_tokens: 10,
+      prompt_tokens_details: { text_tokens: 20, video_tokens: 2980 },
+    },
+  });
+  expect(chat).toMatchObject({ input: 20, videoInput: 2980, output: 10 });
+  const dear = pricesWith({ ModelRatio: { [model]: 1 }, VideoRatio: { [model]: 2.5 } });
+  expect(quotaOf(one('videoInput', 1000), dear)).toBe(2500);
+  expect(quotaOf(one('videoInput', 1000), pricesWith({ ModelRatio: { [model]: 1 } }))).toBe(1000);
 });

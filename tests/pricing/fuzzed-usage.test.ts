@@ -49,6 +49,7 @@ const detailNames = [
   'cached_tokens',
   'audio_tokens',
   'image_tokens',
+  'video_tokens',
   'reasoning_tokens',
   'cache_write_tokens',
   'ephemeral_5m_input_tokens',

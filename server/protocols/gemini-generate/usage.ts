@@ -28,15 +28,18 @@ export function readGeminiUsage(body: unknown): Usage | null {
   const cached = Math.min(prompt, detailCount(usage.cachedContentTokenCount));
   const spoken = Math.min(candidates, detailCount(ofModality(usage.candidatesTokensDetails, 'AUDIO')));
   const fresh = prompt - cached;
-  // What was cached may have been sound or pictures; the details do not say, so both are bounded by what is fresh.
+  // What was cached may have been sound, pictures or video; the details do not say, so all are bounded by what is fresh.
   const audioInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'AUDIO')), fresh);
   const imageInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'IMAGE')), fresh - audioInput);
+  const media = audioInput + imageInput;
+  const videoInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'VIDEO')), fresh - media);
   return {
     ...emptyUsage,
-    input: fresh - audioInput - imageInput + toolUse,
+    input: fresh - media - videoInput + toolUse,
     cacheRead: cached,
     audioInput,
     imageInput,
+    videoInput,
     output: candidates - spoken,
     reasoning: thoughts,
     audioOutput: spoken,

@@ -38,6 +38,7 @@ export function encodeUsage(usage: Usage): Record<string, unknown> {
       audio_tokens: usage.audioInput,
       cache_write_tokens: cacheWrite > 0 ? cacheWrite : undefined,
       image_tokens: usage.imageInput > 0 ? usage.imageInput : undefined,
+      video_tokens: usage.videoInput > 0 ? usage.videoInput : undefined,
     }),
     completion_tokens_details: { reasoning_tokens: usage.reasoning, audio_tokens: usage.audioOutput },
   };

@@ -33,7 +33,7 @@ const image: Row = { bucket: 'imageInput', sent: () => 5000, named: 5000 };
 /** Gemini counts 32 tokens a second, and speech takes at least 1,000 bytes a second. Source: ai.google.dev, audio. */
 const audio: Row = { bucket: 'audioInput', sent: (units) => Math.max(1000, units / 40), named: 20_000 };
 /** Gemini counts some 300 tokens a second, and moving pictures take at least 6,000 bytes a second. Source: ai.google.dev, video. */
-const video: Row = { bucket: 'words', sent: (units) => Math.max(5000, units / 28), named: 100_000 };
+const video: Row = { bucket: 'videoInput', sent: (units) => Math.max(5000, units / 28), named: 100_000 };
 /** A page takes up to 4,600 tokens and seldom less than that many bytes; 100 pages are read. Source: docs.claude.com, PDF. */
 const pages: Row = { bucket: 'words', sent: (units) => Math.min(Math.max(5000, units), 500_000), named: 20_000 };
 
