@@ -1,5 +1,6 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
+import type { Traits } from './traits.ts';
 
 /** One server-sent event: `event` is '' when the stream names none, `data` the joined data lines. */
 export interface SseFrame {
@@ -57,6 +58,8 @@ export interface ClientError {
 /** A stream in another form than events. */
 export interface Reshape {
   readonly contentType: string;
+  /** An error before the first byte is a list of one too. */
+  readonly listsErrors?: true;
   /** @param events whole events as text. */
   push(events: string): string;
   end(): string;
@@ -70,7 +73,7 @@ export interface ClientHalf {
   encodeStreamError(error: ClientError): string;
   /** SSE text that keeps an idle stream alive without meaning anything. */
   readonly ping: string;
-  /** Set where a request's address can ask for another form of stream; null = events. Errors come as lists of one then. */
+  /** Set where a request's address can ask for another form of stream; null = events. */
   readonly reshape?: (url: string) => Reshape | null;
 }
 
@@ -105,6 +108,7 @@ export interface Translation {
 
 export interface Codec {
   readonly id: ProtocolId;
+  readonly traits: Traits;
   readonly client: ClientHalf;
   readonly upstream: UpstreamHalf;
   readonly translation: Translation;

@@ -14,3 +14,10 @@ export const codecs: Readonly<Record<ProtocolId, Codec>> = {
 };
 
 export const codecFor = (id: ProtocolId): Codec => codecs[id];
+
+/** In the order in which they are asked whose a path is. */
+export const allCodecs: readonly Codec[] = Object.values(codecs);
+export const isProtocol = (id: string): id is ProtocolId => Object.hasOwn(codecs, id);
+
+/** What the operations that no dialect has of its own are told in. */
+export const commonProtocol: ProtocolId = 'openai-chat';

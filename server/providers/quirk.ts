@@ -55,8 +55,10 @@ export interface Framing {
   end(): Uint8Array;
 }
 
-/** A wire that is none of the four dialects. */
+/** A wire that is none of the dialects a provider is asked in by its row. */
 export interface Wire {
+  /** Set where clients speak it too: their bytes pass untouched then. */
+  readonly dialect?: ProtocolId;
   readonly upstream: UpstreamHalf;
   encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
 }

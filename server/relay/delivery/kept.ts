@@ -1,4 +1,5 @@
 /** What an upstream keeps of an answer can only be continued where it was made, by whom it was made for. */
+import { codecFor } from '../../protocols/registry.ts';
 import { record, text } from '../../protocols/shared/json.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { type Affinity, keptIds } from '../routing/affinity.ts';
@@ -15,15 +16,10 @@ export const keptIn = (body: unknown): KeptNames => {
   return { response: text(answered?.id), container: text(record(answered?.container)?.id) };
 };
 
-export function noteKept(
-  affinity: Affinity,
-  { inquiry, plan }: Exchange,
-  prepared: Prepared,
-  { response, container }: KeptNames,
-): void {
-  const { protocol, body } = inquiry;
-  if (prepared.retold || (protocol !== 'openai-responses' && protocol !== 'anthropic-messages')) return;
-  const made = protocol === 'openai-responses' && body.store !== false ? response : container;
+export function noteKept(affinity: Affinity, { inquiry, plan }: Exchange, prepared: Prepared, answer: KeptNames): void {
+  const { kept } = codecFor(inquiry.protocol).traits;
+  if (prepared.retold || kept === undefined) return;
+  const made = kept.made(inquiry.body, answer);
   for (const id of made === null ? keptIds(inquiry) : [made, ...keptIds(inquiry)]) {
     affinity.rememberKept(id, { channelId: prepared.channel.id, ownerId: plan.ownerId });
   }
