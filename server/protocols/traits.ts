@@ -124,8 +124,8 @@ export interface Traits {
   readonly paths?: readonly string[];
   /** Whether a path without a route is one of its clients'. */
   claims(path: string): boolean;
-  /** What providers call its chat; null = only upstreams of a kind of their own speak it. */
-  readonly chatOperation: string | null;
+  /** What providers call its chat. */
+  readonly chatOperation: string;
   /** What they call it when it streams, where that has an address of its own. */
   readonly streamOperation?: string;
   readonly embeddings?: Embeddings;

@@ -2,7 +2,7 @@
 import { allCodecs } from '../protocols/registry.ts';
 
 export function dialectsOf(operations: readonly string[]) {
-  const spoken = allCodecs.filter(({ traits }) => operations.includes(traits.chatOperation ?? ''));
+  const spoken = allCodecs.filter(({ traits }) => operations.includes(traits.chatOperation));
   return {
     dialects: spoken.map(({ id }) => id),
     dialect_labels: Object.fromEntries(spoken.map(({ id, traits }) => [id, traits.label])),

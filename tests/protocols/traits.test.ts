@@ -54,7 +54,7 @@ test('no two dialects share a path, a name or an operation', () => {
   for (const list of [
     allCodecs.flatMap(({ traits }) => traits.routes.map(({ path }) => path)),
     allCodecs.map(({ traits }) => traits.label),
-    allCodecs.flatMap(({ traits }) => traits.chatOperation ?? []),
+    allCodecs.flatMap(({ traits }) => [traits.chatOperation]),
   ])
     expect(new Set(list).size).toBe(list.length);
 });

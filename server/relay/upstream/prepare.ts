@@ -67,7 +67,7 @@ export function dialectWith(
   if (inquiry.operation !== 'chat') return operations.includes(inquiry.operation) ? inquiry.protocol : null;
   const quirk = quirkOf(provider.slug);
   if (quirk?.dialectFor !== undefined) return quirk.dialectFor(upstreamModel);
-  const serves = (dialect: ProtocolId) => operations.includes(codecFor(dialect).traits.chatOperation ?? '');
+  const serves = (dialect: ProtocolId) => operations.includes(codecFor(dialect).traits.chatOperation);
   const wished = setting.dialect;
   if (typeof wished === 'string' && isProtocol(wished) && serves(wished)) return wished;
   if (quirk?.wireFor === undefined && serves(inquiry.protocol)) return inquiry.protocol;
@@ -250,7 +250,7 @@ interface Address {
 function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null {
   const { inquiry, channel, provider, quirk, dialect, upstreamModel: model, key } = attempt;
   const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
-  const operation = inquiry.operation === 'chat' ? chatOperationOf(dialect) : inquiry.operation;
+  const operation = inquiry.operation === 'chat' ? chatOperationOf(attempt) : inquiry.operation;
   if (quirk?.addressFor !== undefined) {
     const url = quirk.addressFor(operation, baseUrl, model, channel.other);
     return url === null ? null : { url, body };
@@ -273,7 +273,9 @@ function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null
   return url === null ? null : { url, body };
 }
 
-const chatOperationOf = (dialect: ProtocolId): string => codecFor(dialect).traits.chatOperation ?? 'chat';
+/** Where a wire of its own is spoken, it is the provider's chat. */
+const chatOperationOf = ({ dialect, wire }: Pick<Attempt, 'dialect' | 'wire'>): string =>
+  codecFor(wire === null ? dialect : commonProtocol).traits.chatOperation;
 
 const textOf = (body: UpstreamCall['body']): string =>
   typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : '{}';
@@ -288,7 +290,7 @@ function plainAddress(attempt: Attempt): string | null {
   if (inquiry.operation === 'embeddings' && embeddings !== undefined)
     return endpointFor(provider, embeddings.operation, facts);
   if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);
-  const operation = chatOperationOf(dialect);
+  const operation = chatOperationOf(attempt);
   const url = endpointFor(provider, inquiry.stream ? (streamOperation ?? operation) : operation, facts);
   const query = passesQuery && inquiry.protocol === dialect ? queryOf(inquiry.request.url) : '';
   return url === null || query === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${query}`;
