@@ -1,7 +1,7 @@
 /** The one form all chat dialects translate through. Names follow the field: noun, then start/delta/end. */
 import type { Buckets } from '../contract/buckets.ts';
 
-export type ProtocolId = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini-generate';
+export type ProtocolId = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini-generate' | 'cohere-chat';
 
 export type { Buckets };
 

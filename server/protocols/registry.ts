@@ -2,6 +2,7 @@
 import { anthropicMessages } from './anthropic-messages/codec.ts';
 import type { ProtocolId } from './canonical.ts';
 import type { Codec } from './codec.ts';
+import { cohereChat } from './cohere-chat/codec.ts';
 import { geminiGenerate } from './gemini-generate/codec.ts';
 import { openaiChat } from './openai-chat/codec.ts';
 import { openaiResponses } from './openai-responses/codec.ts';
@@ -11,6 +12,7 @@ export const codecs: Readonly<Record<ProtocolId, Codec>> = {
   'openai-responses': openaiResponses,
   'anthropic-messages': anthropicMessages,
   'gemini-generate': geminiGenerate,
+  'cohere-chat': cohereChat,
 };
 
 export const codecFor = (id: ProtocolId): Codec => codecs[id];

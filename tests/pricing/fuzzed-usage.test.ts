@@ -44,6 +44,11 @@ const names: Readonly<Record<ProtocolId, { outer: (usage: unknown) => unknown; c
       ],
       details: ['promptTokensDetails', 'candidatesTokensDetails'],
     },
+    'cohere-chat': {
+      outer: (usage) => ({ usage }),
+      counts: ['cached_tokens'],
+      details: ['billed_units', 'tokens'],
+    },
   };
 const detailNames = [
   'cached_tokens',
