@@ -15,6 +15,11 @@ export interface LazyFrame {
   data(): string;
 }
 
+/** One event with its bytes as they came, blank line included. */
+export interface RawFrame extends LazyFrame {
+  readonly bytes: Uint8Array;
+}
+
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
 export interface StreamReader {
   feed(frame: SseFrame): ChatEvent[];
@@ -90,8 +95,24 @@ export interface UpstreamHalf {
   isUsageOnly(frame: LazyFrame): boolean;
   /** False when a frame surely carries neither usage, finish reason nor error: lets a watcher skip parsing it. Works on the raw text of a frame. */
   mayMatter(raw: string): boolean;
+  /** Streams that are no server-sent events, by the answer's content type; absent = all are. */
+  readonly framing?: (contentType: string) => Framing | null;
   /** True for a frame behind an end that tells more of the answer after all: another candidate goes on. Absent = never. */
   saysMore?(frame: LazyFrame): boolean;
+}
+
+/** Upstream bytes as frames. */
+export interface Framing {
+  push(chunk: Uint8Array): RawFrame[];
+  end(): Uint8Array;
+}
+
+/** A wire as far as an upstream is asked in it. */
+export interface Wire {
+  /** Set where clients speak it too: their bytes pass untouched then. */
+  readonly dialect?: ProtocolId;
+  readonly upstream: UpstreamHalf;
+  encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
 }
 
 /** What a dialect adds when it is translated to or from another one. */

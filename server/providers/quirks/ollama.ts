@@ -4,12 +4,12 @@ import type { Dropped } from '../../protocols/codec.ts';
 import { effortOf } from '../../protocols/shared/effort.ts';
 import { carryExtras } from '../../protocols/shared/extras.ts';
 import { lookUp, number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
+import { ndjsonFraming } from '../../protocols/shared/ndjson.ts';
+import { type Said, simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { argumentsObject, objectSchema, portableName } from '../../protocols/shared/tools.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 import type { ForeignForm, Quirk } from '../quirk.ts';
-import { ndjsonFraming } from './ndjson.ts';
-import { type Said, simpleWire } from './simple-wire.ts';
 
 type Item = Record<string, unknown>;
 

@@ -163,7 +163,10 @@ async function open(
 ): Promise<Exclude<Outcome, { kind: 'failed' }> | UpstreamFailure> {
   const { prepared, response } = reached;
   const type = response.headers.get('content-type') ?? '';
-  const framing = prepared.quirk?.framing?.(type) ?? (type.includes('text/event-stream') ? sseFraming() : null);
+  const framing =
+    prepared.quirk?.framing?.(type) ??
+    prepared.upstream.framing?.(type) ??
+    (type.includes('text/event-stream') ? sseFraming() : null);
   if (framing !== null && response.body !== null) {
     const opening = await openStream({
       upstream: response.body,
