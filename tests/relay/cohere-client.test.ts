@@ -52,7 +52,7 @@ test('bytes pass untouched between Cohere’s clients and Cohere, and the bill i
   expect(lastBody()).toBe(body);
   expect(upstream.requests.at(-1)?.path).toBe('/v2/chat');
   expect((await gateway.logs())[0]).toMatchObject({
-    quota: 10,
+    quota: 7 + 3 * 4,
     prompt_tokens: 7,
     completion_tokens: 3,
     usage_source: 'reported',

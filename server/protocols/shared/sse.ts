@@ -1,5 +1,5 @@
 /** Cuts a byte stream into server-sent events without copying or decoding more than it must; every frame keeps its exact bytes. */
-import type { LazyFrame, RawFrame, SseFrame } from '../codec.ts';
+import type { RawFrame, SseFrame } from '../codec.ts';
 
 export type { RawFrame };
 
