@@ -1,7 +1,13 @@
 /** The one form all chat dialects translate through. Names follow the field: noun, then start/delta/end. */
 import type { Buckets } from '../contract/buckets.ts';
 
-export type ProtocolId = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini-generate' | 'cohere-chat';
+export type ProtocolId =
+  | 'openai-chat'
+  | 'openai-responses'
+  | 'anthropic-messages'
+  | 'gemini-generate'
+  | 'cohere-chat'
+  | 'ollama-chat';
 
 export type { Buckets };
 

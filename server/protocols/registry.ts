@@ -4,6 +4,7 @@ import type { ProtocolId } from './canonical.ts';
 import type { Codec } from './codec.ts';
 import { cohereChat } from './cohere-chat/codec.ts';
 import { geminiGenerate } from './gemini-generate/codec.ts';
+import { ollamaChat } from './ollama-chat/codec.ts';
 import { openaiChat } from './openai-chat/codec.ts';
 import { openaiResponses } from './openai-responses/codec.ts';
 
@@ -13,6 +14,7 @@ export const codecs: Readonly<Record<ProtocolId, Codec>> = {
   'anthropic-messages': anthropicMessages,
   'gemini-generate': geminiGenerate,
   'cohere-chat': cohereChat,
+  'ollama-chat': ollamaChat,
 };
 
 export const codecFor = (id: ProtocolId): Codec => codecs[id];

@@ -44,6 +44,11 @@ const names: Readonly<Record<ProtocolId, { outer: (usage: unknown) => unknown; c
       ],
       details: ['promptTokensDetails', 'candidatesTokensDetails'],
     },
+    'ollama-chat': {
+      outer: (usage) => ({ done: true, ...(usage as object) }),
+      counts: ['prompt_eval_count', 'eval_count'],
+      details: [],
+    },
     'cohere-chat': {
       outer: (usage) => ({ usage }),
       counts: ['cached_tokens'],

@@ -51,6 +51,10 @@ const asks: Readonly<Record<ProtocolId, (stream: boolean) => { path: string; bod
     path: `/v1beta/models/m:${stream ? 'streamGenerateContent' : 'generateContent'}`,
     body: { contents: [{ parts: [{ text: 'hi' }] }] },
   }),
+  'ollama-chat': (stream) => ({
+    path: '/api/chat',
+    body: { model: 'm', stream, messages: [{ role: 'user', content: 'hi' }] },
+  }),
   'cohere-chat': (stream) => ({
     path: '/v2/chat',
     body: { model: 'm', stream, messages: [{ role: 'user', content: 'hi' }] },

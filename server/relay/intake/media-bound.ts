@@ -59,6 +59,7 @@ const places = new Set([
 
 const parents = new Map<string, Row>([
   ['image_url', image],
+  ['images', image],
   ['video_url', video],
   ['audio_url', audio],
   ['input_audio', audio],

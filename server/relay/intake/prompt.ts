@@ -12,6 +12,7 @@ const mediaKeys = new Set([
   'image_url',
   'url',
   'input_audio',
+  'images',
   'inlineData',
   'inline_data',
 ]);
