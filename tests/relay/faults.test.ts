@@ -338,11 +338,12 @@ test.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
 const absurd: readonly unknown[] = [undefined, null, -5, 1e300, 'NaN', {}, []];
 /** The same JSON with every count in its usage replaced. */
 const absurdIn = (text: string, value: unknown): string =>
-  JSON.stringify(JSON.parse(text), (name, member: unknown) =>
-    (name === 'usage' || name === 'usageMetadata') && typeof member === 'object' && member !== null
+  JSON.stringify(JSON.parse(text), (name, member: unknown) => {
+    if (name === 'prompt_eval_count' || name === 'eval_count') return value;
+    return (name === 'usage' || name === 'usageMetadata') && typeof member === 'object' && member !== null
       ? Object.fromEntries(Object.keys(member).map((count) => [count, value]))
-      : member,
-  );
+      : member;
+  });
 test.each(
   dialects.flatMap((dialect) =>
     absurd.flatMap((value) => ['streamed', 'whole'].map((form) => [dialect, value, form] as const)),
