@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { circlesIn, importsOf as targetsOf } from '../scripts/house/imports.ts';
+import { codecs } from '../server/protocols/registry.ts';
 import { allProviders } from '../server/providers/catalogue.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -149,4 +150,16 @@ test('nothing is left undone or switched off', () => {
     `\\b(${['TO', 'DO'].join('')}|FIX${'ME'})\\b|\\.(skip|only|todo)\\(|@ts-(ignore|nocheck)|\\bas any\\b|: any\\b`,
   );
   expect(files.filter((path) => path !== 'tests/architecture.test.ts' && marks.test(textOf(path)))).toEqual([]);
+});
+
+/** One provider hosts three families of models, each at an address of its own. */
+const choosesDialects = ['server/providers/quirks/vertex.ts'];
+
+test('nobody asks which dialect it is: what a dialect needs stands in its row', () => {
+  const ids = Object.keys(codecs).join('|');
+  const asked = new RegExp(
+    `[!=]==? ['"](?:${ids})['"]|['"](?:${ids})['"] [!=]==|case ['"](?:${ids})['"]|['"](?:${ids})['"]\\]?:`,
+  );
+  const asking = source.filter((path) => !path.startsWith('server/protocols/') && asked.test(textOf(path)));
+  expect(asking).toEqual(choosesDialects);
 });

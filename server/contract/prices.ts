@@ -1,3 +1,5 @@
+import type { BucketRatios } from './buckets.ts';
+
 export interface Surcharge {
   /** `service_tier:priority`. */
   readonly name: string;
@@ -8,20 +10,12 @@ export interface Surcharge {
 export type Ratios = ReadonlyMap<string, number>;
 
 /** Everything that decides a price, and nothing else: enough to recompute it from a log row. */
-export interface Prices {
+export interface Prices extends BucketRatios {
   readonly modelRatio: number;
   /** Dollars per call, null = by tokens. */
   readonly modelPrice: number | null;
   /** Factor on the price per call: number of pictures, size, quality. */
   readonly priceFactor: number;
-  readonly completionRatio: number;
-  readonly cacheRatio: number;
-  readonly cacheWriteRatio: number;
-  readonly cacheWrite1hRatio: number;
-  readonly imageRatio: number;
-  readonly audioRatio: number;
-  /** Sound written against sound read. */
-  readonly audioCompletionRatio: number;
   readonly groupRatio: number;
   /** Set when the user's group has a ratio of its own for the used group; then it is the group ratio. */
   readonly userGroupRatio: number | null;

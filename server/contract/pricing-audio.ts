@@ -9,20 +9,5 @@ const rules: readonly (readonly [matches: (model: string) => boolean, ratio: num
   [(m) => m.includes('-audio'), 40],
 ];
 
-export interface AudioRatios {
-  /** Sound read, against a text token read. */
-  readonly input: number;
-  /** Sound written, against sound read. */
-  readonly output: number;
-}
-
-/** @returns null for models without a price for sound: their sound costs what text costs. */
-export function audioRatioFor(
-  model: string,
-  configured: number | undefined,
-  completion: number | undefined,
-): AudioRatios | null {
-  const fixed = configured ?? rules.find(([matches]) => matches(model))?.[1];
-  if (fixed === undefined && completion === undefined) return null;
-  return { input: Math.round((fixed ?? 1) * 1e6) / 1e6, output: completion ?? 2 };
-}
+/** Sound read, against a text token read. */
+export const familyAudioRatio = (model: string): number | undefined => rules.find(([matches]) => matches(model))?.[1];

@@ -2,10 +2,12 @@
 import defaults from './default-prices.json' with { type: 'json' };
 import { compilePriceTables, type PriceOptionKey, type PriceTables, quotaPerUnit } from './pricing-tables.ts';
 
+const shipped: Readonly<Record<string, unknown>> = defaults;
+
 /** Stored text of a price option as shipped. */
 export function defaultPriceText(key: PriceOptionKey): string {
   if (key === 'QuotaPerUnit') return String(quotaPerUnit);
-  return key === 'GroupGroupRatio' ? '{}' : JSON.stringify(defaults[key]);
+  return key === 'GroupGroupRatio' ? '{}' : JSON.stringify(shipped[key] ?? {});
 }
 
 export const defaultPriceTables = (): PriceTables => compilePriceTables(defaultPriceText);

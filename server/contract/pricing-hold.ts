@@ -1,5 +1,15 @@
 /** What a request may cost at most, from what is known before it runs. */
-import type { Usage } from '../protocols/canonical.ts';
+import {
+  answerBuckets,
+  type BucketName,
+  bucketNames,
+  bucketRow,
+  eachOf,
+  type MediaBucket,
+  mediaBuckets,
+  promptBuckets,
+  weightOf,
+} from './buckets.ts';
 import type { Prices } from './prices.ts';
 import { pricesFor, quotaOf } from './quota.ts';
 
@@ -7,9 +17,8 @@ import { pricesFor, quotaOf } from './quota.ts';
 export interface HoldSize {
   /** Words of the prompt. */
   readonly promptTokens: number;
-  /** Pictures and sound of the prompt, which have prices of their own. */
-  readonly images?: number;
-  readonly audio?: number;
+  /** What the prompt carries besides words, by bucket. */
+  readonly media?: Readonly<Partial<Record<MediaBucket, number>>>;
   /** The prompt may be written to a cache that lives 5 minutes or an hour. */
   readonly caches?: CacheLife;
   /** All that may be written. */
@@ -29,38 +38,38 @@ const noTools: Readonly<Record<string, number>> = {};
  * falls short of a charge within its bounds (new-api rounds down and leaves the prompt out).
  */
 export function holdEstimate(base: Prices, size: HoldSize): number {
-  const { promptTokens, images = 0, audio = 0, caches = 'none', maxTokens, speaks = false } = size;
-  const prices = base.tiers.length === 0 ? base : pricesFor(base, promptTokens + images + audio);
-  const words = dearestInput(prices, caches);
-  // A picture or sound that the upstream reports as words costs what words cost.
-  const asImages = images > 0 && prices.imageRatio > 1;
-  const asAudio = audio > 0 && prices.audioRatio > 1;
-  const told = promptTokens + (asImages ? 0 : images) + (asAudio ? 0 : audio);
-  const spoken = speaks && prices.audioRatio * prices.audioCompletionRatio > prices.completionRatio;
-  const usage: Usage = {
-    input: words === 'input' ? told : 0,
-    cacheRead: words === 'cacheRead' ? told : 0,
-    cacheWrite5m: words === 'cacheWrite5m' ? told : 0,
-    cacheWrite1h: words === 'cacheWrite1h' ? told : 0,
-    audioInput: asAudio ? audio : 0,
-    imageInput: asImages ? images : 0,
-    output: spoken ? 0 : maxTokens,
-    reasoning: 0,
-    audioOutput: spoken ? maxTokens : 0,
-    toolCalls: size.toolCalls ?? noTools,
-    raw: null,
-  };
-  return quotaOf(usage, base);
+  const { promptTokens, media = noMedia, caches = 'none', maxTokens, speaks = false } = size;
+  let all = promptTokens;
+  for (const name of mediaBuckets) all += media[name] ?? 0;
+  const prices = base.tiers.length === 0 ? base : pricesFor(base, all);
+  const usage: Record<BucketName, number> = { ...noTokens };
+  let words = promptTokens;
+  for (const name of mediaBuckets) {
+    const tokens = media[name] ?? 0;
+    // What the upstream reports as words costs what words cost.
+    if (tokens > 0 && weightOf(prices, name) > 1) usage[name] = tokens;
+    else words += tokens;
+  }
+  usage[dearest(prices, wordBuckets[caches])] += words;
+  usage[dearest(prices, speaks ? answerBuckets : writtenBuckets)] += maxTokens;
+  return quotaOf({ ...usage, toolCalls: size.toolCalls ?? noTools, raw: null }, base);
 }
 
-function dearestInput(prices: Prices, caches: CacheLife): 'input' | 'cacheRead' | 'cacheWrite5m' | 'cacheWrite1h' {
-  const most = Math.max(
-    1,
-    prices.cacheRatio,
-    caches === 'none' ? 0 : prices.cacheWriteRatio,
-    caches === '1h' ? prices.cacheWrite1hRatio : 0,
-  );
-  if (most === 1) return 'input';
-  if (most === prices.cacheRatio) return 'cacheRead';
-  return caches === '1h' && most === prices.cacheWrite1hRatio ? 'cacheWrite1h' : 'cacheWrite5m';
+const noMedia: NonNullable<HoldSize['media']> = {};
+const noTokens = eachOf(bucketNames, () => 0);
+
+const heldAs = (names: readonly BucketName[], ...kinds: readonly string[]): readonly BucketName[] =>
+  names.filter((name) => kinds.includes(bucketRow(name).held));
+/** Where words of the prompt may be counted, by the cache they may be written to. */
+const wordBuckets: Readonly<Record<CacheLife, readonly BucketName[]>> = {
+  none: heldAs(promptBuckets, 'words'),
+  '5m': heldAs(promptBuckets, 'words', '5m'),
+  '1h': heldAs(promptBuckets, 'words', '5m', '1h'),
+};
+const writtenBuckets = heldAs(answerBuckets, 'words');
+
+function dearest(prices: Prices, names: readonly BucketName[]): BucketName {
+  let found: BucketName = names[0] ?? 'input';
+  for (const name of names) if (weightOf(prices, name) > weightOf(prices, found)) found = name;
+  return found;
 }

@@ -1,5 +1,6 @@
 /** A bill falls into shares: the calls of models that one answer took, each by its own prices. */
-import type { Buckets, Usage } from '../protocols/canonical.ts';
+import type { Usage } from '../protocols/canonical.ts';
+import { type Buckets, promptTokensOf } from './buckets.ts';
 import type { Prices } from './prices.ts';
 import { roundedDivision, scale, toScaled } from './pricing-decimal.ts';
 import { surchargeOf } from './pricing-terms.ts';
@@ -15,27 +16,11 @@ export interface Share {
   readonly label: string | null;
 }
 
-/** Everything a model read. */
-export const promptTokensOf = (usage: Buckets): number =>
-  usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput + usage.imageInput;
-
 /** The prices that hold for a prompt of this size. */
 export function pricesFor(prices: Prices, promptTokens: number): Prices {
   for (const tier of prices.tiers) if (promptTokens > tier.above) return tier.prices;
   return prices;
 }
-
-/** In the order of `bucketWeights`. */
-const tokensOf = (usage: Buckets): number[] => [
-  usage.input,
-  usage.cacheRead,
-  usage.cacheWrite5m,
-  usage.cacheWrite1h,
-  usage.audioInput,
-  usage.imageInput,
-  usage.output + usage.reasoning,
-  usage.audioOutput,
-];
 
 export function sharesOf(usage: Usage, base: Prices): readonly Share[] {
   if (usage.parts === undefined)
@@ -70,11 +55,11 @@ export function exactQuota(shares: readonly Share[], toolCalls: Usage['toolCalls
       continue;
     }
     const price = toScaled(prices.modelRatio) * group * scale;
-    const weights = bucketWeights(prices);
-    tokensOf(counts).forEach((count, index) => {
+    for (const { name, weight } of bucketWeights(prices)) {
+      const count = counts[name];
       if (prices.modelRatio > 0) tokens += count;
-      sum += BigInt(count) * (weights[index] ?? 0n) * price;
-    });
+      sum += BigInt(count) * weight * price;
+    }
   }
   sum = sum * toScaled(surchargeOf(head));
   for (const [tool, calls] of Object.entries(toolCalls)) {

@@ -1,7 +1,6 @@
 /** Price maps of the options, compiled for look-ups, and the prices of one model that follow from them. */
-import { completionRatioFor } from './completion-rules.ts';
+import { bucketOptions, ratio, ratioRows, ratiosOf, type TableName } from './buckets.ts';
 import type { Prices, Ratios } from './prices.ts';
-import { audioRatioFor } from './pricing-audio.ts';
 import { ratioOf } from './pricing-decimal.ts';
 import { compileTermRules, matchesPattern, type TermRule } from './pricing-terms.ts';
 
@@ -20,16 +19,10 @@ export interface Tier {
 }
 
 /** Price maps of one option revision. */
-export interface PriceTables {
+export interface PriceTables extends Readonly<Record<TableName, Ratios>> {
   readonly modelRatio: Ratios;
   /** Dollars per call; wins over the ratio. */
   readonly modelPrice: Ratios;
-  readonly completionRatio: Ratios;
-  readonly cacheRatio: Ratios;
-  readonly cacheWriteRatio: Ratios;
-  readonly imageRatio: Ratios;
-  readonly audioRatio: Ratios;
-  readonly audioCompletionRatio: Ratios;
   readonly tiers: ReadonlyMap<string, readonly Tier[]>;
   /** Factors of service tiers, speeds and regions. */
   readonly termRules: readonly TermRule[];
@@ -45,12 +38,7 @@ export interface PriceTables {
 export const priceOptionKeys = [
   'ModelRatio',
   'ModelPrice',
-  'CompletionRatio',
-  'CacheRatio',
-  'CreateCacheRatio',
-  'ImageRatio',
-  'AudioRatio',
-  'AudioCompletionRatio',
+  ...bucketOptions.map(({ key }) => key),
   'ContextTiers',
   'TierRatio',
   'ToolPrices',
@@ -66,22 +54,20 @@ export function compilePriceTables(text: (key: PriceOptionKey) => string): Price
   return {
     modelRatio: ratios('ModelRatio'),
     modelPrice: ratios('ModelPrice'),
-    completionRatio: ratios('CompletionRatio'),
-    cacheRatio: ratios('CacheRatio'),
-    cacheWriteRatio: ratios('CreateCacheRatio'),
-    imageRatio: ratios('ImageRatio'),
-    audioRatio: ratios('AudioRatio'),
-    audioCompletionRatio: ratios('AudioCompletionRatio'),
+    ...bucketTables(ratios),
     tiers: new Map(Object.entries(recordOf(text('ContextTiers'))).map(([model, list]) => [model, tiersOf(list)])),
     termRules: compileTermRules(recordOf(text('TierRatio'))),
     toolPrices: ratios('ToolPrices'),
     groupRatio: ratios('GroupRatio'),
     groupGroupRatio: new Map(
-      Object.entries(recordOf(text('GroupGroupRatio'))).map(([userGroup, map]) => [userGroup, ratiosOf(map)]),
+      Object.entries(recordOf(text('GroupGroupRatio'))).map(([userGroup, map]) => [userGroup, ratiosIn(map)]),
     ),
     quotaPerUnit: ratioOf(text('QuotaPerUnit')) ?? quotaPerUnit,
   };
 }
+
+const bucketTables = (ratios: (key: PriceOptionKey) => Ratios): Record<TableName, Ratios> =>
+  Object.fromEntries(bucketOptions.map(({ key, table }) => [table, ratios(key)])) as Record<TableName, Ratios>;
 
 /** Texts of price options seldom change, and never all at once. */
 const texts = new Map<string, Ratios>();
@@ -89,7 +75,7 @@ const texts = new Map<string, Ratios>();
 function compiled(text: string): Ratios {
   const known = texts.get(text);
   if (known !== undefined) return known;
-  const made = ratiosOf(recordOf(text));
+  const made = ratiosIn(recordOf(text));
   if (texts.size >= 64) texts.clear();
   texts.set(text, made);
   return made;
@@ -107,7 +93,7 @@ function recordOf(text: string): Record<string, unknown> {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const ratiosOf = (map: unknown): Ratios =>
+const ratiosIn = (map: unknown): Ratios =>
   new Map(
     Object.entries(isRecord(map) ? map : {}).flatMap(([name, value]) => {
       const ratio = ratioOf(value);
@@ -182,21 +168,11 @@ export const listedName = (model: string): string =>
 function pricesOf(tables: PriceTables, name: string, group: string, userGroup: string): Prices {
   const price = tables.modelPrice.get(name) ?? null;
   const userGroupRatio = tables.groupGroupRatio.get(userGroup)?.get(group) ?? null;
-  const completionRatio = ratio(completionRatioFor(name, tables.completionRatio.get(name)));
-  const write = tables.cacheWriteRatio.get(name) ?? 1.25;
-  const audio = audioRatioFor(name, tables.audioRatio.get(name), tables.audioCompletionRatio.get(name));
   const base: Prices = {
     modelRatio: price === null ? (tables.modelRatio.get(name) ?? unsetModelRatio) : 0,
     modelPrice: price,
     priceFactor: 1,
-    completionRatio,
-    cacheRatio: tables.cacheRatio.get(name) ?? 1,
-    cacheWriteRatio: write,
-    // An hour's cache costs 1.6 times what five minutes cost (2 against 1.25 times the input price).
-    cacheWrite1hRatio: ratio(write * 1.6),
-    imageRatio: tables.imageRatio.get(name) ?? 1,
-    audioRatio: audio?.input ?? 1,
-    audioCompletionRatio: audio?.output ?? completionRatio,
+    ...ratiosOf(name, (of) => (of in tables ? tables[of as TableName].get(name) : undefined)),
     groupRatio: userGroupRatio ?? tables.groupRatio.get(group) ?? 1,
     userGroupRatio,
     tiers: [],
@@ -213,14 +189,12 @@ function pricesOf(tables: PriceTables, name: string, group: string, userGroup: s
 const tiered = (base: Prices, tier: Tier): Prices => ({
   ...base,
   modelRatio: ratio(base.modelRatio * tier.input),
-  completionRatio: ratio((base.completionRatio * tier.output) / tier.input),
-  cacheRatio: ratio((base.cacheRatio * tier.cacheRead) / tier.input),
-  cacheWriteRatio: ratio((base.cacheWriteRatio * tier.cacheWrite) / tier.input),
-  cacheWrite1hRatio: ratio((base.cacheWrite1hRatio * tier.cacheWrite) / tier.input),
+  ...Object.fromEntries(
+    ratioRows.flatMap(({ name, tier: factor }) =>
+      factor === undefined ? [] : [[name, ratio((base[name] * tier[factor]) / tier.input)]],
+    ),
+  ),
 });
-
-/** Six decimals, so that what a log row shows is what was multiplied. The detour over 12 digits drops the noise of binary fractions. */
-export const ratio = (value: number): number => ratioOf(Number(value.toPrecision(12))) ?? 0;
 
 /** A price for `tool:model` wins over the one for `tool`; of patterns that match, the longest wins. */
 function toolPricesOf(tables: PriceTables, name: string): Ratios {

@@ -1,16 +1,25 @@
 /** The arithmetic of money: one pure function prices a request; the relay, the ledger's check, the console and the CLI all call it. */
-import type { Buckets, Usage, UsagePart } from '../protocols/canonical.ts';
+import type { Usage, UsagePart } from '../protocols/canonical.ts';
+import { bucketRow, cacheTokensOf, completionTokensOf, type LineKind, promptTokensOf, weightOf } from './buckets.ts';
 import type { Prices, Surcharge } from './prices.ts';
-import { timesScaled } from './pricing-decimal.ts';
-import { exactQuota, mostQuota, pricesFor, promptTokensOf, type Share, sharesOf } from './pricing-shares.ts';
+import {
+  billedBuckets,
+  bucketFacts,
+  bucketRatioFacts,
+  bucketRatiosIn,
+  bucketsIn,
+  type Facts,
+  factOf,
+} from './pricing-facts.ts';
+import { exactQuota, mostQuota, pricesFor, type Share, sharesOf } from './pricing-shares.ts';
 import { quotaPerUnit } from './pricing-tables.ts';
 import { exactLimit, weightsOf } from './pricing-weights.ts';
 
-export { mostQuota, pricesFor, promptTokensOf };
+export { completionTokensOf, mostQuota, pricesFor, promptTokensOf };
 
 export interface BillLine {
-  readonly kind: 'input' | 'cache_read' | 'cache_write' | 'cache_write_1h' | 'output' | 'call';
-  /** What is special about the line: the call of the model it belongs to, `audio`, `image`, or the name of the tool. */
+  readonly kind: LineKind | 'call';
+  /** What is special about the line: the call of the model it belongs to, what was read or written but words, or the name of the tool. */
   readonly detail?: string;
   /** Tokens, or calls. */
   readonly tokens: number;
@@ -27,7 +36,7 @@ export interface Quote {
 
 /** `prompt_tokens` of a log row: without the cache where the dialect counts it beside the prompt, as new-api writes it. */
 export const loggedPromptTokens = (usage: Usage): number =>
-  promptTokensOf(usage) - (usage.cacheBeside ? usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h : 0);
+  promptTokensOf(usage) - (usage.cacheBeside ? cacheTokensOf(usage) : 0);
 
 const hasNone = (record: Readonly<Record<string, unknown>>): boolean => {
   for (const _name in record) return false;
@@ -43,15 +52,8 @@ export function quotaOf(usage: Usage, base: Prices): number {
   if (prices.modelPrice === null && usage.parts === undefined && hasNone(usage.toolCalls)) {
     const weights = weightsOf(prices);
     if (weights !== null) {
-      const sum =
-        usage.input * weights.input +
-        usage.cacheRead * weights.cacheRead +
-        usage.cacheWrite5m * weights.cacheWrite5m +
-        usage.cacheWrite1h * weights.cacheWrite1h +
-        usage.audioInput * weights.audioInput +
-        usage.imageInput * weights.imageInput +
-        (usage.output + usage.reasoning) * weights.output +
-        usage.audioOutput * weights.audioOutput;
+      let sum = 0;
+      for (const { name, weight } of weights.buckets) sum += usage[name] * weight;
       if (sum > 0 && sum < exactLimit) {
         const doubled = 2 * sum + weights.unit;
         return Math.min(mostQuota, (doubled - (doubled % (2 * weights.unit))) / (2 * weights.unit));
@@ -92,19 +94,10 @@ function linesOf(shares: readonly Share[], toolCalls: Usage['toolCalls'], head: 
       lines.push({ kind: 'call', tokens: prices.priceFactor, ratio: prices.modelPrice, ...detail });
       continue;
     }
-    add('input', counts.input, 1);
-    add('cache_read', counts.cacheRead, prices.cacheRatio);
-    add('cache_write', counts.cacheWrite5m, prices.cacheWriteRatio);
-    add('cache_write_1h', counts.cacheWrite1h, prices.cacheWrite1hRatio);
-    add('input', counts.audioInput, prices.audioRatio, 'audio');
-    add('input', counts.imageInput, prices.imageRatio, 'image');
-    add('output', counts.output + counts.reasoning, prices.completionRatio);
-    add(
-      'output',
-      counts.audioOutput,
-      Number(timesScaled(prices.audioRatio, prices.audioCompletionRatio)) / 1e6,
-      'audio',
-    );
+    for (const { name, tokens } of billedBuckets(counts)) {
+      const { kind, detail } = bucketRow(name).line;
+      add(kind, tokens, weightOf(prices, name), detail);
+    }
   }
   for (const [tool, calls] of Object.entries(toolCalls))
     if (calls > 0) lines.push({ kind: 'call', tokens: calls, ratio: head.toolPrices.get(tool) ?? 0, detail: tool });
@@ -117,39 +110,11 @@ export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> 
   const facts: Record<string, unknown> = {
     model_ratio: prices.modelRatio,
     model_price: prices.modelPrice ?? -1,
-    completion_ratio: prices.completionRatio,
     group_ratio: prices.groupRatio,
-    cache_tokens: usage.cacheRead,
-    cache_ratio: prices.cacheRatio,
-    input: usage.input,
-    output: usage.output + usage.reasoning,
+    ...bucketFacts(usage, prices),
   };
   if (usage.cacheBeside) facts.claude = true;
   if (prices.userGroupRatio !== null) facts.user_group_ratio = prices.userGroupRatio;
-  if (usage.cacheWrite5m + usage.cacheWrite1h > 0) {
-    facts.cache_creation_tokens = usage.cacheWrite5m + usage.cacheWrite1h;
-    facts.cache_creation_ratio = prices.cacheWriteRatio;
-    if (usage.cacheWrite1h > 0) {
-      facts.cache_write_1h = usage.cacheWrite1h;
-      facts.cache_creation_1h_ratio = prices.cacheWrite1hRatio;
-    }
-  }
-  if (usage.reasoning > 0) facts.reasoning_tokens = usage.reasoning;
-  if (usage.audioInput + usage.audioOutput > 0) {
-    facts.audio = true;
-    facts.audio_input = usage.audioInput;
-    facts.audio_output = usage.audioOutput;
-    facts.text_input = usage.input;
-    facts.text_output = usage.output + usage.reasoning;
-    facts.audio_ratio = prices.audioRatio;
-    facts.audio_completion_ratio = prices.audioCompletionRatio;
-  }
-  if (usage.imageInput > 0) {
-    facts.image = true;
-    // Pictures read, in the wire contract's name for them.
-    facts.image_output = usage.imageInput;
-    facts.image_ratio = prices.imageRatio;
-  }
   if (prices !== base) facts.tier_above = base.tiers.find((tier) => tier.prices === prices)?.above;
   if (prices.priceFactor !== 1) facts.price_factor = prices.priceFactor;
   if (prices.quotaPerUnit !== quotaPerUnit) facts.quota_per_unit = prices.quotaPerUnit;
@@ -174,20 +139,10 @@ const iterationFacts =
   (parts: readonly UsagePart[], base: Prices) =>
   ({ counts, prices }: Share, index: number): Record<string, unknown> => {
     const part = parts[index];
-    const amounts = {
-      cache_tokens: counts.cacheRead,
-      cache_creation_tokens: counts.cacheWrite5m + counts.cacheWrite1h,
-      cache_write_1h: counts.cacheWrite1h,
-      audio_input: counts.audioInput,
-      audio_output: counts.audioOutput,
-      image_output: counts.imageInput,
-    };
     return {
       type: part?.kind,
       ...(part?.model === null ? {} : { model: part?.model }),
-      input: counts.input,
-      output: counts.output + counts.reasoning,
-      ...Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount > 0)),
+      ...bucketFacts(counts, null),
       ...(prices === base ? {} : { prices: ownFacts(prices) }),
     };
   };
@@ -195,23 +150,11 @@ const iterationFacts =
 const ownFacts = (prices: Prices): Record<string, number> => ({
   model_ratio: prices.modelRatio,
   model_price: prices.modelPrice ?? -1,
-  completion_ratio: prices.completionRatio,
-  cache_ratio: prices.cacheRatio,
-  cache_creation_ratio: prices.cacheWriteRatio,
-  cache_creation_1h_ratio: prices.cacheWrite1hRatio,
-  audio_ratio: prices.audioRatio,
-  audio_completion_ratio: prices.audioCompletionRatio,
-  image_ratio: prices.imageRatio,
+  ...bucketRatioFacts(prices),
   group_ratio: prices.groupRatio,
   price_factor: prices.priceFactor,
 });
 
-type Facts = Readonly<Record<string, unknown>>;
-
-const factOf = (facts: Facts, key: string, absent = 0): number => {
-  const value = facts[key];
-  return typeof value === 'number' ? value : absent;
-};
 const toolsOf = (facts: Facts) =>
   Object.entries((facts.tools ?? {}) as Record<string, { readonly calls: number; readonly price: number }>);
 const iterationsOf = (facts: Facts): readonly Facts[] =>
@@ -233,38 +176,13 @@ export function loggedPrices(facts: Facts): Prices | null {
   };
 }
 
-function ratiosIn(facts: Facts) {
-  const completionRatio = factOf(facts, 'completion_ratio');
-  return {
-    modelRatio: factOf(facts, 'model_ratio'),
-    modelPrice: factOf(facts, 'model_price', -1) < 0 ? null : factOf(facts, 'model_price'),
-    completionRatio,
-    cacheRatio: factOf(facts, 'cache_ratio'),
-    cacheWriteRatio: factOf(facts, 'cache_creation_ratio'),
-    cacheWrite1hRatio: factOf(facts, 'cache_creation_1h_ratio'),
-    imageRatio: factOf(facts, 'image_ratio', 1),
-    audioRatio: factOf(facts, 'audio_ratio', 1),
-    audioCompletionRatio: factOf(facts, 'audio_completion_ratio', completionRatio),
-    groupRatio: factOf(facts, 'group_ratio'),
-    priceFactor: factOf(facts, 'price_factor', 1),
-  };
-}
-
-function bucketsIn(facts: Facts): Buckets {
-  const write1h = factOf(facts, 'cache_write_1h');
-  return {
-    input: factOf(facts, 'input'),
-    output: factOf(facts, 'output'),
-    reasoning: 0,
-    cacheRead: factOf(facts, 'cache_tokens'),
-    cacheWrite5m: factOf(facts, 'cache_creation_tokens') - write1h,
-    cacheWrite1h: write1h,
-    audioInput: factOf(facts, 'audio_input'),
-    audioOutput: factOf(facts, 'audio_output'),
-    // Older rows called them what they are.
-    imageInput: factOf(facts, 'image_output', factOf(facts, 'image_input')),
-  };
-}
+const ratiosIn = (facts: Facts) => ({
+  modelRatio: factOf(facts, 'model_ratio'),
+  modelPrice: factOf(facts, 'model_price', -1) < 0 ? null : factOf(facts, 'model_price'),
+  ...bucketRatiosIn(facts),
+  groupRatio: factOf(facts, 'group_ratio'),
+  priceFactor: factOf(facts, 'price_factor', 1),
+});
 
 /** The usage a log row was charged for. */
 export function billedUsage(facts: Facts): Usage {

@@ -1,6 +1,9 @@
 /** What the practice upstream says in each dialect: one whole answer, or the frames of a stream. Words and counts depend on the request alone. */
 
-import type { ProtocolId } from '../protocols/canonical.ts';
+import type { ChatEvent, ProtocolId } from '../protocols/canonical.ts';
+import type { Codec } from '../protocols/codec.ts';
+import { allCodecs, codecs } from '../protocols/registry.ts';
+import { emptyUsage } from '../protocols/shared/usage.ts';
 
 export interface Saying {
   readonly model: string;
@@ -15,6 +18,8 @@ export interface Saying {
 
 export interface Dialect {
   readonly id: ProtocolId;
+  /** Of its streams, where they are no events. */
+  readonly contentType?: string | undefined;
   whole(saying: Saying): unknown;
   frames(saying: Saying): string[];
 }
@@ -209,18 +214,60 @@ export interface Asked {
   /** Model and stream when the path says them. */
   readonly model?: string;
   readonly stream?: boolean;
+  readonly streamsUnlessTold: boolean;
 }
 
 /** @returns null for a path no dialect has. */
 export function dialectAt(path: string): Asked | null {
-  if (path === '/v1/chat/completions') return { dialect: openaiChat };
-  if (path === '/v1/responses') return { dialect: openaiResponses };
-  if (path === '/v1/messages') return { dialect: anthropicMessages };
-  const gemini = /^\/v1(?:beta)?\/models\/([^:]+):(generateContent|streamGenerateContent)$/.exec(path);
-  if (gemini === null) return null;
+  for (const { id, traits } of allCodecs) {
+    for (const { path: form, operation, stream, session, streamsUnlessTold } of traits.routes) {
+      if (operation !== 'chat' || session === true) continue;
+      const [before = '', after] = form.split('{model}');
+      if (after === undefined ? path !== form : !path.startsWith(before) || !path.endsWith(after)) continue;
+      const model = after === undefined ? undefined : decodeURIComponent(path.slice(before.length, -after.length));
+      return {
+        dialect: own[id] ?? dialectOf(codecs[id]),
+        ...(model === undefined ? {} : { model }),
+        ...(stream === undefined ? {} : { stream }),
+        streamsUnlessTold: streamsUnlessTold === true,
+      };
+    }
+  }
+  return null;
+}
+
+/** Said by hand, apart from the product's own writers. */
+const own: Readonly<Partial<Record<ProtocolId, Dialect>>> = {
+  [openaiChat.id]: openaiChat,
+  [openaiResponses.id]: openaiResponses,
+  [anthropicMessages.id]: anthropicMessages,
+  [geminiGenerate.id]: geminiGenerate,
+};
+
+/** Whatever else has a codec is said with its writer. */
+function dialectOf({ id, translation, client }: Codec): Dialect {
+  const eventsOf = (saying: Saying): ChatEvent[] => [
+    { type: 'response-start', id: null, model: saying.model, created },
+    { type: 'text-start', index: 0 },
+    ...words(saying).map((text) => ({ type: 'text-delta' as const, index: 0, text })),
+    { type: 'text-end', index: 0 },
+    ...(saying.noUsage
+      ? []
+      : [{ type: 'usage' as const, usage: { ...emptyUsage, input: promptTokens(saying), output: saying.chunks } }]),
+    { type: 'finish', reason: { unified: 'stop', raw: null } },
+  ];
+  const contextOf = ({ model }: Saying) => ({ model, responseId: 'practice', created, includeUsage: true });
   return {
-    dialect: geminiGenerate,
-    model: decodeURIComponent(gemini[1] ?? ''),
-    stream: gemini[2] === 'streamGenerateContent',
+    id,
+    contentType: client.reshape?.('')?.contentType,
+    whole: (saying) => translation.encodeResponse(eventsOf(saying), contextOf(saying)),
+    frames(saying) {
+      const writer = translation.writer(contextOf(saying));
+      const shape = client.reshape?.('') ?? null;
+      return eventsOf(saying)
+        .map((event) => writer.write(event))
+        .map((text) => (shape === null ? text : shape.push(text)))
+        .filter((text) => text !== '');
+    },
   };
 }

@@ -79,7 +79,7 @@ export function specialAnswer(
   saying: Saying,
   stream: boolean,
 ): string | null {
-  const { translation } = codecs[dialect];
+  const { translation, client } = codecs[dialect];
   let events: ChatEvent[] | null;
   try {
     events = eventsFor(translation.decodeRequest(body, { model: saying.model, stream }), saying);
@@ -90,5 +90,7 @@ export function specialAnswer(
   const context = { model: saying.model, responseId: 'practice', created: 1, includeUsage: saying.includeUsage };
   if (!stream) return JSON.stringify(translation.encodeResponse(events, context));
   const writer = translation.writer(context);
-  return events.map((event) => writer.write(event)).join('');
+  const text = events.map((event) => writer.write(event)).join('');
+  const shape = client.reshape?.('') ?? null;
+  return shape === null ? text : shape.push(text) + shape.end();
 }

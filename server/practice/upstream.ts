@@ -173,18 +173,19 @@ function speak({ asked, model, body, text }: Spoken, knobs: Knobs): Response {
   if (asked === null) return json(JSON.stringify(embeddings(model, body.input, size)));
   const { chunks, noUsage } = knobs;
   const saying = { model, size, chunks, noUsage, includeUsage: body.stream_options?.include_usage === true };
-  const stream = asked.stream ?? body.stream === true;
+  const stream = asked.stream ?? (typeof body.stream === 'boolean' ? body.stream : asked.streamsUnlessTold);
+  const headers = { 'content-type': asked.dialect.contentType ?? 'text/event-stream' };
   if (special.test(text)) {
     const answer = specialAnswer(asked.dialect.id, body as Record<string, unknown>, saying, stream);
     if (answer !== null && !stream) return json(answer);
-    if (answer !== null) return new Response(answer, { headers: { 'content-type': 'text/event-stream' } });
+    if (answer !== null) return new Response(answer, { headers });
   }
   if (!stream) {
     const whole = prepared(asked, saying, 'whole', () => [JSON.stringify(asked.dialect.whole(saying))]);
     return json(joinedOf(whole));
   }
   const frames = prepared(asked, saying, 'frames', () => asked.dialect.frames(saying));
-  return new Response(streamOf(frames, knobs), { headers: { 'content-type': 'text/event-stream' } });
+  return new Response(streamOf(frames, knobs), { headers });
 }
 
 /** Equal requests get equal answers, so that measuring others costs as little as possible here. */

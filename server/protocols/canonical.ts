@@ -1,22 +1,15 @@
 /** The one form all chat dialects translate through. Names follow the field: noun, then start/delta/end. */
+import type { Buckets } from '../contract/buckets.ts';
 
-export type ProtocolId = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini-generate';
+export type ProtocolId =
+  | 'openai-chat'
+  | 'openai-responses'
+  | 'anthropic-messages'
+  | 'gemini-generate'
+  | 'cohere-chat'
+  | 'ollama-chat';
 
-/** Token counts in disjoint buckets: their sum is everything the model read and wrote. Absent = 0. */
-export interface Buckets {
-  /** Input neither read from nor written to a cache, text only. */
-  readonly input: number;
-  readonly cacheRead: number;
-  /** Written to a cache that lives 5 minutes (also providers that name no lifetime). */
-  readonly cacheWrite5m: number;
-  readonly cacheWrite1h: number;
-  readonly audioInput: number;
-  readonly imageInput: number;
-  /** Visible text output. */
-  readonly output: number;
-  readonly reasoning: number;
-  readonly audioOutput: number;
-}
+export type { Buckets };
 
 /** One of several calls of a model that a single answer took. */
 export interface UsagePart extends Buckets {

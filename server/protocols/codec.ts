@@ -1,5 +1,6 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
+import type { Traits } from './traits.ts';
 
 /** One server-sent event: `event` is '' when the stream names none, `data` the joined data lines. */
 export interface SseFrame {
@@ -12,6 +13,11 @@ export interface LazyFrame {
   text(): string;
   event(): string;
   data(): string;
+}
+
+/** One event with its bytes as they came, blank line included. */
+export interface RawFrame extends LazyFrame {
+  readonly bytes: Uint8Array;
 }
 
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */
@@ -57,6 +63,8 @@ export interface ClientError {
 /** A stream in another form than events. */
 export interface Reshape {
   readonly contentType: string;
+  /** An error before the first byte is a list of one too. */
+  readonly listsErrors?: true;
   /** @param events whole events as text. */
   push(events: string): string;
   end(): string;
@@ -70,7 +78,7 @@ export interface ClientHalf {
   encodeStreamError(error: ClientError): string;
   /** SSE text that keeps an idle stream alive without meaning anything. */
   readonly ping: string;
-  /** Set where a request's address can ask for another form of stream; null = events. Errors come as lists of one then. */
+  /** Set where a request's address can ask for another form of stream; null = events. */
   readonly reshape?: (url: string) => Reshape | null;
 }
 
@@ -87,8 +95,24 @@ export interface UpstreamHalf {
   isUsageOnly(frame: LazyFrame): boolean;
   /** False when a frame surely carries neither usage, finish reason nor error: lets a watcher skip parsing it. Works on the raw text of a frame. */
   mayMatter(raw: string): boolean;
+  /** Streams that are no server-sent events, by the answer's content type; absent = all are. */
+  readonly framing?: (contentType: string) => Framing | null;
   /** True for a frame behind an end that tells more of the answer after all: another candidate goes on. Absent = never. */
   saysMore?(frame: LazyFrame): boolean;
+}
+
+/** Upstream bytes as frames. */
+export interface Framing {
+  push(chunk: Uint8Array): RawFrame[];
+  end(): Uint8Array;
+}
+
+/** A wire as far as an upstream is asked in it. */
+export interface Wire {
+  /** Set where clients speak it too: their bytes pass untouched then. */
+  readonly dialect?: ProtocolId;
+  readonly upstream: UpstreamHalf;
+  encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
 }
 
 /** What a dialect adds when it is translated to or from another one. */
@@ -105,6 +129,7 @@ export interface Translation {
 
 export interface Codec {
   readonly id: ProtocolId;
+  readonly traits: Traits;
   readonly client: ClientHalf;
   readonly upstream: UpstreamHalf;
   readonly translation: Translation;

@@ -2,7 +2,9 @@
 import { anthropicMessages } from './anthropic-messages/codec.ts';
 import type { ProtocolId } from './canonical.ts';
 import type { Codec } from './codec.ts';
+import { cohereChat } from './cohere-chat/codec.ts';
 import { geminiGenerate } from './gemini-generate/codec.ts';
+import { ollamaChat } from './ollama-chat/codec.ts';
 import { openaiChat } from './openai-chat/codec.ts';
 import { openaiResponses } from './openai-responses/codec.ts';
 
@@ -11,6 +13,15 @@ export const codecs: Readonly<Record<ProtocolId, Codec>> = {
   'openai-responses': openaiResponses,
   'anthropic-messages': anthropicMessages,
   'gemini-generate': geminiGenerate,
+  'cohere-chat': cohereChat,
+  'ollama-chat': ollamaChat,
 };
 
 export const codecFor = (id: ProtocolId): Codec => codecs[id];
+
+/** In the order in which they are asked whose a path is. */
+export const allCodecs: readonly Codec[] = Object.values(codecs);
+export const isProtocol = (id: string): id is ProtocolId => Object.hasOwn(codecs, id);
+
+/** What the operations that no dialect has of its own are told in. */
+export const commonProtocol: ProtocolId = 'openai-chat';

@@ -1,4 +1,5 @@
 /** What a provider tells about the account behind a key: its balance and its models. Requests and readings only; others perform them. */
+import { codecFor } from '../protocols/registry.ts';
 import { number, record, records, text } from '../protocols/shared/json.ts';
 import { authHeaders } from './auth.ts';
 import type { Provider } from './provider.ts';
@@ -88,11 +89,10 @@ export function modelsLookup(provider: Provider, baseUrl: string, key: string): 
   const version = /\/v\d+$/.exec(base)?.[0];
   const own = version !== undefined && provider.modelsPath.startsWith(`${version}/`);
   const first = key.split('\n')[0]?.trim() ?? '';
-  const anthropic: Record<string, string> =
-    provider.protocol === 'anthropic-messages' ? { 'anthropic-version': '2023-06-01' } : {};
+  const dialect = provider.protocol === null ? undefined : codecFor(provider.protocol).traits.headers;
   return {
     url: own ? base.slice(0, -version.length) + provider.modelsPath : base + provider.modelsPath,
-    headers: { ...authHeaders(provider, first, ''), ...anthropic },
+    headers: { ...authHeaders(provider, first, ''), ...dialect },
   };
 }
 

@@ -1,4 +1,5 @@
 /** One row per provider that speaks OpenAI's chat dialect, and the views of all rows. Model lists: defaults of the wire contract and models.dev (MIT), July 2026. */
+import { allCodecs } from '../protocols/registry.ts';
 import { otherProviders } from './catalogue-others.ts';
 import type { Auth, Colour, Provider } from './provider.ts';
 
@@ -36,6 +37,14 @@ interface Variation {
   readonly other?: Provider['other'];
   readonly address?: Provider['address'];
 }
+
+/** The chat of every dialect, where its clients ask for it. */
+const chatPaths: Readonly<Record<string, string>> = Object.fromEntries(
+  allCodecs.flatMap(({ traits: { chatOperation, routes } }) => {
+    const route = routes.find(({ operation, session }) => operation === 'chat' && session !== true);
+    return route === undefined ? [] : [[chatOperation, route.path]];
+  }),
+);
 
 const everything = Object.keys(suffixes).join(' ');
 
@@ -303,7 +312,7 @@ const compatibleProviders: readonly Provider[] = [
     {
       serves: everything,
       paths: {
-        messages: '/v1/messages',
+        ...chatPaths,
         generate: '/v1beta/models/{model}:generateContent',
         stream: '/v1beta/models/{model}:streamGenerateContent?alt=sse',
       },

@@ -1,7 +1,8 @@
 /** What a strange provider does differently, as pure functions: addresses, bodies, signatures, framing, or a wire of its own. */
-import type { ChatRequest, ProtocolId, UpstreamError } from '../protocols/canonical.ts';
-import type { Dropped, UpstreamHalf } from '../protocols/codec.ts';
-import type { RawFrame } from '../protocols/shared/sse.ts';
+import type { ProtocolId, UpstreamError } from '../protocols/canonical.ts';
+import type { Dropped, Framing, Wire } from '../protocols/codec.ts';
+
+export type { Framing, Wire };
 
 /** A call before it is signed. */
 export interface Call {
@@ -47,18 +48,6 @@ export interface SignFacts {
   readonly nowMs: number;
   /** @throws AppError upstream_key when it cannot be had. */
   readonly token: (order: TokenOrder) => Promise<string>;
-}
-
-/** Upstream bytes as frames of the dialect that is spoken. */
-export interface Framing {
-  push(chunk: Uint8Array): RawFrame[];
-  end(): Uint8Array;
-}
-
-/** A wire that is none of the four dialects. */
-export interface Wire {
-  readonly upstream: UpstreamHalf;
-  encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
 }
 
 /** What the client of an operation other than chat asked, in OpenAI's form. */

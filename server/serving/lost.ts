@@ -6,14 +6,13 @@
 import { LogType } from '../contract/enums.ts';
 import type { Prices } from '../contract/prices.ts';
 import { resolvePrices } from '../contract/pricing-tables.ts';
-import { loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../contract/quota.ts';
+import { completionTokensOf, loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../contract/quota.ts';
 import type { Ledger, LedgerCommand, LogEntry } from '../ledger/commands.ts';
 import type { Usage } from '../protocols/canonical.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
 import { Flow } from '../relay/admission/accounts.ts';
 import type { Wallets } from '../relay/admission/balances.ts';
 import { createBudgets } from '../relay/admission/budgets.ts';
-import { completionTokensOf } from '../relay/admission/charge.ts';
 import { groupStripe, userStripe } from '../relay/admission/memory.ts';
 import { Row, RowState, rowsIn, usageIn } from '../relay/admission/open-requests.ts';
 import type { RelayState } from '../relay/state/state.ts';

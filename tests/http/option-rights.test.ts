@@ -124,6 +124,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   TierRatio: [10, prices],
   ImageRatio: [10, prices],
   AudioRatio: [10, prices],
+  VideoRatio: [10, prices],
   AudioCompletionRatio: [10, prices],
   ContextTiers: [10, prices],
   ToolPrices: [10, prices],

@@ -44,11 +44,22 @@ const names: Readonly<Record<ProtocolId, { outer: (usage: unknown) => unknown; c
       ],
       details: ['promptTokensDetails', 'candidatesTokensDetails'],
     },
+    'ollama-chat': {
+      outer: (usage) => ({ done: true, ...(usage as object) }),
+      counts: ['prompt_eval_count', 'eval_count'],
+      details: [],
+    },
+    'cohere-chat': {
+      outer: (usage) => ({ usage }),
+      counts: ['cached_tokens'],
+      details: ['billed_units', 'tokens'],
+    },
   };
 const detailNames = [
   'cached_tokens',
   'audio_tokens',
   'image_tokens',
+  'video_tokens',
   'reasoning_tokens',
   'cache_write_tokens',
   'ephemeral_5m_input_tokens',

@@ -22,7 +22,14 @@ const written = (usage: { output: number; reasoning: number; audioOutput: number
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 test('M10: OpenAI’s totals hold whatever the details say', () => {
-  const inner = details('cached_tokens', 'cache_write_tokens', 'audio_tokens', 'image_tokens', 'reasoning_tokens');
+  const inner = details(
+    'cached_tokens',
+    'cache_write_tokens',
+    'audio_tokens',
+    'image_tokens',
+    'video_tokens',
+    'reasoning_tokens',
+  );
   fc.assert(
     fc.property(total, total, inner, inner, odd, (prompt, output, read, made, hit) => {
       const chat = {

@@ -19,6 +19,7 @@ const prices = (over: Partial<Prices>): Prices => ({
   cacheWrite1hRatio: 2,
   imageRatio: 1,
   audioRatio: 1,
+  videoRatio: 1,
   audioCompletionRatio: 1,
   groupRatio: 1,
   userGroupRatio: null,
@@ -207,6 +208,7 @@ const usageCounts = {
   cacheWrite1h: tokens,
   audioInput: tokens,
   imageInput: tokens,
+  videoInput: tokens,
   output: tokens,
   reasoning: tokens,
   audioOutput: tokens,
@@ -222,6 +224,7 @@ const plainPrices = {
   cacheWriteRatio: ratio,
   cacheWrite1hRatio: ratio,
   imageRatio: ratio,
+  videoRatio: ratio,
   audioRatio: ratio,
   audioCompletionRatio: ratio,
   groupRatio: ratio,
@@ -315,6 +318,7 @@ test('the short way gives what whole numbers give', () => {
         BigInt(used.cacheWrite1h) * millionths(price.cacheWrite1hRatio) +
         BigInt(used.audioInput) * millionths(price.audioRatio) +
         BigInt(used.imageInput) * millionths(price.imageRatio) +
+        BigInt(used.videoInput) * millionths(price.videoRatio) +
         BigInt(used.output + used.reasoning) * millionths(price.completionRatio) +
         BigInt(used.audioOutput) *
           ((millionths(price.audioRatio) * millionths(price.audioCompletionRatio) + 500_000n) / 1_000_000n);

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
+import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 
 const folder = join(import.meta.dirname, 'fixtures');
 
@@ -15,6 +16,10 @@ export interface Fixture {
   /** What the stream means. */
   readonly events: readonly ChatEvent[] | null;
 }
+
+/** What is written out names the buckets it uses. */
+const counted = (event: ChatEvent): ChatEvent =>
+  event.type === 'usage' ? { ...event, usage: { ...emptyUsage, ...event.usage } } : event;
 
 const dialects = (Object.keys(codecs) as ProtocolId[]).filter((dialect) => existsSync(join(folder, dialect)));
 
@@ -31,7 +36,7 @@ export const fixtures: readonly Fixture[] = dialects.flatMap((dialect) =>
       request: json('request.json'),
       response: json('response.json'),
       stream: read('stream.txt'),
-      events: json('events.json'),
+      events: (json('events.json') as ChatEvent[] | null)?.map(counted) ?? null,
     };
   }),
 );

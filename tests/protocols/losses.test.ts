@@ -66,7 +66,7 @@ const harmless: readonly (readonly [RegExp, string])[] = [
     'calls cannot be forced while thinking, which is listed',
   ],
   [/(json_schema|format)\.(name|strict)$/, 'schemas are enforced and need no name'],
-  [/^(parallel_tool_calls|tool_choice)$/, 'the default'],
+  [/^(parallel_tool_calls|tool_choice|toolConfig)$/, 'the default'],
   [/\.strict$/, 'the default'],
   [/\.detail$/, 'the default'],
   [/input_audio\.format$/, 'the default'],

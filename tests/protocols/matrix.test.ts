@@ -12,6 +12,13 @@ const written = fixtures.flatMap(({ name, events }) =>
 );
 const scenarios: Readonly<Record<string, readonly ChatEvent[]>> = { ...told, ...Object.fromEntries(written) };
 
+/** A dialect without a word for what was in the cache tells the whole prompt. */
+const cacheless: readonly ProtocolId[] = ['ollama-chat'];
+const meant = (events: readonly ChatEvent[], ...through: readonly ProtocolId[]) => {
+  const { cached, ...rest } = meaning(events);
+  return through.some((id) => cacheless.includes(id)) ? rest : { ...rest, cached };
+};
+
 const cases = Object.entries(scenarios).flatMap(([name, events]) =>
   dialects.flatMap((from) => dialects.map((to) => [name, from, to, events] as const)),
 );
@@ -19,7 +26,7 @@ const cases = Object.entries(scenarios).flatMap(([name, events]) =>
 test.each(cases)('%s: streamed by %s, told anew in %s', (_name, from, to, events) => {
   const first = readStream(codecs[from], encoder.encode(streamOf(codecs[from], events)));
   const second = readStream(codecs[to], encoder.encode(streamOf(codecs[to], first)));
-  expect(meaning(second)).toEqual(meaning(events));
+  expect(meant(second, from, to)).toEqual(meant(events, from, to));
   const ends = second.filter(({ type }) => type === 'finish' || type === 'error');
   expect(ends).toHaveLength(1);
   expect(second.at(-1)).toBe(ends[0]);
@@ -30,7 +37,7 @@ test.each(cases)('%s: whole from %s, whole in %s', (_name, from, to, events) => 
     codecs[id].upstream.decodeResponse(
       JSON.parse(JSON.stringify(codecs[id].translation.encodeResponse(list, context))),
     );
-  expect(meaning(whole(to, whole(from, events)))).toEqual(meaning(events));
+  expect(meant(whole(to, whole(from, events)), from, to)).toEqual(meant(events, from, to));
 });
 
 test.each(dialects)('%s: a stream reads the same however it is cut', (id) => {

@@ -23,7 +23,14 @@ export function framesOf(bytes: Uint8Array, cuts: readonly number[] = []): strin
   return rest.length > 0 ? [...frames, new TextDecoder().decode(rest)] : frames;
 }
 
-export function readStream(codec: Codec, bytes: Uint8Array, cuts: readonly number[] = []): ChatEvent[] {
+/** Lines of objects, for clients that are told those, as the events they were made of. */
+const eventsOf = (bytes: Uint8Array): Uint8Array => {
+  const text = new TextDecoder().decode(bytes);
+  return text.startsWith('{') ? encoder.encode(text.replace(/^(.+)\n/gm, 'data: $1\n\n')) : bytes;
+};
+
+export function readStream(codec: Codec, given: Uint8Array, cuts: readonly number[] = []): ChatEvent[] {
+  const bytes = eventsOf(given);
   const reader = codec.upstream.reader();
   const events = framesOf(bytes, cuts).flatMap((frame) => reader.feed(parseFrame(frame)));
   return [...events, ...reader.end()];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ndjsonFraming } from '../../server/providers/quirks/ndjson.ts';
+import { ndjsonFraming } from '../../server/protocols/shared/ndjson.ts';
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const textOf = (left: Uint8Array) => Buffer.from(left).toString('utf8');

@@ -1,9 +1,9 @@
 /** Wires without blocks: what is said in pieces becomes blocks that open and close, once each, and one end. */
 import { expect, test } from 'vitest';
 import type { ChatRequest, Message } from '../../server/protocols/canonical.ts';
+import { type Said, simpleWire } from '../../server/protocols/shared/simple-wire.ts';
 import { emptyUsage } from '../../server/protocols/shared/usage.ts';
 import { dify } from '../../server/providers/quirks/dify.ts';
-import { type Said, simpleWire } from '../../server/providers/quirks/simple-wire.ts';
 import { transcriptOf } from '../../server/providers/quirks/transcript.ts';
 
 const wire = simpleWire({

@@ -328,6 +328,10 @@ function shapeOf(shape: Shape, code: ErrorCode): unknown {
       return { code: 4, description: message, type: 'new_api_error' };
     case 'songs':
       return { code, message };
+    case 'cohere-chat':
+      return { id: expect.any(String), message };
+    case 'ollama-chat':
+      return { error: message };
     case 'gemini-list':
       return [shapeOf('gemini-generate', code)];
     case 'gemini-generate': {

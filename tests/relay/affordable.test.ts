@@ -14,6 +14,7 @@ const prices = (over: Partial<Prices>): Prices => ({
   cacheWriteRatio: 1,
   cacheWrite1hRatio: 1,
   imageRatio: 1,
+  videoRatio: 1,
   audioRatio: 1,
   audioCompletionRatio: 1,
   groupRatio: 1,

@@ -38,6 +38,14 @@ const asks: Readonly<Record<ProtocolId, (model: string, stream: boolean) => { pa
     path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent' : 'generateContent'}`,
     body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
   }),
+  'ollama-chat': (model, stream) => ({
+    path: '/api/chat',
+    body: { model, stream, messages: [{ role: 'user', content: 'hi' }] },
+  }),
+  'cohere-chat': (model, stream) => ({
+    path: '/v2/chat',
+    body: { model, stream, messages: [{ role: 'user', content: 'hi' }] },
+  }),
 };
 
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -79,9 +87,9 @@ test.each(pairs)('%s client, %s upstream, stream %s: told, billed, logged', asyn
 test.each(dialects)('%s: errors have the form of the dialect', async (client) => {
   const { path, body } = asks[client]('no-such-model', false);
   const response = await post(path, body);
-  const told = (await response.json()) as { error?: { message?: string }; type?: string };
+  const told = (await response.json()) as { error?: { message?: string } | string; message?: string; type?: string };
   expect(response.status).toBe(503);
-  expect(told.error?.message).toContain('no-such-model');
+  expect(codecs[client].upstream.decodeError(503, JSON.stringify(told)).message).toContain('no-such-model');
   expect(told.type).toBe(client === 'anthropic-messages' ? 'error' : undefined);
 });
 

@@ -105,6 +105,7 @@ export const channelEndpoints = [
         organization: z.boolean(),
         /** Dialects it speaks in chat. */
         dialects: z.array(z.string()),
+        dialect_labels: z.record(z.string(), z.string()),
       }),
     ),
     summary: { zh: '渠道类型', en: 'Channel types' },

@@ -1,7 +1,25 @@
 /** What everything costs. */
+import { type BucketOptionKey, bucketOptions } from '../buckets.ts';
 import defaults from '../default-prices.json' with { type: 'json' };
 import { ratios, ratioTable, termTable, texts, tiers } from '../option-kinds.ts';
-import { option } from './row.ts';
+import { type OptionRow, option } from './row.ts';
+
+const shipped: Readonly<Record<string, unknown>> = defaults;
+
+/** A price of its own for each bucket that has one. */
+const priceRatios = Object.fromEntries(
+  bucketOptions.map(({ key, label, help }) => [
+    key,
+    option({
+      kind: ratios,
+      fallback: JSON.stringify(shipped[key] ?? {}),
+      tab: 'operation',
+      panel: 'pricing',
+      label,
+      help,
+    }),
+  ]),
+) as Record<BucketOptionKey, OptionRow<ReadonlyMap<string, number>>>;
 
 export const pricingOptions = {
   ModelPrice: option({
@@ -26,72 +44,7 @@ export const pricingOptions = {
       en: 'JSON: model -> ratio; 1 is $2 for a million input tokens.',
     },
   }),
-  CacheRatio: option({
-    kind: ratios,
-    fallback: JSON.stringify(defaults.CacheRatio),
-    tab: 'operation',
-    panel: 'pricing',
-    label: { zh: '缓存倍率', en: 'Cache read ratios' },
-    help: {
-      zh: 'JSON：模型 → 命中缓存的输入相对输入价格的比例。',
-      en: 'JSON: model -> share of the input price for cached input.',
-    },
-  }),
-  CreateCacheRatio: option({
-    kind: ratios,
-    fallback: JSON.stringify(defaults.CreateCacheRatio),
-    tab: 'operation',
-    panel: 'pricing',
-    label: { zh: '缓存写入倍率', en: 'Cache write ratios' },
-    help: {
-      zh: 'JSON：模型 → 写入缓存的输入相对输入价格的比例。',
-      en: 'JSON: model -> share of the input price for writing the cache.',
-    },
-  }),
-  CompletionRatio: option({
-    kind: ratios,
-    fallback: JSON.stringify(defaults.CompletionRatio),
-    tab: 'operation',
-    panel: 'pricing',
-    label: { zh: '补全倍率', en: 'Completion ratios' },
-    help: {
-      zh: 'JSON：模型 → 输出价格是输入价格的多少倍。',
-      en: 'JSON: model -> how many times the input price output costs.',
-    },
-  }),
-  ImageRatio: option({
-    kind: ratios,
-    fallback: JSON.stringify(defaults.ImageRatio),
-    tab: 'operation',
-    panel: 'pricing',
-    label: { zh: '图片输入倍率', en: 'Picture input ratios' },
-    help: {
-      zh: 'JSON：模型 → 图片输入相对文字输入的倍数。',
-      en: 'JSON: model -> how many times the input price pictures cost.',
-    },
-  }),
-  AudioRatio: option({
-    kind: ratios,
-    fallback: JSON.stringify(defaults.AudioRatio),
-    tab: 'operation',
-    panel: 'pricing',
-    label: { zh: '音频输入倍率', en: 'Sound input ratios' },
-    help: {
-      zh: 'JSON：模型 → 音频输入相对文字输入的倍数。',
-      en: 'JSON: model -> how many times the input price sound costs.',
-    },
-  }),
-  AudioCompletionRatio: option({
-    kind: ratios,
-    fallback: JSON.stringify(defaults.AudioCompletionRatio),
-    tab: 'operation',
-    panel: 'pricing',
-    label: { zh: '音频补全倍率', en: 'Sound output ratios' },
-    help: {
-      zh: 'JSON：模型 → 音频输出相对音频输入的倍数。',
-      en: 'JSON: model -> how many times the price of sound input sound output costs.',
-    },
-  }),
+  ...priceRatios,
   ContextTiers: option({
     kind: tiers,
     fallback: JSON.stringify(defaults.ContextTiers),

@@ -12,6 +12,7 @@ import {
   optionText,
   optionValue,
 } from '../../contract/options.ts';
+import { priceOptionKeys } from '../../contract/pricing-tables.ts';
 import type { Vault } from '../secrets/vault.ts';
 
 export interface OptionView {
@@ -27,19 +28,7 @@ export type OptionsService = Awaited<ReturnType<typeof createOptions>>;
 
 /** Earlier texts of these are kept. */
 const versionedKeys: readonly OptionKey[] = [
-  'ModelRatio',
-  'ModelPrice',
-  'CompletionRatio',
-  'CacheRatio',
-  'CreateCacheRatio',
-  'ImageRatio',
-  'AudioRatio',
-  'AudioCompletionRatio',
-  'ContextTiers',
-  'TierRatio',
-  'ToolPrices',
-  'GroupRatio',
-  'GroupGroupRatio',
+  ...priceOptionKeys.filter((key) => key !== 'QuotaPerUnit'),
   'ChannelCostRatio',
 ];
 

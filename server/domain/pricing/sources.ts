@@ -1,4 +1,5 @@
 /** Reads price lists of others: our own option maps, and what gateways of this family publish. */
+import { bucketOptions } from '../../contract/buckets.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { PriceOptionKey } from '../../contract/pricing-tables.ts';
 
@@ -12,12 +13,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const published: Readonly<Record<string, PriceOptionKey>> = {
   model_ratio: 'ModelRatio',
   model_price: 'ModelPrice',
-  completion_ratio: 'CompletionRatio',
-  cache_ratio: 'CacheRatio',
-  create_cache_ratio: 'CreateCacheRatio',
-  image_ratio: 'ImageRatio',
-  audio_ratio: 'AudioRatio',
-  audio_completion_ratio: 'AudioCompletionRatio',
+  ...Object.fromEntries(bucketOptions.map(({ key, published: name, fact }) => [name ?? fact, key])),
 };
 const own: ReadonlySet<string> = new Set([...Object.values(published), 'ContextTiers', 'TierRatio', 'ToolPrices']);
 

@@ -1,6 +1,7 @@
 /** Upstream channels and the models they bring. */
 import { ChannelStatus } from '../../contract/enums.ts';
 import type { KeyHolder } from '../../domain/channels/service.ts';
+import { dialectsOf } from '../../providers/dialects.ts';
 import type { Actor } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
@@ -11,14 +12,6 @@ const holderOf = ({ via }: Actor): KeyHolder => (via === 'local' ? 'owner' : 'ot
 const searchLimit = 1000;
 /** Fixed, as in the family: clients only look at the id. */
 const createdAt = 1_626_777_600;
-
-/** Operations of a provider, and the dialect each is. */
-const chatDialects = [
-  ['chat', 'openai-chat'],
-  ['responses', 'openai-responses'],
-  ['messages', 'anthropic-messages'],
-  ['generate', 'gemini-generate'],
-] as const;
 
 export const channelHandlers: HandlersOf<
   | 'channel.list'
@@ -80,7 +73,7 @@ export const channelHandlers: HandlersOf<
       models,
       other: other === null ? null : { ...other.label, fallback: other.fallback },
       organization: auth.kind === 'bearer' && operations.includes('responses'),
-      dialects: chatDialects.flatMap(([operation, dialect]) => (operations.includes(operation) ? [dialect] : [])),
+      ...dialectsOf(operations),
     })),
   'channel.get': ({ services, input }) => services.channels.get(input.id),
   'channel.create': ({ services, input }) => services.channels.create(input),

@@ -5,11 +5,13 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { createReader, decodeResponse, isTerminal, mayMatter } from './reader.ts';
+import { traits } from './traits.ts';
 import { readAnthropicUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
 export const anthropicMessages: Codec = {
   id: 'anthropic-messages',
+  traits,
   // A comment, not the `ping` event: that one may not come before message_start.
   client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
   upstream: {

@@ -1,4 +1,5 @@
 /** Anthropic's usage: input excludes what was read from or written to the cache. */
+import { cacheTokensOf, completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
 import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 import { type Json, record, records, text } from '../shared/json.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';
@@ -23,7 +24,7 @@ export function readAnthropicUsage(value: unknown, container?: unknown): Usage |
   const whole = readCounts(usage);
   if (whole === null) return null;
   const counts = withIterations(usage, whole);
-  if (promptOf(counts) + counts.output + counts.reasoning === 0) return null;
+  if (promptTokensOf(counts) + completionTokensOf(counts) === 0) return null;
   const calls = toolCallsIn(usage);
   // Code that only serves a search is not billed. Source: Anthropic's pricing page, code execution tool.
   const ran = text(record(container)?.id) !== null && !calls.web_search && !calls.web_fetch;
@@ -57,9 +58,6 @@ function readCounts(usage: Json): Buckets | null {
   };
 }
 
-const promptOf = (counts: Buckets): number =>
-  counts.input + counts.cacheRead + counts.cacheWrite5m + counts.cacheWrite1h;
-
 /**
  * An answer that took several calls lists them: compaction, an adviser, a fallback. The totals beside the list leave some
  * of them out, so the list is what is billed, unless it tells of less than the totals do.
@@ -72,7 +70,8 @@ function withIterations(usage: Json, whole: Buckets): Buckets & { readonly parts
     return { ...counts, kind: text(iteration.type) ?? 'message', model: text(iteration.model) };
   });
   const sum = ofParts(parts);
-  if (promptOf(sum) < promptOf(whole) || sum.output + sum.reasoning < whole.output + whole.reasoning) return whole;
+  const less = (count: (counts: Buckets) => number) => count(sum) < count(whole);
+  if (less(promptTokensOf) || less(completionTokensOf)) return whole;
   // One call without a model of its own says what the totals say.
   return parts.length === 1 && parts[0]?.model === null ? whole : sum;
 }
@@ -81,7 +80,7 @@ function withIterations(usage: Json, whole: Buckets): Buckets & { readonly parts
 export function encodeUsage(usage: Usage | null, promptTokens = 0): Record<string, unknown> {
   const searches = usage?.toolCalls.web_search ?? usage?.toolCalls.google_search ?? 0;
   return {
-    input_tokens: (usage?.input ?? promptTokens) + (usage?.audioInput ?? 0) + (usage?.imageInput ?? 0),
+    input_tokens: usage === null ? promptTokens : promptTokensOf(usage) - cacheTokensOf(usage),
     cache_creation_input_tokens: (usage?.cacheWrite5m ?? 0) + (usage?.cacheWrite1h ?? 0),
     cache_read_input_tokens: usage?.cacheRead ?? 0,
     ...(usage !== null && usage.cacheWrite1h > 0
@@ -92,7 +91,7 @@ export function encodeUsage(usage: Usage | null, promptTokens = 0): Record<strin
           },
         }
       : {}),
-    output_tokens: usage === null ? 1 : usage.output + usage.reasoning + usage.audioOutput,
+    output_tokens: usage === null ? 1 : completionTokensOf(usage),
     ...(usage !== null && usage.reasoning > 0 ? { output_tokens_details: { thinking_tokens: usage.reasoning } } : {}),
     ...(searches > 0 ? { server_tool_use: { web_search_requests: searches } } : {}),
   };

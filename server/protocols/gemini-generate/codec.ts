@@ -5,11 +5,13 @@ import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { reshapeFor } from './json-list.ts';
 import { createReader, decodeResponse, mayMatter, saysMore } from './reader.ts';
+import { traits } from './traits.ts';
 import { readGeminiUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
 export const geminiGenerate: Codec = {
   id: 'gemini-generate',
+  traits,
   client: { encodeError, encodeStreamError, ping: ': PING\n\n', reshape: reshapeFor },
   upstream: {
     decodeResponse,

@@ -12,6 +12,7 @@ function createJsonList(): Reshape {
   };
   return {
     contentType: 'application/json; charset=utf-8',
+    listsErrors: true,
     push: (events) =>
       splitter
         .push(events)

@@ -1,7 +1,8 @@
 /** Google's usage: the prompt includes what was cached, thoughts stand beside the candidates. */
+import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
 import type { Usage } from '../canonical.ts';
 import { list, record, records } from '../shared/json.ts';
-import { detailCount, readTerms, tokenCounts } from '../shared/usage.ts';
+import { detailCount, emptyUsage, readTerms, tokenCounts } from '../shared/usage.ts';
 
 const ofModality = (details: unknown, modality: string): number => {
   let sum = 0;
@@ -27,16 +28,18 @@ export function readGeminiUsage(body: unknown): Usage | null {
   const cached = Math.min(prompt, detailCount(usage.cachedContentTokenCount));
   const spoken = Math.min(candidates, detailCount(ofModality(usage.candidatesTokensDetails, 'AUDIO')));
   const fresh = prompt - cached;
-  // What was cached may have been sound or pictures; the details do not say, so both are bounded by what is fresh.
+  // What was cached may have been sound, pictures or video; the details do not say, so all are bounded by what is fresh.
   const audioInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'AUDIO')), fresh);
   const imageInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'IMAGE')), fresh - audioInput);
+  const media = audioInput + imageInput;
+  const videoInput = Math.min(detailCount(ofModality(usage.promptTokensDetails, 'VIDEO')), fresh - media);
   return {
-    input: fresh - audioInput - imageInput + toolUse,
+    ...emptyUsage,
+    input: fresh - media - videoInput + toolUse,
     cacheRead: cached,
-    cacheWrite5m: 0,
-    cacheWrite1h: 0,
     audioInput,
     imageInput,
+    videoInput,
     output: candidates - spoken,
     reasoning: thoughts,
     audioOutput: spoken,
@@ -70,9 +73,8 @@ export function groundingIn(body: unknown): Record<string, number> {
 }
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {
-  const prompt =
-    usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput + usage.imageInput;
-  const candidates = usage.output + usage.audioOutput;
+  const prompt = promptTokensOf(usage);
+  const candidates = completionTokensOf(usage) - usage.reasoning;
   return {
     promptTokenCount: prompt,
     candidatesTokenCount: candidates,

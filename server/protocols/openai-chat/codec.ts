@@ -5,11 +5,13 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { createReader, decodeResponse, isTerminal, isUsageOnly, mayMatter, saysMore } from './reader.ts';
+import { traits } from './traits.ts';
 import { readOpenAiUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
 export const openaiChat: Codec = {
   id: 'openai-chat',
+  traits,
   client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
   upstream: {
     decodeResponse,

@@ -1,4 +1,5 @@
 /** Answers in the form of chat completions, whole. */
+import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
 import type { ChatEvent, Citation, FinishReason, Part, UnifiedFinish, Usage } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { gather } from '../shared/blocks.ts';
@@ -26,8 +27,8 @@ export function finishWord({ unified, raw }: FinishReason, called: boolean): str
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {
   const cacheWrite = usage.cacheWrite5m + usage.cacheWrite1h;
-  const prompt = usage.input + usage.cacheRead + cacheWrite + usage.audioInput + usage.imageInput;
-  const output = usage.output + usage.reasoning + usage.audioOutput;
+  const prompt = promptTokensOf(usage);
+  const output = completionTokensOf(usage);
   return {
     prompt_tokens: prompt,
     completion_tokens: output,
@@ -37,6 +38,7 @@ export function encodeUsage(usage: Usage): Record<string, unknown> {
       audio_tokens: usage.audioInput,
       cache_write_tokens: cacheWrite > 0 ? cacheWrite : undefined,
       image_tokens: usage.imageInput > 0 ? usage.imageInput : undefined,
+      video_tokens: usage.videoInput > 0 ? usage.videoInput : undefined,
     }),
     completion_tokens_details: { reasoning_tokens: usage.reasoning, audio_tokens: usage.audioOutput },
   };

@@ -2,7 +2,7 @@
 import type { Usage } from '../canonical.ts';
 import { type Json, record } from '../shared/json.ts';
 import { toolCallsIn } from '../shared/tool-usage.ts';
-import { detailCount, readTerms, tokenCount } from '../shared/usage.ts';
+import { detailCount, emptyUsage, readTerms, tokenCount } from '../shared/usage.ts';
 
 const none: Json = Object.freeze({});
 
@@ -31,20 +31,24 @@ export function readOpenAiUsage(value: unknown, tier?: unknown): Usage | null {
   const fresh = prompt - cached - written;
   const audioIn = detailCount(promptDetails.audio_tokens);
   const images = detailCount(promptDetails.image_tokens);
+  // OpenRouter and DashScope tell video apart.
+  const video = detailCount(promptDetails.video_tokens);
+  const media = audioIn + images + video;
   // Some upstreams count cached sound or pictures in both details; only the cache is trusted to be inside the total then.
-  const told = audioIn + images <= fresh;
+  const told = media <= fresh;
   const reasoning = detailCount(outputDetails.reasoning_tokens);
   const audioOut = detailCount(outputDetails.audio_tokens);
   // Some upstreams report reasoning outside of the completion count: their total says so.
   const outside = reasoning > 0 && usage.total_tokens === prompt + output + reasoning;
   const visible = output - (outside ? 0 : reasoning) - audioOut;
   return {
-    input: told ? fresh - audioIn - images : fresh,
+    ...emptyUsage,
+    input: told ? fresh - media : fresh,
     cacheRead: cached,
     cacheWrite5m: written,
-    cacheWrite1h: 0,
     audioInput: told ? audioIn : 0,
     imageInput: told ? images : 0,
+    videoInput: told ? video : 0,
     output: visible >= 0 ? visible : output,
     reasoning: outside || visible >= 0 ? reasoning : 0,
     audioOutput: visible >= 0 ? audioOut : 0,

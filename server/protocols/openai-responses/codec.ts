@@ -4,11 +4,13 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { createReader, decodeResponse, isTerminal, mayMatter } from './reader.ts';
+import { traits } from './traits.ts';
 import { readResponseUsage } from './usage.ts';
 import { createWriter } from './writer.ts';
 
 export const openaiResponses: Codec = {
   id: 'openai-responses',
+  traits,
   client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
   upstream: {
     decodeResponse,

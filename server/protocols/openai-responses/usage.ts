@@ -1,4 +1,5 @@
 /** Usage of the Responses API: its totals include their details, like those of chat; what hosted tools did is read from items and their own usage. */
+import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
 import type { Usage, UsagePart } from '../canonical.ts';
 import { readOpenAiUsage } from '../openai-chat/usage.ts';
 import { record, records, text } from '../shared/json.ts';
@@ -65,8 +66,8 @@ function paintedPart(body: Readonly<Record<string, unknown>>): UsagePart | null 
 
 export function encodeUsage(usage: Usage): Record<string, unknown> {
   const written = usage.cacheWrite5m + usage.cacheWrite1h;
-  const input = usage.input + usage.cacheRead + written + usage.audioInput + usage.imageInput;
-  const output = usage.output + usage.reasoning + usage.audioOutput;
+  const input = promptTokensOf(usage);
+  const output = completionTokensOf(usage);
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: usage.cacheRead, ...(written > 0 ? { cache_write_tokens: written } : {}) },

@@ -1,10 +1,7 @@
 /** Cuts a byte stream into server-sent events without copying or decoding more than it must; every frame keeps its exact bytes. */
-import type { LazyFrame, SseFrame } from '../codec.ts';
+import type { RawFrame, SseFrame } from '../codec.ts';
 
-/** One event with its bytes as they came, blank line included. */
-export interface RawFrame extends LazyFrame {
-  readonly bytes: Uint8Array;
-}
+export type { RawFrame };
 
 export interface SseSplitter {
   /** @returns the frames completed by this chunk, in order. @throws RangeError when one frame outgrows the limit. */

@@ -1,4 +1,5 @@
 /** Reads token counts that an upstream reports; what is absurd is refused, so that it is counted locally instead of billed. */
+import { bucketNames, eachOf } from '../../contract/buckets.ts';
 import type { Buckets, Usage, UsagePart } from '../canonical.ts';
 
 /** Twice the longest context any model has; larger numbers are errors or attacks. */
@@ -44,29 +45,9 @@ export function readTerms(
 }
 
 /** The bare counts of a usage. */
-export const bucketsOf = (usage: Buckets): Buckets => ({
-  input: usage.input,
-  cacheRead: usage.cacheRead,
-  cacheWrite5m: usage.cacheWrite5m,
-  cacheWrite1h: usage.cacheWrite1h,
-  audioInput: usage.audioInput,
-  imageInput: usage.imageInput,
-  output: usage.output,
-  reasoning: usage.reasoning,
-  audioOutput: usage.audioOutput,
-});
+export const bucketsOf = (usage: Buckets): Buckets => eachOf(bucketNames, (name) => usage[name]);
 
-const plus = (one: Buckets, other: Buckets): Buckets => ({
-  input: one.input + other.input,
-  cacheRead: one.cacheRead + other.cacheRead,
-  cacheWrite5m: one.cacheWrite5m + other.cacheWrite5m,
-  cacheWrite1h: one.cacheWrite1h + other.cacheWrite1h,
-  audioInput: one.audioInput + other.audioInput,
-  imageInput: one.imageInput + other.imageInput,
-  output: one.output + other.output,
-  reasoning: one.reasoning + other.reasoning,
-  audioOutput: one.audioOutput + other.audioOutput,
-});
+export const plus = (one: Buckets, other: Buckets): Buckets => eachOf(bucketNames, (name) => one[name] + other[name]);
 
 /** Calls of models that one answer took, with their sum. */
 export const ofParts = (parts: readonly UsagePart[]): Buckets & { readonly parts: readonly UsagePart[] } => ({
@@ -74,16 +55,4 @@ export const ofParts = (parts: readonly UsagePart[]): Buckets & { readonly parts
   parts,
 });
 
-export const emptyUsage: Usage = {
-  input: 0,
-  cacheRead: 0,
-  cacheWrite5m: 0,
-  cacheWrite1h: 0,
-  audioInput: 0,
-  imageInput: 0,
-  output: 0,
-  reasoning: 0,
-  audioOutput: 0,
-  toolCalls: {},
-  raw: null,
-};
+export const emptyUsage: Usage = { ...eachOf(bucketNames, () => 0), toolCalls: {}, raw: null };

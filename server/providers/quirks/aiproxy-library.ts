@@ -1,7 +1,7 @@
 /** AI Proxy's libraries: one question to the knowledge base that `other` names, an answer with the documents it rests on. Errors come with status 200. */
 import { number, record, records, text } from '../../protocols/shared/json.ts';
+import { type Said, simpleWire } from '../../protocols/shared/simple-wire.ts';
 import type { Quirk } from '../quirk.ts';
-import { type Said, simpleWire } from './simple-wire.ts';
 import { transcriptOf } from './transcript.ts';
 
 const errorIn = (status: number | null, body: Record<string, unknown>) => ({

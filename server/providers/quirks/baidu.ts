@@ -1,10 +1,10 @@
 /** Baidu Qianfan's first API: `APIKey|SecretKey` buys a token for the query, the path names the model, errors come with status 200. */
 import type { Message } from '../../protocols/canonical.ts';
 import { flag, number, present, record, records, text } from '../../protocols/shared/json.ts';
+import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 import type { ForeignForm, Outgoing, Quirk, SignFacts } from '../quirk.ts';
-import { simpleWire } from './simple-wire.ts';
 
 /** Paths of models whose name is not their path. Source: Baidu's published list of endpoints. */
 const endpoints: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 /** Coze: bots, named by the model or by the channel's `other`. Answers come as a stream only; one piece is gathered from it. */
 import { number, record, text } from '../../protocols/shared/json.ts';
+import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { Quirk } from '../quirk.ts';
-import { simpleWire } from './simple-wire.ts';
 
 const errorIn = (status: number | null, body: Record<string, unknown>) => ({
   status: number(body.code) === 4100 || number(body.code) === 4101 ? 401 : status,

@@ -1,8 +1,8 @@
 /** Dify: chat applications that keep their history themselves. */
 import { number, record, text } from '../../protocols/shared/json.ts';
+import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { Quirk } from '../quirk.ts';
-import { simpleWire } from './simple-wire.ts';
 import { transcriptOf } from './transcript.ts';
 
 const usageIn = (body: Record<string, unknown>) => {

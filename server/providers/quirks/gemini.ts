@@ -1,4 +1,5 @@
 /** Google's models outside of chat: pictures by Imagen's `predict`, or by the models that draw while they talk. */
+import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { readGeminiUsage } from '../../protocols/gemini-generate/usage.ts';
 import { lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';
@@ -90,8 +91,8 @@ export const drawn: ForeignForm = {
 function usageIn(answer: unknown): unknown {
   const usage = readGeminiUsage(answer);
   if (usage === null) return undefined;
-  const input = usage.input + usage.cacheRead + usage.imageInput + usage.audioInput;
-  const output = usage.output + usage.reasoning;
+  const input = promptTokensOf(usage);
+  const output = completionTokensOf(usage);
   return {
     input_tokens: input,
     output_tokens: output,

@@ -3,8 +3,8 @@ import type { Message } from '../../protocols/canonical.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { textOf } from '../../protocols/shared/blocks.ts';
 import { present, record, records, text } from '../../protocols/shared/json.ts';
+import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import type { Quirk } from '../quirk.ts';
-import { simpleWire } from './simple-wire.ts';
 
 const isInstruction = ({ role }: Message): boolean => role === 'system' || role === 'developer';
 

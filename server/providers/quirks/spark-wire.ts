@@ -2,9 +2,9 @@
 import type { ChatRequest, Message, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
 import { number, present, record, records, text } from '../../protocols/shared/json.ts';
+import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { objectSchema, portableName } from '../../protocols/shared/tools.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
-import { simpleWire } from './simple-wire.ts';
 
 type Item = Record<string, unknown>;
 

@@ -1,8 +1,10 @@
 /** How long an answer may get: where each dialect says it, what the candidates say about it, and the same request with another limit written into it. */
 import { type ModelLimits, modelLimits } from '../../contract/model-limits.ts';
-import type { ProtocolId } from '../../protocols/canonical.ts';
+import { leastTokens } from '../../protocols/anthropic-messages/suffix.ts';
+import { allCodecs, codecFor } from '../../protocols/registry.ts';
 import { budgetOf } from '../../protocols/shared/effort.ts';
 import { record } from '../../protocols/shared/json.ts';
+import type { LimitMembers } from '../../protocols/traits.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 import { mapModel } from '../routing/choose.ts';
@@ -16,15 +18,6 @@ const mostChoices = 1_000_000;
 /** Thinking needs room, or nothing is left for the answer. */
 const leastThought = 1024;
 
-const names: Readonly<Record<ProtocolId, readonly string[]>> = {
-  'openai-chat': ['max_completion_tokens', 'max_tokens'],
-  'openai-responses': ['max_output_tokens'],
-  'anthropic-messages': ['max_tokens'],
-  'gemini-generate': [],
-};
-const configNames = ['generationConfig', 'generation_config'];
-const nestedNames = ['maxOutputTokens', 'max_output_tokens'];
-
 const positive = (value: unknown): number => {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) && number > 0 ? Math.ceil(number) : 0;
@@ -32,22 +25,31 @@ const positive = (value: unknown): number => {
 const limitIn = (value: unknown): number => (typeof value === 'number' ? Math.min(positive(value), longestAnswer) : 0);
 
 /** The longest answer that the members allow, 0 = they do not say. */
-function namedIn(body: Members, protocol: ProtocolId): number {
+function namedIn(body: Members, { names, nested }: LimitMembers): number {
   let most = 0;
-  if (protocol === 'gemini-generate') {
-    for (const name of configNames) {
-      const config = record(body[name]);
-      if (config !== null) for (const nested of nestedNames) most = Math.max(most, limitIn(config[nested]));
-    }
-  } else for (const name of names[protocol]) most = Math.max(most, limitIn(body[name]));
+  for (const name of names) most = Math.max(most, limitIn(body[name]));
+  for (const object of nested?.objects ?? none) {
+    const config = record(body[object]);
+    if (config !== null) for (const name of nested?.names ?? none) most = Math.max(most, limitIn(config[name]));
+  }
   return most;
 }
+
+const none: readonly string[] = [];
+/** Objects that may ask for several answers. */
+const choosing = allCodecs.flatMap(({ traits: { limit } }) =>
+  limit.nested === undefined || limit.nested.choices.length === 0 ? [] : [limit.nested],
+);
 
 /** Answers asked for at once; each of them is paid. */
 export function choicesOf(body: Members): number {
   let most = Math.max(1, positive(body.n), positive(body.best_of));
-  const config = record(body.generationConfig ?? body.generation_config);
-  if (config !== null) most = Math.max(most, positive(config.candidateCount), positive(config.candidate_count));
+  for (const { objects, choices } of choosing) {
+    for (const object of objects) {
+      const config = record(body[object]);
+      if (config !== null) for (const name of choices) most = Math.max(most, positive(config[name]));
+    }
+  }
   return Math.min(most, mostChoices);
 }
 
@@ -64,7 +66,8 @@ export interface AnswerLimit {
 export function answerLimit(inquiry: Inquiry, candidates: readonly ChannelSnapshot[]): AnswerLimit {
   const { body, protocol } = inquiry;
   let model = modelLimits(inquiry.model);
-  let named = namedIn(body, protocol);
+  const { limit } = codecFor(protocol).traits;
+  let named = namedIn(body, limit);
   let choices = choicesOf(body);
   for (const channel of candidates) {
     if (Object.hasOwn(channel.modelMapping, inquiry.model))
@@ -75,7 +78,7 @@ export function answerLimit(inquiry: Inquiry, candidates: readonly ChannelSnapsh
       choices = Math.max(choices, choicesOf(channel.paramOverride));
     }
   }
-  if (named > 0) named = Math.max(named, leastOutput(inquiry.model), thoughtOf(body, model.countable));
+  if (named > 0) named = Math.max(named, leastOutput(inquiry.model), thoughtOf(body, limit, model.countable));
   return { model, tokens: named > 0 ? named : model.output, named: named > 0, choices };
 }
 
@@ -95,16 +98,15 @@ const hasOverride = ({ paramOverride }: ChannelSnapshot): boolean => {
   return false;
 };
 
-const protocols = Object.keys(names) as ProtocolId[];
-
 const overriddenLimit = ({ paramOverride }: ChannelSnapshot): number =>
-  Math.max(...protocols.map((protocol) => namedIn(paramOverride, protocol)));
+  Math.max(...allCodecs.map(({ traits }) => namedIn(paramOverride, traits.limit)));
 
 /** A translation gives a thought its room above a limit that is too tight for it. */
-function thoughtOf(body: Members, itsOwnWords: boolean): number {
-  const reasoning = record(body.reasoning);
-  const asked = Math.max(limitIn(reasoning?.max_tokens), limitIn(record(body.thinking)?.budget_tokens));
-  const effort = body.reasoning_effort ?? reasoning?.effort;
+function thoughtOf(body: Members, { nested, thoughts }: LimitMembers, itsOwnWords: boolean): number {
+  let asked = 0;
+  if (nested === undefined)
+    for (const [object, member] of thoughts) asked = Math.max(asked, limitIn(record(body[object])?.[member]));
+  const effort = body.reasoning_effort ?? record(body.reasoning)?.effort;
   const usual =
     itsOwnWords || typeof effort !== 'string' ? 0 : (budgetOf({ effort, budget: null, includeThoughts: null }) ?? 0);
   const thought = Math.max(asked, usual);
@@ -126,27 +128,13 @@ export function withLimit(inquiry: Inquiry, limit: number, model: ModelLimits): 
   const { body, protocol, json } = inquiry;
   if (json === null) return null;
   const edits = new Map<string, string>();
-  if (protocol === 'gemini-generate') {
-    const present = configNames.filter((name) => record(body[name]) !== null);
-    for (const name of present.length === 0 ? configNames.slice(0, 1) : present)
-      edits.set(name, JSON.stringify(configWith(record(body[name]) ?? {}, limit)));
-  } else {
-    const present = names[protocol].filter((name) => body[name] !== undefined);
-    const usual = protocol === 'openai-chat' && !(model.thinks && model.countable) ? 'max_tokens' : names[protocol][0];
-    for (const name of present.length === 0 ? [usual ?? ''] : present) {
-      const told = limitIn(body[name]);
-      if (told === 0 || told > limit) edits.set(name, String(limit));
-    }
-    for (const [name, member] of [
-      ['thinking', 'budget_tokens'],
-      ['reasoning', 'max_tokens'],
-    ] as const) {
-      const thinking = record(body[name]);
-      if (thinking === null || limitIn(thinking[member]) < limit) continue;
-      if (limit < 2 * leastThought) return null;
-      edits.set(name, JSON.stringify({ ...thinking, [member]: Math.floor(limit / 2) }));
-    }
-  }
+  const { limit: members } = codecFor(protocol).traits;
+  const { nested } = members;
+  if (nested !== undefined) {
+    const present = nested.objects.filter((name) => record(body[name]) !== null);
+    for (const name of present.length === 0 ? nested.objects.slice(0, 1) : present)
+      edits.set(name, JSON.stringify(configWith(record(body[name]) ?? {}, limit, members)));
+  } else if (!topWithLimit(edits, body, { limit, members, model })) return null;
   const text = editMembers(json.text, json.shape, edits);
   const shape = outline(text);
   if (!shape.ok) return null;
@@ -159,17 +147,37 @@ export function withLimit(inquiry: Inquiry, limit: number, model: ModelLimits): 
   };
 }
 
-function configWith(config: Members, limit: number): Members {
-  const present = nestedNames.filter((name) => config[name] !== undefined);
-  const lowered = (present.length === 0 ? nestedNames.slice(0, 1) : present).map((name) => {
+/** @returns false where the limit leaves no room for the thought that is asked for. */
+function topWithLimit(
+  edits: Map<string, string>,
+  body: Members,
+  { limit, members, model }: { readonly limit: number; readonly members: LimitMembers; readonly model: ModelLimits },
+): boolean {
+  const { names, older, thoughts } = members;
+  const present = names.filter((name) => body[name] !== undefined);
+  const usual = older !== undefined && !(model.thinks && model.countable) ? older : names[0];
+  for (const name of present.length === 0 ? [usual ?? ''] : present) {
+    const told = limitIn(body[name]);
+    if (told === 0 || told > limit) edits.set(name, String(limit));
+  }
+  for (const [name, member] of thoughts) {
+    const thinking = record(body[name]);
+    if (thinking === null || limitIn(thinking[member]) < limit) continue;
+    if (limit < 2 * leastThought) return false;
+    edits.set(name, JSON.stringify({ ...thinking, [member]: Math.floor(limit / 2) }));
+  }
+  return true;
+}
+
+function configWith(config: Members, limit: number, { nested, thoughts }: LimitMembers): Members {
+  const names = nested?.names ?? none;
+  const present = names.filter((name) => config[name] !== undefined);
+  const lowered = (present.length === 0 ? names.slice(0, 1) : present).map((name) => {
     const told = limitIn(config[name]);
     return [name, told === 0 ? limit : Math.min(told, limit)];
   });
   const thought: [string, unknown][] = [];
-  for (const [name, member] of [
-    ['thinkingConfig', 'thinkingBudget'],
-    ['thinking_config', 'thinking_budget'],
-  ] as const) {
+  for (const [name, member] of thoughts) {
     const thinking = record(config[name]);
     if (thinking !== null && limitIn(thinking[member]) >= limit)
       thought.push([name, { ...thinking, [member]: Math.floor(limit / 2) }]);
@@ -177,8 +185,5 @@ function configWith(config: Members, limit: number): Members {
   return { ...config, ...Object.fromEntries([...lowered, ...thought]) };
 }
 
-/** Claude's thinking needs at least so much room. */
-export const claudeLeastTokens = 1280;
-
 /** A name that wishes for thought is given at least so much room, whatever the client says. */
-export const leastOutput = (model: string): number => (model.endsWith('-thinking') ? claudeLeastTokens : 0);
+export const leastOutput = (model: string): number => (model.endsWith('-thinking') ? leastTokens : 0);

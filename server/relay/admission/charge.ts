@@ -1,7 +1,7 @@
 /** One request's money from hold to settlement: exactly one settle or void, whatever happens in between. */
 import { type EndReason, LogType, type UsageSource } from '../../contract/enums.ts';
 import type { Prices } from '../../contract/prices.ts';
-import { loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
+import { completionTokensOf, loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../ledger/commands.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
@@ -265,6 +265,3 @@ const refusalOf = (result: LedgerResult): string | null =>
     : result.status === 'conflict'
       ? 'settled before with another amount'
       : null;
-
-/** Everything the model wrote, as the wire's completion_tokens. */
-export const completionTokensOf = (usage: Usage): number => usage.output + usage.reasoning + usage.audioOutput;

@@ -8,7 +8,7 @@ import type { UpstreamHalf } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
-import { countedBound, countMedia, promptBound, usualPromptTokens } from '../intake/prompt.ts';
+import { countedBound, countMedia, type Prompt, promptBound, usualPromptTokens } from '../intake/prompt.ts';
 import type { Operation } from '../intake/routes.ts';
 import type { Told } from '../shared/delivered-text.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
@@ -64,14 +64,13 @@ export function estimate(
     // Each document is read together with the question.
     const reads = operation === 'rerank' && Array.isArray(body.documents) ? body.documents.length : 0;
     const question = typeof body.query === 'string' ? 3 * body.query.length : 0;
-    return sized(prices, { promptTokens: words + reads * question, images: prompt.bound.images, maxTokens: 0 }, usual);
+    return sized(prices, { promptTokens: words + reads * question, media: prompt.bound.media, maxTokens: 0 }, usual);
   }
   const answer = answerLimit(inquiry, candidates);
   const { context } = answer.model;
   const size: HoldSize = {
     promptTokens: Math.min(words, context),
-    images: Math.min(prompt.bound.images, context),
-    audio: Math.min(prompt.bound.audio, context),
+    media: mediaWithin(prompt, context),
     caches: prompt.caches,
     maxTokens: answer.tokens * answer.choices,
     speaks: speaks(body),
@@ -91,6 +90,15 @@ const sized = (prices: Prices, size: HoldSize, usual = size.promptTokens): Estim
 /** The same request with another length of all its answers. */
 export const holdFor = ({ prices, ...size }: Estimate, maxTokens: number): number =>
   holdEstimate(prices, { ...size, maxTokens });
+
+type Media = NonNullable<HoldSize['media']>;
+
+/** No kind of media takes more than all that the model reads. */
+function mediaWithin({ bound }: Prompt, context: number): Media {
+  const within: Record<string, number> = {};
+  for (const [name, tokens] of Object.entries(bound.media)) within[name] = Math.min(tokens, context);
+  return within;
+}
 
 /** Words of the prompt, in tokens. */
 function wordsAtMost({ json, body, prompt }: Inquiry, counted: number | null): number {
@@ -136,7 +144,7 @@ function pictureEstimate(inquiry: Inquiry, prices: Prices, counted: number | nul
   const each = (typeof quality === 'string' ? pictureTokens[quality] : undefined) ?? finestPicture;
   const byTokens = sized(prices, {
     promptTokens: wordsAtMost(inquiry, counted),
-    images: inquiry.form === null ? inquiry.prompt.bound.images : picturesRead,
+    media: inquiry.form === null ? inquiry.prompt.bound.media : { imageInput: picturesRead },
     maxTokens: Math.min(wholeNumber(n) ?? 1, 128) * each,
   });
   return byTokens.hold > byPiece.hold ? byTokens : byPiece;

@@ -48,7 +48,7 @@ export interface AnswerDeps extends AttemptsDeps {
 }
 
 const reshapeFor = ({ inquiry }: Exchange): Reshape | null =>
-  codecFor(inquiry.protocol).client.reshape?.(inquiry.request.url) ?? null;
+  inquiry.stream ? (codecFor(inquiry.protocol).client.reshape?.(inquiry.request.url) ?? null) : null;
 
 export type Reached = Exclude<Outcome, { kind: 'failed' }>;
 

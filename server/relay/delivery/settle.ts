@@ -1,7 +1,7 @@
 /** Closes a request's money by the printed policy: reported usage, else a local count of what went in and came out. */
 
+import { completionTokensOf } from '../../contract/quota.ts';
 import type { Usage } from '../../protocols/canonical.ts';
-import { completionTokensOf } from '../admission/charge.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { countLocally } from '../admission/meter.ts';

@@ -1,8 +1,9 @@
 /** Members that the meter or the router reads, and names that another parser may take for one of them. */
 import { AppError } from '../../contract/errors.ts';
+import { allCodecs } from '../../protocols/registry.ts';
 
 /** Also those whose words are checked or counted: read differently upstream they are as good as unread. */
-const billed = [
+const common = [
   'model',
   'models',
   'fallbacks',
@@ -11,13 +12,6 @@ const billed = [
   'best_of',
   'stream',
   'stream_options',
-  'max_tokens',
-  'max_completion_tokens',
-  'max_output_tokens',
-  'generationConfig',
-  'generation_config',
-  'thinking',
-  'reasoning',
   'reasoning_effort',
   'size',
   'quality',
@@ -44,24 +38,34 @@ const billed = [
   'tools',
 ] as const;
 
+const traits = allCodecs.map((codec) => codec.traits);
+/** Objects of the dialects that say how long an answer may get, how much is thought, or what else is billed. */
+export const billedObjects: readonly string[] = traits.flatMap(({ limit, gate }) => [
+  ...(limit.nested?.objects ?? limit.thoughts.map(([object]) => object)),
+  ...(gate?.objects ?? []),
+]);
+const billed: readonly string[] = [
+  ...common,
+  ...billedObjects,
+  ...traits.flatMap(({ limit, gate }) => [...limit.names, ...(gate?.names ?? [])]),
+];
+
 /** What a container of limits may hold twice in no spelling. */
-const inContainer = [
-  'maxOutputTokens',
-  'max_output_tokens',
-  'candidateCount',
-  'candidate_count',
-  'thinkingConfig',
-  'thinking_config',
+const inContainer: readonly string[] = [
   'imageConfig',
   'image_config',
   'responseModalities',
   'response_modalities',
   'include_usage',
-  'budget_tokens',
-  'max_tokens',
   'type',
   'effort',
-] as const;
+  ...traits.flatMap(({ limit: { nested, thoughts }, gate }) => [
+    ...(nested?.names ?? []),
+    ...(nested?.choices ?? []),
+    ...thoughts.map(([object, member]) => (nested === undefined ? member : object)),
+    ...(gate?.inObjects ?? []),
+  ]),
+];
 
 /**
  * How the most forgiving parser reads a name: case aside (with U+212A, U+017F and the dotless i, which Go and others

@@ -1,20 +1,27 @@
 /** What pictures, sound and documents in a prompt take at most, in tokens: one row per kind. */
+import type { MediaBucket } from '../../contract/buckets.ts';
 
 /** Sums over a prompt. */
 export interface MediaBound {
   /** UTF-16 units of strings that carry bytes instead of words. */
   readonly units: number;
-  /** Tokens, by what they may be priced as. */
-  readonly images: number;
-  readonly audio: number;
+  /** Tokens that count as words. */
   readonly words: number;
+  /** Tokens, by what they may be priced as. */
+  readonly media: Readonly<Partial<Record<MediaBucket, number>>>;
 }
 
-type Sums = { -readonly [Name in keyof MediaBound]: MediaBound[Name] };
+export const noMedia: MediaBound = { units: 0, words: 0, media: {} };
+
+export interface Sums extends MediaBound {
+  units: number;
+  words: number;
+  readonly media: Partial<Record<MediaBucket, number>>;
+}
 type Members = Readonly<Record<string, unknown>>;
 
 interface Row {
-  readonly bucket: 'images' | 'audio' | 'words';
+  readonly bucket: MediaBucket | 'words';
   /** @param units of base64. */
   readonly sent: (units: number) => number;
   /** Tokens of one that is only named by its address. */
@@ -22,11 +29,11 @@ interface Row {
 }
 
 /** A picture of the finest reading: 4,784 tokens. Source: docs.claude.com, vision, high resolution. */
-const image: Row = { bucket: 'images', sent: () => 5000, named: 5000 };
+const image: Row = { bucket: 'imageInput', sent: () => 5000, named: 5000 };
 /** Gemini counts 32 tokens a second, and speech takes at least 1,000 bytes a second. Source: ai.google.dev, audio. */
-const audio: Row = { bucket: 'audio', sent: (units) => Math.max(1000, units / 40), named: 20_000 };
+const audio: Row = { bucket: 'audioInput', sent: (units) => Math.max(1000, units / 40), named: 20_000 };
 /** Gemini counts some 300 tokens a second, and moving pictures take at least 6,000 bytes a second. Source: ai.google.dev, video. */
-const video: Row = { bucket: 'words', sent: (units) => Math.max(5000, units / 28), named: 100_000 };
+const video: Row = { bucket: 'videoInput', sent: (units) => Math.max(5000, units / 28), named: 100_000 };
 /** A page takes up to 4,600 tokens and seldom less than that many bytes; 100 pages are read. Source: docs.claude.com, PDF. */
 const pages: Row = { bucket: 'words', sent: (units) => Math.min(Math.max(5000, units), 500_000), named: 20_000 };
 
@@ -52,6 +59,7 @@ const places = new Set([
 
 const parents = new Map<string, Row>([
   ['image_url', image],
+  ['images', image],
   ['video_url', video],
   ['audio_url', audio],
   ['input_audio', audio],
@@ -88,9 +96,14 @@ export function mediaBound(sums: Sums, text: string, place: Place): void {
   const row = rowOf(text, place);
   if (row === null) return;
   if (/^https?:/i.test(text.slice(0, 6))) {
-    sums[row.bucket] += row.named;
+    add(sums, row.bucket, row.named);
     return;
   }
   sums.units += text.length;
-  sums[row.bucket] += Math.ceil(row.sent(text.length));
+  add(sums, row.bucket, Math.ceil(row.sent(text.length)));
+}
+
+function add(sums: Sums, bucket: Row['bucket'], tokens: number): void {
+  if (bucket === 'words') sums.words += tokens;
+  else sums.media[bucket] = (sums.media[bucket] ?? 0) + tokens;
 }

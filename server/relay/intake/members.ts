@@ -1,8 +1,9 @@
 /** Refuses bodies that another parser could read as another model, number or size than the one that is billed. */
 import { isModelName } from '../../contract/address-part.ts';
 import { AppError } from '../../contract/errors.ts';
+import { allCodecs } from '../../protocols/registry.ts';
 import { record, records } from '../../protocols/shared/json.ts';
-import { checkMemberNames } from './billed-members.ts';
+import { billedObjects, checkMemberNames } from './billed-members.ts';
 import type { JsonContent } from './inquiry.ts';
 import { outline } from './json-text.ts';
 import type { MatchedRoute, Operation } from './routes.ts';
@@ -11,10 +12,15 @@ type Body = Readonly<Record<string, unknown>>;
 
 const refused = (detail: string): AppError => new AppError('body_invalid', { detail });
 
-const numbers = ['n', 'best_of', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
-const configs = ['generationConfig', 'generation_config'] as const;
-const configNumbers = ['maxOutputTokens', 'max_output_tokens', 'candidateCount', 'candidate_count'] as const;
-const containers: ReadonlySet<string> = new Set([...configs, 'stream_options', 'thinking', 'reasoning']);
+const limits = allCodecs.map(({ traits }) => traits.limit);
+const numbers = ['n', 'best_of', ...new Set(limits.flatMap(({ names }) => names))];
+/** Objects with numbers that are billed. */
+const configs = new Map(
+  limits.flatMap(({ nested }) =>
+    (nested?.objects ?? []).map((name) => [name, [...(nested?.names ?? []), ...(nested?.choices ?? [])]] as const),
+  ),
+);
+const containers: ReadonlySet<string> = new Set(['stream_options', ...billedObjects]);
 const pictures: ReadonlySet<Operation> = new Set<Operation>(['images', 'image_edits', 'image_variations']);
 /** Work that goes on when its answer has come: nobody would be there to pay for it. */
 const lateWork = ['background', 'deferred'] as const;
@@ -38,12 +44,12 @@ export function checkMembers({ text, shape }: JsonContent, body: Body, { route, 
       );
   }
   checkNumbers(body, numbers);
-  for (const name of configs) {
+  for (const [name, inner] of configs) {
     const config = body[name];
     if (isAbsent(config)) continue;
     const members = record(config);
     if (members === null) throw refused(`${name} must be an object`);
-    checkNumbers(members, configNumbers);
+    checkNumbers(members, inner);
   }
   if (pictures.has(route.operation)) checkPicture(body);
   if (route.operation === 'chat' || route.operation === 'completions') checkChat(body);

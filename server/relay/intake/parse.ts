@@ -30,7 +30,7 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   if (model === undefined || model === null || model === '') throw new AppError('model_missing');
   if (typeof model !== 'string') throw new AppError('body_invalid', { detail: 'model must be a string' });
   checkModelName(model);
-  const stream = route.stream ?? (asksForm ? body.stream === 'true' : body.stream);
+  const stream = route.stream ?? (asksForm ? body.stream === 'true' : (body.stream ?? route.streamsUnlessTold));
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
     throw new AppError('body_invalid', { detail: 'stream must be true or false' });
   }

@@ -1,5 +1,6 @@
 /** The relay's routes: which path means which dialect and operation. One row per path; the pipeline is the same for all. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
+import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
 
 export type Operation =
   | 'chat'
@@ -29,6 +30,8 @@ export interface RelayRoute {
   readonly defaultModel?: string;
   /** Set where the path alone decides whether the answer is streamed. */
   readonly stream?: boolean;
+  /** Streamed unless the request says otherwise. */
+  readonly streamsUnlessTold?: true;
   /** The playground: whose request it is follows from the console's session, not from a key. */
   readonly session?: true;
 }
@@ -40,37 +43,21 @@ const row = (
   more: Omit<RelayRoute, 'path' | 'protocol' | 'operation'> = {},
 ): RelayRoute => ({ path, protocol, operation, ...more });
 
-/** Gemini serves the same calls under both versions. */
-const gemini = (verb: string, operation: Operation, stream: boolean): RelayRoute[] =>
-  ['/v1beta', '/v1'].map((version) =>
-    row(`${version}/models/{model}:${verb}`, 'gemini-generate', operation, { stream }),
-  );
-
 export const relayRoutes: readonly RelayRoute[] = [
-  row('/v1/chat/completions', 'openai-chat', 'chat'),
-  row('/pg/chat/completions', 'openai-chat', 'chat', { session: true }),
-  row('/v1/responses', 'openai-responses', 'chat'),
-  row('/v1/responses/input_tokens', 'openai-responses', 'count_tokens'),
-  row('/v1/messages', 'anthropic-messages', 'chat'),
-  row('/v1/messages/count_tokens', 'anthropic-messages', 'count_tokens'),
-  ...gemini('generateContent', 'chat', false),
-  ...gemini('streamGenerateContent', 'chat', true),
-  ...gemini('countTokens', 'count_tokens', false),
-  ...gemini('embedContent', 'embeddings', false),
-  ...gemini('batchEmbedContents', 'embeddings', false),
-  row('/v1/completions', 'openai-chat', 'completions'),
-  row('/v1/embeddings', 'openai-chat', 'embeddings'),
-  row('/v1/engines/{model}/embeddings', 'openai-chat', 'embeddings'),
-  row('/v1/moderations', 'openai-chat', 'moderations', { defaultModel: 'text-moderation-stable' }),
-  row('/v1/rerank', 'openai-chat', 'rerank'),
-  row('/rerank', 'openai-chat', 'rerank'),
-  row('/v2/rerank', 'openai-chat', 'rerank'),
-  row('/v1/images/generations', 'openai-chat', 'images', { defaultModel: 'dall-e-2' }),
-  row('/v1/images/edits', 'openai-chat', 'image_edits', { body: 'form', defaultModel: 'gpt-image-1' }),
-  row('/v1/images/variations', 'openai-chat', 'image_variations', { body: 'form', defaultModel: 'dall-e-2' }),
-  row('/v1/audio/speech', 'openai-chat', 'speech', { defaultModel: 'tts-1' }),
-  row('/v1/audio/transcriptions', 'openai-chat', 'transcriptions', { body: 'form', defaultModel: 'whisper-1' }),
-  row('/v1/audio/translations', 'openai-chat', 'translations', { body: 'form', defaultModel: 'whisper-1' }),
+  ...allCodecs.flatMap(({ id, traits }) =>
+    traits.routes.map(({ path, operation, ...more }) => row(path, id, operation, more)),
+  ),
+  row('/v1/completions', commonProtocol, 'completions'),
+  row('/v1/moderations', commonProtocol, 'moderations', { defaultModel: 'text-moderation-stable' }),
+  row('/v1/rerank', commonProtocol, 'rerank'),
+  row('/rerank', commonProtocol, 'rerank'),
+  row('/v2/rerank', commonProtocol, 'rerank'),
+  row('/v1/images/generations', commonProtocol, 'images', { defaultModel: 'dall-e-2' }),
+  row('/v1/images/edits', commonProtocol, 'image_edits', { body: 'form', defaultModel: 'gpt-image-1' }),
+  row('/v1/images/variations', commonProtocol, 'image_variations', { body: 'form', defaultModel: 'dall-e-2' }),
+  row('/v1/audio/speech', commonProtocol, 'speech', { defaultModel: 'tts-1' }),
+  row('/v1/audio/transcriptions', commonProtocol, 'transcriptions', { body: 'form', defaultModel: 'whisper-1' }),
+  row('/v1/audio/translations', commonProtocol, 'translations', { body: 'form', defaultModel: 'whisper-1' }),
 ];
 
 export interface MatchedRoute {
@@ -123,7 +110,16 @@ export const isRelayPath = (path: string): boolean =>
   relayPrefixes.some((prefix) => path.startsWith(prefix)) ||
   path === '/rerank' ||
   path === '/rerank/' ||
-  path.startsWith('/dashboard/billing/');
+  path.startsWith('/dashboard/billing/') ||
+  isDialectPath(path);
+
+/** Paths of dialects outside of the relay's own folders: these and nothing beside them. */
+const dialectPaths: ReadonlySet<string> = new Set(
+  allCodecs
+    .flatMap(({ traits }) => [...traits.routes.map(({ path }) => path), ...(traits.paths ?? [])])
+    .filter((path) => !relayPrefixes.some((prefix) => path.startsWith(prefix))),
+);
+const isDialectPath = (path: string): boolean => dialectPaths.has(path.endsWith('/') ? path.slice(0, -1) : path);
 
 /** Paths of providers' state that no channel can be picked for: answered, not forgotten. */
 export const unimplementedPaths =

@@ -1,5 +1,5 @@
 /** Remembers which channel served a conversation, so that its prompt cache is met again. Memory only, bounded. */
-import { record, records, text } from '../../protocols/shared/json.ts';
+import { codecFor } from '../../protocols/registry.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { Hearsay, Kept } from './hearsay.ts';
 
@@ -74,18 +74,9 @@ export function createAffinity(now: () => number, told: AffinityTold | null = nu
   };
 }
 
-function idOf(value: unknown): readonly string[] {
-  const id = text(value) ?? text(record(value)?.id);
-  return id === null ? [] : [id];
-}
-
 /** Ids by which a request asks for something that its upstream keeps. */
-export function keptIds({ protocol, body }: Pick<Inquiry, 'protocol' | 'body'>): readonly string[] {
-  if (protocol === 'anthropic-messages') return idOf(body.container);
-  if (protocol !== 'openai-responses') return [];
-  const containers = records(body.tools).flatMap(({ container }) => (typeof container === 'string' ? [container] : []));
-  return [...idOf(body.previous_response_id), ...idOf(body.conversation), ...containers];
-}
+export const keptIds = ({ protocol, body }: Pick<Inquiry, 'protocol' | 'body'>): readonly string[] =>
+  codecFor(protocol).traits.kept?.asked(body) ?? [];
 
 /** Headers and members by which clients name their conversation. */
 const sessionHeaders = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'] as const;

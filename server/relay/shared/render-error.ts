@@ -2,7 +2,7 @@
 import { AppError, formatError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
-import { codecFor } from '../../protocols/registry.ts';
+import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
 import type { UpstreamFailure } from './failure.ts';
 
 /** @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
@@ -67,7 +67,7 @@ export function refusalFor(
 
 /** The same error for a client whose stream would have been a list: a list of one. */
 export async function listedError(response: Response, path: string, url: string): Promise<Response> {
-  const listed = codecFor(dialectOf(path)).client.reshape?.(url) != null;
+  const listed = codecFor(dialectOf(path)).client.reshape?.(url)?.listsErrors === true;
   if (!listed) return response;
   return new Response(`[${await response.text()}]`, { status: response.status, headers: response.headers });
 }
@@ -77,9 +77,5 @@ export const retryAfterOf = (error: unknown): number | null =>
   error instanceof AppError && typeof error.params.seconds === 'number' ? error.params.seconds : null;
 
 /** The dialect of a path that has no route of its own. */
-export function dialectOf(path: string): ProtocolId {
-  if (path.startsWith('/v1beta/') || /^\/v1\/models\/.+:/.test(path)) return 'gemini-generate';
-  if (path.startsWith('/v1/messages')) return 'anthropic-messages';
-  if (path.startsWith('/v1/responses')) return 'openai-responses';
-  return 'openai-chat';
-}
+export const dialectOf = (path: string): ProtocolId =>
+  allCodecs.find(({ traits }) => traits.claims(path))?.id ?? commonProtocol;

@@ -3,15 +3,8 @@
 import { BlockList, isIP } from 'node:net';
 import { optionText, optionValue } from '../../contract/options.ts';
 import { compilePriceTables, type PriceTables } from '../../contract/pricing-tables.ts';
+import type { OperatorSettings, ThinkingSettings } from '../../protocols/traits.ts';
 import type { RateLimits } from './snapshot.ts';
-
-/** Whether a model's name may carry wishes about thinking, and how much of an answer they take. */
-export interface ThinkingSettings {
-  readonly claude: boolean;
-  readonly claudeShare: number;
-  readonly gemini: boolean;
-  readonly geminiShare: number;
-}
 
 /** The operator's choices about drawings. */
 export interface DrawingSettings {
@@ -24,7 +17,7 @@ export interface DrawingSettings {
   readonly serverAddress: string;
 }
 
-export interface RelaySettings {
+export interface RelaySettings extends OperatorSettings {
   readonly drawing: DrawingSettings;
   readonly priceTables: PriceTables;
   readonly groupRatios: ReadonlyMap<string, number>;
@@ -42,16 +35,7 @@ export interface RelaySettings {
   readonly blockedWords: readonly string[];
   /** Bodies go out as they came: no overrides. */
   readonly passThrough: boolean;
-  /** Tokens an Anthropic request may write when its client named no limit. */
-  readonly claudeMaxTokens: (model: string) => number;
-  /** Header overrides of a model at Anthropic. */
-  readonly claudeHeaders: (model: string) => Readonly<Record<string, string>>;
   readonly thinking: ThinkingSettings;
-  /** Version of Google's API for a model. */
-  readonly geminiVersion: (model: string) => string;
-  readonly geminiSafety: readonly { readonly category: string; readonly threshold: string }[];
-  /** Models that answer with pictures. */
-  readonly geminiImagineModels: ReadonlySet<string>;
   /** Answers carry a header that says how their channel was chosen. */
   readonly showTrace: boolean;
   /** Billing questions are answered for the key, not for its user. */

@@ -1,19 +1,10 @@
 /** What is sent upstream: the client's own bytes with surgical edits, or the request told anew in another dialect. */
-import type { ChatRequest } from '../../protocols/canonical.ts';
+import type { ChatRequest, ProtocolId } from '../../protocols/canonical.ts';
 import type { Translation } from '../../protocols/codec.ts';
-import {
-  embedAnswerFromOpenAi,
-  embedAnswerToOpenAi,
-  embedRequestFromOpenAi,
-  embedRequestToOpenAi,
-} from '../../protocols/gemini-generate/embeddings.ts';
 import { codecFor } from '../../protocols/registry.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { editMembers } from '../intake/json-text.ts';
 import type { UpstreamCall } from './call.ts';
-
-/** Members to change in the client's JSON: JSON text, or undefined to remove one. */
-export type MemberEdits = ReadonlyMap<string, string | undefined>;
 
 /** @param model as the upstream calls it. */
 export function editedBody(
@@ -23,9 +14,9 @@ export function editedBody(
 ): UpstreamCall['body'] {
   const { json, form } = inquiry;
   if (json === null) return form === null ? '' : form.body(model === form.fields.get('model') ? null : model);
-  // Gemini's path names the model. Where nobody named it the upstream must not choose one of its own, but for
+  // Where neither body nor path named it the upstream must not choose one of its own, but for
   // moderation, whose default only means whatever the upstream has.
-  const inPath = inquiry.protocol === 'gemini-generate' || inquiry.operation === 'moderations';
+  const inPath = codecFor(inquiry.protocol).traits.modelInPath === true || inquiry.operation === 'moderations';
   const named = inquiry.body.model !== undefined || !inPath;
   if (model !== inquiry.body.model && named) edits.set('model', JSON.stringify(model));
   // The playground's own word for whose prices hold.
@@ -63,19 +54,18 @@ export interface Told {
   readonly retell: (answer: unknown) => unknown;
 }
 
-/** Embeddings in the other dialect's form. Gemini is asked in the batch form, whichever the client used. */
-export function embeddingTold(inquiry: Inquiry, model: string): Told {
+/** Embeddings in the other dialect's form, one of the two being the common one. */
+export function embeddingTold(inquiry: Inquiry, dialect: ProtocolId, model: string): Told {
   const { body } = inquiry;
-  if (inquiry.protocol === 'gemini-generate') {
-    const batch = Array.isArray(body.requests);
-    return {
-      body: JSON.stringify(embedRequestToOpenAi(body, model)),
-      retell: (answer) => embedAnswerFromOpenAi(answer, batch),
-    };
-  }
+  const own = codecFor(inquiry.protocol).traits.embeddings?.common ?? null;
+  const other = codecFor(dialect).traits.embeddings?.common ?? null;
+  const common = own === null ? body : own.toRequest(body, model);
   return {
-    body: JSON.stringify(embedRequestFromOpenAi(body, model)),
-    retell: (answer) => embedAnswerToOpenAi(answer, inquiry.model, body.encoding_format),
+    body: JSON.stringify(other === null ? common : other.fromRequest(common, model)),
+    retell: (answer) => {
+      const plain = other === null ? answer : other.toAnswer(answer, inquiry.model, body.encoding_format);
+      return own === null ? plain : own.fromAnswer(plain, body);
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 /** Operations other than chat whose upstream has a form of its own: told there and back, and waited for where the work takes its time. */
+import { commonProtocol } from '../../protocols/registry.ts';
 import { parseJson, record, records } from '../../protocols/shared/json.ts';
 import type { Asked, ForeignForm } from '../../providers/quirk.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
@@ -36,7 +37,7 @@ export function foreignBody(
   form: ForeignForm,
   dropped: string[],
 ): ForeignBody {
-  const told = translated ? embeddingTold(inquiry, model) : null;
+  const told = translated ? embeddingTold(inquiry, commonProtocol, model) : null;
   const body = told === null ? inquiry.body : (parseJson(told.body) as Record<string, unknown>);
   const { model: name, route, startedMs } = inquiry;
   const asked: Asked = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };

@@ -1,4 +1,5 @@
 /** Opens an upstream's event stream as far as its first content, or reads all of it. */
+import { completionTokensOf } from '../../contract/quota.ts';
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 import { createSseSplitter, type RawFrame, type SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Piece } from '../shared/sink.ts';
@@ -120,7 +121,7 @@ function firstContent(
 export function isEmpty(passage: Passage): boolean {
   if (passage.hasContent()) return false;
   const usage = passage.usage();
-  if (usage !== null && usage.output + usage.reasoning + usage.audioOutput > 0) return false;
+  if (usage !== null && completionTokensOf(usage) > 0) return false;
   const reason = passage.finish()?.reason.unified;
   return reason === 'stop' || reason === 'other';
 }

@@ -2,8 +2,9 @@
 import { isModelName } from '../../contract/address-part.ts';
 import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
 import type { UpstreamHalf } from '../../protocols/codec.ts';
-import { codecFor } from '../../protocols/registry.ts';
+import { allCodecs, codecFor, commonProtocol, isProtocol } from '../../protocols/registry.ts';
 import { toolRestorer } from '../../protocols/shared/restore.ts';
+import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { endpointFor, type Provider } from '../../providers/provider.ts';
@@ -18,7 +19,7 @@ import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { decodedRequest, editedBody, embeddingTold, streamOptionsOf, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
-import { type ModelWish, memberEdits, requestChange, wishOf } from './model-suffix.ts';
+import { requestChange } from './model-suffix.ts';
 import { otherAddress, otherBody, otherHeaders, workReader } from './other-calls.ts';
 
 export interface Prepared {
@@ -51,14 +52,6 @@ export interface Prepared {
 /** Request headers that carry features of the dialects and pass through. */
 const passedHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'idempotency-key', 'accept'] as const;
 
-/** What a provider calls the chat operation of each dialect. */
-const chatOperation: Readonly<Record<ProtocolId, string>> = {
-  'openai-chat': 'chat',
-  'openai-responses': 'responses',
-  'anthropic-messages': 'messages',
-  'gemini-generate': 'generate',
-};
-
 /** The dialect to speak with a provider: the channel's choice, else the client's own where it can be, else the provider's. @returns null when there is none. */
 export function dialectWith(
   provider: Provider,
@@ -68,20 +61,19 @@ export function dialectWith(
 ): ProtocolId | null {
   const { operations } = provider;
   if (inquiry.operation === 'embeddings') {
-    const wanted =
-      inquiry.protocol === 'gemini-generate' ? ['embed_contents', 'embeddings'] : ['embeddings', 'embed_contents'];
-    const found = wanted.find((name) => operations.includes(name));
-    return found === undefined ? null : found === 'embeddings' ? 'openai-chat' : 'gemini-generate';
+    const ids = [inquiry.protocol, ...allCodecs.map(({ id }) => id)];
+    const offers = (id: ProtocolId) => operations.includes(codecFor(id).traits.embeddings?.operation ?? '');
+    return ids.find(offers) ?? null;
   }
   if (inquiry.order !== undefined) return inquiry.protocol;
   if (inquiry.operation !== 'chat') return operations.includes(inquiry.operation) ? inquiry.protocol : null;
   const quirk = quirkOf(provider.slug);
   if (quirk?.dialectFor !== undefined) return quirk.dialectFor(upstreamModel);
-  const serves = (dialect: ProtocolId) => operations.includes(chatOperation[dialect]);
-  const wished = Object.keys(chatOperation).find((dialect) => dialect === setting.dialect) as ProtocolId | undefined;
-  if (wished !== undefined && serves(wished)) return wished;
+  const serves = (dialect: ProtocolId) => operations.includes(codecFor(dialect).traits.chatOperation);
+  const wished = setting.dialect;
+  if (typeof wished === 'string' && isProtocol(wished) && serves(wished)) return wished;
   if (quirk?.wireFor === undefined && serves(inquiry.protocol)) return inquiry.protocol;
-  if (quirk?.wireFor !== undefined && operations.includes('chat')) return 'openai-chat';
+  if (quirk?.wireFor !== undefined && serves(commonProtocol)) return commonProtocol;
   return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
 }
 
@@ -97,19 +89,19 @@ export function prepareAttempt(
   const mapped = mapModel(channel.modelMapping, inquiry.model);
   const first = dialectWith(provider, inquiry, channel.setting, mapped);
   if (first === null) return null;
-  const wish = inquiry.operation === 'chat' ? wishOf(mapped, first, settings.thinking) : null;
+  const wish = inquiry.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking) : null;
   const upstreamModel = wish?.model ?? mapped;
   if (!isModelName(upstreamModel)) return null;
   const quirk = quirkOf(provider.slug);
   const chat = inquiry.operation === 'chat';
   const wire = chat ? (quirk?.wireFor?.(upstreamModel, key.key) ?? null) : null;
   const form = chat ? null : (quirk?.formFor?.(inquiry.operation, upstreamModel) ?? null);
-  const dialect = first;
+  const dialect = wire?.dialect ?? first;
   const codec = codecFor(dialect);
-  const translated = dialect !== inquiry.protocol || wire !== null;
+  const translated = dialect !== inquiry.protocol || (wire !== null && wire.dialect === undefined);
   const dropped: string[] = [];
   const terms = termsFor(inquiry, channel, settings, upstreamModel);
-  const usageAsked = dialect === 'openai-chat' && wire === null && wantsUsageFrame(inquiry, translated);
+  const usageAsked = codec.traits.asksForUsage === true && wire === null && wantsUsageFrame(inquiry, translated);
   const attempt: Attempt = {
     inquiry,
     channel,
@@ -194,22 +186,22 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   const { inquiry, channel, settings, dialect, upstreamModel, wish, terms, usageAsked } = attempt;
   const other = otherBody(inquiry, channel);
   if (other !== undefined) return { body: other, retell: null, foreign: null, terms: carriedTerms(terms, null) };
+  const { traits, translation } = codecFor(dialect);
   if (attempt.form !== null)
     return {
       ...foreignBody(attempt, attempt.form, dropped),
       terms: carriedTerms(terms, null),
     };
   if (attempt.translated && inquiry.operation === 'embeddings')
-    return { ...embeddingTold(inquiry, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
+    return { ...embeddingTold(inquiry, dialect, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
   const edited = (body: Readonly<Record<string, unknown>>) =>
     inquiry.operation === 'chat' ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) : undefined;
   if (attempt.translated) {
-    const encode = attempt.wire?.encodeRequest ?? codecFor(dialect).translation.encodeRequest;
+    const encode = attempt.wire?.encodeRequest ?? translation.encodeRequest;
     const change = requestChange(attempt, inquiry.ceiling);
     const body = translatedBody(inquiry, encode, change, dropped);
     // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
-    if (dialect === 'openai-chat' && attempt.wire === null && inquiry.stream)
-      body.stream_options = { include_usage: true };
+    if (traits.asksForUsage && attempt.wire === null && inquiry.stream) body.stream_options = { include_usage: true };
     dropped.push(...withoutTerms(body, terms));
     const told = { ...body, ...edited(body), ...channel.paramOverride };
     return { body: JSON.stringify(told), retell: null, foreign: null, terms: carriedTerms(terms, told) };
@@ -221,7 +213,11 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   if (!(settings.passThrough || channel.setting.pass_through === true)) {
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
     if (wish !== null)
-      for (const [name, value] of memberEdits(inquiry.body, wish, dialect, settings.claudeMaxTokens(upstreamModel)))
+      for (const [name, value] of traits.suffix.edits(
+        inquiry.body,
+        wish,
+        traits.operator?.maxTokens?.(settings, upstreamModel) ?? 0,
+      ))
         edits.set(name, value);
     const own = edited(inquiry.body);
     for (const name in own) edits.set(name, JSON.stringify(own[name]));
@@ -237,14 +233,18 @@ function headersOf(attempt: Attempt): Record<string, string> {
   if (inquiry.form !== null) headers['content-type'] = inquiry.form.contentType;
   for (const name of passedHeaders) {
     const value = inquiry.request.headers.get(name);
-    if (value !== null && !(translated && name.startsWith('anthropic'))) headers[name] = value;
+    if (value !== null && !(translated && isOfOneDialect(name))) headers[name] = value;
   }
-  if (dialect === 'anthropic-messages') {
-    headers['anthropic-version'] ??= '2023-06-01';
-    for (const [name, value] of Object.entries(settings.claudeHeaders(inquiry.model))) headers[name] = value;
-  }
+  const { headers: usual, operator } = codecFor(dialect).traits;
+  for (const name in usual) headers[name] ??= usual[name] ?? '';
+  const more = operator?.headers?.(settings, inquiry.model);
+  if (more !== undefined) Object.assign(headers, more);
   return headers;
 }
+
+/** It means nothing to an upstream of another dialect. */
+const isOfOneDialect = (name: string): boolean => headerPrefixes.some((prefix) => name.startsWith(prefix));
+const headerPrefixes = allCodecs.flatMap(({ traits }) => traits.headerPrefix ?? []);
 
 interface Address {
   readonly url: string;
@@ -257,7 +257,7 @@ function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null
   const other = otherAddress(attempt);
   if (other !== undefined) return other === null ? null : { url: other, body };
   const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
-  const operation = inquiry.operation === 'chat' ? chatOperation[dialect] : inquiry.operation;
+  const operation = inquiry.operation === 'chat' ? chatOperationOf(attempt) : inquiry.operation;
   if (quirk?.addressFor !== undefined) {
     const url = quirk.addressFor(operation, baseUrl, model, channel.other);
     return url === null ? null : { url, body };
@@ -280,21 +280,26 @@ function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null
   return url === null ? null : { url, body };
 }
 
+/** Where a wire of its own is spoken, it is the provider's chat. */
+const chatOperationOf = ({ dialect, wire }: Pick<Attempt, 'dialect' | 'wire'>): string =>
+  codecFor(wire === null ? dialect : commonProtocol).traits.chatOperation;
+
 const textOf = (body: UpstreamCall['body']): string =>
   typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : '{}';
 
 function plainAddress(attempt: Attempt): string | null {
   const { provider, inquiry, channel, dialect, upstreamModel: model, settings, form } = attempt;
-  const version = provider.protocol === 'gemini-generate' ? settings.geminiVersion(model) : '';
-  const own = form?.path === undefined ? {} : { path: form.path };
-  const facts = { baseUrl: channel.baseUrl, model, other: channel.other || version, ...own };
-  if (inquiry.operation === 'embeddings' && dialect === 'gemini-generate')
-    return endpointFor(provider, 'embed_contents', facts);
+  const own = provider.protocol === null ? undefined : codecFor(provider.protocol).traits.operator;
+  const version = own?.version?.(settings, model) ?? '';
+  const path = form?.path === undefined ? {} : { path: form.path };
+  const facts = { baseUrl: channel.baseUrl, model, other: channel.other || version, ...path };
+  const { embeddings, passesQuery, streamOperation } = codecFor(dialect).traits;
+  if (inquiry.operation === 'embeddings' && embeddings !== undefined)
+    return endpointFor(provider, embeddings.operation, facts);
   if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);
-  const streamed = dialect === 'gemini-generate' && inquiry.stream ? 'stream' : chatOperation[dialect];
-  const url = endpointFor(provider, streamed, facts);
-  // `?beta=true` and the like are part of the client's request where the dialect is its own.
-  const query = dialect === 'anthropic-messages' && inquiry.protocol === dialect ? queryOf(inquiry.request.url) : '';
+  const operation = chatOperationOf(attempt);
+  const url = endpointFor(provider, inquiry.stream ? (streamOperation ?? operation) : operation, facts);
+  const query = passesQuery && inquiry.protocol === dialect ? queryOf(inquiry.request.url) : '';
   return url === null || query === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${query}`;
 }
 

@@ -1,7 +1,7 @@
 /** Tries channels in order until one answers: what may be tried again, with which key, and what the failures say about the channels. */
 import { AppError } from '../../contract/errors.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
-import { codecFor } from '../../protocols/registry.ts';
+import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { SignFacts } from '../../providers/quirk.ts';
 import type { Exchange } from '../admission/exchange.ts';
@@ -188,7 +188,10 @@ async function open(
 ): Promise<Exclude<Outcome, { kind: 'failed' }> | UpstreamFailure> {
   const { prepared, response } = reached;
   const type = response.headers.get('content-type') ?? '';
-  const framing = prepared.quirk?.framing?.(type) ?? (type.includes('text/event-stream') ? sseFraming() : null);
+  const framing =
+    prepared.quirk?.framing?.(type) ??
+    prepared.upstream.framing?.(type) ??
+    (type.includes('text/event-stream') ? sseFraming() : null);
   if (framing !== null && response.body !== null) {
     const opening = await openStream({
       upstream: response.body,
@@ -238,7 +241,7 @@ async function open(
 }
 
 /** What answers of foreign forms are made into. */
-const openAi = codecFor('openai-chat').upstream;
+const openAi = codecFor(commonProtocol).upstream;
 
 const isRecording = (operation: string): boolean => operation === 'transcriptions' || operation === 'translations';
 

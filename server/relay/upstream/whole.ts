@@ -1,4 +1,5 @@
 /** Reads an upstream's whole answer and tells it in the client's dialect, streamed or not. */
+import { completionTokensOf } from '../../contract/quota.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { ResponseContext, UpstreamHalf } from '../../protocols/codec.ts';
 import { record } from '../../protocols/shared/json.ts';
@@ -89,7 +90,7 @@ export const wordsOf = (events: readonly ChatEvent[]): string[] =>
 
 /** An answer that ended well and says nothing at all. */
 export function saysNothing(events: readonly ChatEvent[], usage: Usage | null): boolean {
-  if (usage !== null && usage.output + usage.reasoning + usage.audioOutput > 0) return false;
+  if (usage !== null && completionTokensOf(usage) > 0) return false;
   let finish: string | null = null;
   for (const event of events) {
     switch (event.type) {

@@ -11,14 +11,6 @@ export interface AdvancedFieldsProps {
   readonly onChange: (change: Partial<ChannelForm>) => void;
 }
 
-/** Names of dialects, as their makers call them. */
-const dialectNames: Readonly<Record<string, string>> = {
-  'openai-chat': 'OpenAI Chat Completions',
-  'openai-responses': 'OpenAI Responses',
-  'anthropic-messages': 'Anthropic Messages',
-  'gemini-generate': 'Gemini generateContent',
-};
-
 interface PartProps extends Omit<AdvancedFieldsProps, 'provider'> {
   readonly label: string;
   readonly help: string;
@@ -74,7 +66,7 @@ function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
           <option value="">{t('channels.dialectAuto')}</option>
           {[...offered].map((one) => (
             <option key={one} value={one}>
-              {dialectNames[one] ?? one}
+              {provider?.dialect_labels[one] ?? one}
             </option>
           ))}
         </select>

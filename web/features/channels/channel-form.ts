@@ -17,6 +17,8 @@ export interface ChannelType {
   readonly organization: boolean;
   /** Dialects it speaks in chat. */
   readonly dialects: readonly string[];
+  /** As their makers call them. */
+  readonly dialect_labels: Readonly<Record<string, string>>;
 }
 
 /** @param channel null = a new one. */

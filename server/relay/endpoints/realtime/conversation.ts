@@ -1,10 +1,9 @@
 /** One conversation over two sockets: frames pass untouched, what they cost is held ahead, and whoever may not go on is told so. */
 import type { EndReason } from '../../../contract/enums.ts';
 import { AppError } from '../../../contract/errors.ts';
-import { promptTokensOf } from '../../../contract/quota.ts';
+import { completionTokensOf, promptTokensOf } from '../../../contract/quota.ts';
 import { type Json, parseJson, record, text } from '../../../protocols/shared/json.ts';
 import { checkWords } from '../../admission/blocked-words.ts';
-import { completionTokensOf } from '../../admission/charge.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import type { Exchange } from '../../admission/exchange.ts';
 import { finishRequest } from '../../delivery/finish-request.ts';

@@ -1,10 +1,9 @@
 /** What the answers of a conversation cost so far: as their ends report it, else counted from what went by. */
 import type { UsageSource } from '../../../contract/enums.ts';
-import { promptTokensOf } from '../../../contract/quota.ts';
+import { completionTokensOf, promptTokensOf } from '../../../contract/quota.ts';
 import type { Usage } from '../../../protocols/canonical.ts';
 import { type Json, number, record, records, text } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
-import { completionTokensOf } from '../../admission/charge.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import { promptBound, readPrompt } from '../../intake/prompt.ts';
 import { createTelling, type Telling } from '../../shared/delivered-text.ts';
@@ -210,7 +209,7 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
       else if (type !== 'conversation.item.create' && type !== 'response.create') return;
       const prompt = readPrompt(event);
       reading.text += promptBound(prompt, event, Buffer.byteLength(JSON.stringify(event)));
-      reading.images += prompt.bound.images;
+      reading.images += prompt.bound.media.imageInput ?? 0;
       const { instructions, input, tools } = record(event.response) ?? record(event.session) ?? {};
       for (const words of readPrompt({ instructions, input, tools, item: event.item }).texts) reading.words.add(words);
       for (const part of records(record(event.item)?.content))

@@ -1,7 +1,7 @@
 /** Usage in the events of a conversation, and what words and sound count for where none is told. */
 import type { Usage } from '../../../protocols/canonical.ts';
 import { number, record } from '../../../protocols/shared/json.ts';
-import { detailCount, emptyUsage, tokenCounts } from '../../../protocols/shared/usage.ts';
+import { detailCount, emptyUsage, plus, tokenCounts } from '../../../protocols/shared/usage.ts';
 
 /** Usage of one answer; details are named in the singular here. Those that do not fit into their totals give way. */
 export function turnUsage(response: unknown): Usage | null {
@@ -56,15 +56,7 @@ export function transcribedIn(event: unknown): Transcribed | null {
 const tokensPerMinute = 1000;
 export const recordedTokens = (seconds: number): number => Math.round((Math.ceil(seconds) / 60) * tokensPerMinute);
 
-export const sum = (a: Usage, b: Usage): Usage => ({
-  ...emptyUsage,
-  input: a.input + b.input,
-  cacheRead: a.cacheRead + b.cacheRead,
-  audioInput: a.audioInput + b.audioInput,
-  imageInput: a.imageInput + b.imageInput,
-  output: a.output + b.output,
-  audioOutput: a.audioOutput + b.audioOutput,
-});
+export const sum = (a: Usage, b: Usage): Usage => ({ ...emptyUsage, ...plus(a, b) });
 
 /** Tokens that the next answer reads besides what is new. */
 export interface Context {

@@ -1,26 +1,18 @@
 /** Reads Cohere's answers, whole and streamed: blocks of thoughts and words, a plan before calls, sources behind the words. */
-import type { ChatEvent, Citation, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
-import type { StreamReader } from '../../protocols/codec.ts';
-import { lookUp, number, parseJson, record, records, text } from '../../protocols/shared/json.ts';
-import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
+import type { ChatEvent, Citation, UnifiedFinish } from '../canonical.ts';
+import type { LazyFrame, StreamReader } from '../codec.ts';
+import { lookUp, number, parseJson, record, records, text } from '../shared/json.ts';
+import { readUsage } from './usage.ts';
 
 type Item = Record<string, unknown>;
 
-const finishes: Readonly<Record<string, UnifiedFinish>> = {
+export const finishes: Readonly<Record<string, UnifiedFinish>> = {
   COMPLETE: 'stop',
   STOP_SEQUENCE: 'stop',
   MAX_TOKENS: 'length',
   TOOL_CALL: 'tool_calls',
+  ERROR_TOXIC: 'content_filter',
 };
-
-/** What is paid for: the frame around the prompt, which `tokens` counts too, is not. */
-export function readUsage(value: unknown): Usage | null {
-  const usage = record(value);
-  const billed = record(usage?.billed_units) ?? record(usage?.tokens);
-  const counts = tokenCounts([billed?.input_tokens, billed?.output_tokens]);
-  if (counts === null || counts[0] + counts[1] === 0) return null;
-  return { ...emptyUsage, input: counts[0], output: counts[1], raw: value };
-}
 
 /** One mark for each source of the cited words. */
 function citationsIn(raw: Item): Citation[] {
@@ -32,7 +24,7 @@ function citationsIn(raw: Item): Citation[] {
       quote: text(document.text) ?? text(document.snippet),
       start: number(raw.start),
       end: number(raw.end),
-      dialect: 'openai-chat',
+      dialect: 'cohere-chat',
       raw,
     };
   });
@@ -182,3 +174,11 @@ export function decodeResponse(body: unknown): ChatEvent[] {
     ...feed('message-end', answer),
   ];
 }
+
+const last = 'message-end';
+
+/** Nothing else tells what it cost, how it ended or what went wrong. */
+export const mayMatter = (raw: string): boolean => raw.includes(last);
+
+export const isTerminal = (frame: LazyFrame): boolean =>
+  mayMatter(frame.text()) && (text(record(parseJson(frame.data()))?.type) ?? frame.event()) === last;

@@ -1,6 +1,6 @@
 /** Streams of JSON values, one a line, as frames of server-sent events. */
-import type { RawFrame } from '../../protocols/shared/sse.ts';
-import type { Framing } from '../quirk.ts';
+import type { Framing, Reshape } from '../codec.ts';
+import { createSseTextSplitter, type RawFrame, rawFrame } from './sse.ts';
 
 const lineLimit = 16 * 1024 * 1024;
 const lf = 10;
@@ -9,14 +9,8 @@ const encoder = new TextEncoder();
 const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 
-function frameOf(line: Uint8Array): RawFrame {
-  let decoded: string | null = null;
-  const read = (): string => {
-    decoded ??= textOf(line);
-    return decoded;
-  };
-  return { bytes: line, text: read, event: () => '', data: read };
-}
+/** As an event, so that whoever reads or passes frames knows one form alone. */
+const frameOf = (line: Uint8Array): RawFrame => rawFrame(encoder.encode(`data: ${textOf(line)}\n\n`));
 
 /** @throws RangeError when one line outgrows the limit. */
 export function ndjsonFraming(): Framing {
@@ -36,5 +30,23 @@ export function ndjsonFraming(): Framing {
     },
     // What is left is read as an event, so it is told as one.
     end: () => (held.length === 0 ? held : encoder.encode(`data: ${textOf(held)}`)),
+  };
+}
+
+/** The other way round, for clients that are told lines. */
+export function ndjsonLines(): Reshape {
+  const splitter = createSseTextSplitter();
+  const line = (data: string): string => (data === '' ? '' : `${data}\n`);
+  return {
+    contentType: 'application/x-ndjson',
+    push: (events) =>
+      splitter
+        .push(events)
+        .map(({ data }) => line(data))
+        .join(''),
+    end() {
+      const rest = splitter.end();
+      return rest === null ? '' : line(rest.data);
+    },
   };
 }

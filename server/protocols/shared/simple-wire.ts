@@ -1,15 +1,7 @@
 /** A wire without blocks: built from how it asks, what a frame says (words, whole calls, sources), and how it ends. */
-import type {
-  ChatEvent,
-  ChatRequest,
-  Citation,
-  UnifiedFinish,
-  UpstreamError,
-  Usage,
-} from '../../protocols/canonical.ts';
-import type { Dropped, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
-import { parseJson, record } from '../../protocols/shared/json.ts';
-import type { Wire } from '../quirk.ts';
+import type { ChatEvent, ChatRequest, Citation, UnifiedFinish, UpstreamError, Usage } from '../canonical.ts';
+import type { Dropped, StreamReader, UpstreamHalf, Wire } from '../codec.ts';
+import { parseJson, record } from './json.ts';
 
 export interface Said {
   readonly text?: string | null;

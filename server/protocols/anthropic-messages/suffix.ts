@@ -1,0 +1,33 @@
+/** `-thinking` behind a model's name: a share of the answer is thought. */
+import { positive, reasoningOf, wish } from '../shared/suffix.ts';
+import type { SuffixRules } from '../traits.ts';
+
+/** Thinking needs at least so much room. */
+export const leastTokens = 1280;
+const leastBudget = 1024;
+
+function thinkingOf(share: number, asked: number | null, fallback: number) {
+  const maxTokens = Math.max(leastTokens, asked ?? fallback);
+  return { maxTokens, budget: Math.max(leastBudget, Math.floor(maxTokens * share)) };
+}
+
+export const suffix: SuffixRules = {
+  read(model, thinking) {
+    if (!thinking.claude || !model.endsWith('-thinking')) return null;
+    return wish(model.slice(0, -'-thinking'.length), { share: thinking.claudeShare });
+  },
+  edits(body, { share }, fallbackMaxTokens) {
+    const edits = new Map<string, string | undefined>();
+    if (share === null || body.thinking !== undefined) return edits;
+    const told = thinkingOf(share, positive(body.max_tokens), fallbackMaxTokens);
+    edits.set('max_tokens', String(told.maxTokens));
+    edits.set('thinking', JSON.stringify({ type: 'enabled', budget_tokens: told.budget }));
+    edits.set('top_p', undefined);
+    edits.set('temperature', '1');
+    return edits;
+  },
+  share(request, share, fallback) {
+    const { maxTokens, budget } = thinkingOf(share, request.maxTokens, fallback ?? leastTokens);
+    return { ...request, maxTokens, reasoning: reasoningOf({ budget }) };
+  },
+};

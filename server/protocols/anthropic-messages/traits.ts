@@ -1,0 +1,49 @@
+/** The habits of Anthropic's messages. */
+import { idOf } from '../shared/json.ts';
+import { modelsSinceText, namedBehind, sizeOf } from '../shared/model-card.ts';
+import type { Traits } from '../traits.ts';
+import { suffix } from './suffix.ts';
+
+export const traits: Traits = {
+  label: 'Anthropic Messages',
+  routes: [
+    { path: '/v1/messages', operation: 'chat' },
+    { path: '/v1/messages/count_tokens', operation: 'count_tokens' },
+  ],
+  claims: (path) => path.startsWith('/v1/messages'),
+  chatOperation: 'messages',
+  // `?beta=true` and the like.
+  passesQuery: true,
+  headerPrefix: 'anthropic',
+  headers: { 'anthropic-version': '2023-06-01' },
+  limit: {
+    names: ['max_tokens'],
+    thoughts: [
+      ['thinking', 'budget_tokens'],
+      ['reasoning', 'max_tokens'],
+    ],
+  },
+  countAnswer: (tokens) => ({ input_tokens: tokens }),
+  models: {
+    named: (path) => namedBehind(path, '/v1/models'),
+    asks: (_path, headers) => headers.has('anthropic-version'),
+    card: (id) => ({ type: 'model', id, display_name: id, created_at: modelsSinceText }),
+    list(cards, query) {
+      const after = query.get('after_id');
+      const before = query.get('before_id');
+      const at = (id: string | null): number => cards.findIndex((card) => card.id === id);
+      const limit = sizeOf(query.get('limit'), 20);
+      const end = before !== null && at(before) >= 0 ? at(before) : cards.length;
+      const start = after !== null ? at(after) + 1 : before !== null ? Math.max(0, end - limit) : 0;
+      const data = cards.slice(start, Math.min(end, start + limit));
+      const more = before !== null && after === null ? start > 0 : start + limit < end;
+      return { data, has_more: more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+    },
+  },
+  kept: { asked: (body) => idOf(body.container), made: (_body, { container }) => container },
+  suffix,
+  operator: {
+    headers: (settings, model) => settings.claudeHeaders(model),
+    maxTokens: (settings, model) => settings.claudeMaxTokens(model),
+  },
+};

@@ -1,0 +1,26 @@
+import type { Codec } from '../codec.ts';
+import { record } from '../shared/json.ts';
+import { decodeRequest } from './decode-request.ts';
+import { encodeRequest } from './encode-request.ts';
+import { encodeResponse } from './encode-response.ts';
+import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { createReader, decodeResponse, isTerminal, mayMatter } from './reader.ts';
+import { traits } from './traits.ts';
+import { readUsage } from './usage.ts';
+import { createWriter } from './writer.ts';
+
+export const cohereChat: Codec = {
+  id: 'cohere-chat',
+  traits,
+  client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
+  upstream: {
+    decodeResponse,
+    reader: createReader,
+    decodeError,
+    readUsage: (body) => readUsage(record(body)?.usage),
+    isTerminal,
+    isUsageOnly: () => false,
+    mayMatter,
+  },
+  translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
+};

@@ -1,0 +1,25 @@
+/** Cohere's usage: what is billed, what was read in all, and how much of it was in the cache. */
+import { completionTokensOf, promptTokensOf } from '../../contract/buckets.ts';
+import type { Usage } from '../canonical.ts';
+import { record } from '../shared/json.ts';
+import { detailCount, emptyUsage, tokenCounts } from '../shared/usage.ts';
+
+/** What is paid for: the frame around the prompt, which `tokens` counts too, is not. */
+export function readUsage(value: unknown): Usage | null {
+  const usage = record(value);
+  const billed = record(usage?.billed_units) ?? record(usage?.tokens);
+  const counts = tokenCounts([billed?.input_tokens, billed?.output_tokens]);
+  if (counts === null || counts[0] + counts[1] === 0) return null;
+  const [input, output] = counts;
+  const cacheRead = Math.min(input, detailCount(usage?.cached_tokens));
+  return { ...emptyUsage, input: input - cacheRead, cacheRead, output, raw: value };
+}
+
+export function encodeUsage(usage: Usage): Record<string, unknown> {
+  const counts = { input_tokens: promptTokensOf(usage), output_tokens: completionTokensOf(usage) };
+  return {
+    billed_units: counts,
+    tokens: counts,
+    ...(usage.cacheRead > 0 ? { cached_tokens: usage.cacheRead } : {}),
+  };
+}

@@ -1,0 +1,23 @@
+import type { Codec } from '../codec.ts';
+import { ndjsonLines } from '../shared/ndjson.ts';
+import { decodeRequest } from './decode-request.ts';
+import { encodeRequest } from './encode-request.ts';
+import { encodeResponse } from './encode-response.ts';
+import { encodeError, encodeStreamError } from './errors.ts';
+import { upstream } from './reader.ts';
+import { traits } from './traits.ts';
+import { createWriter } from './writer.ts';
+
+export const ollamaChat: Codec = {
+  id: 'ollama-chat',
+  traits,
+  client: {
+    encodeError,
+    encodeStreamError,
+    // Its clients read every line as an object.
+    ping: 'data: {"message":{"role":"assistant","content":""},"done":false}\n\n',
+    reshape: ndjsonLines,
+  },
+  upstream,
+  translation: { decodeRequest, encodeRequest, encodeResponse, writer: createWriter },
+};

@@ -1,0 +1,130 @@
+/** A request of Ollama's chat in the common form. */
+import { AppError } from '../../contract/errors.ts';
+import type { ChatRequest, Message, Part } from '../canonical.ts';
+import { extrasOf } from '../shared/extras.ts';
+import { type Json, list, number, record, records, text } from '../shared/json.ts';
+
+const known = new Set(['model', 'messages', 'tools', 'format', 'options', 'stream', 'think']);
+const knownOptions = new Set([
+  'num_predict',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop',
+  'seed',
+  'presence_penalty',
+  'frequency_penalty',
+]);
+
+/** @throws AppError body_invalid naming the field. */
+export function decodeRequest(
+  body: Json,
+  path: { readonly model: string | null; readonly stream: boolean },
+): ChatRequest {
+  if (!Array.isArray(body.messages)) throw new AppError('body_invalid', { detail: 'messages must be a list' });
+  const options = record(body.options) ?? {};
+  const others = extrasOf(options, knownOptions);
+  const most = number(options.num_predict);
+  return {
+    model: path.model ?? String(body.model),
+    messages: decodeMessages(records(body.messages)),
+    tools: records(body.tools).map((tool) => {
+      const told = record(tool.function) ?? {};
+      return {
+        kind: 'function',
+        name: text(told.name) ?? '',
+        description: text(told.description),
+        schema: told.parameters ?? null,
+        strict: null,
+      };
+    }),
+    toolChoice: null,
+    parallelToolCalls: null,
+    stream: path.stream,
+    // Below nothing means without end.
+    maxTokens: most !== null && most > 0 ? most : null,
+    temperature: number(options.temperature),
+    topP: number(options.top_p),
+    topK: number(options.top_k),
+    stop:
+      typeof options.stop === 'string' ? [options.stop] : list(options.stop).filter((word) => typeof word === 'string'),
+    seed: number(options.seed),
+    presencePenalty: number(options.presence_penalty),
+    frequencyPenalty: number(options.frequency_penalty),
+    responseFormat: decodeFormat(body.format),
+    reasoning: decodeThink(body.think),
+    user: null,
+    candidates: 1,
+    dialect: 'ollama-chat',
+    extra: { ...extrasOf(body, known), ...(Object.keys(others).length === 0 ? {} : { options: others }) },
+  };
+}
+
+function decodeFormat(format: unknown): ChatRequest['responseFormat'] {
+  if (format === 'json') return { type: 'json' };
+  return record(format) === null ? null : { type: 'schema', name: 'answer', schema: format, strict: null };
+}
+
+function decodeThink(think: unknown): ChatRequest['reasoning'] {
+  if (typeof think === 'boolean') return { effort: null, budget: think ? -1 : 0, includeThoughts: null };
+  return text(think) === null ? null : { effort: text(think), budget: null, includeThoughts: null };
+}
+
+/** Calls need no id here: results belong to them by name, or in order. */
+function decodeMessages(messages: readonly Json[]): Message[] {
+  const waiting: { readonly id: string; readonly name: string }[] = [];
+  let calls = 0;
+  const idFor = (message: Json, name: string | null): string => {
+    const given = text(message.tool_call_id);
+    const found = waiting.findIndex((call) =>
+      given === null ? name === null || call.name === name : call.id === given,
+    );
+    const [call] = waiting.splice(Math.max(0, found), found < 0 ? 0 : 1);
+    return given ?? call?.id ?? `call_${calls++}`;
+  };
+  return messages.map((message): Message => {
+    const content = decodeContent(message);
+    switch (message.role) {
+      case 'tool': {
+        const name = text(message.tool_name) ?? text(message.name);
+        return {
+          role: 'tool',
+          parts: [{ type: 'tool-result', id: idFor(message, name), name, content, isError: false }],
+        };
+      }
+      case 'assistant': {
+        const thought = text(message.thinking);
+        const told = records(message.tool_calls).map((call): Part => {
+          const { name, arguments: given } = record(call.function) ?? {};
+          const id = text(call.id) ?? `call_${calls++}`;
+          waiting.push({ id, name: text(name) ?? '' });
+          return { type: 'tool-call', id, name: text(name) ?? '', arguments: JSON.stringify(given ?? {}) };
+        });
+        const thoughts: Part[] =
+          thought === null ? [] : [{ type: 'reasoning', text: thought, signature: null, redacted: null }];
+        return { role: 'assistant', parts: [...thoughts, ...content, ...told] };
+      }
+      case 'system':
+        return { role: 'system', parts: content };
+      default:
+        return { role: 'user', parts: content };
+    }
+  });
+}
+
+/** Beginnings of pictures in base64; their kind is told nowhere else. */
+const kinds: readonly (readonly [start: string, mimeType: string])[] = [
+  ['/9j/', 'image/jpeg'],
+  ['R0lG', 'image/gif'],
+  ['UklG', 'image/webp'],
+];
+
+function decodeContent(message: Json): Part[] {
+  const words = text(message.content);
+  const images = list(message.images).flatMap((data): Part[] => {
+    if (typeof data !== 'string') return [];
+    const mimeType = kinds.find(([start]) => data.startsWith(start))?.[1] ?? 'image/png';
+    return [{ type: 'image', source: { kind: 'base64', data, mimeType } }];
+  });
+  return [...(words === null ? [] : [{ type: 'text' as const, text: words }]), ...images];
+}

@@ -1,0 +1,69 @@
+/** Reads Ollama's answers, whole and streamed: lines of JSON with words, thoughts and whole calls; the last one has the counts. */
+import type { UnifiedFinish } from '../canonical.ts';
+import type { UpstreamHalf } from '../codec.ts';
+import { lookUp, number, record, records, text } from '../shared/json.ts';
+import { ndjsonFraming } from '../shared/ndjson.ts';
+import { type Said, simpleWire } from '../shared/simple-wire.ts';
+import { emptyUsage, tokenCounts } from '../shared/usage.ts';
+import { encodeRequest } from './encode-request.ts';
+
+type Item = Record<string, unknown>;
+
+const ends: Readonly<Record<string, UnifiedFinish>> = {
+  stop: 'stop',
+  length: 'length',
+  content_filter: 'content_filter',
+};
+
+export const errorIn = (status: number | null, body: Item) => ({
+  status,
+  type: null,
+  code: null,
+  message:
+    text(body.error) ??
+    text(record(body.error)?.message) ??
+    (status === null ? 'the model failed' : `bad response status code ${status}`),
+});
+
+function said(body: Item): Said {
+  if (text(body.error) !== null) return { error: errorIn(null, body) };
+  const message = record(body.message);
+  const done = body.done === true;
+  const reason = text(body.done_reason);
+  const calls = records(message?.tool_calls).map((call) => {
+    const told = record(call.function);
+    return { id: text(call.id), name: text(told?.name) ?? '', arguments: JSON.stringify(told?.arguments ?? {}) };
+  });
+  return {
+    thought: text(message?.thinking),
+    text: text(message?.content),
+    calls,
+    ...(done ? { usage: usageIn(body), end: lookUp(ends, reason ?? 'stop') ?? 'other', raw: reason } : {}),
+  };
+}
+
+/** A prompt that was cached may go untold: then nothing of it is believed and all is counted here. */
+function usageIn(body: Item) {
+  const counts = tokenCounts([body.prompt_eval_count, body.eval_count]);
+  if (counts === null || number(body.prompt_eval_count) === null || counts[0] + counts[1] === 0) return null;
+  const { prompt_eval_count, eval_count } = body;
+  return { ...emptyUsage, input: counts[0], output: counts[1], raw: { prompt_eval_count, eval_count } };
+}
+
+const ended = /"done"\s*:\s*true/;
+
+const wire = simpleWire({
+  encodeRequest,
+  frame: said,
+  whole: (body) => ({ end: 'stop', ...said(body) }),
+  decodeError: errorIn,
+  isLast: (body) => body.done === true,
+});
+
+export const upstream: UpstreamHalf = {
+  ...wire.upstream,
+  isTerminal: (frame) => ended.test(frame.text()) && wire.upstream.isTerminal(frame),
+  /** Errors have no other mark than their member. */
+  mayMatter: (raw) => ended.test(raw) || raw.includes('"error"'),
+  framing: (contentType) => (contentType.includes('ndjson') ? ndjsonFraming() : null),
+};

@@ -1,0 +1,32 @@
+/** The habits of the Responses API. */
+import { idOf, records } from '../shared/json.ts';
+import { effortSuffix } from '../shared/suffix.ts';
+import type { Traits } from '../traits.ts';
+
+export const traits: Traits = {
+  label: 'OpenAI Responses',
+  routes: [
+    { path: '/v1/responses', operation: 'chat' },
+    { path: '/v1/responses/input_tokens', operation: 'count_tokens' },
+  ],
+  claims: (path) => path.startsWith('/v1/responses'),
+  chatOperation: 'responses',
+  limit: {
+    names: ['max_output_tokens'],
+    thoughts: [
+      ['thinking', 'budget_tokens'],
+      ['reasoning', 'max_tokens'],
+    ],
+  },
+  countAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  kept: {
+    asked(body) {
+      const containers = records(body.tools).flatMap(({ container }) =>
+        typeof container === 'string' ? [container] : [],
+      );
+      return [...idOf(body.previous_response_id), ...idOf(body.conversation), ...containers];
+    },
+    made: (body, { response, container }) => (body.store !== false ? response : container),
+  },
+  suffix: effortSuffix((body, effort) => [['reasoning', { ...(body.reasoning as object | undefined), effort }]]),
+};

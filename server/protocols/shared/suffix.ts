@@ -1,0 +1,51 @@
+/** Wishes in a model's name that are one word of effort: `-high`. */
+import type { ChatRequest, Reasoning } from '../canonical.ts';
+import type { MemberEdits, ModelWish, SuffixRules } from '../traits.ts';
+
+const effortModel = /^(?:o[134]|gpt-5|grok-3-mini)/;
+const efforts = /-(minimal|low|medium|high|xhigh)$/;
+/** Highest budget of Gemini's flash models. */
+const mostBudget = 24_576;
+
+export const wish = (model: string, more: Partial<ModelWish>): ModelWish => ({
+  model,
+  effort: null,
+  budget: null,
+  share: null,
+  ...more,
+});
+
+export const positive = (value: unknown): number | null => (typeof value === 'number' && value > 0 ? value : null);
+
+export const reasoningOf = (more: Partial<Reasoning>): Reasoning => ({
+  effort: null,
+  budget: null,
+  includeThoughts: null,
+  ...more,
+});
+
+export const atMost = (budget: number): number => Math.min(budget, mostBudget);
+
+/** @param asked the longest answer. */
+export const budgetShare = (share: number, asked: number | null): number => {
+  const budget = Math.floor((asked ?? 0) * share);
+  return budget === 0 ? mostBudget : atMost(budget);
+};
+
+export const withShare = (request: ChatRequest, share: number): ChatRequest => ({
+  ...request,
+  reasoning: reasoningOf({ budget: budgetShare(share, request.maxTokens) }),
+});
+
+/** @param edits of a body, where the name names an effort. */
+export const effortSuffix = (
+  edits: (body: Readonly<Record<string, unknown>>, effort: string) => readonly (readonly [string, unknown])[],
+): SuffixRules => ({
+  read(model) {
+    const effort = effortModel.test(model) ? efforts.exec(model)?.[1] : undefined;
+    return effort === undefined ? null : wish(model.replace(efforts, ''), { effort });
+  },
+  edits: (body, { effort }): MemberEdits =>
+    new Map(effort === null ? [] : edits(body, effort).map(([name, value]) => [name, JSON.stringify(value)])),
+  share: withShare,
+});

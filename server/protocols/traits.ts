@@ -1,0 +1,156 @@
+/** What the relay asks of a dialect besides telling and reading it: its paths, members, headers, lists and habits, so that nobody else needs to know which dialect it is. */
+import type { ChatRequest } from './canonical.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+export interface DialectRoute {
+  /** `{model}` stands for one segment that names the model; a verb may follow after a colon. */
+  readonly path: string;
+  readonly operation: 'chat' | 'count_tokens' | 'embeddings';
+  /** Set where the path alone decides whether the answer is streamed. */
+  readonly stream?: boolean;
+  /** Streamed unless the request says otherwise. */
+  readonly streamsUnlessTold?: true;
+  /** The console's playground. */
+  readonly session?: true;
+}
+
+/** Where a request says how long its answer may get. */
+export interface LimitMembers {
+  /** At the top, the one to write first. */
+  readonly names: readonly string[];
+  /** Written instead for models that do not think. */
+  readonly older?: string;
+  /** Or in an object, by all its spellings. */
+  readonly nested?: {
+    readonly objects: readonly string[];
+    readonly names: readonly string[];
+    /** Numbers of answers asked for. */
+    readonly choices: readonly string[];
+  };
+  /** Objects with the room that a thought may take of it: in the request, or in the object above. */
+  readonly thoughts: readonly (readonly [object: string, member: string])[];
+}
+
+/** Members that are billed by or bound something, so that no parser may read them otherwise than ours. */
+export interface GateMembers {
+  readonly names: readonly string[];
+  /** Objects of which the same is true, and what in them. */
+  readonly objects: readonly string[];
+  readonly inObjects: readonly string[];
+}
+
+/** What a model's name wishes for. */
+export interface ModelWish {
+  /** The name without the wish. */
+  readonly model: string;
+  readonly effort: string | null;
+  /** Tokens; 0 = off. */
+  readonly budget: number | null;
+  /** Part of the longest answer to spend on thinking. */
+  readonly share: number | null;
+}
+
+/** Members to change in the client's JSON: JSON text, or undefined to remove one. */
+export type MemberEdits = ReadonlyMap<string, string | undefined>;
+
+/** Whether a model's name may carry wishes about thinking, and how much of an answer they take. */
+export interface ThinkingSettings {
+  readonly claude: boolean;
+  readonly claudeShare: number;
+  readonly gemini: boolean;
+  readonly geminiShare: number;
+}
+
+/** What an operator sets for upstreams of single dialects. */
+export interface OperatorSettings {
+  /** Tokens an Anthropic request may write when its client named no limit. */
+  readonly claudeMaxTokens: (model: string) => number;
+  /** Header overrides of a model at Anthropic. */
+  readonly claudeHeaders: (model: string) => Readonly<Record<string, string>>;
+  /** Version of Google's API for a model. */
+  readonly geminiVersion: (model: string) => string;
+  readonly geminiSafety: readonly { readonly category: string; readonly threshold: string }[];
+  /** Models that answer with pictures. */
+  readonly geminiImagineModels: ReadonlySet<string>;
+}
+
+/** How a model's name wishes for thought in this dialect. */
+export interface SuffixRules {
+  /** @returns null when the name says nothing besides the model. */
+  read(model: string, thinking: ThinkingSettings): ModelWish | null;
+  /** The wish as edits on a body that is passed on otherwise; what the client itself said about thinking wins. */
+  edits(body: Members, wish: ModelWish, fallbackMaxTokens: number): MemberEdits;
+  /** A share of the answer, in a request that is told anew. */
+  share(request: ChatRequest, share: number, fallbackMaxTokens: number | null): ChatRequest;
+}
+
+/** Embeddings of this dialect, and how they become OpenAI's where they are not. */
+export interface Embeddings {
+  /** What a provider calls the operation. */
+  readonly operation: string;
+  readonly common: null | {
+    toRequest(body: Members, model: string): Record<string, unknown>;
+    fromRequest(body: Members, model: string): Record<string, unknown>;
+    /** @param asked the client's request. */
+    fromAnswer(answer: unknown, asked: Members): unknown;
+    toAnswer(answer: unknown, model: string, format: unknown): unknown;
+  };
+}
+
+/** The list of models. */
+export interface ModelList {
+  /** @returns the name that is asked for, '' = all; null = no path of this list. */
+  named(path: string): string | null;
+  /** Whether this one is meant where lists share a path. */
+  asks(path: string, headers: Headers): boolean;
+  card(id: string): Record<string, unknown>;
+  list(cards: readonly Record<string, unknown>[], query: URLSearchParams): Record<string, unknown>;
+}
+
+/** What upstreams of this dialect keep, and where a request or an answer names it. */
+export interface KeptRules {
+  /** Ids by which a request asks for something that its upstream keeps. */
+  asked(body: Members): readonly string[];
+  /** The id of what was made; null = nothing is kept. */
+  made(body: Members, answer: { readonly response: string | null; readonly container: string | null }): string | null;
+}
+
+export interface Traits {
+  /** As its makers call it. */
+  readonly label: string;
+  readonly routes: readonly DialectRoute[];
+  /** Other exact paths it answers, read with GET. */
+  readonly paths?: readonly string[];
+  /** Whether a path without a route is one of its clients'. */
+  claims(path: string): boolean;
+  /** What providers call its chat. */
+  readonly chatOperation: string;
+  /** What they call it when it streams, where that has an address of its own. */
+  readonly streamOperation?: string;
+  readonly embeddings?: Embeddings;
+  /** The path names the model, so the body need not. */
+  readonly modelInPath?: true;
+  /** Usage in a stream comes only when it is asked for. */
+  readonly asksForUsage?: true;
+  /** The query of a client's address is part of its request. */
+  readonly passesQuery?: true;
+  /** Beginning of headers that mean something to this dialect alone. */
+  readonly headerPrefix?: string;
+  /** Sent upstream where the client sends none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly limit: LimitMembers;
+  readonly gate?: GateMembers;
+  countAnswer(tokens: number): Record<string, unknown>;
+  readonly models?: ModelList;
+  readonly kept?: KeptRules;
+  readonly suffix: SuffixRules;
+  /** What options of the operator add to a call of its upstreams. */
+  readonly operator?: {
+    readonly headers?: (settings: OperatorSettings, model: string) => Readonly<Record<string, string>>;
+    readonly maxTokens?: (settings: OperatorSettings, model: string) => number;
+    /** In the path of its addresses. */
+    readonly version?: (settings: OperatorSettings, model: string) => string;
+    readonly change?: (request: ChatRequest, settings: OperatorSettings) => ChatRequest;
+  };
+}

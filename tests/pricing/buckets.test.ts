@@ -1,0 +1,199 @@
+/** The table of buckets: whatever stands in it is charged, held, told in the log row and explained. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type BucketName,
+  type Buckets,
+  bucketNames,
+  bucketOptions,
+  bucketRow,
+  completionTokensOf,
+  eachOf,
+  mediaBuckets,
+  pricedAs,
+  promptTokensOf,
+  ratioRows,
+  ratiosOf,
+  weightOf,
+} from '../../server/contract/buckets.ts';
+import { optionRow, options } from '../../server/contract/options.ts';
+import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
+import { holdEstimate } from '../../server/contract/pricing-hold.ts';
+import { compilePriceTables, type PriceOptionKey, resolvePrices } from '../../server/contract/pricing-tables.ts';
+import { loggedPromptTokens, priceFacts, quotaOf, quote, recompute } from '../../server/contract/quota.ts';
+import { codecs } from '../../server/protocols/registry.ts';
+import { emptyUsage } from '../../server/protocols/shared/usage.ts';
+import { readPrompt } from '../../server/relay/intake/prompt.ts';
+
+const model = 'measured';
+const pricesWith = (over: Partial<Record<PriceOptionKey, unknown>>) => {
+  const tables = compilePriceTables((key) =>
+    key in over ? JSON.stringify(over[key]) : key === 'QuotaPerUnit' ? '500000' : '{}',
+  );
+  const prices = resolvePrices(tables, model, { group: 'default', userGroup: 'default' });
+  if (prices === null) throw new Error('no prices');
+  return prices;
+};
+const plain = pricesWith({ ModelRatio: { [model]: 10 } });
+const one = (name: BucketName, tokens = 1) => ({ ...emptyUsage, [name]: tokens });
+
+test.each(bucketNames)('M14: a token of %s alone is charged, told in the log row and explained', (name) => {
+  const usage = one(name);
+  const quota = quotaOf(usage, plain);
+  expect(quota).toBeGreaterThan(0);
+  expect(promptTokensOf(usage) + completionTokensOf(usage)).toBe(1);
+  const facts = JSON.parse(JSON.stringify(priceFacts(usage, plain))) as Record<string, unknown>;
+  expect(facts[bucketRow(name).fact]).toBe(1);
+  const bill = recompute(facts);
+  expect(bill).toMatchObject({ quota, lines: [{ ...bucketRow(name).line, tokens: 1 }] });
+  expect(quote(usage, plain)).toMatchObject({ quota, lines: bill?.lines });
+});
+
+test.each(bucketNames)('M14: a hold covers what is counted as %s', (name) => {
+  const { side, held } = bucketRow(name);
+  const dear = Object.fromEntries(bucketOptions.map(({ key }, at) => [key, { [model]: 2 + at }]));
+  for (const prices of [plain, pricesWith({ ...dear, ModelRatio: { [model]: 10 } })]) {
+    const size = {
+      promptTokens: side === 'prompt' && held !== 'media' ? 100 : 0,
+      media: held === 'media' ? { [name]: 100 } : {},
+      caches: held === '5m' || held === '1h' ? held : ('none' as const),
+      maxTokens: side === 'answer' ? 100 : 0,
+      speaks: held === 'audio',
+    };
+    expect(holdEstimate(prices, size)).toBeGreaterThanOrEqual(quotaOf(one(name, 100), prices));
+  }
+});
+
+test.each(bucketOptions)('M14: $key is an option like others and moves a price', ({ key, table }) => {
+  expect(options[key]).toMatchObject({ panel: 'pricing', role: 10 });
+  expect(optionRow(key).help.zh).not.toBe('');
+  expect(() => JSON.parse(defaultPriceText(key))).not.toThrow();
+  const name = bucketNames.find((bucket) => {
+    const { price } = bucketRow(bucket);
+    return price !== null && 'name' in price && price.name === table;
+  });
+  const set = pricesWith({ ModelRatio: { [model]: 10 }, [key]: { [model]: 7 } });
+  expect(set[table]).toBe(7);
+  expect(name === undefined ? 0 : quotaOf(one(name), set)).toBeGreaterThan(quotaOf(one('input'), set));
+});
+
+test('M14: what a row refers to is a row', () => {
+  for (const name of bucketNames) {
+    const { price, includes } = bucketRow(name);
+    const against = price !== null && 'against' in price ? price.against : undefined;
+    for (const other of [pricedAs(name), against ?? name, includes ?? name]) expect(bucketNames).toContain(other);
+  }
+  for (const list of [bucketNames.map((name) => bucketRow(name).fact), ratioRows.map(({ fact }) => fact)])
+    expect(new Set(list).size).toBe(list.length);
+});
+
+const tokens = fc.integer({ min: 0, max: 200_000 });
+const anyBuckets = fc.record(eachOf(bucketNames, () => tokens)) as fc.Arbitrary<Buckets>;
+const sparse = fc.tuple(anyBuckets, fc.subarray([...bucketNames])).map(([counts, kept]) =>
+  Object.assign(
+    eachOf(bucketNames, () => 0),
+    Object.fromEntries(kept.map((name) => [name, counts[name]])),
+  ),
+);
+
+/** The log row as it was written out bucket by bucket. */
+function factsByHand(usage: Buckets): Record<string, unknown> {
+  const facts: Record<string, unknown> = {
+    completion_ratio: plain.completionRatio,
+    cache_tokens: usage.cacheRead,
+    cache_ratio: plain.cacheRatio,
+    input: usage.input,
+    output: usage.output + usage.reasoning,
+  };
+  if (usage.cacheWrite5m + usage.cacheWrite1h > 0) {
+    facts.cache_creation_tokens = usage.cacheWrite5m + usage.cacheWrite1h;
+    facts.cache_creation_ratio = plain.cacheWriteRatio;
+    if (usage.cacheWrite1h > 0) {
+      facts.cache_write_1h = usage.cacheWrite1h;
+      facts.cache_creation_1h_ratio = plain.cacheWrite1hRatio;
+    }
+  }
+  if (usage.reasoning > 0) facts.reasoning_tokens = usage.reasoning;
+  if (usage.audioInput + usage.audioOutput > 0) {
+    facts.audio = true;
+    facts.audio_input = usage.audioInput;
+    facts.audio_output = usage.audioOutput;
+    facts.text_input = usage.input;
+    facts.text_output = usage.output + usage.reasoning;
+    facts.audio_ratio = plain.audioRatio;
+    facts.audio_completion_ratio = plain.audioCompletionRatio;
+  }
+  if (usage.imageInput > 0) {
+    facts.image = true;
+    facts.image_output = usage.imageInput;
+    facts.image_ratio = plain.imageRatio;
+  }
+  return facts;
+}
+
+/** Buckets that had a place in a log row before there was a table. */
+const former: readonly string[] = [
+  'input',
+  'cacheRead',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'audioInput',
+  'imageInput',
+  'output',
+  'reasoning',
+  'audioOutput',
+];
+
+test('M14: the rows give the log row and the sums that were written out by hand', () => {
+  fc.assert(
+    fc.property(sparse, (counts) => {
+      const usage = { ...emptyUsage, ...counts };
+      for (const name of bucketNames) if (!former.includes(name)) Object.assign(usage, { [name]: 0 });
+      const { model_ratio, model_price, group_ratio, ...facts } = priceFacts(usage, plain);
+      expect(facts).toEqual(factsByHand(usage));
+      const cache = usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h;
+      const read = usage.input + cache + usage.audioInput + usage.imageInput;
+      expect(promptTokensOf(usage)).toBe(read);
+      expect(loggedPromptTokens({ ...usage, cacheBeside: true })).toBe(read - cache);
+      expect(completionTokensOf(usage)).toBe(usage.output + usage.reasoning + usage.audioOutput);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('M14: ratios that no table names follow the family’s rules', () => {
+  const unset = (name: string) => ratiosOf(name, () => undefined);
+  expect(unset('gpt-4o')).toMatchObject({ completionRatio: 4, audioRatio: 1, audioCompletionRatio: 4, imageRatio: 1 });
+  expect(unset('gpt-4o-audio-preview')).toMatchObject({ audioRatio: 40, audioCompletionRatio: 2 });
+  expect(ratiosOf('x', (name) => (name === 'cacheWriteRatio' ? 1.3 : undefined)).cacheWrite1hRatio).toBe(2.08);
+  for (const name of mediaBuckets) expect(weightOf(unset('plain'), name)).toBe(1);
+});
+
+test.each(mediaBuckets)('M14: what a prompt carries of %s is bounded before it runs', (name) => {
+  const url = `data:${bucketRow(name).line.detail}/any;base64,${'A'.repeat(4000)}`;
+  const { bound } = readPrompt({ messages: [{ role: 'user', content: [{ type: 'file', url }] }] });
+  expect(bound.media[name]).toBeGreaterThan(0);
+});
+
+test('video is told apart where the upstream does, and costs what words cost where nobody says', () => {
+  const details = [
+    { modality: 'TEXT', tokenCount: 20 },
+    { modality: 'VIDEO', tokenCount: 2_580 },
+    { modality: 'AUDIO', tokenCount: 400 },
+  ];
+  const gemini = codecs['gemini-generate'].upstream.readUsage({
+    usageMetadata: { promptTokenCount: 3000, candidatesTokenCount: 10, promptTokensDetails: details },
+  });
+  expect(gemini).toMatchObject({ input: 20, videoInput: 2580, audioInput: 400, output: 10 });
+  const chat = codecs['openai-chat'].upstream.readUsage({
+    usage: {
+      prompt_tokens: 3000,
+      completion_tokens: 10,
+      prompt_tokens_details: { text_tokens: 20, video_tokens: 2980 },
+    },
+  });
+  expect(chat).toMatchObject({ input: 20, videoInput: 2980, output: 10 });
+  const dear = pricesWith({ ModelRatio: { [model]: 1 }, VideoRatio: { [model]: 2.5 } });
+  expect(quotaOf(one('videoInput', 1000), dear)).toBe(2500);
+  expect(quotaOf(one('videoInput', 1000), pricesWith({ ModelRatio: { [model]: 1 } }))).toBe(1000);
+});

@@ -1,0 +1,108 @@
+/** What the relay needs of a dialect is in its row: walked for every codec, so that a new one cannot forget it. */
+import { expect, test } from 'vitest';
+import { modelLimits } from '../../server/contract/model-limits.ts';
+import type { ProtocolId } from '../../server/protocols/canonical.ts';
+import { allCodecs, codecs } from '../../server/protocols/registry.ts';
+import { answerLimit, withLimit } from '../../server/relay/admission/answer-limit.ts';
+import type { Inquiry } from '../../server/relay/intake/inquiry.ts';
+import { outline } from '../../server/relay/intake/json-text.ts';
+import { checkMembers } from '../../server/relay/intake/members.ts';
+import { noPrompt } from '../../server/relay/intake/prompt.ts';
+import { isRelayPath, relayRouteFor } from '../../server/relay/intake/routes.ts';
+import { dialectOf } from '../../server/relay/shared/render-error.ts';
+
+const ids = Object.keys(codecs) as ProtocolId[];
+const chatOf = (id: ProtocolId) => codecs[id].traits.routes.find(({ operation }) => operation === 'chat');
+const filled = (path: string) => path.replace('{model}', 'm');
+
+function inquiryOf(protocol: ProtocolId, body: Record<string, unknown>): Inquiry {
+  const text = JSON.stringify(body);
+  const shape = outline(text);
+  const matched = relayRouteFor(filled(chatOf(protocol)?.path ?? ''));
+  if (!shape.ok || matched === undefined) throw new Error('no inquiry');
+  const json = { text, shape, bytes: new TextEncoder().encode(text) };
+  checkMembers(json, body, matched);
+  return {
+    requestId: 'r',
+    startedMs: 0,
+    route: matched.route,
+    protocol,
+    operation: 'chat',
+    model: 'm',
+    stream: false,
+    json,
+    form: null,
+    body,
+    prompt: noPrompt,
+    request: new Request('http://relay/'),
+  };
+}
+
+test.each(ids)('%s: its chat is served, belongs to the relay, and its errors are its own', (id) => {
+  expect(codecs[id].id).toBe(id);
+  const route = chatOf(id);
+  expect(route).toBeDefined();
+  for (const { path, operation } of codecs[id].traits.routes) {
+    expect(relayRouteFor(filled(path))?.route).toMatchObject({ protocol: id, operation });
+    expect(isRelayPath(filled(path))).toBe(true);
+  }
+  expect(dialectOf(filled(route?.path ?? ''))).toBe(id);
+  expect(codecs[id].traits.label).not.toBe('');
+});
+
+test('no two dialects share a path, a name or an operation', () => {
+  for (const list of [
+    allCodecs.flatMap(({ traits }) => traits.routes.map(({ path }) => path)),
+    allCodecs.map(({ traits }) => traits.label),
+    allCodecs.flatMap(({ traits }) => [traits.chatOperation]),
+  ])
+    expect(new Set(list).size).toBe(list.length);
+});
+
+test.each(ids)('%s: a limit is written where it is read, and a lower one stays', (id) => {
+  const model = modelLimits('m');
+  const short = withLimit(inquiryOf(id, { model: 'm' }), 50, model);
+  expect(short).not.toBeNull();
+  if (short === null) return;
+  expect(answerLimit(short, [])).toMatchObject({ tokens: 50, named: true });
+  const again = withLimit(inquiryOf(id, { ...short.body }), 20, model);
+  expect(again === null ? null : answerLimit(again, []).tokens).toBe(20);
+  const higher = withLimit(inquiryOf(id, { ...short.body }), 500, model);
+  expect(higher === null ? null : answerLimit(higher, []).tokens).toBe(50);
+  const told = codecs[id].translation.decodeRequest({ ...requestOf(id), ...short.body }, { model: 'm', stream: false });
+  expect(told.maxTokens).toBe(50);
+});
+
+test.each(ids)('%s: no parser can read another limit than ours', (id) => {
+  const { limit } = codecs[id].traits;
+  for (const name of limit.names) {
+    expect(() => inquiryOf(id, { model: 'm', [name.toUpperCase()]: 9 })).toThrow(/could be read as/);
+    expect(() => inquiryOf(id, { model: 'm', [name]: '9' })).toThrow(/must be a number/);
+  }
+  for (const object of limit.nested?.objects ?? []) {
+    expect(() => inquiryOf(id, { model: 'm', [object.toUpperCase()]: {} })).toThrow(/could be read as/);
+    for (const name of limit.nested?.names ?? []) {
+      expect(() => inquiryOf(id, { model: 'm', [object]: { [name.toUpperCase()]: 9 } })).toThrow(/could be read as/);
+      expect(() => inquiryOf(id, { model: 'm', [object]: { [name]: '9' } })).toThrow(/must be a number/);
+    }
+  }
+});
+
+/** The least that makes a request in each dialect. */
+const requestOf = (id: ProtocolId): Record<string, unknown> => {
+  const { translation } = codecs[id];
+  const common = codecs['openai-chat'].translation.decodeRequest(
+    { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+    { model: 'm', stream: false },
+  );
+  return translation.encodeRequest(common, []);
+};
+
+test.each(ids)('%s: an error is told with its words, whole and in a stream', (id) => {
+  const error = { status: 429, type: 'rate_limit_error', code: 'slow', message: 'too fast', requestId: 'r1' };
+  expect(JSON.stringify(codecs[id].client.encodeError(error))).toContain('too fast');
+  expect(codecs[id].client.encodeStreamError(error)).toContain('too fast');
+  const read = codecs[id].upstream.decodeError(429, JSON.stringify(codecs[id].client.encodeError(error)));
+  expect(read).toMatchObject({ status: 429, message: 'too fast' });
+  expect(codecs[id].traits.countAnswer(7)).toBeTypeOf('object');
+});
