@@ -29,6 +29,8 @@ interface Ratio {
   readonly name: string;
   /** In a log row. */
   readonly fact: string;
+  /** The fact that says it in rows that name no such ratio; absent = 1. */
+  readonly unsaid?: string;
   /** The bucket it is measured against; absent = `input`. */
   readonly against?: string;
   /** The factor of a long prompt it moves with; absent = the input's. */
@@ -230,6 +232,7 @@ export const bucketRows = {
     price: {
       name: 'audioCompletionRatio',
       fact: 'audio_completion_ratio',
+      unsaid: 'completion_ratio',
       against: 'audioInput',
       option: {
         key: 'AudioCompletionRatio',

@@ -76,7 +76,10 @@ export const bucketRatioFacts = (prices: BucketRatios): Record<string, number> =
 export function bucketRatiosIn(facts: Facts): BucketRatios {
   return eachOf(
     ratioRows.map(({ name }) => name),
-    (name) => factOf(facts, ratioRows.find((row) => row.name === name)?.fact ?? name, 1),
+    (name) => {
+      const row = ratioRows.find((one) => one.name === name);
+      return factOf(facts, row?.fact ?? name, row?.unsaid === undefined ? 1 : factOf(facts, row.unsaid, 1));
+    },
   );
 }
 

@@ -19,7 +19,8 @@ test('lines come out as they went in, wherever the pieces are cut; what is left 
         for (let at = 0, n = 0; at < whole.length; n++) {
           const next = at + (cuts[n % cuts.length] ?? 1);
           for (const frame of framing.push(whole.slice(at, next))) {
-            expect([frame.event(), frame.text(), textOf(frame.bytes)]).toEqual(['', frame.data(), frame.data()]);
+            const event = `data: ${frame.data()}\n\n`;
+            expect([frame.event(), frame.text(), textOf(frame.bytes)]).toEqual(['', event, event]);
             heard.push(frame.data());
           }
           at = next;

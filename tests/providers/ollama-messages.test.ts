@@ -61,8 +61,8 @@ test('calls and results, pictures and thoughts stand where the upstream looks fo
     {
       role: 'assistant',
       parts: [
-        { type: 'reasoning', text: 'one ' },
-        { type: 'reasoning', text: 'two' },
+        { type: 'reasoning', text: 'one ', signature: null, redacted: null },
+        { type: 'reasoning', text: 'two', signature: null, redacted: null },
         { type: 'refusal', text: 'no' },
         { type: 'tool-call', id: 'call_1', name: 'look', arguments: '{"at":1}' },
       ],
@@ -145,7 +145,7 @@ test('tools: none when none is wanted, a choice that cannot be told is declared'
   const tool = { kind: 'function', name: 'look', description: null, schema: { type: 'object', properties: {} } };
   const told = (toolChoice: unknown) => {
     const dropped: string[] = [];
-    const tools = [tool, { kind: 'custom', name: 'own' }] as unknown as ChatRequest['tools'];
+    const tools = [tool, { kind: 'provider', name: 'own' }] as unknown as ChatRequest['tools'];
     const { tools: sent } = encodeRequest(request({ tools, toolChoice: toolChoice as never }), dropped);
     return [sent === undefined ? 0 : (sent as unknown[]).length, dropped];
   };
