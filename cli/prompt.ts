@@ -33,8 +33,9 @@ export function askLine(
   question: string,
   hidden: boolean,
 ): Promise<string> {
-  screen.write(question);
+  // First: what is pasted as soon as the question stands there must not be echoed.
   stdin.setRawMode(true);
+  screen.write(question);
   stdin.setEncoding('utf8');
   stdin.resume();
   return new Promise((resolve, reject) => {

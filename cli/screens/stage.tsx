@@ -30,6 +30,8 @@ export function stage<Result>(
   { whole = false, escapeEnds = false }: StageOptions = {},
 ): Promise<Result | undefined> {
   const ended = Promise.withResolvers<Result | undefined>();
+  // Before anything is drawn: whoever types at once would see it echoed into the screen.
+  if (process.stdin.isTTY) process.stdin.setRawMode(true);
   const drawing = render(
     <Escapes
       onCancel={() => end(() => (escapeEnds ? ended.resolve(undefined) : ended.reject(new AppError('cancelled'))))}
