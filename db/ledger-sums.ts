@@ -1,7 +1,7 @@
 /** Sums of one batch: a busy user's row is written once per commit, not once per request. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import { periodStart } from '../server/contract/periods.ts';
-import type { Posting, Usage } from '../server/ledger/core.ts';
+import type { Posting, CounterChange } from '../server/ledger/core.ts';
 
 interface AccountSum {
   balance: number;
@@ -13,7 +13,7 @@ interface AccountSum {
 
 export interface Sums {
   post(posting: Posting): void;
-  use(usage: Usage): void;
+  use(usage: CounterChange): void;
   /** Balance not written yet. */
   balance(account: number): number;
   /** Change of what the user owes to `overrun`, not written yet. */
@@ -46,7 +46,7 @@ export function createLedgerSums(raw: RawDatabase): () => Sums {
     const accounts = new Map<number, AccountSum>();
     const tokens = new Map<number, { used: number; at: number }>();
     const channels = new Map<number, number>();
-    const hours = new Map<string, Usage>();
+    const hours = new Map<string, CounterChange>();
 
     const account = (id: number): AccountSum => {
       const known = accounts.get(id);

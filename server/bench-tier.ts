@@ -1,11 +1,11 @@
 /** The benchmark's lower tiers ask for no key and write no bill, so they exist in front of practice upstreams on this machine alone. */
 import { AppError } from './contract/errors.ts';
 import { proofOf, proofPath } from './practice/proof.ts';
-import type { Tier } from './relay/admission/tiers.ts';
+import type { TierLevel } from './relay/admission/tiers.ts';
 import type { ChannelSnapshot } from './relay/state/snapshot.ts';
 
 export interface BenchTier {
-  readonly tier: Tier;
+  readonly tier: TierLevel;
   /** @throws AppError bench_tier_refused unless every channel is a practice upstream on this machine. */
   prove(channels: Iterable<ChannelSnapshot>): Promise<void>;
   /** Whether a channel is one of those proven: it may have been edited since. */
@@ -24,7 +24,7 @@ const loopback = /^(127(\.\d{1,3}){3}|localhost|\[::1\])$/;
 const isHere = (address: string): boolean => URL.canParse(address) && loopback.test(new URL(address).hostname);
 
 export function benchTier(wanted: string | undefined, deps: BenchDeps): BenchTier {
-  const tier: Tier = wanted === '1' ? 1 : wanted === '2' ? 2 : 3;
+  const tier: TierLevel = wanted === '1' ? 1 : wanted === '2' ? 2 : 3;
   const proven = new Set<string>();
 
   const answers = async (address: string): Promise<boolean> => {

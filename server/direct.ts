@@ -21,7 +21,7 @@ import { createDirectLedger } from './ledger/direct.ts';
 import { owedFiles, settleOwed } from './ledger/owed.ts';
 import { startError } from './ledger-thread.ts';
 import { openReading } from './reading.ts';
-import { createWallets } from './relay/admission/balances.ts';
+import { createBalances } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
 import { runChannelTest } from './relay/channel-test.ts';
 import { createRelay, defaultLimits } from './relay/relay.ts';
@@ -77,7 +77,7 @@ async function openWriting(dataDir: string, env: Environment): Promise<DirectGat
       setupCode: null,
       now: Date.now,
       relayTest: async (order) => {
-        const wallets = createWallets();
+        const wallets = createBalances();
         const state = createRelayState(wallets);
         state.apply(await createSnapshotSource({ database, vault }).load());
         const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);

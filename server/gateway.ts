@@ -11,7 +11,7 @@ import { openDescriptors } from './http/descriptors.ts';
 import { controlName } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
 import { type LedgerThread, startLedger } from './ledger-thread.ts';
-import { createWallets } from './relay/admission/balances.ts';
+import { createBalances } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
 import { createMemory } from './relay/admission/memory.ts';
 import { createMoney } from './relay/admission/money.ts';
@@ -68,7 +68,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(ledgerThread);
     const { client: ledger } = ledgerThread;
 
-    const wallets = createWallets(
+    const wallets = createBalances(
       options.relays === 1 ? createMoney(createMemory(), untold) : createMoney(createMemory(mostRelays)),
     );
     ledger.onBalance(wallets.credit);

@@ -9,7 +9,7 @@ import { type Goal, goalsOf, priceOfBilling, verdictOf } from './goals.ts';
 import { canPin, canRead } from './machine.ts';
 import { measureAll, type Plan, sampling } from './measure.ts';
 import { command, end, endAll, isCompiled, itself, killAll, type Program } from './processes.ts';
-import { type Running, serve, setUp, startFloor, startUpstreams, type Tier, type Upstreams } from './site.ts';
+import { type Running, serve, setUp, startFloor, startUpstreams, type TierLevel, type Upstreams } from './site.ts';
 import { subjectNames, subjectsOf } from './subjects.ts';
 
 export interface BenchOrder extends Plan, Extent {
@@ -44,7 +44,7 @@ interface Begun {
 }
 
 async function begin(dir: string, upstreams: Upstreams, before: string | null): Promise<Begun> {
-  const one = async (program: Program, folder: string, tier: Tier): Promise<Running> =>
+  const one = async (program: Program, folder: string, tier: TierLevel): Promise<Running> =>
     serve(await setUp(program, join(dir, folder), upstreams), tier);
   const relay = await one(itself, 't1', 1);
   const routing = await one(itself, 't2', 2);

@@ -37,7 +37,7 @@ export const models: Readonly<Record<UpstreamName, string>> = {
 };
 
 /** 1 = passing on alone, 2 = with keys and routing, 3 = everything. */
-export type Tier = 1 | 2 | 3;
+export type TierLevel = 1 | 2 | 3;
 
 /** A data folder and the build that works on it. */
 export interface Site {
@@ -67,7 +67,7 @@ export async function setUp(program: Program, dataDir: string, upstreams: Upstre
 }
 
 /** The lower tiers pass the practice upstreams alone, which the server proves for itself. */
-export async function serve(site: Site, tier: Tier): Promise<Running> {
+export async function serve(site: Site, tier: TierLevel): Promise<Running> {
   const port = freePort();
   const child = start(cores.measured, [...site.program, 'serve', '--port', String(port)], {
     GATEWAY_DATA_DIR: site.dataDir,

@@ -2,7 +2,7 @@
 import { AppError, formatError } from '../../server/contract/errors.ts';
 import type { Context } from '../context.ts';
 
-export interface Outcome {
+export interface BulkResult {
   readonly id: number;
   readonly name: string;
   readonly result: string;
@@ -15,7 +15,7 @@ export async function eachOf<Thing extends { readonly id: number; readonly name:
   work: (thing: Thing) => Promise<string>,
   dryRun = false,
 ): Promise<void> {
-  const outcomes: Outcome[] = [];
+  const outcomes: BulkResult[] = [];
   let failed = 0;
   for (const thing of things) {
     try {

@@ -10,7 +10,7 @@ export const quotaPerUnit = 500_000;
 export const unsetModelRatio = 37.5;
 
 /** Above so many prompt tokens the whole request costs more: factors on the model's ordinary prices. */
-export interface Tier {
+export interface ContextTier {
   readonly above: number;
   readonly input: number;
   readonly output: number;
@@ -23,7 +23,7 @@ export interface PriceTables extends Readonly<Record<TableName, Ratios>> {
   readonly modelRatio: Ratios;
   /** Dollars per call; wins over the ratio. */
   readonly modelPrice: Ratios;
-  readonly tiers: ReadonlyMap<string, readonly Tier[]>;
+  readonly tiers: ReadonlyMap<string, readonly ContextTier[]>;
   /** Factors of service tiers, speeds and regions. */
   readonly termRules: readonly TermRule[];
   /** Dollars per call, by `tool` or `tool:model`; the model may end in `*`. */
@@ -102,10 +102,10 @@ const ratiosIn = (map: unknown): Ratios =>
   );
 
 /** Factors that are missing follow the input's. The longest prompts come first. */
-function tiersOf(list: unknown): readonly Tier[] {
+function tiersOf(list: unknown): readonly ContextTier[] {
   if (!Array.isArray(list)) return [];
   return list
-    .flatMap((item): Tier[] => {
+    .flatMap((item): ContextTier[] => {
       if (!isRecord(item)) return [];
       const above = ratioOf(item.above);
       const input = ratioOf(item.input);
@@ -186,7 +186,7 @@ function pricesOf(tables: PriceTables, name: string, group: string, userGroup: s
 }
 
 /** Ratios are relative to the input's price, which the tier raises too. */
-const tiered = (base: Prices, tier: Tier): Prices => ({
+const tiered = (base: Prices, tier: ContextTier): Prices => ({
   ...base,
   modelRatio: ratio(base.modelRatio * tier.input),
   ...Object.fromEntries(

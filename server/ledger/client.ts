@@ -2,7 +2,7 @@
 import { AppError } from '../contract/errors.ts';
 import { type AwakeClock, createAwakeClock } from './awake.ts';
 import { type BalanceEvent, type Ledger, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
-import type { Health } from './engine.ts';
+import type { StoreHealth } from './engine.ts';
 
 export interface CommandMessage {
   readonly kind: 'commands';
@@ -12,11 +12,11 @@ export interface CommandMessage {
 }
 
 /** null stands for {status: 'done'}, text for a storage failure. */
-export type Answer = LedgerResult | string | null;
+export type CommandAnswer = LedgerResult | string | null;
 
 export type LedgerMessage =
-  | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly Answer[] }
-  | { readonly kind: 'health'; readonly health: Health }
+  | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
+  | { readonly kind: 'health'; readonly health: StoreHealth }
   | BalanceEvent;
 
 /** The parts of Worker and MessagePort used here. */
@@ -28,7 +28,7 @@ export interface LedgerPort {
 export interface LedgerClient extends Ledger {
   onBalance(listener: (event: BalanceEvent) => void): void;
   /** Told when paid work stops or may go on. */
-  onHealth(listener: (health: Health) => void): void;
+  onHealth(listener: (health: StoreHealth) => void): void;
   /** Ends of requests that have no answer yet, and for how many milliseconds the oldest command waits. */
   owed(): { readonly count: number; readonly oldestMs: number };
   /** No paid work from here on, although the ledger writes. */
@@ -61,12 +61,12 @@ export function createLedgerClient(
   let next = 1;
   let outgoing: LedgerCommand[] = [];
   /** What the ledger's thread says of itself; it says nothing while it hangs. */
-  let reported: Health = { ok: true };
+  let reported: StoreHealth = { ok: true };
   let gone: string | null = null;
   let suspended: string | null = null;
-  let health: Health = reported;
+  let health: StoreHealth = reported;
   const balanceListeners: ((event: BalanceEvent) => void)[] = [];
-  const healthListeners: ((health: Health) => void)[] = [];
+  const healthListeners: ((health: StoreHealth) => void)[] = [];
   /** In the order of their sending: the first is the oldest. */
   const waiting = new Map<number, Call>();
 
@@ -74,7 +74,7 @@ export function createLedgerClient(
     for (const { at } of waiting.values()) return clock.now() - at;
     return 0;
   };
-  const judge = (): Health => {
+  const judge = (): StoreHealth => {
     if (gone !== null) return { ok: false, reason: gone };
     if (!reported.ok) return reported;
     if (suspended !== null) return { ok: false, reason: suspended };

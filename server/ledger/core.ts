@@ -39,7 +39,7 @@ export interface Posting {
 }
 
 /** What is added to the counters of user, token, channel and hour; negative for a refund. */
-export interface Usage {
+export interface CounterChange {
   /** Start of the hour, epoch seconds. */
   readonly hourAt: number;
   readonly userId: number;
@@ -65,7 +65,7 @@ export interface Effects {
   /** Goes with it: what `overrun` or the house pays of a settlement, or what a credit gives back to `overrun`. */
   readonly beside: Posting | null;
   readonly log: LogEntry | null;
-  readonly usage: Usage | null;
+  readonly usage: CounterChange | null;
   readonly mark: Mark | null;
   readonly dropsHold: boolean;
 }

@@ -4,11 +4,11 @@ import type { LedgerStore } from '../../db/ledger-store.ts';
 import { AppError } from '../contract/errors.ts';
 import { type BalanceEvent, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
 
-export type Health = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+export type StoreHealth = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 export interface Engine {
   submit(command: LedgerCommand, done: (result: LedgerResult | AppError) => void): void;
-  health(): Health;
+  health(): StoreHealth;
   /** Resolves when nothing is queued any more. */
   drain(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export interface Engine {
 export interface EngineDeps {
   readonly store: LedgerStore;
   readonly onBalance: (event: BalanceEvent) => void;
-  readonly onHealth: (health: Health) => void;
+  readonly onHealth: (health: StoreHealth) => void;
 }
 
 const largestBatch = 1000;
@@ -42,7 +42,7 @@ export function createEngine(deps: EngineDeps): Engine {
   let idle: ReturnType<typeof setTimeout> | undefined;
   let drained: (() => void)[] = [];
 
-  const health = (): Health => {
+  const health = (): StoreHealth => {
     if (failing !== null) return { ok: false, reason: failing };
     return queue.length >= largestQueue ? { ok: false, reason: `${queue.length} commands wait` } : { ok: true };
   };

@@ -1,6 +1,6 @@
 /** The ledger's side of a message port: feeds the engine and sends answers back in groups. */
 import { AppError } from '../contract/errors.ts';
-import type { Answer, CommandMessage, LedgerMessage } from './client.ts';
+import type { CommandAnswer, CommandMessage, LedgerMessage } from './client.ts';
 import type { Engine } from './engine.ts';
 
 export interface HostPort {
@@ -12,7 +12,7 @@ export interface HostPort {
 
 export function hostLedger(engine: Engine, port: HostPort): void {
   let ids: number[] = [];
-  let answers: Answer[] = [];
+  let answers: CommandAnswer[] = [];
   const reply = () => {
     port.postMessage(JSON.stringify({ kind: 'answers', ids, answers } satisfies LedgerMessage));
     ids = [];

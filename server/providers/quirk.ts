@@ -5,7 +5,7 @@ import type { Dropped, Framing, Wire } from '../protocols/codec.ts';
 export type { Framing, Wire };
 
 /** A call before it is signed. */
-export interface Call {
+export interface PlainCall {
   readonly operation: string;
   readonly dialect: ProtocolId;
   readonly model: string;
@@ -93,7 +93,7 @@ export interface Quirk {
   /** Address alone, where a template in the row is not enough; null = the operation is not served. */
   readonly addressFor?: (operation: string, baseUrl: string, model: string, other: string) => string | null;
   /** Address and body; null = the operation is not served. */
-  readonly shape?: (call: Call) => Shaped | null;
+  readonly shape?: (call: PlainCall) => Shaped | null;
   readonly sign?: (request: Outgoing, facts: SignFacts) => Outgoing | Promise<Outgoing>;
   /** Streams that are no server-sent events, by the answer's content type. */
   readonly framing?: (contentType: string) => Framing | null;

@@ -4,13 +4,13 @@ import type { Trouble } from '../contract/trouble.ts';
 import type { Ledger } from '../ledger/commands.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import { createAdmit } from './admission/admit.ts';
-import type { Wallets } from './admission/balances.ts';
+import type { Balances } from './admission/balances.ts';
 import type { ChargeDeps } from './admission/charge.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { createLimits } from './admission/limits.ts';
 import type { Plan } from './admission/plan.ts';
 import { makePlan, type PlanDeps } from './admission/plan.ts';
-import { noCharge, type Tier } from './admission/tiers.ts';
+import { noCharge, type TierLevel } from './admission/tiers.ts';
 import { type AnswerDeps, answer } from './delivery/answer.ts';
 import type { Refusal } from './delivery/finish-request.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
@@ -42,7 +42,7 @@ import { createConnect } from './upstream/line.ts';
 
 export interface RelayDeps {
   readonly state: RelayState;
-  readonly wallets: Wallets;
+  readonly wallets: Balances;
   readonly ledger: Ledger;
   readonly counter: TokenCounter;
   readonly fetch: typeof fetch;
@@ -67,7 +67,7 @@ export interface RelayDeps {
   /** Told what other relay threads should know; absent where there are none. */
   readonly tell?: (news: Hearsay) => void;
   /** For the benchmark; everything when absent. */
-  readonly bench?: { readonly tier: Tier; readonly isProven: (channel: ChannelSnapshot) => boolean };
+  readonly bench?: { readonly tier: TierLevel; readonly isProven: (channel: ChannelSnapshot) => boolean };
 }
 
 /** Requests that are not the listener's may be told of too. */

@@ -11,7 +11,7 @@ import type { Ledger, LedgerCommand, LogEntry } from '../ledger/commands.ts';
 import type { Usage } from '../protocols/canonical.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
 import { Flow } from '../relay/admission/accounts.ts';
-import type { Wallets } from '../relay/admission/balances.ts';
+import type { Balances } from '../relay/admission/balances.ts';
 import { createBudgets } from '../relay/admission/budgets.ts';
 import { groupStripe, userStripe } from '../relay/admission/memory.ts';
 import { Row, RowState, rowsIn, usageIn } from '../relay/admission/open-requests.ts';
@@ -25,7 +25,7 @@ export interface LostReport {
 }
 
 export interface LostDeps {
-  readonly wallets: Wallets;
+  readonly wallets: Balances;
   readonly state: RelayState;
   readonly ledger: Ledger;
   /** Epoch milliseconds. */

@@ -4,7 +4,7 @@ import type { AppError } from '../contract/errors.ts';
 import type { ToControl } from '../control/messages.ts';
 import type { Descriptors } from '../http/descriptors.ts';
 import type { LedgerClient } from '../ledger/client.ts';
-import type { Wallets } from '../relay/admission/balances.ts';
+import type { Balances } from '../relay/admission/balances.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import type { ChannelTestOrder } from '../relay/channel-test.ts';
 import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
@@ -36,7 +36,7 @@ export interface Relays {
 export interface RelaysDeps {
   readonly order: ServingOrder;
   readonly state: RelayState;
-  readonly wallets: Wallets;
+  readonly wallets: Balances;
   /** The main thread's own. */
   readonly ledger: LedgerClient;
   readonly counter: TokenCounter;

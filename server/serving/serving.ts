@@ -11,7 +11,7 @@ import { createFindSession } from '../http/find-session.ts';
 import { type FrontDoor, openFrontDoor } from '../http/front-door.ts';
 import type { LedgerClient } from '../ledger/client.ts';
 import { ledgerGone } from '../ledger/names.ts';
-import type { Wallets } from '../relay/admission/balances.ts';
+import type { Balances } from '../relay/admission/balances.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
 import { createWorkCalls } from '../relay/endpoints/tasks/calls.ts';
@@ -31,7 +31,7 @@ export interface Serving {
 export interface ServingDeps {
   readonly order: ServingOrder;
   readonly state: RelayState;
-  readonly wallets: Wallets;
+  readonly wallets: Balances;
   readonly ledger: LedgerClient;
   readonly counter: TokenCounter;
   /** null where another thread looks after all connections. */

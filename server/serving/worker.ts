@@ -1,7 +1,7 @@
 /** Thread entry: one relay of several. The first message brings everything it needs. */
 import { AppError } from '../contract/errors.ts';
 import { createLedgerClient, type LedgerPort } from '../ledger/client.ts';
-import { createWallets } from '../relay/admission/balances.ts';
+import { createBalances } from '../relay/admission/balances.ts';
 import { type CountAnswer, type CountingThread, createTokenCounter } from '../relay/admission/counting/counter.ts';
 import { attachMemory } from '../relay/admission/memory.ts';
 import { createMoney } from '../relay/admission/money.ts';
@@ -40,7 +40,7 @@ function countingThread(): CountingThread {
 function start(given: RelayStart): (message: ToRelay) => void {
   const memory = attachMemory(given.memory, given.thread);
   const money = createMoney(memory);
-  const wallets = createWallets(money);
+  const wallets = createBalances(money);
   for (const first of given.rows) money.open.add(first);
   const state = createRelayState(nobody);
   const ledger = createLedgerClient(given.ledger as unknown as LedgerPort);

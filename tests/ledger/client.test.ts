@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { createAwakeClock } from '../../server/ledger/awake.ts';
-import { type Answer, type CommandMessage, createLedgerClient, type LedgerPort } from '../../server/ledger/client.ts';
+import {
+  type CommandAnswer,
+  type CommandMessage,
+  createLedgerClient,
+  type LedgerPort,
+} from '../../server/ledger/client.ts';
 import { grant, settle } from './support.ts';
 
 test('answers that end one after another in one turn of the event loop travel to the ledger as one message', async () => {
@@ -39,7 +44,7 @@ function handClient() {
         for (const tick of ticks) tick();
       }
     },
-    answer: (...answers: readonly Answer[]) =>
+    answer: (...answers: readonly CommandAnswer[]) =>
       port.onmessage?.({
         data: JSON.stringify({ kind: 'answers', ids: answers.map((_, index) => index + 1), answers }),
       } as MessageEvent<string>),

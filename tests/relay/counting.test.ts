@@ -1,7 +1,7 @@
 import { countTokens as encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
 import { countTokens } from '../../server/relay/admission/counting/count.ts';
-import { createTelling } from '../../server/relay/shared/delivered-text.ts';
+import { createDeliveredText } from '../../server/relay/shared/delivered-text.ts';
 import { randomOf } from '../support/random.ts';
 
 const count = (text: string): number => countTokens((piece) => encode(piece, { allowedSpecial: 'all' }), text);
@@ -47,7 +47,7 @@ test('what is longer than anything a model reads is counted by its beginning', (
 });
 
 test('words on their way are kept to a limit and measured beyond', () => {
-  const telling = createTelling();
+  const telling = createDeliveredText();
   for (let n = 0; n < 1000; n++) telling.add('x'.repeat(16 * 1024));
   expect(telling.units).toBe(1000 * 16 * 1024);
   expect(telling.texts.join('').length).toBeLessThan(3 * 1024 * 1024);

@@ -1,7 +1,7 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bookReports } from '../../server/ledger/verify.ts';
-import { createWallets, type Wallets } from '../../server/relay/admission/balances.ts';
+import { type Balances, createBalances } from '../../server/relay/admission/balances.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countedBound, promptBound, readPrompt } from '../../server/relay/intake/prompt.ts';
 import { createRelay, defaultLimits, type Relay } from '../../server/relay/relay.ts';
@@ -315,7 +315,7 @@ const upstream = (async (input: string | URL | Request, init?: RequestInit) => {
 }) as typeof fetch;
 
 /** The product's own wallets, with what they said to whom. Each request has a key of its own. */
-const watched = (wallets: Wallets): Wallets => ({
+const watched = (wallets: Balances): Balances => ({
   ...wallets,
   spare(userId, tokenId, overcommit, house) {
     const spare = wallets.spare(userId, tokenId, overcommit, house);
@@ -352,7 +352,7 @@ beforeAll(async () => {
     const { money, follow } = beside(gateway.wallets.money, thread);
     const relay = createRelay({
       state: gateway.state,
-      wallets: watched(createWallets(money)),
+      wallets: watched(createBalances(money)),
       ledger: gateway.ledger,
       counter,
       fetch: upstream,

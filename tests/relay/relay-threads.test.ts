@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Ledger, LedgerCommand, LedgerResult } from '../../server/ledger/commands.ts';
 import { Cap, Flow, Purse } from '../../server/relay/admission/accounts.ts';
-import { createWallets, type HoldAnswer, type Wallets } from '../../server/relay/admission/balances.ts';
+import { type Balances, createBalances, type HoldAnswer } from '../../server/relay/admission/balances.ts';
 import { type Admission, createLimits } from '../../server/relay/admission/limits.ts';
 import { createMemory, type Memory, mostThreads } from '../../server/relay/admission/memory.ts';
 import { createMoney, type Money } from '../../server/relay/admission/money.ts';
@@ -49,14 +49,14 @@ const token = (quotaLimit: number, limits: Partial<typeof noLimits> | null = nul
 
 interface Site {
   readonly money: Money;
-  readonly wallets: Wallets;
+  readonly wallets: Balances;
   readonly principal: Principal;
   readonly options: Record<string, string>;
 }
 
 function siteOf(balance: number, key: ReturnType<typeof token>, options: Record<string, string> = {}): Site {
   const money = createMoney(createMemory(mostThreads));
-  const wallets = createWallets(money);
+  const wallets = createBalances(money);
   wallets.seeUser(user(balance));
   wallets.seeToken(key);
   money.accounts.prepare(compileSettings(new Map(Object.entries(options))));
@@ -294,7 +294,7 @@ function live(
   send: (ref: string, amount: number) => void,
   mark: string,
 ): void {
-  const wallets = createWallets(money);
+  const wallets = createBalances(money);
   const limits = createLimits({ settings: () => settings, now: () => 1e12, steady: () => 1e9, money });
   const open: { readonly row: number; readonly ref: string; readonly admission: Admission; held: number }[] = [];
   for (const ref of ['a', 'b', 'c']) {
@@ -345,15 +345,15 @@ test('what several threads say in turns is what one says', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       id++;
-      const model = createWallets();
+      const model = createBalances();
       for (const wallets of [model, alone.wallets]) {
         wallets.seeUser(user(1000, id));
         wallets.seeToken(token(700, null, id, id));
       }
-      const several = rows.map((own, index) => createWallets(beside(main, index + 1, own).money));
+      const several = rows.map((own, index) => createBalances(beside(main, index + 1, own).money));
       const open: number[] = [];
       for (const { kind, by, amount, part } of steps) {
-        const one = several[by] as Wallets;
+        const one = several[by] as Balances;
         if (kind === 'hold') {
           const told: HoldAnswer = model.hold(id, id, amount);
           expect(one.hold(id, id, amount)).toEqual(told);

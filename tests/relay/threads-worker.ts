@@ -1,6 +1,6 @@
 /** A relay thread without a relay: takes and gives back money in memory that others use at the same moment. */
 import type { Places } from '../../server/relay/admission/accounts.ts';
-import { createWallets } from '../../server/relay/admission/balances.ts';
+import { createBalances } from '../../server/relay/admission/balances.ts';
 import { createLimits } from '../../server/relay/admission/limits.ts';
 import { attachMemory, type MemoryParts } from '../../server/relay/admission/memory.ts';
 import { createMoney } from '../../server/relay/admission/money.ts';
@@ -33,7 +33,7 @@ self.onmessage = ({ data }) => {
   const money = createMoney(attachMemory(data.memory, data.thread));
   money.accounts.bind(data.places);
   for (const first of data.rows) money.open.add(first);
-  const wallets = createWallets(money);
+  const wallets = createBalances(money);
   const settings = compileSettings(new Map(Object.entries(data.options)));
   const limits = createLimits({ settings: () => settings, now: () => 1e12, steady: () => 1e9, money });
   const random = randomOf(data.seed);

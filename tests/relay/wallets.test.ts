@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createWallets } from '../../server/relay/admission/balances.ts';
+import { createBalances } from '../../server/relay/admission/balances.ts';
 import { createTestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream } from '../support/upstream.ts';
 
@@ -35,7 +35,7 @@ const token = (id: number, quotaLimit: number, used = 0) => ({
 });
 
 test('1,000 requests against the balance for 10: 10 are admitted', () => {
-  const wallets = createWallets();
+  const wallets = createBalances();
   wallets.seeUser(user(1, 1005));
   const admitted = Array.from({ length: 1000 }, () => wallets.hold(1, 0, 100)).filter((answer) => answer.ok);
   expect(admitted).toHaveLength(10);
@@ -52,7 +52,7 @@ test('whatever happens, nobody holds more than there is, in the account and unde
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-      const wallets = createWallets();
+      const wallets = createBalances();
       wallets.seeUser(user(1, 1000));
       wallets.seeToken(token(7, 700));
       let balance = 1000;
@@ -86,7 +86,7 @@ test('whatever happens, nobody holds more than there is, in the account and unde
 });
 
 test('a refund gives the balance and the key’s quota back, once', () => {
-  const wallets = createWallets();
+  const wallets = createBalances();
   wallets.seeUser(user(1, 1000));
   wallets.seeToken(token(7, 300));
   wallets.hold(1, 7, 200);
@@ -99,7 +99,7 @@ test('a refund gives the balance and the key’s quota back, once', () => {
 });
 
 test('M2: credits that come out of the order of their versions all count, once', () => {
-  const wallets = createWallets();
+  const wallets = createBalances();
   wallets.seeUser(user(1, 100));
   const credit = (version: number, delta: number) => wallets.credit({ kind: 'balance', userId: 1, delta, version });
   for (const [version, delta] of [
@@ -117,7 +117,7 @@ test('M2: credits that come out of the order of their versions all count, once',
 });
 
 test('M2: a user or key that is removed and comes back while requests run has not got their money twice', () => {
-  const wallets = createWallets();
+  const wallets = createBalances();
   wallets.seeUser(user(1, 100));
   wallets.seeToken(token(7, 90));
   expect(wallets.hold(1, 7, 80).ok).toBe(true);
@@ -132,7 +132,7 @@ test('M2: a user or key that is removed and comes back while requests run has no
 });
 
 test('what open requests may cost together stays within the balance, or so many times the balance', () => {
-  const wallets = createWallets();
+  const wallets = createBalances();
   wallets.seeUser(user(1, 100));
   expect(wallets.hold(1, 0, 10, { most: 60 }).ok).toBe(true);
   expect(wallets.hold(1, 0, 10, { most: 60 })).toEqual({ ok: false, who: 'user', remain: 40 });
@@ -150,7 +150,7 @@ test('what open requests may cost together stays within the balance, or so many 
 });
 
 test('the house pays whatever the balance is; the key’s limit holds', () => {
-  const wallets = createWallets();
+  const wallets = createBalances();
   wallets.seeUser(user(1, 0));
   wallets.seeToken(token(7, 90));
   expect(wallets.hold(1, 7, 80, { most: 80, overcommit: 1, house: true }).ok).toBe(true);

@@ -11,7 +11,7 @@ import { createPasswords } from '../../server/domain/users/passwords.ts';
 import { type Actor, localOwner } from '../../server/http/call.ts';
 import { invoke } from '../../server/http/invoke.ts';
 import { createDirectLedger } from '../../server/ledger/direct.ts';
-import { createWallets } from '../../server/relay/admission/balances.ts';
+import { createBalances } from '../../server/relay/admission/balances.ts';
 import { createMemory, mostThreads } from '../../server/relay/admission/memory.ts';
 import { createMoney } from '../../server/relay/admission/money.ts';
 import { runChannelTest } from '../../server/relay/channel-test.ts';
@@ -61,7 +61,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     now: options.now ?? Date.now,
     pause: options.pause ?? (async () => undefined),
   });
-  const wallets = createWallets(createMoney(createMemory(mostThreads)));
+  const wallets = createBalances(createMoney(createMemory(mostThreads)));
   ledger.onBalance(wallets.credit);
   const state = createRelayState(wallets);
   const source = createSnapshotSource({ database, vault });

@@ -1,7 +1,7 @@
 /** Authorization code -> access token -> profile (RFC 6749 4.1.3, RFC 7636 4.5). The answer comes over TLS straight from the service, so no signature needs checking. */
 import { AppError } from '../../contract/errors.ts';
 import { type Claims, claimsOf } from './id-token.ts';
-import type { Exchange, Profile } from './providers.ts';
+import type { CodeExchange, Profile } from './providers.ts';
 
 const patienceMs = 10_000;
 
@@ -20,7 +20,7 @@ export interface Returned {
 /** @throws AppError oauth_unreachable when any step fails; the cause says which. */
 export async function exchangeCode(
   name: string,
-  exchange: Exchange,
+  exchange: CodeExchange,
   { code, verifier, nonce, now }: Returned,
   fetch: Fetch,
 ): Promise<Profile> {

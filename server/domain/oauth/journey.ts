@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { createTickets } from '../sessions/tickets.ts';
-import { type CodeProviderId, codeProviders, type Exchange } from './providers.ts';
+import { type CodeExchange, type CodeProviderId, codeProviders } from './providers.ts';
 
 const stateMs = 10 * 60_000;
 
@@ -28,7 +28,7 @@ export interface Journey extends Traveller {
   readonly nonce: string;
 }
 
-export interface Departure {
+export interface JourneyStart {
   readonly state: string;
   /** For the browser that leaves, and no other. */
   readonly cookie: string;
@@ -39,15 +39,15 @@ const made = (): string => randomBytes(24).toString('base64url');
 /** @param now epoch milliseconds. */
 export function createJourneys(options: OptionsService, vault: Vault, now: () => number) {
   const tickets = createTickets<Journey>(vault, 'oauth-state', stateMs, now);
-  const leave = (traveller: Traveller, service: Journey['service'], verifier: string, nonce: string): Departure => {
+  const leave = (traveller: Traveller, service: Journey['service'], verifier: string, nonce: string): JourneyStart => {
     const state = made();
     return { state, cookie: tickets.issue({ ...traveller, state, service, verifier, nonce }) };
   };
   return {
     /** For consoles that build the address themselves: no PKCE, no nonce. */
-    state: (traveller: Traveller): Departure => leave(traveller, '', '', ''),
+    state: (traveller: Traveller): JourneyStart => leave(traveller, '', '', ''),
     /** @returns where the browser goes. @throws AppError oauth_off, server_address_unset. */
-    begin(service: JourneyService, traveller: Traveller): Departure & { readonly url: string } {
+    begin(service: JourneyService, traveller: Traveller): JourneyStart & { readonly url: string } {
       if (service === 'telegram') {
         const departure = leave(traveller, service, '', '');
         return { ...departure, url: telegramUrl(options, departure.state) };
@@ -72,7 +72,7 @@ export function createJourneys(options: OptionsService, vault: Vault, now: () =>
 }
 
 /** RFC 7636 4.3: only the hash of the verifier travels through the browser. */
-function addressOf(target: Exchange, state: string, verifier: string, nonce: string): string {
+function addressOf(target: CodeExchange, state: string, verifier: string, nonce: string): string {
   const url = new URL(target.authorizeUrl);
   const fields = {
     client_id: target.clientId,

@@ -22,10 +22,10 @@ export interface CodeProvider {
   readonly enabled: OptionKey;
   /** Start of the username when the wanted one is taken. */
   readonly prefix: string;
-  readonly exchange: (options: OptionsService) => Exchange;
+  readonly exchange: (options: OptionsService) => CodeExchange;
 }
 
-export interface Exchange {
+export interface CodeExchange {
   /** Where the browser goes, with the parameters of this service alone. */
   readonly authorizeUrl: string;
   readonly scope: string;

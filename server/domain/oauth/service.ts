@@ -17,7 +17,7 @@ import { createUsedSignatures, type TelegramFields, telegramId } from './telegra
 const patienceMs = 10_000;
 
 /** `user` = log this one in. */
-export type Outcome = { readonly bound: true } | { readonly bound: false; readonly user: UserRow };
+export type SignInResult = { readonly bound: true } | { readonly bound: false; readonly user: UserRow };
 
 /** Who comes back. */
 export interface Arrival {
@@ -120,7 +120,7 @@ export function createOAuth(deps: {
     state: journeys.state,
     begin: journeys.begin,
     /** @throws AppError oauth_*, setup_needed, register_closed, email_*, user_closed, login_again_needed. */
-    async callback(id: CodeProviderId, given: Callback): Promise<Outcome> {
+    async callback(id: CodeProviderId, given: Callback): Promise<SignInResult> {
       const { name, column, prefix, enabled, exchange } = codeProviders[id];
       if (given.error !== '') throw new AppError('oauth_refused', { detail: given.error.slice(0, 200) });
       const journey = journeys.arrive(id, given.state, given.stateCookie);

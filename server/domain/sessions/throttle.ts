@@ -6,7 +6,7 @@
 import { AppError } from '../../contract/errors.ts';
 import { networkOf } from './network.ts';
 
-export interface Limits {
+export interface ThrottleLimits {
   /** Seconds without a try after which an origin starts anew, and the window of the sums. */
   readonly seconds: number;
   /** Tries of one network, whoever they are at, before they cost time. */
@@ -57,7 +57,7 @@ interface Counter {
   last: number;
 }
 
-export function createThrottle(limits: Limits, { now, pause }: Clock): Throttle {
+export function createThrottle(limits: ThrottleLimits, { now, pause }: Clock): Throttle {
   const windowMs = limits.seconds * 1000;
   const origins = new Map<string, Counter>();
   const sums = new Map<string, { count: number; readonly until: number }>();

@@ -1,7 +1,7 @@
 /** AWS Bedrock: Claude by InvokeModel in Anthropic's own form, everything else by Converse. Keys are `Ak|Sk|Region`, or `ApiKey|Region`. */
 import { AppError } from '../../contract/errors.ts';
 import { present } from '../../protocols/shared/json.ts';
-import type { Call, Outgoing, Quirk, Shaped, SignFacts } from '../quirk.ts';
+import type { Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { awsFraming } from '../signing/aws-event-stream.ts';
 import { signV4 } from '../signing/sigv4.ts';
 import { converse } from './converse.ts';
@@ -46,7 +46,7 @@ function regionOf(key: string): string {
   return region;
 }
 
-function shape(call: Call): Shaped | null {
+function shape(call: PlainCall): Shaped | null {
   if (call.operation !== 'chat') return null;
   const region = regionOf(call.key);
   const base = call.baseUrl === '' ? `https://bedrock-runtime.${region}.amazonaws.com` : call.baseUrl;

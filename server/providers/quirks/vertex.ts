@@ -4,7 +4,7 @@ import type { ProtocolId } from '../../protocols/canonical.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
-import type { Call, ForeignForm, Outgoing, Quirk, Shaped, SignFacts } from '../quirk.ts';
+import type { ForeignForm, Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { rs256 } from '../signing/jwt.ts';
 import { pictureForm } from './gemini.ts';
 
@@ -75,7 +75,7 @@ const embeddings: ForeignForm = {
 
 const operations = new Set(['chat', 'images', 'embeddings']);
 
-function shape(call: Call): Shaped | null {
+function shape(call: PlainCall): Shaped | null {
   if (!operations.has(call.operation)) return null;
   const region = regionFor(call.other, call.model);
   // It becomes part of the host.

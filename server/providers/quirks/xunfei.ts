@@ -1,7 +1,7 @@
 /** iFlytek Spark: keys `APPID|APISecret|APIKey` talk over a socket with a signed address; a password of the HTTP service is sent as it is, in OpenAI's form. */
 import { isAddressPart } from '../../contract/address-part.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Call, Outgoing, Quirk, Shaped, SignFacts } from '../quirk.ts';
+import type { Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { signUrl, type UrlSecret } from '../signing/signed-url.ts';
 import { sparkWire } from './spark-wire.ts';
 
@@ -58,7 +58,7 @@ function secretOf(key: string): UrlSecret {
   return { apiSecret, apiKey };
 }
 
-function shape(call: Call): Shaped | null {
+function shape(call: PlainCall): Shaped | null {
   if (call.operation !== 'chat') return null;
   if (call.other.trim() !== '' && !isAddressPart(call.other.trim())) return null;
   const { domain, path } = sparkEdition(call.model, call.other);

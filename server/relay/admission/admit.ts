@@ -5,7 +5,7 @@ import type { Authorise } from '../intake/authorise.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { affordableOutput, leastWorth, shorten } from './affordable.ts';
-import type { Wallets } from './balances.ts';
+import type { Balances } from './balances.ts';
 import { checkWords } from './blocked-words.ts';
 import { type ChargeDeps, createCharge } from './charge.ts';
 import type { TokenCounter } from './counting/counter.ts';
@@ -19,7 +19,7 @@ export interface AdmitDeps {
   readonly plan: PlanDeps;
   readonly charge: ChargeDeps;
   readonly ledger: Ledger;
-  readonly wallets: Wallets;
+  readonly wallets: Balances;
   readonly limits: Limits;
   readonly counter: TokenCounter;
   /** @throws AppError model_not_allowed. */

@@ -35,7 +35,7 @@ export interface Spent {
 
 const usual: HoldTerms = {};
 
-export interface Wallets {
+export interface Balances {
   /** Where all that lies. */
   readonly money: Money;
   /** All that the step asks and does is one: no other thread comes in between. It must not wait. */
@@ -64,7 +64,7 @@ export interface Wallets {
   overrunOf(userId: number): number;
 }
 
-export function createWallets(money: Money = createMoney()): Wallets {
+export function createBalances(money: Money = createMoney()): Balances {
   const { memory, accounts } = money;
   const { get, put } = memory;
   const most = Number.MAX_SAFE_INTEGER;

@@ -8,7 +8,7 @@ import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
 import { type Tried, triedOnly } from '../shared/failure.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
-import type { Wallets } from './balances.ts';
+import type { Balances } from './balances.ts';
 import type { Admission } from './limits.ts';
 import { holdFor } from './meter.ts';
 import type { Plan } from './plan.ts';
@@ -53,7 +53,7 @@ export interface Charge {
 
 export interface ChargeDeps {
   readonly ledger: Ledger;
-  readonly wallets: Wallets;
+  readonly wallets: Balances;
   readonly now: () => number;
   readonly logConsumption: () => boolean;
   /** The end of an answer waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */

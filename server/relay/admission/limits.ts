@@ -22,7 +22,7 @@ export interface Asked {
   readonly row?: number;
 }
 
-export interface Outcome {
+export interface RequestEnd {
   readonly tokens: number;
   readonly charged: number;
   readonly success: boolean;
@@ -34,7 +34,7 @@ export interface Admission {
   extend(more: number): boolean;
   /** Another turn of a conversation counts as a request of its own. @param spent tokens of the turns before that were not told yet. @throws AppError limit_* */
   turn(spent: number): void;
-  ended(outcome: Outcome): void;
+  ended(outcome: RequestEnd): void;
 }
 
 export interface Limits {

@@ -10,7 +10,7 @@ import { emptyUsage, tokenCount } from '../../protocols/shared/usage.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { countedBound, countMedia, type Prompt, promptBound, usualPromptTokens } from '../intake/prompt.ts';
 import type { Operation } from '../intake/routes.ts';
-import type { Told } from '../shared/delivered-text.ts';
+import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { type AnswerLimit, answerLimit } from './answer-limit.ts';
 import { audioSeconds } from './audio-length.ts';
@@ -32,7 +32,7 @@ export interface Delivered {
   /** The JSON of a whole answer, else null. */
   readonly body: unknown;
   /** Words the client received. */
-  readonly told: Told;
+  readonly told: DeliveredText;
 }
 
 /** Tokens that a conversation must be able to pay for when it opens. */

@@ -2,7 +2,7 @@
 import type { Charge } from './charge.ts';
 
 /** 1 = passing on alone, 2 = with keys and routing but no bill, 3 = everything. */
-export type Tier = 1 | 2 | 3;
+export type TierLevel = 1 | 2 | 3;
 
 export const noCharge: Charge = {
   held: 0,

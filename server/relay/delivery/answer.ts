@@ -7,7 +7,7 @@ import { emptyUsage } from '../../protocols/shared/usage.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { reportedUsage } from '../admission/meter.ts';
-import { nothingTold, type Told, toldOf } from '../shared/delivered-text.ts';
+import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import { clientError, errorResponse, retryAfterOf } from '../shared/render-error.ts';
 import { jsonType } from '../shared/sealed.ts';
 import { spokenTokens } from '../shared/sound.ts';
@@ -150,7 +150,7 @@ async function closeFailed(
         endReason: 'client_gone',
         usage,
         usageSource: usage === null ? null : 'partial',
-        delivered: nothingTold,
+        delivered: nothingDelivered,
         firstByteMs: deps.now(),
       },
     );
@@ -184,7 +184,7 @@ async function whole(
     endReason: inquiry.request.signal.aborted ? 'client_gone' : 'completed',
     usage,
     usageSource: usage === null ? null : 'reported',
-    delivered: usage === null ? toldOf(wordsOf(events)) : nothingTold,
+    delivered: usage === null ? deliveredTextOf(wordsOf(events)) : nothingDelivered,
     firstByteMs: outcome.firstByteMs,
   });
   const shape = told === null ? null : reshapeFor(exchange);
@@ -239,7 +239,7 @@ async function gathered(
     endReason: gone ? 'client_gone' : !broken ? 'completed' : stopped === null ? 'upstream_broken' : 'stopped',
     usage,
     usageSource: usage === null ? null : broken && !stream.passage.billed() ? 'partial' : 'reported',
-    delivered: !failed && (usage === null || broken) ? stream.passage.words() : nothingTold,
+    delivered: !failed && (usage === null || broken) ? stream.passage.words() : nothingDelivered,
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),
   });
@@ -344,7 +344,7 @@ function pumpOptions(
       const channel = reached()?.prepared.channel;
       if (channel !== undefined) exchange.charge.delivered(frames, channel);
     },
-    affordable: ({ units, spokenSeconds }: Told, durably: boolean) => {
+    affordable: ({ units, spokenSeconds }: DeliveredText, durably: boolean) => {
       const channel = reached()?.prepared.channel;
       if (channel === undefined) return true;
       const guess: Usage = {

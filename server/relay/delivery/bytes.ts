@@ -1,6 +1,6 @@
 /** Carries an answer that is neither JSON nor events, such as sound; the last chunk waits for the bill. */
 
-import { nothingTold, toldOf } from '../shared/delivered-text.ts';
+import { deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import type { UpstreamSide } from '../upstream/client-disconnect.ts';
 import type { StreamEnd } from './stream-options.ts';
 
@@ -36,7 +36,7 @@ export function relayBytes(response: Response, options: BytesOptions): ReadableS
       endReason,
       usage: null,
       usageSource: null,
-      delivered: words === '' ? nothingTold : toldOf([words]),
+      delivered: words === '' ? nothingDelivered : deliveredTextOf([words]),
       firstByteMs,
       ...(failure === undefined ? {} : { failure }),
     });

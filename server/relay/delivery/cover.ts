@@ -1,12 +1,12 @@
 /** Extends a stream's hold ahead of what is delivered, where it did not hold the whole when it began. */
 import type { Exchange } from '../admission/exchange.ts';
-import type { Told } from '../shared/delivered-text.ts';
+import type { DeliveredText } from '../shared/delivered-text.ts';
 
 /**
  * Asked before bytes are delivered. @param told the words delivered so far, read only when it may have become tight.
  * @returns false when they cannot be paid for.
  */
-export type Cover = (bytes: number, told: () => Told) => boolean;
+export type Cover = (bytes: number, told: () => DeliveredText) => boolean;
 
 /** @param stake output tokens to hold for ahead. @returns null where the whole is held. */
 export function createCover({ plan, charge }: Pick<Exchange, 'plan' | 'charge'>, stake: number): Cover | null {
@@ -20,7 +20,7 @@ export function createCover({ plan, charge }: Pick<Exchange, 'plan' | 'charge'>,
   let kept = 0;
   let keptBytes = 0;
 
-  const count = ({ texts: words, units }: Told): void => {
+  const count = ({ texts: words, units }: DeliveredText): void => {
     for (; texts < words.length; texts++) {
       const word = words[texts] ?? '';
       kept += word.length;

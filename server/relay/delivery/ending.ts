@@ -1,7 +1,7 @@
 /** How a stream ends: billed once, whatever ended it, and the client told where it did not end well. */
 import type { EndReason } from '../../contract/enums.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
-import { nothingTold } from '../shared/delivered-text.ts';
+import { nothingDelivered } from '../shared/delivered-text.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import type { ClientSide } from './client-side.ts';
 import type { PumpOptions } from './stream-options.ts';
@@ -46,7 +46,7 @@ export function createEnding(
         endReason,
         usage,
         usageSource: usage === null ? null : whole ? 'reported' : 'partial',
-        delivered: usage === null || !whole ? opened.passage.words() : nothingTold,
+        delivered: usage === null || !whole ? opened.passage.words() : nothingDelivered,
         firstByteMs: opened.firstByteMs ?? now(),
         ...(failure === undefined ? {} : { failure }),
       });

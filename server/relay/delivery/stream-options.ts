@@ -2,7 +2,7 @@
 import type { EndReason, UsageSource } from '../../contract/enums.ts';
 import type { Usage } from '../../protocols/canonical.ts';
 import type { Reshape } from '../../protocols/codec.ts';
-import type { Told } from '../shared/delivered-text.ts';
+import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { Departure } from '../upstream/client-disconnect.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import type { Cover } from './cover.ts';
@@ -12,7 +12,7 @@ export interface StreamEnd {
   readonly usage: Usage | null;
   readonly usageSource: UsageSource | null;
   /** Text the client received, when no usage came. */
-  readonly delivered: Told;
+  readonly delivered: DeliveredText;
   readonly firstByteMs: number | null;
   readonly failure?: string;
 }
@@ -43,5 +43,5 @@ export interface PumpOptions {
   /** Told how many frames went out. */
   readonly delivered: (frames: number) => void;
   /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. @param durably what is owed is written down too. */
-  readonly affordable: (delivered: Told, durably: boolean) => boolean;
+  readonly affordable: (delivered: DeliveredText, durably: boolean) => boolean;
 }

@@ -1,6 +1,6 @@
 /** What old OpenAI clients ask about an account: how much there is, and how much was used. */
 import { AppError } from '../../contract/errors.ts';
-import type { Wallets } from '../admission/balances.ts';
+import type { Balances } from '../admission/balances.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer } from '../intake/inquiry.ts';
 import type { RelayState } from '../state/state.ts';
@@ -13,7 +13,7 @@ const endless = 100_000_000;
 
 export interface BillingDeps {
   readonly state: RelayState;
-  readonly wallets: Wallets;
+  readonly wallets: Balances;
   readonly authorise: Authorise;
 }
 

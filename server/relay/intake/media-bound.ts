@@ -13,7 +13,7 @@ export interface MediaBound {
 
 export const noMedia: MediaBound = { units: 0, words: 0, media: {} };
 
-export interface Sums extends MediaBound {
+export interface MediaSums extends MediaBound {
   units: number;
   words: number;
   readonly media: Partial<Record<MediaBucket, number>>;
@@ -92,7 +92,7 @@ function rowOf(text: string, { key, owner, ownerKey }: Place): Row | null {
 }
 
 /** Adds one string that may carry media. */
-export function mediaBound(sums: Sums, text: string, place: Place): void {
+export function mediaBound(sums: MediaSums, text: string, place: Place): void {
   const row = rowOf(text, place);
   if (row === null) return;
   if (/^https?:/i.test(text.slice(0, 6))) {
@@ -103,7 +103,7 @@ export function mediaBound(sums: Sums, text: string, place: Place): void {
   add(sums, row.bucket, Math.ceil(row.sent(text.length)));
 }
 
-function add(sums: Sums, bucket: Row['bucket'], tokens: number): void {
+function add(sums: MediaSums, bucket: Row['bucket'], tokens: number): void {
   if (bucket === 'words') sums.words += tokens;
   else sums.media[bucket] = (sums.media[bucket] ?? 0) + tokens;
 }

@@ -1,6 +1,6 @@
 /** Reads the text out of a request body, whatever the dialect: for the size of a hold, for word checks, for counting when no usage comes. */
 import type { CacheLife } from '../../contract/pricing-hold.ts';
-import { type MediaBound, mediaBound, noMedia, remoteKeys, remoteTokens, type Sums } from './media-bound.ts';
+import { type MediaBound, type MediaSums, mediaBound, noMedia, remoteKeys, remoteTokens } from './media-bound.ts';
 
 /** A picture or sound without a known size; as in new-api (3 x 85 tiles, audio part 100), rounded up. */
 const mediaTokens = 1000;
@@ -52,7 +52,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 export function readPrompt(body: Members): Prompt {
   const texts: string[] = [];
-  const bound: Sums = { units: 0, words: 0, media: {} };
+  const bound: MediaSums = { units: 0, words: 0, media: {} };
   let media = 0;
   let nameUnits = 0;
   let caches: CacheLife = 'none';

@@ -1,7 +1,7 @@
 /** Orders the channels of a route: tier by tier, inside a tier by weighted chance; those in trouble come last. */
 
 import type { ChannelSnapshot } from '../state/snapshot.ts';
-import type { Route, Tier } from '../state/state.ts';
+import type { PriorityTier, Route } from '../state/state.ts';
 import type { Condition } from './health.ts';
 
 /** Added to every weight so that channels of weight 0 still receive some traffic. As new-api does. */
@@ -33,7 +33,7 @@ export function orderChannels(route: Route, facts: ChooseFacts): ChannelSnapshot
   return order;
 }
 
-function drawByWeight(tier: Tier, random: () => number): ChannelSnapshot[] {
+function drawByWeight(tier: PriorityTier, random: () => number): ChannelSnapshot[] {
   const drawn: ChannelSnapshot[] = [];
   const rest = [...tier];
   while (rest.length > 0) {
@@ -54,7 +54,7 @@ function preferring(channels: readonly ChannelSnapshot[], id: number | null): re
 }
 
 /** Chance of a channel to be tried first within its tier, 0 to 1. */
-export const shareOf = (channel: ChannelSnapshot, tier: Tier): number =>
+export const shareOf = (channel: ChannelSnapshot, tier: PriorityTier): number =>
   (channel.weight + smoothing) / tier.reduce((sum, other) => sum + other.weight + smoothing, 0);
 
 /** Follows a channel's model mapping to its end; a chain that comes back to a name already seen stops there. */

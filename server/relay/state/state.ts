@@ -4,8 +4,8 @@ import { compileSettings, type RelaySettings } from './settings.ts';
 import type { ChannelSnapshot, Snapshot, SnapshotDelta, TokenSnapshot, UserSnapshot } from './snapshot.ts';
 
 /** Channels of one priority, highest tier first in `Route`. */
-export type Tier = readonly ChannelSnapshot[];
-export type Route = readonly Tier[];
+export type PriorityTier = readonly ChannelSnapshot[];
+export type Route = readonly PriorityTier[];
 
 export interface RelayState {
   apply(news: Snapshot | SnapshotDelta): void;

@@ -48,14 +48,14 @@ export function translatedBody(
   return encode(change(decodedRequest(inquiry)), dropped);
 }
 
-export interface Told {
+export interface EmbeddingsBody {
   readonly body: string;
   /** Tells the whole answer anew. */
   readonly retell: (answer: unknown) => unknown;
 }
 
 /** Embeddings in the other dialect's form, one of the two being the common one. */
-export function embeddingTold(inquiry: Inquiry, dialect: ProtocolId, model: string): Told {
+export function embeddingsBody(inquiry: Inquiry, dialect: ProtocolId, model: string): EmbeddingsBody {
   const { body } = inquiry;
   const own = codecFor(inquiry.protocol).traits.embeddings?.common ?? null;
   const other = codecFor(dialect).traits.embeddings?.common ?? null;

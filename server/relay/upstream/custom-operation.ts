@@ -5,10 +5,10 @@ import type { Asked, ForeignForm } from '../../providers/quirk.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { mayRetry, type UpstreamFailure } from '../shared/failure.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
-import { embeddingTold } from './body.ts';
+import { embeddingsBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { ownAbort } from './client-disconnect.ts';
-import type { Answer } from './http.ts';
+import type { UpstreamAnswer } from './http.ts';
 import { parseBody, readWhole } from './whole.ts';
 
 export interface Foreign {
@@ -37,7 +37,7 @@ export function foreignBody(
   form: ForeignForm,
   dropped: string[],
 ): ForeignBody {
-  const told = translated ? embeddingTold(inquiry, commonProtocol, model) : null;
+  const told = translated ? embeddingsBody(inquiry, commonProtocol, model) : null;
   const body = told === null ? inquiry.body : (parseJson(told.body) as Record<string, unknown>);
   const { model: name, route, startedMs } = inquiry;
   const asked: Asked = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };
@@ -50,7 +50,7 @@ export function foreignBody(
 
 /** An order that was placed, and how its end is waited for. */
 export interface Errand {
-  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<Answer>;
+  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<UpstreamAnswer>;
   readonly now: () => number;
   /** Milliseconds the work may take. */
   readonly limitMs: number;

@@ -2,9 +2,9 @@
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import type { StreamReader, StreamWriter, UpstreamHalf } from '../../protocols/codec.ts';
 import { parseFrame, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
-import { createTelling, type Telling, type Told } from '../shared/delivered-text.ts';
+import { createDeliveredText, type DeliveredText, type DeliveredTextTally } from '../shared/delivered-text.ts';
 
-export interface Passage {
+export interface FrameRelay {
   /** @returns what the client gets for this frame, null = nothing. */
   pass(frame: RawFrame): Uint8Array | string | null;
   /** The piece just returned ends the answer: it is sent after the bill. */
@@ -27,7 +27,7 @@ export interface Passage {
   /** So much is unread that it should be read now to keep memory bounded. */
   overdue(): boolean;
   /** Words the client received so far. */
-  words(): Told;
+  words(): DeliveredText;
   /** Everything that was told, where it is gathered for an answer in one piece; else nothing. */
   events(): readonly ChatEvent[];
 }
@@ -83,7 +83,7 @@ function wordOf(event: ChatEvent): string | null {
   }
 }
 
-function tellTo(telling: Telling, event: ChatEvent): void {
+function tellTo(telling: DeliveredTextTally, event: ChatEvent): void {
   const word = wordOf(event);
   if (word !== null) telling.add(word);
   else if (event.type === 'media' && event.part.type === 'audio' && event.part.source.kind === 'base64')
@@ -98,7 +98,7 @@ const unreadLimit = 16 * 1024;
  * first content); the other reads the words, and only when somebody asks, because most streams report their usage.
  * @param dropUsageFrame the frame was our wish, not the client's.
  */
-export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean): Passage {
+export function verbatimRelay(upstream: UpstreamHalf, dropUsageFrame: boolean): FrameRelay {
   const signals = upstream.reader();
   const seen = blank();
   let words: StreamReader | null = null;
@@ -107,7 +107,7 @@ export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean)
   let unreadSize = 0;
   let last = false;
   let awaits = false;
-  const telling = createTelling();
+  const telling = createDeliveredText();
   const take = (events: readonly ChatEvent[]) => {
     for (const event of events) note(seen, event);
   };
@@ -172,14 +172,14 @@ export function verbatimPassage(upstream: UpstreamHalf, dropUsageFrame: boolean)
 }
 
 /** Every event is read and written again in the client's dialect. @param writer null = gather them. @param change applied to each event in between. */
-export function translatedPassage(
+export function translatingRelay(
   upstream: UpstreamHalf,
   writer: StreamWriter | null,
   change: (event: ChatEvent) => readonly ChatEvent[] = (event) => [event],
-): Passage {
+): FrameRelay {
   const reader = upstream.reader();
   const seen = blank();
-  const telling = createTelling();
+  const telling = createDeliveredText();
   const gathered: ChatEvent[] = [];
   const tell = (events: readonly ChatEvent[]): string | null => {
     let out = '';

@@ -4,7 +4,7 @@ import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
 import { askBySocket } from './websocket.ts';
 
-export type Answer =
+export type UpstreamAnswer =
   | { readonly kind: 'answer'; readonly response: Response; readonly headersMs: number }
   | { readonly kind: 'failure'; readonly failure: UpstreamFailure };
 
@@ -20,7 +20,9 @@ const errorBodyLimit = 64 * 1024;
 /** What an error has to say is said soon. */
 const errorBodyMs = 10_000;
 
-export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: AbortController) => Promise<Answer> {
+export function createDispatch(
+  deps: DispatchDeps,
+): (call: UpstreamCall, abort: AbortController) => Promise<UpstreamAnswer> {
   const headerLimits = createDeadlines(250);
   return async (call, abort) => {
     let timedOut = false;
@@ -63,7 +65,7 @@ export function createDispatch(deps: DispatchDeps): (call: UpstreamCall, abort: 
 export const proxyOf = ({ setting }: ChannelSnapshot): { readonly proxy?: string } =>
   typeof setting.proxy === 'string' && setting.proxy !== '' ? { proxy: setting.proxy } : {};
 
-const failed = (failure: UpstreamFailure): Answer => ({ kind: 'failure', failure });
+const failed = (failure: UpstreamFailure): UpstreamAnswer => ({ kind: 'failure', failure });
 
 export async function readFailure(response: Response, call: UpstreamCall): Promise<UpstreamFailure> {
   const text = await readLimited(response, errorBodyLimit);

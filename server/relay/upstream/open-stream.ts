@@ -3,13 +3,13 @@ import { completionTokensOf } from '../../contract/quota.ts';
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 import { createSseSplitter, type RawFrame, type SseSplitter } from '../../protocols/shared/sse.ts';
 import type { Piece } from '../shared/sink.ts';
-import type { Passage } from './frame-relay.ts';
+import type { FrameRelay } from './frame-relay.ts';
 
 /** A stream whose first content has been seen. */
 export interface OpenStream {
   readonly reader: Bytes;
   readonly framing: Framing;
-  readonly passage: Passage;
+  readonly passage: FrameRelay;
   /** Pieces for the client that have been read already. */
   readonly head: readonly Piece[];
   /** The piece that waits for the bill, when the end has been read too. */
@@ -40,7 +40,7 @@ export type Opening =
 export interface OpenOptions {
   readonly upstream: ReadableStream<Uint8Array>;
   readonly framing: Framing;
-  readonly passage: Passage;
+  readonly passage: FrameRelay;
   /** Milliseconds without a byte from the upstream before it counts as broken. */
   readonly idleMs: number;
   readonly now: () => number;
@@ -101,7 +101,7 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
 
 /** @param head receives what goes to the client. @returns where the frames brought the first content, an end or an error; null = nowhere. */
 function firstContent(
-  passage: Passage,
+  passage: FrameRelay,
   frames: readonly RawFrame[],
   head: Piece[],
 ): { readonly last: Piece | null; readonly count: number } | null {
@@ -118,7 +118,7 @@ function firstContent(
 }
 
 /** An answer that ended well and says nothing is a failure in disguise; one that was cut off or filtered is not. */
-export function isEmpty(passage: Passage): boolean {
+export function isEmpty(passage: FrameRelay): boolean {
   if (passage.hasContent()) return false;
   const usage = passage.usage();
   if (usage !== null && completionTokensOf(usage) > 0) return false;

@@ -16,7 +16,7 @@ import { mapModel } from '../routing/choose.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
-import { decodedRequest, editedBody, embeddingTold, streamOptionsOf, translatedBody } from './body.ts';
+import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
 import { requestChange } from './model-suffix.ts';
@@ -193,7 +193,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
       terms: carriedTerms(terms, null),
     };
   if (attempt.translated && inquiry.operation === 'embeddings')
-    return { ...embeddingTold(inquiry, dialect, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
+    return { ...embeddingsBody(inquiry, dialect, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
   const edited = (body: Readonly<Record<string, unknown>>) =>
     inquiry.operation === 'chat' ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) : undefined;
   if (attempt.translated) {

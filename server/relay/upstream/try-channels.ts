@@ -22,14 +22,14 @@ import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
 import type { Departure } from './client-disconnect.ts';
 import { finished, inlined } from './custom-operation.ts';
-import { type Passage, translatedPassage, verbatimPassage } from './frame-relay.ts';
-import type { Answer } from './http.ts';
+import { type FrameRelay, translatingRelay, verbatimRelay } from './frame-relay.ts';
+import type { UpstreamAnswer } from './http.ts';
 import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
 import { type Prepared, prepareAttempt } from './prepare.ts';
 import { errorIn, parseBody, readWhole, responseContext, saysNothing, thinkingToContent } from './whole.ts';
 
 export interface AttemptsDeps {
-  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<Answer>;
+  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<UpstreamAnswer>;
   readonly now: () => number;
   readonly settings: () => RelaySettings;
   readonly health: Health;
@@ -156,7 +156,7 @@ export async function send(
   deps: Pick<AttemptsDeps, 'dispatch' | 'now' | 'token'>,
   prepared: Prepared,
   abort: AbortController,
-): Promise<Answer> {
+): Promise<UpstreamAnswer> {
   const { call, quirk, key } = prepared;
   if (quirk?.sign === undefined) return deps.dispatch(call, abort);
   try {
@@ -281,13 +281,13 @@ const statusOfType = (error: UpstreamError): number => {
 };
 
 /** How this upstream's frames reach this client. */
-function passageFor(exchange: Exchange, prepared: Prepared, nowMs: number): Passage {
+function passageFor(exchange: Exchange, prepared: Prepared, nowMs: number): FrameRelay {
   const { inquiry } = exchange;
   const { upstream } = prepared;
-  if (isGathered(inquiry)) return translatedPassage(upstream, null, changeFor(prepared));
-  if (!prepared.retold) return verbatimPassage(upstream, prepared.usageAsked);
+  if (isGathered(inquiry)) return translatingRelay(upstream, null, changeFor(prepared));
+  if (!prepared.retold) return verbatimRelay(upstream, prepared.usageAsked);
   const { writer } = codecFor(inquiry.protocol).translation;
-  return translatedPassage(upstream, writer(contextOf(exchange, nowMs)), changeFor(prepared));
+  return translatingRelay(upstream, writer(contextOf(exchange, nowMs)), changeFor(prepared));
 }
 
 /** Some upstreams stream although one piece was asked for. */

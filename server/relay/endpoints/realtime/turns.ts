@@ -6,7 +6,7 @@ import { type Json, number, record, records, text } from '../../../protocols/sha
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import { promptBound, readPrompt } from '../../intake/prompt.ts';
-import { createTelling, type Telling } from '../../shared/delivered-text.ts';
+import { createDeliveredText, type DeliveredTextTally } from '../../shared/delivered-text.ts';
 import { heardTokens, secondsIn, spokenTokens } from '../../shared/sound.ts';
 import { createSession, type Session } from './session.ts';
 import { type Context, contextOf, nothingKnown, sum, turnUsage } from './usage.ts';
@@ -39,7 +39,7 @@ export interface Turns {
 
 /** What one answer reads: what is new is counted, what it knows already was counted by the upstream. */
 interface Reading {
-  readonly words: Telling;
+  readonly words: DeliveredTextTally;
   seconds: number;
   /** Tokens of words and pictures at most. */
   text: number;
@@ -49,7 +49,7 @@ interface Reading {
 interface Turn {
   readonly read: Reading;
   readonly known: number;
-  readonly said: Telling;
+  readonly said: DeliveredTextTally;
   seconds: number;
   /** What is held for it. */
   most: Usage;
@@ -67,7 +67,7 @@ const wordDeltas: ReadonlySet<string> = new Set([
   'response.mcp_call_arguments.delta',
 ]);
 const soundDeltas: ReadonlySet<string> = new Set(['response.output_audio.delta', 'response.audio.delta']);
-const nothingRead = (): Reading => ({ words: createTelling(), seconds: 0, text: 0, images: 0 });
+const nothingRead = (): Reading => ({ words: createDeliveredText(), seconds: 0, text: 0, images: 0 });
 
 /** What stands in front of a conversation that nobody sees: roles, turns, what the upstream says by itself. */
 const framingTokens = 64;
@@ -131,7 +131,7 @@ export function createTurns(counter: TokenCounter, model: string, now: () => num
   const begin = (id: string): Turn => {
     const asked = asks.shift() ?? (session.listens() ? undefined : doubtful.shift());
     const most = asked ?? next(null, session.limit());
-    const fresh = { said: createTelling(), seconds: 0, parts: new Set<string>(), counted: null };
+    const fresh = { said: createDeliveredText(), seconds: 0, parts: new Set<string>(), counted: null };
     const turn: Turn = { read: reading, known, most, ...fresh };
     reading = nothingRead();
     open.set(id, turn);
