@@ -77,13 +77,13 @@ async function openWriting(dataDir: string, env: Environment): Promise<DirectGat
       setupCode: null,
       now: Date.now,
       relayTest: async (order) => {
-        const wallets = createBalances();
-        const state = createRelayState(wallets);
+        const balances = createBalances();
+        const state = createRelayState(balances);
         state.apply(await createSnapshotSource({ database, vault }).load());
         const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
         const relay = createRelay({
           state,
-          wallets,
+          balances,
           ledger,
           counter,
           fetch,

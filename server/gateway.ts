@@ -68,11 +68,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(ledgerThread);
     const { client: ledger } = ledgerThread;
 
-    const wallets = createBalances(
+    const balances = createBalances(
       options.relays === 1 ? createMoney(createMemory(), untold) : createMoney(createMemory(mostRelays)),
     );
-    ledger.onBalance(wallets.credit);
-    const state = createRelayState(wallets);
+    ledger.onBalance(balances.credit);
+    const state = createRelayState(balances);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
     const { host, port, env, say } = options;
@@ -80,7 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const around: RelaysDeps = {
       order,
       state,
-      wallets,
+      balances,
       ledger,
       counter,
       descriptors,

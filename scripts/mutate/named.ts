@@ -27,8 +27,8 @@ export const namedMutants: readonly NamedMutant[] = [
   {
     name: 'the hold before the extension is given back',
     file: 'server/relay/admission/charge.ts',
-    before: 'deps.wallets.settle(userId, tokenId, { held,',
-    after: 'deps.wallets.settle(userId, tokenId, { held: plan.hold,',
+    before: 'deps.balances.settle(userId, tokenId, { held,',
+    after: 'deps.balances.settle(userId, tokenId, { held: plan.hold,',
     test: 'tests/relay/last-piece.test.ts',
   },
   {

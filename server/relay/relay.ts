@@ -42,7 +42,7 @@ import { createConnect } from './upstream/line.ts';
 
 export interface RelayDeps {
   readonly state: RelayState;
-  readonly wallets: Balances;
+  readonly balances: Balances;
   readonly ledger: Ledger;
   readonly counter: TokenCounter;
   readonly fetch: typeof fetch;
@@ -163,7 +163,7 @@ export function createRelay(deps: RelayDeps): Relay {
   const running = new Set<Cuttable>();
   const chargeDeps: ChargeDeps = {
     ledger: deps.ledger,
-    wallets: deps.wallets,
+    balances: deps.balances,
     now: deps.now,
     logConsumption: () => state.settings().logConsumption,
     commitCeilingMs: deps.limits.commitCeilingMs,
@@ -178,8 +178,8 @@ export function createRelay(deps: RelayDeps): Relay {
     plan: planDeps,
     charge: chargeDeps,
     ledger: deps.ledger,
-    wallets: deps.wallets,
-    limits: createLimits({ settings: state.settings, now: deps.now, steady: deps.steady, money: deps.wallets.money }),
+    balances: deps.balances,
+    limits: createLimits({ settings: state.settings, now: deps.now, steady: deps.steady, money: deps.balances.money }),
     counter: deps.counter,
     allowModel: authorise.allowModel,
   });
@@ -308,7 +308,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const carry = (requestId: string) => {
       stayOpen();
       if (isBillingPath(path))
-        return over(answerBilling({ state, wallets: deps.wallets, authorise }, request, path, peer));
+        return over(answerBilling({ state, balances: deps.balances, authorise }, request, path, peer));
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
       return exchanged(request, path, requestId, async (route) => ({
         principal: route.session

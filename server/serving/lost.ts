@@ -25,7 +25,7 @@ export interface LostReport {
 }
 
 export interface LostDeps {
-  readonly wallets: Balances;
+  readonly balances: Balances;
   readonly state: RelayState;
   readonly ledger: Ledger;
   /** Epoch milliseconds. */
@@ -37,7 +37,7 @@ const patienceMs = 20;
 
 /** @param regions first cells of the rows it had. @returns when nothing is held any more. */
 export async function endLost(deps: LostDeps, thread: number, regions: readonly number[]): Promise<LostReport> {
-  const { memory } = deps.wallets.money;
+  const { memory } = deps.balances.money;
   memory.bury(thread);
   let settled = 0;
   let voided = 0;
@@ -56,8 +56,8 @@ export async function endLost(deps: LostDeps, thread: number, regions: readonly 
 
 /** Gives back what it holds, unless that is done. */
 async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
-  const { wallets } = deps;
-  const { memory, accounts } = wallets.money;
+  const { balances } = deps;
+  const { memory, accounts } = balances.money;
   const get = (cell: number) => memory.get(row + cell);
   const owed = owedOf(deps, row);
   const { amount } = owed;
@@ -73,7 +73,7 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
         if (get(Row.groupRuns) === 1) fewer(get(Row.group));
         if (get(Row.token) !== 0) budgets.settle(get(Row.token), get(Row.budgetHeld), charged, deps.now() / 1000);
         for (const cell of [Row.tokenRuns, Row.groupRuns, Row.budgetHeld]) memory.put(row + cell, 0);
-        wallets.settle(get(Row.userId), get(Row.tokenId), {
+        balances.settle(get(Row.userId), get(Row.tokenId), {
           held: get(Row.held),
           most: get(Row.most),
           charged,
@@ -88,8 +88,8 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
 }
 
 /** Without waiting where somebody is gone who cannot be waited for: their locks are broken when their turn has come. */
-async function alone({ wallets, pause }: LostDeps, stripes: readonly number[], step: () => void): Promise<void> {
-  const { memory } = wallets.money;
+async function alone({ balances, pause }: LostDeps, stripes: readonly number[], step: () => void): Promise<void> {
+  const { memory } = balances.money;
   for (;;) {
     const taken: number[] = [];
     for (const stripe of stripes) if (memory.tryLock(stripe, patienceMs)) taken.push(stripe);
@@ -110,7 +110,7 @@ interface Owed {
 
 /** What is known to have been used, or a token for each frame where nobody has looked into them: the larger of both. */
 function owedOf(deps: LostDeps, row: number): Owed {
-  const { memory } = deps.wallets.money;
+  const { memory } = deps.balances.money;
   const get = (cell: number) => memory.get(row + cell);
   const noted = usageIn(memory, row);
   const { model, group, userGroup } = namesOf(deps, row);
@@ -146,8 +146,8 @@ function factsOf({ amount, usage, prices }: Owed): Record<string, unknown> {
   });
 }
 
-function namesOf({ wallets, state }: Pick<LostDeps, 'wallets' | 'state'>, row: number) {
-  const { memory } = wallets.money;
+function namesOf({ balances, state }: Pick<LostDeps, 'balances' | 'state'>, row: number) {
+  const { memory } = balances.money;
   const text = (cell: number, units: number) => memory.read(row + cell, memory.get(row + units));
   const user = state.user(memory.get(row + Row.userId));
   return {
@@ -161,7 +161,7 @@ function namesOf({ wallets, state }: Pick<LostDeps, 'wallets' | 'state'>, row: n
 
 function commandFor(deps: LostDeps, row: number, owed: Owed): LedgerCommand {
   const { amount, usage } = owed;
-  const get = (cell: number) => deps.wallets.money.memory.get(row + cell);
+  const get = (cell: number) => deps.balances.money.memory.get(row + cell);
   const { ref, model, group, username } = namesOf(deps, row);
   const at = Math.floor(deps.now() / 1000);
   const [userId, tokenId, channelId] = [get(Row.userId), get(Row.tokenId), get(Row.channelId)];

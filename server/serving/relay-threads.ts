@@ -54,8 +54,8 @@ const nothing: RelayStanding = { open: 0, late: 0, refused: 0, owed: 0, trouble:
 const threadsBits = 16;
 
 export function createRelayThreads(deps: RelayThreadsDeps): Relays {
-  const { state, wallets } = deps;
-  const { memory, accounts } = wallets.money;
+  const { state, balances } = deps;
+  const { memory, accounts } = balances.money;
   const threads = new Map<number, Thread>();
   /** Rows whose requests have all ended. */
   const spareRows: number[] = [];
@@ -159,7 +159,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
   /** Others may have its rows when all that was open is durable. */
   const bury = async ({ number, rows }: Thread): Promise<LostReport> => {
     const report = await endLost(
-      { wallets, state, ledger: deps.ledger, now: Date.now, pause: Bun.sleep },
+      { balances, state, ledger: deps.ledger, now: Date.now, pause: Bun.sleep },
       number,
       rows,
     );

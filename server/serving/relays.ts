@@ -36,7 +36,7 @@ export interface Relays {
 export interface RelaysDeps {
   readonly order: ServingOrder;
   readonly state: RelayState;
-  readonly wallets: Balances;
+  readonly balances: Balances;
   /** The main thread's own. */
   readonly ledger: LedgerClient;
   readonly counter: TokenCounter;

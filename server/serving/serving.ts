@@ -31,7 +31,7 @@ export interface Serving {
 export interface ServingDeps {
   readonly order: ServingOrder;
   readonly state: RelayState;
-  readonly wallets: Balances;
+  readonly balances: Balances;
   readonly ledger: LedgerClient;
   readonly counter: TokenCounter;
   /** null where another thread looks after all connections. */
@@ -51,7 +51,7 @@ export function createServing(deps: ServingDeps): Serving {
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
   const relay = createRelay({
     state,
-    wallets: deps.wallets,
+    balances: deps.balances,
     ledger,
     counter: deps.counter,
     fetch,

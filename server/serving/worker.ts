@@ -40,7 +40,7 @@ function countingThread(): CountingThread {
 function start(given: RelayStart): (message: ToRelay) => void {
   const memory = attachMemory(given.memory, given.thread);
   const money = createMoney(memory);
-  const wallets = createBalances(money);
+  const balances = createBalances(money);
   for (const first of given.rows) money.open.add(first);
   const state = createRelayState(nobody);
   const ledger = createLedgerClient(given.ledger as unknown as LedgerPort);
@@ -49,7 +49,7 @@ function start(given: RelayStart): (message: ToRelay) => void {
   const serving = createServing({
     order: given.order,
     state,
-    wallets,
+    balances,
     ledger,
     counter: createTokenCounter(() => counting),
     descriptors: null,

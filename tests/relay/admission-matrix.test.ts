@@ -356,7 +356,7 @@ async function refusesAll(code: ErrorCode, who: Caller, pairs: readonly (readonl
     sent: upstream.requests.length,
     logs: (await gateway.logs()).length,
     open: gateway.relay.open(),
-    money: gateway.wallets.available(who.userId, 0),
+    money: gateway.balances.available(who.userId, 0),
   };
   const wrong: unknown[] = [];
   for (const [row, form] of pairs) {
@@ -378,7 +378,7 @@ async function refusesAll(code: ErrorCode, who: Caller, pairs: readonly (readonl
     sent: upstream.requests.length,
     logs: (await gateway.logs()).length,
     open: gateway.relay.open(),
-    money: gateway.wallets.available(who.userId, 0),
+    money: gateway.balances.available(who.userId, 0),
   }).toEqual(before);
 }
 

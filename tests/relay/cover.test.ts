@@ -73,7 +73,7 @@ test('a stream that outgrows its stake is held for ahead, up to the most it may 
   script(8);
   const response = await gateway.chat(key, ask);
   // 4,096 tokens at the start, the most is 16,384.
-  expect(20_000 - gateway.wallets.available(gateway.userId, 0)).toBeLessThan(1300);
+  expect(20_000 - gateway.balances.available(gateway.userId, 0)).toBeLessThan(1300);
   release();
   expect(received(await response.text())).toBe(8);
   expect(await gateway.balance()).toBe(20_000 - 4801);
@@ -89,7 +89,7 @@ test('what cannot be covered is not delivered: the stream is cut, and nobody owe
   expect(received(text)).toBeGreaterThan(0);
   expect(received(text)).toBeLessThan(3);
   expect(await gateway.balance()).toBeGreaterThanOrEqual(0);
-  expect(gateway.wallets.overrunOf(gateway.userId)).toBe(0);
+  expect(gateway.balances.overrunOf(gateway.userId)).toBe(0);
   expect((await gateway.logs())[0]).toMatchObject({ end_reason: 'quota_cut' });
 });
 
@@ -111,9 +111,11 @@ test('who owes overrun is not overcommitted', async () => {
   });
   // The relay has not taken this off itself: it is told of 9,000 that somebody else paid.
   await gateway.ledger.drain();
-  gateway.wallets.settle(gateway.userId, 0, { held: 0, charged: 9000 });
+  gateway.balances.settle(gateway.userId, 0, { held: 0, charged: 9000 });
   await gateway.call('user.update', { id: gateway.userId, add_quota: 4000 });
-  expect([gateway.wallets.available(gateway.userId, 0), gateway.wallets.overrunOf(gateway.userId)]).toEqual([0, 5000]);
+  expect([gateway.balances.available(gateway.userId, 0), gateway.balances.overrunOf(gateway.userId)]).toEqual([
+    0, 5000,
+  ]);
   expect((await gateway.chat(key, ask)).status).toBe(403);
   expect(upstream.requests).toHaveLength(0);
 });

@@ -314,17 +314,17 @@ const upstream = (async (input: string | URL | Request, init?: RequestInit) => {
   return answerTo(url, body, text, model);
 }) as typeof fetch;
 
-/** The product's own wallets, with what they said to whom. Each request has a key of its own. */
-const watched = (wallets: Balances): Balances => ({
-  ...wallets,
+/** The product's own balances, with what they said to whom. Each request has a key of its own. */
+const watched = (balances: Balances): Balances => ({
+  ...balances,
   spare(userId, tokenId, overcommit, house) {
-    const spare = wallets.spare(userId, tokenId, overcommit, house);
+    const spare = balances.spare(userId, tokenId, overcommit, house);
     const record = seen.get(tokenId);
     if (record !== undefined) record.spare = spare;
     return spare;
   },
   hold(userId, tokenId, ...rest) {
-    const answer = wallets.hold(userId, tokenId, ...rest);
+    const answer = balances.hold(userId, tokenId, ...rest);
     const record = seen.get(tokenId);
     if (record !== undefined && answer.ok) record.admitted = true;
     return answer;
@@ -349,10 +349,10 @@ beforeAll(async () => {
   talks = startTalkUpstream();
   await gateway.channel(talks.url, { models: talkModel });
   relays = [1, 2, 3, 4].map((thread) => {
-    const { money, follow } = beside(gateway.wallets.money, thread);
+    const { money, follow } = beside(gateway.balances.money, thread);
     const relay = createRelay({
       state: gateway.state,
-      wallets: watched(createBalances(money)),
+      balances: watched(createBalances(money)),
       ledger: gateway.ledger,
       counter,
       fetch: upstream,
@@ -443,7 +443,7 @@ async function converse(sum: TalkSum, userId: number, key: number): Promise<void
   const request = new Request(`http://gateway/v1/realtime?model=${talkModel}`, {
     headers: { authorization: `Bearer sk-key${key}`, 'openai-beta': `talk ${key}` },
   });
-  const free = () => gateway.wallets.available(userId, key);
+  const free = () => gateway.balances.available(userId, key);
   const one = relays[key % relays.length];
   if (one === undefined) throw new Error('no relay');
   one.follow();

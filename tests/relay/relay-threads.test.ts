@@ -49,20 +49,20 @@ const token = (quotaLimit: number, limits: Partial<typeof noLimits> | null = nul
 
 interface Site {
   readonly money: Money;
-  readonly wallets: Balances;
+  readonly balances: Balances;
   readonly principal: Principal;
   readonly options: Record<string, string>;
 }
 
 function siteOf(balance: number, key: ReturnType<typeof token>, options: Record<string, string> = {}): Site {
   const money = createMoney(createMemory(mostThreads));
-  const wallets = createBalances(money);
-  wallets.seeUser(user(balance));
-  wallets.seeToken(key);
+  const balances = createBalances(money);
+  balances.seeUser(user(balance));
+  balances.seeToken(key);
   money.accounts.prepare(compileSettings(new Map(Object.entries(options))));
   return {
     money,
-    wallets,
+    balances,
     options,
     principal: { user: user(balance), token: key, group: 'default', pinnedChannel: null },
   };
@@ -112,13 +112,13 @@ describe('four threads at once', () => {
   test('a balance for ten admits ten of 40,000', async () => {
     const site = siteOf(1005, token(1e9));
     expect(await together(site, 'holds', 10_000)).toBe(10);
-    expect(site.wallets.available(1, 0)).toBe(5);
+    expect(site.balances.available(1, 0)).toBe(5);
   });
 
   test('a key’s limit for 5,000 admits 5,000', async () => {
     const site = siteOf(1e9, token(500_050));
     expect(await together(site, 'holds', 10_000)).toBe(5000);
-    expect(site.wallets.available(1, 7)).toBe(50);
+    expect(site.balances.available(1, 7)).toBe(50);
   });
 
   test.each([
@@ -213,7 +213,7 @@ describe('a thread that dies', () => {
     const site = busy();
     const { memory, accounts } = site.money;
     const random = randomOf(5);
-    const state = createRelayState({ ...site.wallets, seeUser: () => undefined, seeToken: () => undefined });
+    const state = createRelayState({ ...site.balances, seeUser: () => undefined, seeToken: () => undefined });
     state.apply({
       kind: 'snapshot',
       seq: 1,
@@ -267,7 +267,7 @@ describe('a thread that dies', () => {
         expect(String(error)).toContain('dead');
       }
       const { settled, voided, written } = await endLost(
-        { wallets: site.wallets, state, ledger, now: () => 1e12, pause: Bun.sleep },
+        { balances: site.balances, state, ledger, now: () => 1e12, pause: Bun.sleep },
         1,
         rows,
       );
@@ -294,7 +294,7 @@ function live(
   send: (ref: string, amount: number) => void,
   mark: string,
 ): void {
-  const wallets = createBalances(money);
+  const balances = createBalances(money);
   const limits = createLimits({ settings: () => settings, now: () => 1e12, steady: () => 1e9, money });
   const open: { readonly row: number; readonly ref: string; readonly admission: Admission; held: number }[] = [];
   for (const ref of ['a', 'b', 'c']) {
@@ -313,16 +313,16 @@ function live(
     });
     if (row === null) throw new Error('no rows');
     const admission = limits.admit(site.principal, { tokens: 5, hold: 5000, row });
-    wallets.hold(1, 7, 1000, { most: 5000, row });
+    balances.hold(1, 7, 1000, { most: 5000, row });
     open.push({ row, ref, admission, held: 1000 });
     if (random() < 0.5) money.open.delivered(row, 3, 1 + Math.floor(random() * 100));
   }
   for (const one of open) {
-    if (random() < 0.5 && wallets.hold(1, 7, 500, { most: 0, row: one.row }).ok) one.held += 500;
+    if (random() < 0.5 && balances.hold(1, 7, 500, { most: 0, row: one.row }).ok) one.held += 500;
     const charged = 1 + Math.floor(random() * 1000);
-    wallets.alone(1, () => {
+    balances.alone(1, () => {
       one.admission.ended({ tokens: 5, charged, success: true });
-      wallets.settle(1, 7, { held: one.held, most: 5000, charged, row: one.row });
+      balances.settle(1, 7, { held: one.held, most: 5000, charged, row: one.row });
     });
     send(one.ref, charged);
     if (random() < 0.7) money.open.over(one.row);
@@ -346,9 +346,9 @@ test('what several threads say in turns is what one says', () => {
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       id++;
       const model = createBalances();
-      for (const wallets of [model, alone.wallets]) {
-        wallets.seeUser(user(1000, id));
-        wallets.seeToken(token(700, null, id, id));
+      for (const balances of [model, alone.balances]) {
+        balances.seeUser(user(1000, id));
+        balances.seeToken(token(700, null, id, id));
       }
       const several = rows.map((own, index) => createBalances(beside(main, index + 1, own).money));
       const open: number[] = [];

@@ -260,7 +260,7 @@ test('M7: what is held covers the dearest terms', async () => {
   await asOpenAi(allowed);
   const held: number[] = [];
   upstream.script((response) => {
-    held.push(1_000_000_000 - gateway.wallets.available(gateway.userId, 0));
+    held.push(1_000_000_000 - gateway.balances.available(gateway.userId, 0));
     sendJson(response, completion({ service_tier: 'priority' }));
   });
   await ask('/v1/chat/completions', { model: 'gpt-4.1', max_tokens: 2_000, ...hello });

@@ -33,7 +33,7 @@ self.onmessage = ({ data }) => {
   const money = createMoney(attachMemory(data.memory, data.thread));
   money.accounts.bind(data.places);
   for (const first of data.rows) money.open.add(first);
-  const wallets = createBalances(money);
+  const balances = createBalances(money);
   const settings = compileSettings(new Map(Object.entries(data.options)));
   const limits = createLimits({ settings: () => settings, now: () => 1e12, steady: () => 1e9, money });
   const random = randomOf(data.seed);
@@ -59,7 +59,7 @@ self.onmessage = ({ data }) => {
 
   let admitted = 0;
   if (data.what === 'holds')
-    for (let n = 0; n < data.times; n++) if (wallets.hold(user.id, tokenId, 100).ok) admitted++;
+    for (let n = 0; n < data.times; n++) if (balances.hold(user.id, tokenId, 100).ok) admitted++;
   if (data.what === 'limits')
     for (let n = 0; n < data.times; n++)
       try {
@@ -77,15 +77,15 @@ self.onmessage = ({ data }) => {
     try {
       const admission = limits.admit(data.principal, { tokens: 5, hold: 50, row });
       const most = Math.floor(random() * 50);
-      if (!wallets.hold(user.id, tokenId, most, { most: 50, row }).ok) throw new Error('refused');
-      if (random() < 0.3) wallets.hold(user.id, tokenId, 50 - most, { most: 0, row });
+      if (!balances.hold(user.id, tokenId, most, { most: 50, row }).ok) throw new Error('refused');
+      if (random() < 0.3) balances.hold(user.id, tokenId, 50 - most, { most: 0, row });
       const held = money.memory.get(row + Row.held);
       // Some stay open for ever.
       if (random() < 0.001) continue;
       const charged = Math.floor(random() * 2);
-      wallets.alone(user.id, () => {
+      balances.alone(user.id, () => {
         admission.ended({ tokens: 5, charged, success: true });
-        wallets.settle(user.id, tokenId, { held, most: 50, charged, row });
+        balances.settle(user.id, tokenId, { held, most: 50, charged, row });
       });
       money.open.over(row);
     } catch {

@@ -61,9 +61,9 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     now: options.now ?? Date.now,
     pause: options.pause ?? (async () => undefined),
   });
-  const wallets = createBalances(createMoney(createMemory(mostThreads)));
-  ledger.onBalance(wallets.credit);
-  const state = createRelayState(wallets);
+  const balances = createBalances(createMoney(createMemory(mostThreads)));
+  ledger.onBalance(balances.credit);
+  const state = createRelayState(balances);
   const source = createSnapshotSource({ database, vault });
   state.apply(await source.load());
   const counter = {
@@ -74,7 +74,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   const troubles: Trouble[] = [];
   const relay = createRelay({
     state,
-    wallets,
+    balances,
     ledger,
     counter,
     fetch,
@@ -131,7 +131,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     relay,
     troubles,
     state,
-    wallets,
+    balances,
     userId,
     sync,
     call: (id: string, input: unknown, actor: Actor = localOwner) =>

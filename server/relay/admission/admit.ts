@@ -19,7 +19,7 @@ export interface AdmitDeps {
   readonly plan: PlanDeps;
   readonly charge: ChargeDeps;
   readonly ledger: Ledger;
-  readonly wallets: Balances;
+  readonly balances: Balances;
   readonly limits: Limits;
   readonly counter: TokenCounter;
   /** @throws AppError model_not_allowed. */
@@ -41,16 +41,16 @@ const otherEncodings = 1.5;
 const retrySeconds = 5;
 
 export function createAdmit(deps: AdmitDeps): Admit {
-  const { wallets } = deps;
-  const { accounts, open } = wallets.money;
+  const { balances } = deps;
+  const { accounts, open } = balances.money;
   const { settings } = deps.plan.state;
 
   /** What a request may cost at most to be let in. */
   const roomFor = (inquiry: Inquiry, { user, token }: Principal, plan: Plan): number => {
     const { overcommit, house } = plan;
     const tokenId = token?.id ?? 0;
-    const spare = wallets.spare(user.id, tokenId, overcommit, house);
-    const now = isStaged(inquiry, plan) ? spare : Math.min(spare, wallets.available(user.id, tokenId, house));
+    const spare = balances.spare(user.id, tokenId, overcommit, house);
+    const now = isStaged(inquiry, plan) ? spare : Math.min(spare, balances.available(user.id, tokenId, house));
     return token === null ? now : Math.min(now, deps.limits.room(token));
   };
 
@@ -60,7 +60,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const { user } = principal;
     const plan =
       !free && isStaged(inquiry, whole)
-        ? staged(whole, settings().stake, wallets.available(user.id, tokenId, whole.house))
+        ? staged(whole, settings().stake, balances.available(user.id, tokenId, whole.house))
         : whole;
     const row = free ? 0 : begin(inquiry, principal, plan);
     try {
@@ -95,7 +95,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
   const take = (principal: Principal, { promptTokens, hold, most, overcommit, house }: Plan, row: number) => {
     const { user, token } = principal;
     const admission = deps.limits.admit(principal, { tokens: promptTokens, hold: most, row });
-    const held = wallets.hold(user.id, token?.id ?? 0, hold, { most, overcommit, house, row });
+    const held = balances.hold(user.id, token?.id ?? 0, hold, { most, overcommit, house, row });
     if (held.ok) return admission;
     admission.ended({ tokens: 0, charged: 0, success: false });
     throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', {
@@ -118,7 +118,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const counted = tokens * (plan.estimate.answer?.model.countable === true ? 1 : otherEncodings);
     const exact = estimate(inquiry, plan, counted);
     const closer = exact.hold < plan.most ? { ...plan, estimate: exact, hold: exact.hold, most: exact.hold } : plan;
-    return wallets.alone(principal.user.id, () => {
+    return balances.alone(principal.user.id, () => {
       const room = roomFor(inquiry, principal, closer);
       return closer.most <= room
         ? enter(inquiry, principal, closer, false)
@@ -134,10 +134,10 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const planned = makePlan(deps.plan, inquiry, principal, free);
     if (free) return enter(inquiry, principal, { ...planned, hold: 0, most: 0 }, true);
     const { overcommit, overrunLine } = settings();
-    const exact = overcommit === 1 || wallets.overrunOf(principal.user.id) >= overrunLine;
+    const exact = overcommit === 1 || balances.overrunOf(principal.user.id) >= overrunLine;
     const plan = exact ? planned : { ...planned, overcommit };
     // What there is must not change between the look and the hold.
-    const entered = wallets.alone(principal.user.id, () => {
+    const entered = balances.alone(principal.user.id, () => {
       const room = roomFor(inquiry, principal, plan);
       if (plan.most <= room) return enter(inquiry, principal, plan, false);
       const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;

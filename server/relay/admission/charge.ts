@@ -53,7 +53,7 @@ export interface Charge {
 
 export interface ChargeDeps {
   readonly ledger: Ledger;
-  readonly wallets: Balances;
+  readonly balances: Balances;
   readonly now: () => number;
   readonly logConsumption: () => boolean;
   /** The end of an answer waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
@@ -78,10 +78,10 @@ export interface ChargeFacts {
 /** Not worth a word in a log row. */
 const usualPath = '/v1/chat/completions';
 
-/** @param facts.plan.hold must have been taken from the wallets already. */
+/** @param facts.plan.hold must have been taken from the balances already. */
 export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   const { inquiry, principal, plan, free, admission, row } = facts;
-  const { open } = deps.wallets.money;
+  const { open } = deps.balances.money;
   const userId = principal.user.id;
   const tokenId = principal.token?.id ?? 0;
   let held = plan.hold;
@@ -121,9 +121,9 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     charged = usage === null ? null : amount;
     const vain = usage === null;
     if (usage !== null) open.used(row, usage);
-    deps.wallets.alone(userId, () => {
+    deps.balances.alone(userId, () => {
       admission.ended({ tokens, charged: amount, success: usage !== null });
-      deps.wallets.settle(userId, tokenId, { held, charged: amount, most, house: plan.house, row, vain });
+      deps.balances.settle(userId, tokenId, { held, charged: amount, most, house: plan.house, row, vain });
     });
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
@@ -160,7 +160,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const beyond = Math.max(0, total - most);
     if (beyond > 0 && !admission.extend(beyond)) return false;
     const { overcommit, house } = plan;
-    if (!deps.wallets.hold(userId, tokenId, more, { most: beyond, overcommit, house, row }).ok) return false;
+    if (!deps.balances.hold(userId, tokenId, more, { most: beyond, overcommit, house, row }).ok) return false;
     held = total;
     most += beyond;
     return true;

@@ -228,9 +228,9 @@ async function gathered(
   departure: Departure,
 ): Promise<Response> {
   const { stream } = outcome;
-  departure.expecting(() => stream.passage.nearEnd());
+  departure.expecting(() => stream.frameRelay.nearEnd());
   const broken = !(await readToEnd(stream, deps.idleMs));
-  const usage = stream.passage.usage();
+  const usage = stream.frameRelay.usage();
   const gone = departure.gone();
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;
@@ -238,8 +238,8 @@ async function gathered(
   const durable = close(deps, exchange, outcome, {
     endReason: gone ? 'client_gone' : !broken ? 'completed' : stopped === null ? 'upstream_broken' : 'stopped',
     usage,
-    usageSource: usage === null ? null : broken && !stream.passage.billed() ? 'partial' : 'reported',
-    delivered: !failed && (usage === null || broken) ? stream.passage.words() : nothingDelivered,
+    usageSource: usage === null ? null : broken && !stream.frameRelay.billed() ? 'partial' : 'reported',
+    delivered: !failed && (usage === null || broken) ? stream.frameRelay.words() : nothingDelivered,
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),
   });
@@ -256,7 +256,7 @@ async function gathered(
   return whenDurable(
     durable,
     deps.commitPingMs,
-    retold(exchange, stream.passage.events(), deps.now()),
+    retold(exchange, stream.frameRelay.events(), deps.now()),
     (sent) =>
       new Response(sent, {
         status: 200,
@@ -273,7 +273,7 @@ function streamOf(
 ): ReadableStream<Uint8Array> {
   const { prepared, stream: opening } = outcome;
   if (isKept(exchange, prepared))
-    noteKept(deps.affinity, exchange, prepared, { response: opening.passage.responseId(), container: null });
+    noteKept(deps.affinity, exchange, prepared, { response: opening.frameRelay.responseId(), container: null });
   return relayStream({ ...pumpOptions(deps, exchange, departure, () => outcome), opening });
 }
 

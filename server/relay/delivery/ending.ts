@@ -31,11 +31,11 @@ export function createEnding(
     watchdog.settled();
     client.calm();
     // What came with the end or behind it is the whole bill, however the stream ended.
-    const whole = reason === 'completed' || opened.passage.billed();
+    const whole = reason === 'completed' || opened.frameRelay.billed();
     // Read to its end for the sake of the bill alone.
     const unbroken = reason !== 'completed' && departure.cutBy() !== null ? 'stopped' : reason;
     const endReason = reason === 'completed' && departure.gone() ? 'client_gone' : unbroken;
-    const usage = opened.passage.usage();
+    const usage = opened.frameRelay.usage();
     const sign = () => {
       client.ping();
       calm = patience.start(options.commitPingMs, sign);
@@ -46,7 +46,7 @@ export function createEnding(
         endReason,
         usage,
         usageSource: usage === null ? null : whole ? 'reported' : 'partial',
-        delivered: usage === null || !whole ? opened.passage.words() : nothingDelivered,
+        delivered: usage === null || !whole ? opened.frameRelay.words() : nothingDelivered,
         firstByteMs: opened.firstByteMs ?? now(),
         ...(failure === undefined ? {} : { failure }),
       });

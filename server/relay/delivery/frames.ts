@@ -35,7 +35,7 @@ interface Chunk {
 
 export function createFrames(options: PumpOptions, opened: OpenStream, { client, watchdog, ending }: Ends): Frames {
   const { departure, cover } = options;
-  const { passage } = opened;
+  const { frameRelay } = opened;
   let checkedMs = watchdog.startedMs;
   /** The client takes nothing until then. */
   let full: Promise<unknown> | null = null;
@@ -49,12 +49,12 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
     while (chunk.next < chunk.frames.length && full === null) {
       const frame = chunk.frames[chunk.next++];
       if (frame === undefined) break;
-      const piece = passage.pass(frame);
-      if (passage.isLast() || passage.error() !== null) {
+      const piece = frameRelay.pass(frame);
+      if (frameRelay.isLast() || frameRelay.error() !== null) {
         out.put();
         return piece;
       }
-      if (!client.waited() && passage.awaitsBill()) {
+      if (!client.waited() && frameRelay.awaitsBill()) {
         out.put();
         if (piece !== null) client.hold([piece]);
         continue;
@@ -73,7 +73,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
 
   const stayed = (): false => {
     // Read on for the bill, and the answer goes on instead.
-    if (departure.forBillAlone() && !passage.isLast() && !passage.nearEnd()) throw new Error('client gone');
+    if (departure.forBillAlone() && !frameRelay.isLast() && !frameRelay.nearEnd()) throw new Error('client gone');
     return false;
   };
   const sent = ({ wrote }: Chunk): Over => {
@@ -97,7 +97,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
       await taken();
       if (end === undefined) {
         if (chunk.next >= chunk.frames.length) return sent(chunk);
-      } else if (passage.error() !== null) {
+      } else if (frameRelay.error() !== null) {
         departure.upstream.abort();
         await ending.end(opened, 'upstream_broken', 'error');
         client.release();
@@ -124,7 +124,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
 
   /** Holds for what is about to be delivered. */
   const uncovered = async (bytes: number): Promise<boolean> => {
-    if (cover === null || cover(bytes, passage.words)) return false;
+    if (cover === null || cover(bytes, frameRelay.words)) return false;
     await ending.cutForQuota(opened);
     return true;
   };
@@ -136,13 +136,18 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
     if (cover === null) return send(frames);
     let bytes = 0;
     for (const frame of frames) bytes += frame.bytes.length;
-    return cover(bytes, passage.words) ? send(frames) : oneByOne(frames);
+    return cover(bytes, frameRelay.words) ? send(frames) : oneByOne(frames);
   };
   const overdrawn = (): Over => {
     const lastByteMs = watchdog.lastByteMs();
     const due = lastByteMs - checkedMs >= options.checkpointMs;
     if (due) checkedMs = lastByteMs;
-    if (!(due || passage.overdue()) || passage.isLast() || passage.billed() || options.affordable(passage.words(), due))
+    if (
+      !(due || frameRelay.overdue()) ||
+      frameRelay.isLast() ||
+      frameRelay.billed() ||
+      options.affordable(frameRelay.words(), due)
+    )
       return false;
     return ending.cutForQuota(opened).then(() => true);
   };
@@ -154,7 +159,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
       for (const piece of head) bytes += piece.length;
       if (await uncovered(bytes)) return true;
       options.delivered(head.length);
-      if (passage.awaitsBill()) client.hold(head);
+      if (frameRelay.awaitsBill()) client.hold(head);
       else {
         for (const piece of head) out.add(piece);
         out.put();

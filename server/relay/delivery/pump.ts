@@ -70,10 +70,10 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
 /** From the open stream to the last piece. */
 async function carry(options: PumpOptions, opened: OpenStream, ends: Ends): Promise<void> {
   const { client, watchdog, ending } = ends;
-  const { passage, reader, framing } = opened;
+  const { frameRelay, reader, framing } = opened;
   const frames = createFrames(options, opened, ends);
   watchdog.listen(reader);
-  options.departure.expecting(() => passage.nearEnd());
+  options.departure.expecting(() => frameRelay.nearEnd());
   if (await frames.begin()) return;
   for (;;) {
     const { done, value } = await reader.read();
@@ -84,10 +84,10 @@ async function carry(options: PumpOptions, opened: OpenStream, ends: Ends): Prom
     const drawn = frames.overdrawn();
     if (drawn === true || (drawn !== false && (await drawn))) return;
   }
-  const ended = passage.isLast();
-  const rest = passage.close(framing.end());
+  const ended = frameRelay.isLast();
+  const rest = frameRelay.close(framing.end());
   // Some upstreams end without their dialect's last frame; what counts is that they said why they stopped.
-  if (ended || passage.finish() !== null || (passage.usage() !== null && passage.error() === null)) {
+  if (ended || frameRelay.finish() !== null || (frameRelay.usage() !== null && frameRelay.error() === null)) {
     await ending.end(opened, 'completed');
     client.release();
     if (rest !== null) client.write(rest);

@@ -13,7 +13,7 @@ const endless = 100_000_000;
 
 export interface BillingDeps {
   readonly state: RelayState;
-  readonly wallets: Balances;
+  readonly balances: Balances;
   readonly authorise: Authorise;
 }
 
@@ -22,7 +22,7 @@ export function answerBilling(deps: BillingDeps, request: Request, asked: string
   if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
   const { user, token } = deps.authorise.identify(request, peer);
   const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings();
-  const standing = deps.wallets.standing(user.id, tokenStat && token !== null ? token.id : null);
+  const standing = deps.balances.standing(user.id, tokenStat && token !== null ? token.id : null);
   const told = (quota: number): number => (inCurrency ? quota / quotaPerUnit : quota);
   if (path.exec(asked)?.[1] === 'usage')
     return Response.json({ object: 'list', total_usage: told(standing.used) * 100 });

@@ -9,7 +9,7 @@ import type { FrameRelay } from './frame-relay.ts';
 export interface OpenStream {
   readonly reader: Bytes;
   readonly framing: Framing;
-  readonly passage: FrameRelay;
+  readonly frameRelay: FrameRelay;
   /** Pieces for the client that have been read already. */
   readonly head: readonly Piece[];
   /** The piece that waits for the bill, when the end has been read too. */
@@ -40,7 +40,7 @@ export type Opening =
 export interface OpenOptions {
   readonly upstream: ReadableStream<Uint8Array>;
   readonly framing: Framing;
-  readonly passage: FrameRelay;
+  readonly frameRelay: FrameRelay;
   /** Milliseconds without a byte from the upstream before it counts as broken. */
   readonly idleMs: number;
   readonly now: () => number;
@@ -49,7 +49,7 @@ export interface OpenOptions {
 
 /** Reads as far as the first content, so that until then the request can still go elsewhere. Never rejects. */
 export async function openStream(options: OpenOptions): Promise<Opening> {
-  const { framing, passage } = options;
+  const { framing, frameRelay } = options;
   const reader = options.upstream.getReader();
   const head: Piece[] = [];
   let firstByteMs: number | null = null;
@@ -61,7 +61,7 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
   }
   const give = (reason: 'empty' | 'broken' | 'timeout' | 'error', error: UpstreamError | null = null): Opening => {
     void reader.cancel().catch(() => undefined);
-    return { ok: false, reason: idle ? 'timeout' : reason, error, usage: passage.usage() };
+    return { ok: false, reason: idle ? 'timeout' : reason, error, usage: frameRelay.usage() };
   };
   try {
     for (;;) {
@@ -72,24 +72,24 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
         timer = setTimeout(cut, options.idleMs);
       }
       const frames = value === undefined ? [] : framing.push(value);
-      const seen = firstContent(passage, frames, head);
+      const seen = firstContent(frameRelay, frames, head);
       if (seen !== null) {
-        const error = passage.error();
+        const error = frameRelay.error();
         if (error !== null) return give('error', error);
-        if (isEmpty(passage)) return give('empty');
+        if (isEmpty(frameRelay)) return give('empty');
         const { last, count } = seen;
         const ahead = frames.slice(count);
-        return { ok: true, stream: { reader, framing, passage, head, last, ahead, done: false, firstByteMs } };
+        return { ok: true, stream: { reader, framing, frameRelay, head, last, ahead, done: false, firstByteMs } };
       }
       if (!done) continue;
-      const piece = passage.close(framing.end());
-      const error = passage.error();
-      if (passage.finish() === null && passage.usage() === null) return give(idle ? 'timeout' : 'broken');
-      if (error !== null && passage.finish() === null && passage.usage() === null) return give('error', error);
-      if (isEmpty(passage)) return give('empty');
+      const piece = frameRelay.close(framing.end());
+      const error = frameRelay.error();
+      if (frameRelay.finish() === null && frameRelay.usage() === null) return give(idle ? 'timeout' : 'broken');
+      if (error !== null && frameRelay.finish() === null && frameRelay.usage() === null) return give('error', error);
+      if (isEmpty(frameRelay)) return give('empty');
       return {
         ok: true,
-        stream: { reader, framing, passage, head, last: piece ?? '', firstByteMs, ahead: [], done: true },
+        stream: { reader, framing, frameRelay, head, last: piece ?? '', firstByteMs, ahead: [], done: true },
       };
     }
   } catch {
@@ -101,43 +101,43 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
 
 /** @param head receives what goes to the client. @returns where the frames brought the first content, an end or an error; null = nowhere. */
 function firstContent(
-  passage: FrameRelay,
+  frameRelay: FrameRelay,
   frames: readonly RawFrame[],
   head: Piece[],
 ): { readonly last: Piece | null; readonly count: number } | null {
   let count = 0;
   for (const frame of frames) {
     count++;
-    const piece = passage.pass(frame);
-    if (passage.error() !== null) return { last: null, count };
-    if (passage.isLast()) return { last: piece ?? '', count };
+    const piece = frameRelay.pass(frame);
+    if (frameRelay.error() !== null) return { last: null, count };
+    if (frameRelay.isLast()) return { last: piece ?? '', count };
     if (piece !== null) head.push(piece);
-    if (passage.hasContent()) return { last: null, count };
+    if (frameRelay.hasContent()) return { last: null, count };
   }
   return null;
 }
 
 /** An answer that ended well and says nothing is a failure in disguise; one that was cut off or filtered is not. */
-export function isEmpty(passage: FrameRelay): boolean {
-  if (passage.hasContent()) return false;
-  const usage = passage.usage();
+export function isEmpty(frameRelay: FrameRelay): boolean {
+  if (frameRelay.hasContent()) return false;
+  const usage = frameRelay.usage();
   if (usage !== null && completionTokensOf(usage) > 0) return false;
-  const reason = passage.finish()?.reason.unified;
+  const reason = frameRelay.finish()?.reason.unified;
   return reason === 'stop' || reason === 'other';
 }
 
 /** Answers that are gathered are kept whole. */
 export const gatheredLimit = 64 * 1024 * 1024;
 
-/** Lets the passage see the rest. @returns false when the stream broke off, fell silent or grew too large. */
+/** Lets the frame relay see the rest. @returns false when the stream broke off, fell silent or grew too large. */
 export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boolean> {
-  const { reader, framing, passage } = stream;
+  const { reader, framing, frameRelay } = stream;
   const cut = () => void reader.cancel().catch(() => undefined);
   let idle = setTimeout(cut, idleMs);
   let size = 0;
   try {
-    for (const frame of stream.ahead) passage.pass(frame);
-    for (let done = stream.done; !done && !passage.isLast(); ) {
+    for (const frame of stream.ahead) frameRelay.pass(frame);
+    for (let done = stream.done; !done && !frameRelay.isLast(); ) {
       const read = await reader.read();
       done = read.done;
       clearTimeout(idle);
@@ -147,14 +147,14 @@ export async function readToEnd(stream: OpenStream, idleMs: number): Promise<boo
         cut();
         return false;
       }
-      for (const frame of read.value === undefined ? [] : framing.push(read.value)) passage.pass(frame);
+      for (const frame of read.value === undefined ? [] : framing.push(read.value)) frameRelay.pass(frame);
     }
-    if (!stream.done) passage.close(framing.end());
+    if (!stream.done) frameRelay.close(framing.end());
   } catch {
     return false;
   } finally {
     clearTimeout(idle);
   }
   cut();
-  return passage.error() === null && passage.finish() !== null;
+  return frameRelay.error() === null && frameRelay.finish() !== null;
 }

@@ -196,7 +196,7 @@ async function open(
     const opening = await openStream({
       upstream: response.body,
       framing,
-      passage: passageFor(exchange, prepared, deps.now()),
+      frameRelay: passageFor(exchange, prepared, deps.now()),
       idleMs: deps.idleMs,
       now: deps.now,
       abort,
