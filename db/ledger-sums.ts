@@ -1,7 +1,7 @@
 /** Sums of one batch: a busy user's row is written once per commit, not once per request. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import { periodStart } from '../server/contract/periods.ts';
-import type { Posting, CounterChange } from '../server/ledger/core.ts';
+import type { CounterChange, Posting } from '../server/ledger/core.ts';
 
 interface AccountSum {
   balance: number;
