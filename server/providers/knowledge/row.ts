@@ -1,0 +1,46 @@
+/** The two kinds of rows that say what an upstream accepts. Encoders, channel tests, `model explain`, the model lists and the strict practice upstream read the same ones. */
+import type { ProtocolId } from '../../protocols/canonical.ts';
+import type { Target } from '../../protocols/target.ts';
+
+export interface Sourced {
+  /** Address of the provider's document, or of a report of a refusal. */
+  readonly source: string;
+  /** Follows from relatives; no document says it. */
+  readonly assumed?: true;
+}
+
+/** What is said of models. Later rows win, member by member; `refuses` adds up. */
+export interface ModelRow extends Sourced, Partial<Omit<Target, 'refuses'>> {
+  /** Upstream names, without a maker's or region's prefix. */
+  readonly models: RegExp;
+  /** Where it holds; absent = at every provider. */
+  readonly provider?: string;
+  readonly refuses?: readonly (Target['refuses'] extends ReadonlySet<infer Member> ? Member : never)[];
+}
+
+/** What a member of a request must be like. */
+export type Demand =
+  | { readonly kind: 'absent' }
+  /** It is called otherwise here. */
+  | { readonly kind: 'renamed'; readonly to: string }
+  | { readonly kind: 'atMost'; readonly value: number }
+  | { readonly kind: 'atLeast'; readonly value: number }
+  /** Other words become the nearest of these, or go where `none` of them is near. */
+  | { readonly kind: 'oneOf'; readonly words: readonly string[] }
+  /** Ids of calls: what does not match is replaced by a short hash of this shape, the same in call and result. */
+  | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number };
+
+/** What a provider wants of one member, whatever the model. */
+export interface ProviderRow extends Sourced {
+  /** Slug of the catalogue. */
+  readonly provider: string;
+  /** The wire it concerns. */
+  readonly dialect: ProtocolId;
+  /** Upstream names; absent = all. */
+  readonly models?: RegExp;
+  /** Path in the body: `seed`, `stream_options.include_usage`, `messages[].reasoning_content`, `tools[].function.strict`. */
+  readonly member: string;
+  readonly demand: Demand;
+  /** What the provider answers where it is not met. Absent = 400. */
+  readonly status?: number;
+}
