@@ -8,6 +8,7 @@ import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
 import type { Connections } from './connections.ts';
 import { placeOf } from './places.ts';
+import { isProbe, probe } from './probes.ts';
 import { cameOverTls, strictTransport } from './transport-security.ts';
 
 export interface FrontDoorOptions {
@@ -16,6 +17,8 @@ export interface FrontDoorOptions {
   /** Other threads listen on it, too. */
   readonly shared?: boolean;
   readonly relay: Relay;
+  /** Whether paid requests are taken. */
+  readonly mayServe: () => boolean;
   /** Unix socket of the control thread's forwarded listener. */
   readonly controlSocket: string;
   /** Whether a proxy at this address may say who it calls for. */
@@ -65,8 +68,9 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       const peer = {
         ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
       };
-      // Coding agents look whether anybody is there before they log in.
+      if (isProbe(path)) return probed(request, path);
       if (draining) return turnedAway(options.relay, request, path, peer);
+      // Coding agents look whether anybody is there before they log in.
       if (path === '/api/hello') return new Response(null);
       if (isRealtime(request, path))
         return upgrade(listener, request, connections, options.relay.realtime(request, peer));
@@ -104,6 +108,12 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
         headers: { 'content-type': 'application/json' },
       }),
   });
+
+  const probed = (request: Request, path: string): Response => {
+    const answer = probe(path, request.method, { storage: !options.mayServe(), draining });
+    if (draining) answer.headers.set('connection', 'close');
+    return answer;
+  };
 
   /** While draining, keep-alive connections are told to end, or the stop would wait for them. */
   const closing = async (request: Request, answer: Promise<Response>): Promise<Response> => {
@@ -143,13 +153,11 @@ async function turnedAway(relay: Relay, request: Request, path: string, peer: Pe
     placeOf(path) === 'relay'
       ? await relay.handle(request, path, peer)
       : new Response(
-          path === '/readyz'
-            ? '{"ok":false}'
-            : JSON.stringify({
-                success: false,
-                message: '服务正在关闭 / The server is shutting down',
-                code: 'shutting_down',
-              }),
+          JSON.stringify({
+            success: false,
+            message: '服务正在关闭 / The server is shutting down',
+            code: 'shutting_down',
+          }),
           { status: 503, headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': retrySeconds } },
         );
   response.headers.set('connection', 'close');

@@ -125,7 +125,7 @@ export function createServing(deps: ServingDeps): Serving {
 
 /** @throws AppError port_taken. */
 function openDoor(
-  { order, state }: ServingDeps,
+  { order, state, ledger }: ServingDeps,
   inside: Pick<Parameters<typeof openFrontDoor>[0], 'relay' | 'controlSocket' | 'connections'>,
 ): FrontDoor {
   try {
@@ -134,6 +134,7 @@ function openDoor(
       host: order.host,
       port: order.port,
       shared: order.shared,
+      mayServe: () => ledger.healthy().ok,
       trustsProxy: (address) => state.settings().trustsProxy(address),
       secureHost: () => state.settings().secureHost,
       consoleAsset: createConsoleAssets(() => state.settings().botCheck),

@@ -168,8 +168,6 @@ test('routes are mounted in one place, and the front door answers three paths of
   const door = readFileSync(resolve(root, 'server/http/front-door.ts'), 'utf8');
   expect([...door.matchAll(/path === '([^']+)'/g)].map((match) => match[1]).sort()).toEqual([
     '/api/hello',
-    // While it stops.
-    '/readyz',
     '/v1/realtime',
   ]);
 });

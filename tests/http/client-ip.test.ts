@@ -66,6 +66,7 @@ test('the front door tells relay and API the same address, whatever headers of i
   const door = openFrontDoor({
     host: '127.0.0.1',
     port: 0,
+    mayServe: () => true,
     controlSocket: socket,
     consoleAsset: () => null,
     connections: createConnections(defaultConnectionLimits, null, Date.now),

@@ -27,6 +27,7 @@ beforeEach(async () => {
     host: '127.0.0.1',
     port: 0,
     connections: createConnections(defaultConnectionLimits, null, Date.now),
+    mayServe: () => true,
     controlSocket,
     trustsProxy: () => false,
     consoleAsset: () => null,

@@ -42,6 +42,7 @@ beforeEach(async () => {
     host: '127.0.0.1',
     port: 0,
     relay: gateway.relay,
+    mayServe: () => true,
     controlSocket: '/nonexistent',
     trustsProxy: () => false,
     consoleAsset: () => null,

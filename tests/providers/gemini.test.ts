@@ -73,6 +73,7 @@ test('a list comes in pieces, as the answer is made', async () => {
     host: '127.0.0.1',
     port: 0,
     relay: bench.gateway.relay,
+    mayServe: () => true,
     controlSocket: '/nonexistent',
     trustsProxy: () => false,
     consoleAsset: () => null,

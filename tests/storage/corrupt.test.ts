@@ -50,6 +50,9 @@ test('R1, R15: the postings are overwritten while serving: nobody hears an end t
   const after: Heard[] = [];
   for (let n = 0; n < 100; n++) after.push(await chat(serving.url, key));
   expect(after.filter(({ status, retryAfter }) => status !== 503 || retryAfter === null)).toEqual([]);
+  const ready = await fetch(`${serving.url}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([503, { ok: false, hindrances: ['storage'] }]);
+  expect((await fetch(`${serving.url}/healthz`)).status).toBe(200);
   expect(seen).toEqual([]);
 
   expect(serving.said().match(/paid requests are refused/g)).toHaveLength(1);

@@ -9,6 +9,7 @@ export const openRelayDoor = (relay: Relay): FrontDoor =>
     port: 0,
     relay,
     connections: createConnections(defaultConnectionLimits, null, Date.now),
+    mayServe: () => true,
     controlSocket: '/nonexistent',
     trustsProxy: () => false,
     consoleAsset: () => null,

@@ -62,6 +62,7 @@ export async function createSite(gatewayOptions: TestGatewayOptions = {}) {
     port: 0,
     relay: gateway.relay,
     connections: createConnections(defaultConnectionLimits, null, Date.now),
+    mayServe: () => true,
     controlSocket,
     trustsProxy: (address) => gateway.state.settings().trustsProxy(address),
     secureHost: () => gateway.state.settings().secureHost,
