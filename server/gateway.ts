@@ -6,17 +6,21 @@ import { acquireLock, ensureDataDir } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
+import { version } from './embedded/version.ts';
 import { startThread } from './embedded/workers.ts';
 import { openDescriptors } from './http/descriptors.ts';
+import type { LedgerClient } from './ledger/client.ts';
 import { controlName } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
 import { type LedgerThread, startLedger } from './ledger-thread.ts';
+import { createExposition } from './metrics/exposition.ts';
+import { type MetricsAddress, serveMetrics } from './metrics/listener.ts';
 import { createBalances } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
 import { createMemory } from './relay/admission/memory.ts';
 import { createMoney } from './relay/admission/money.ts';
 import { untold } from './relay/admission/open-requests.ts';
-import { createRelayState } from './relay/state/state.ts';
+import { createRelayState, type RelayState } from './relay/state/state.ts';
 import { mostRelays } from './serving/environment.ts';
 import { createOneRelay } from './serving/one-relay.ts';
 import { createRelayThreads } from './serving/relay-threads.ts';
@@ -24,6 +28,7 @@ import type { Relays, RelaysDeps } from './serving/relays.ts';
 import type { Stop } from './stop.ts';
 import { createStorageWatch } from './storage-watch.ts';
 
+export { metricsAddress } from './metrics/listener.ts';
 export { relaysFor } from './serving/environment.ts';
 
 export interface GatewayOptions {
@@ -33,6 +38,8 @@ export interface GatewayOptions {
   /** Relay threads; one runs in the main thread. */
   readonly relays: number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where figures are told; null = nowhere. */
+  readonly metrics?: MetricsAddress | null;
   /** One line for the operator, apart from what is asked for. */
   readonly say: (line: string) => void;
 }
@@ -47,6 +54,8 @@ export interface Gateway extends Stop {
   readonly owed: OwedReport;
   /** Files and connections that may be open at a time; null where the system cannot be asked. */
   readonly descriptors: number | null;
+  /** Port of the figures; null = nobody asked for them. */
+  readonly metricsPort: number | null;
   /** Resolves when serving has ended by itself, with the reason. */
   readonly failed: Promise<AppError>;
 }
@@ -75,8 +84,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const state = createRelayState(balances);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
-    const { host, port, env, say } = options;
-    const order = { dataDir: files.dir, host, port, shared: false, env, sample: ledgerThread.sample, mark: '' };
+    const { host, port, env, say, metrics = null } = options;
+    const measured = metrics !== null;
+    const order = {
+      dataDir: files.dir,
+      host,
+      port,
+      shared: false,
+      env,
+      sample: ledgerThread.sample,
+      mark: '',
+      measured,
+    };
     const around: RelaysDeps = {
       order,
       state,
@@ -131,12 +150,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await state.ready;
 
     const openPort = await relays.open();
+    const monitors = metrics === null ? null : openMetrics(metrics, { env, relays, ledger, state });
+    if (monitors !== null) threads.push({ terminate: monitors.stop });
     if (['1', '2'].includes(env.GATEWAY_BENCH_TIER ?? ''))
       say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
     let ending: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await Promise.all([control.stop(closeMs), ledgerThread.stop(closeMs)]);
       watch.stop();
+      monitors?.stop();
       counter.close();
       unlock();
     };
@@ -157,6 +179,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       recovered: ledgerThread.recovery,
       owed: ledgerThread.owed,
       descriptors: descriptors?.limit ?? null,
+      metricsPort: monitors?.port ?? null,
       failed: failed.promise,
       stop: (graceMs) => {
         ending ??= relays.stop(graceMs).then(close);
@@ -169,6 +192,25 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     unlock();
     throw error;
   }
+}
+
+interface MetricsSources {
+  readonly env: GatewayOptions['env'];
+  readonly relays: Relays;
+  readonly ledger: LedgerClient;
+  readonly state: RelayState;
+}
+
+/** @throws AppError port_taken. */
+function openMetrics(address: MetricsAddress, { env, relays, ledger, state }: MetricsSources) {
+  const exposition = createExposition(async () => ({
+    relays: await relays.figures(),
+    standing: relays.standing(),
+    oldestOwedMs: ledger.owed().oldestMs,
+    version,
+    quotaPerUnit: state.settings().priceTables.quotaPerUnit,
+  }));
+  return serveMetrics(address, { token: env.GATEWAY_METRICS_TOKEN ?? '', ...exposition });
 }
 
 function watchStorage(thread: LedgerThread, relays: Relays, control: ControlThread, say: GatewayOptions['say']) {

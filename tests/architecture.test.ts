@@ -42,6 +42,11 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   ],
   ['the API’s thread', /^server\/control\//, /^(db|server)\//],
   ['relays and their threads', /^server\/serving\//, /^(db|server)\//],
+  [
+    'figures for monitors',
+    /^server\/metrics\//,
+    /^server\/(contract|metrics|relay\/shared\/figures|serving\/messages)/,
+  ],
   ['jobs', /^server\/jobs\//, /^server\/(contract|domain|jobs|ledger\/commands|services\.ts)/],
   ['guarded outbound calls', /^server\/outbound\//, /^server\/(contract|outbound)/],
   ['what the build puts in', /^server\/embedded\//, /^(server\/(embedded|contract\/errors)|package\.json)/],

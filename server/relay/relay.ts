@@ -31,6 +31,7 @@ import { createAffinity } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
 import { createHearsay, type Hearsay } from './routing/hearsay.ts';
 import { createDeadlines } from './shared/deadlines.ts';
+import { createFigures, type RelayFigures } from './shared/figures.ts';
 import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import { sealed } from './shared/sealed.ts';
 import type { ChannelSnapshot } from './state/snapshot.ts';
@@ -126,6 +127,8 @@ export interface Relay {
   open(): number;
   /** Answers whose bill was not durable within the ceiling, and settlements that the ledger's rules turned down. */
   unbilled(): { readonly late: number; readonly refused: number };
+  /** What came of requests so far. */
+  figures(): RelayFigures;
   /** From here on every new request is answered with this. */
   close(reason: AppError): void;
   /** Ends what is under way: streams with an error frame, all settled for what was delivered. */
@@ -161,6 +164,7 @@ export function createRelay(deps: RelayDeps): Relay {
   let closed: AppError | null = null;
   const answering = new Map<Request, Cuttable>();
   const running = new Set<Cuttable>();
+  const figures = createFigures();
   const chargeDeps: ChargeDeps = {
     ledger: deps.ledger,
     balances: deps.balances,
@@ -173,6 +177,7 @@ export function createRelay(deps: RelayDeps): Relay {
       refused++;
       deps.refused?.(ref, reason);
     },
+    figures,
   };
   const admit = createAdmit({
     plan: planDeps,
@@ -257,6 +262,7 @@ export function createRelay(deps: RelayDeps): Relay {
       refusal = reached;
     } catch (error) {
       refusal = { shown: clientError(error, requestId), retryAfter: retryAfterOf(error) };
+      figures.refused(refusal.shown.code);
     }
     open--;
     return refusalFor(request, path, refusal, asker);
@@ -351,6 +357,7 @@ export function createRelay(deps: RelayDeps): Relay {
     },
     open: () => open,
     unbilled: () => ({ late, refused }),
+    figures: () => ({ ...figures.read(), open }),
     close(reason) {
       closed = reason;
     },

@@ -11,6 +11,7 @@ import type { ChannelTestOrder } from '../relay/channel-test.ts';
 import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
+import type { RelayFigures } from '../relay/shared/figures.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 
 /** How a relay is to serve, whichever thread it is in. */
@@ -25,6 +26,8 @@ export interface ServingOrder {
   readonly sample: SealedSample | null;
   /** Makes names of this thread's own; '' = it is the only one. */
   readonly mark: string;
+  /** Somebody may ask for figures. */
+  readonly measured: boolean;
 }
 
 /** Plain rows, and where in the shared memory they are counted. */
@@ -45,6 +48,13 @@ export interface RelayStart {
   readonly rows: readonly number[];
   readonly news: RelayNews;
   readonly ledger: MessagePort;
+}
+
+/** What monitors are told of one relay. */
+export interface ThreadFigures extends RelayFigures {
+  /** How late its event loop was since the last question, milliseconds; null = nobody looks. */
+  readonly loop: { readonly median: number; readonly p99: number; readonly most: number } | null;
+  readonly channels: readonly { readonly id: number; readonly name: string; readonly condition: string }[];
 }
 
 /** How one relay stands. */
@@ -69,6 +79,7 @@ export type ToRelay =
   | { readonly kind: 'counted'; readonly id: number; readonly counts: readonly number[] }
   | { readonly kind: 'heard'; readonly news: Hearsay }
   | { readonly kind: 'busy'; readonly id: number }
+  | { readonly kind: 'figures'; readonly id: number }
   /** The ledger writes, and nothing is sold all the same. */
   | { readonly kind: 'suspend'; readonly reason: string }
   | { readonly kind: 'stop'; readonly graceMs: number }
@@ -86,6 +97,7 @@ export type FromRelay =
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
   | { readonly kind: 'heard'; readonly news: Hearsay }
   | { readonly kind: 'busy'; readonly id: number; readonly ports: readonly (readonly [number, boolean])[] }
+  | { readonly kind: 'figured'; readonly id: number; readonly figures: ThreadFigures }
   /** It has few rows left. */
   | { readonly kind: 'rows' }
   | { readonly kind: 'say'; readonly line: string }

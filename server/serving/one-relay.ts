@@ -19,6 +19,7 @@ export function createOneRelay(deps: RelaysDeps): Relays {
     channels: (id, ids) => serving.receive({ kind: 'standing', id, ids }),
     worked: (answer) => serving.receive({ kind: 'worked', ...answer }),
     worksLost: () => serving.receive({ kind: 'worksLost' }),
+    figures: async () => [{ thread: 1, figures: serving.figures() }],
     standing: serving.standing,
     suspend: (reason) => serving.receive({ kind: 'suspend', reason }),
     stop(graceMs) {

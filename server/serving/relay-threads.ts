@@ -12,7 +12,7 @@ import { keepOwed } from '../stop.ts';
 import { createRestarts, watchThread, within } from '../threads.ts';
 import { connectionLimits } from './environment.ts';
 import { endLost, type LostReport } from './lost.ts';
-import type { FromRelay, RelayNews, RelayStanding, ToRelay } from './messages.ts';
+import type { FromRelay, RelayNews, RelayStanding, ThreadFigures, ToRelay } from './messages.ts';
 import { passOn, type Relays, type RelaysDeps } from './relays.ts';
 import { portError } from './serving.ts';
 
@@ -40,6 +40,7 @@ interface Thread {
   readonly tests: Set<number>;
   readonly asked: Map<number, readonly number[]>;
   readonly busy: Map<number, (ports: readonly (readonly [number, boolean])[]) => void>;
+  readonly figured: Map<number, (figures: ThreadFigures | null) => void>;
   readonly ready: PromiseWithResolvers<number>;
   readonly stopped: PromiseWithResolvers<void>;
   readonly unwatch: () => void;
@@ -114,6 +115,9 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       case 'busy':
         thread.busy.get(message.id)?.(message.ports);
         return void thread.busy.delete(message.id);
+      case 'figured':
+        thread.figured.get(message.id)?.(message.figures);
+        return void thread.figured.delete(message.id);
       case 'stopped':
         return thread.stopped.resolve();
       case 'work':
@@ -140,6 +144,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       tests: new Set(),
       asked: new Map(),
       busy: new Map(),
+      figured: new Map(),
       ready: Promise.withResolvers(),
       stopped: Promise.withResolvers(),
       unwatch: watchThread(worker, (why) => void died(thread, why)),
@@ -172,6 +177,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     threads.delete(thread.number);
     thread.ready.reject(new Error(why));
     for (const resolve of thread.busy.values()) resolve([]);
+    for (const resolve of thread.figured.values()) resolve(null);
     for (const id of thread.tests)
       deps.control({ kind: 'tested', id, result: { ok: false, ms: 0, message: 'the relay thread died' } });
     for (const [id, ids] of thread.asked) channels(id, ids);
@@ -273,6 +279,17 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       if (thread !== undefined) post(thread, { kind: 'worked', ...answer, id: Math.floor(answer.id / threadsBits) });
     },
     worksLost: () => each({ kind: 'worksLost' }),
+    async figures() {
+      const asked = [...threads.values()].map(async (thread) => {
+        const { promise, resolve } = Promise.withResolvers<ThreadFigures | null>();
+        const id = nextAsk++;
+        thread.figured.set(id, resolve);
+        post(thread, { kind: 'figures', id });
+        return { thread: thread.number, figures: await promise };
+      });
+      const all = await Promise.all(asked);
+      return all.flatMap(({ thread, figures }) => (figures === null ? [] : [{ thread, figures }]));
+    },
     standing() {
       const all = [...threads.values()].map(({ standing }) => standing);
       const sum = (of: (one: RelayStanding) => number) => all.reduce((total, one) => total + of(one), 0);

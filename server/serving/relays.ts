@@ -10,7 +10,7 @@ import type { ChannelTestOrder } from '../relay/channel-test.ts';
 import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import type { RelayState } from '../relay/state/state.ts';
-import type { FromRelay, RelayStanding, ServingOrder } from './messages.ts';
+import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures } from './messages.ts';
 
 export interface Relays {
   /** @returns the port. @throws AppError port_taken, bench_tier_refused. */
@@ -22,6 +22,8 @@ export interface Relays {
   worked(answer: WorkAnswer): void;
   /** The thread that keeps works is gone. */
   worksLost(): void;
+  /** Of each that answers, with its number. */
+  figures(): Promise<readonly { readonly thread: number; readonly figures: ThreadFigures }[]>;
   /** All together. */
   standing(): RelayStanding;
   suspend(reason: string): void;

@@ -1,5 +1,6 @@
 /** One relay behind a door of its own: the same in the main thread, where it is the only one, and in a thread beside others. */
 import { randomBytes } from 'node:crypto';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { benchTier } from '../bench-tier.ts';
 import { AppError } from '../contract/errors.ts';
 import { dataDirFiles } from '../data-dir.ts';
@@ -19,13 +20,14 @@ import { createRelay, defaultLimits } from '../relay/relay.ts';
 import type { RelayState } from '../relay/state/state.ts';
 import { createStop } from '../stop.ts';
 import { commitCeiling, connectionLimits } from './environment.ts';
-import type { FromRelay, RelayStanding, ServingOrder, ToRelay } from './messages.ts';
+import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures, ToRelay } from './messages.ts';
 
 export interface Serving {
   /** @returns the port. @throws AppError port_taken, bench_tier_refused. */
   open(): Promise<number>;
   receive(message: ToRelay): void;
   standing(): RelayStanding;
+  figures(): ThreadFigures;
 }
 
 export interface ServingDeps {
@@ -77,6 +79,17 @@ export function createServing(deps: ServingDeps): Serving {
     keep: { owed: files.owed, mark: order.mark, say, now: Date.now },
   });
   const stopped = () => tell({ kind: 'stopped' });
+  const delays = order.measured ? monitorEventLoopDelay({ resolution: loopResolutionMs }) : null;
+  delays?.enable();
+  const figures = (): ThreadFigures => {
+    const channels = [...state.channels()];
+    const standings = relay.standings(channels.map(({ id }) => id));
+    return {
+      ...relay.figures(),
+      loop: delays === null ? null : loopOf(delays),
+      channels: channels.map(({ id, name }, at) => ({ id, name, condition: standings[at]?.condition ?? 'unknown' })),
+    };
+  };
 
   return {
     async open() {
@@ -100,6 +113,8 @@ export function createServing(deps: ServingDeps): Serving {
           return relay.hear(message.news);
         case 'busy':
           return tell({ kind: 'busy', id: message.id, ports: [...connections.busy()] });
+        case 'figures':
+          return tell({ kind: 'figured', id: message.id, figures: figures() });
         case 'suspend':
           return ledger.suspend(message.reason);
         case 'stop':
@@ -111,6 +126,7 @@ export function createServing(deps: ServingDeps): Serving {
           return void stop.fail(new AppError(message.code, message.params)).then(stopped);
       }
     },
+    figures,
     standing() {
       const health = ledger.healthy();
       return {
@@ -121,6 +137,16 @@ export function createServing(deps: ServingDeps): Serving {
       };
     },
   };
+}
+
+const loopResolutionMs = 20;
+
+/** Since the last question; the histogram counts nanoseconds from tick to tick. */
+function loopOf(delays: ReturnType<typeof monitorEventLoopDelay>): NonNullable<ThreadFigures['loop']> {
+  const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - loopResolutionMs);
+  const [median, p99, most] = [delays.percentile(50), delays.percentile(99), delays.max].map(late);
+  delays.reset();
+  return { median: median ?? 0, p99: p99 ?? 0, most: most ?? 0 };
 }
 
 /** @throws AppError port_taken. */

@@ -54,7 +54,12 @@ test('R7: while open streams end, whoever comes is told to come back, in the own
     body: { error: { code: 503 } },
   });
   expect(await refused('/api/user/login')).toMatchObject({ ...gone, body: { success: false, code: 'shutting_down' } });
-  expect(await refused('/readyz')).toMatchObject({ ...gone, body: { ok: false, hindrances: ['draining'] } });
+  const ready = await fetch(`${serving.url}/readyz`);
+  expect([ready.status, ready.headers.get('connection'), await ready.json()]).toEqual([
+    503,
+    'close',
+    { ok: false, hindrances: ['draining'] },
+  ]);
   said.finish();
   const told = await Promise.all(open);
   expect(told.filter(({ whole }) => !whole)).toEqual([]);

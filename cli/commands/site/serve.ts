@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { AppError } from '../../../server/contract/errors.ts';
 import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
-import { relaysFor, startGateway } from '../../../server/gateway.ts';
+import { metricsAddress, relaysFor, startGateway } from '../../../server/gateway.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce, setupLink } from '../../parts/access.ts';
@@ -35,6 +35,10 @@ export const serve: CommandRun = async (context, flags) => {
     throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
   const graceMs = graceOf(text(flags.grace) ?? context.env.GATEWAY_GRACE);
   const relays = relaysFor(text(flags.relays) ?? context.env.GATEWAY_RELAYS, availableParallelism(), process.platform);
+  const metrics = metricsAddress(
+    text(flags.metrics) ?? context.env.GATEWAY_METRICS ?? '',
+    context.env.GATEWAY_METRICS_TOKEN ?? '',
+  );
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
   await folderFree(context.dataDir);
   // Somebody else's server keeps what it has; starting says that it is there.
@@ -46,7 +50,7 @@ export const serve: CommandRun = async (context, flags) => {
     console.error(
       json ? JSON.stringify({ level: 'error', at: new Date().toISOString(), event: 'serving', message }) : message,
     );
-  const gateway = await startGateway({ dataDir: context.dataDir, host, port, relays, env: context.env, say });
+  const gateway = await startGateway({ dataDir: context.dataDir, host, port, relays, metrics, env: context.env, say });
   const forget = announce(context.dataDir, gateway.url);
   // Whoever reads the address may send a signal at once.
   const ended = new Promise<void>((resolve, reject) => {
@@ -78,6 +82,7 @@ export const serve: CommandRun = async (context, flags) => {
           setup: '初始化（仅一次有效的链接）',
           data: '数据目录',
           open: '可同时打开的文件与连接',
+          metrics: '监控指标',
           stop: 'Ctrl-C 停止',
         }
       : {
@@ -85,6 +90,7 @@ export const serve: CommandRun = async (context, flags) => {
           setup: 'Set-up (a link that works once)',
           data: 'Data folder',
           open: 'Open files and connections',
+          metrics: 'Metrics',
           stop: 'Ctrl-C to stop',
         };
   const link = gateway.setupCode === null ? null : setupLink(gateway.url, gateway.setupCode);
@@ -101,6 +107,7 @@ export const serve: CommandRun = async (context, flags) => {
         owed: gateway.owed,
         descriptors: gateway.descriptors,
         relays,
+        metrics_port: gateway.metricsPort,
       }),
     );
   else {
@@ -108,6 +115,8 @@ export const serve: CommandRun = async (context, flags) => {
     if (link !== null) output.line(`${words.setup}: ${link}`);
     output.line(`${words.data}: ${context.dataDir}`);
   }
+  if (!json && gateway.metricsPort !== null)
+    output.note(`${words.metrics}: http://${metrics?.host}:${gateway.metricsPort}/metrics`);
   if (flags.open === true) openBrowser(link ?? gateway.url);
   if (!json && gateway.recovered.settled + gateway.recovered.voided > 0) {
     output.note(`recovered: ${gateway.recovered.settled} settled, ${gateway.recovered.voided} voided`);

@@ -7,6 +7,7 @@ import type { Usage } from '../../protocols/canonical.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
 import { type Tried, triedOnly } from '../shared/failure.ts';
+import type { Figures } from '../shared/figures.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { Balances } from './balances.ts';
 import type { Admission } from './limits.ts';
@@ -62,6 +63,7 @@ export interface ChargeDeps {
   readonly late: () => void;
   /** The ledger's rules turned a settlement down: nobody was charged for what was delivered. */
   readonly refused: (ref: string, reason: string) => void;
+  readonly figures: Figures;
 }
 
 export interface ChargeFacts {
@@ -117,7 +119,22 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   const settle = (finish: Finish): Promise<void> => {
     const usage = finish.usage;
     const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
-    const tokens = usage === null ? 0 : promptTokensOf(usage) + completionTokensOf(usage);
+    const inputTokens = usage === null ? 0 : promptTokensOf(usage);
+    const outputTokens = usage === null ? 0 : completionTokensOf(usage);
+    const tokens = inputTokens + outputTokens;
+    const endedMs = deps.now();
+    deps.figures.ended({
+      model: inquiry.model,
+      channelId: finish.channel?.id ?? 0,
+      operation: inquiry.operation,
+      endReason: finish.endReason,
+      inputTokens,
+      outputTokens,
+      charged: amount,
+      tries: finish.tried.length,
+      ms: endedMs - inquiry.startedMs,
+      firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - inquiry.startedMs,
+    });
     charged = usage === null ? null : amount;
     const vain = usage === null;
     if (usage !== null) open.used(row, usage);
@@ -128,6 +145,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
     const told = (refusal: string | null) => {
+      deps.figures.committed(deps.now() - endedMs);
       if (refusal !== null) deps.refused(inquiry.requestId, refusal);
       open.over(row);
     };
@@ -140,7 +158,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         tokenId,
         channelId: finish.channel?.id ?? 0,
         amount,
-        at: Math.floor(deps.now() / 1000),
+        at: Math.floor(endedMs / 1000),
         house: plan.house,
         log: logged ? entry(type, amount, usage, finish) : null,
         tokens,

@@ -1,0 +1,197 @@
+/** Figures for monitors: read by another's parser, compared with what was asked and charged. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import parsePrometheus from 'parse-prometheus-text-format';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { createExposition, metricNames } from '../../server/metrics/exposition.ts';
+import { metricsAddress, serveMetrics } from '../../server/metrics/listener.ts';
+import { createFigures, durationBounds } from '../../server/relay/shared/figures.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+beforeEach(async () => {
+  gateway = await createTestGateway({ quota: 5_000_000 });
+  upstream = await startUpstream((response) =>
+    sendJson(response, {
+      choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010 },
+    }),
+  );
+  await gateway.channel(upstream.url);
+  await gateway.option('ModelRatio', '{"gpt-4o-mini":250}');
+  await gateway.option('CompletionRatio', '{"gpt-4o-mini":4}');
+});
+afterEach(async () => {
+  await gateway.close();
+  await upstream.stop();
+});
+
+const quiet = { late: 0, refused: 0, owed: 0, trouble: '' };
+const exposed = (standing = quiet) =>
+  createExposition(async () => ({
+    relays: [
+      {
+        thread: 1,
+        figures: {
+          ...gateway.relay.figures(),
+          loop: { median: 0, p99: 3, most: 12 },
+          channels: [{ id: 1, name: 'a "quoted"\\ name\nof two lines', condition: 'up' }],
+        },
+      },
+    ],
+    standing,
+    oldestOwedMs: 1500,
+    version: 'v1',
+    quotaPerUnit: 500_000,
+  }));
+
+interface Metric {
+  readonly value?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly buckets?: Readonly<Record<string, string>>;
+}
+const families = async (text: Promise<string>) =>
+  new Map<string, readonly Metric[]>(parsePrometheus(await text).map(({ name, metrics }) => [name, metrics]));
+
+test('what monitors read is what was asked, what it used and what it cost', async () => {
+  const { key } = await gateway.token();
+  for (let n = 0; n < 3; n++)
+    expect(
+      (await gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] })).status,
+    ).toBe(200);
+  await gateway.chat('nobody', { model: 'gpt-4o-mini', messages: [] });
+  const charged = 3 * (1000 + 10 * 4) * 250;
+
+  const found = await families(exposed().text());
+  const labels = { model: 'gpt-4o-mini', channel: '1', operation: 'chat', relay: '1' };
+  expect(found.get('gateway_requests_total')).toEqual([{ value: '3', labels: { ...labels, end: 'completed' } }]);
+  expect(found.get('gateway_tokens_total')).toEqual([
+    { value: '3000', labels: { ...labels, direction: 'input' } },
+    { value: '30', labels: { ...labels, direction: 'output' } },
+  ]);
+  expect(found.get('gateway_charged_dollars_total')).toEqual([{ value: String(charged / 500_000), labels }]);
+  expect(found.get('gateway_upstream_calls_total')).toEqual([{ value: '3', labels }]);
+  expect(found.get('gateway_refusals_total')).toEqual([{ value: '1', labels: { code: 'token_invalid', relay: '1' } }]);
+  expect(found.get('gateway_open_requests')).toEqual([{ value: '0', labels: { relay: '1' } }]);
+  expect(found.get('gateway_channel_up')?.[0]?.labels?.channel).toBe('1');
+  expect(found.get('gateway_storage_up')?.[0]?.value).toBe('1');
+  expect(found.get('gateway_settlement_oldest_seconds')?.[0]?.value).toBe('1.5');
+  expect([...found.keys()].filter((name) => name.startsWith('gateway_')).sort()).toEqual([...metricNames].sort());
+  expect(found.has('process_resident_memory_bytes')).toBe(true);
+  expect((await families(exposed({ ...quiet, trouble: 'disk' }).text())).get('gateway_storage_up')?.[0]?.value).toBe(
+    '0',
+  );
+});
+
+test('buckets hold all that lies below their bound, and the last one everything', async () => {
+  const { key } = await gateway.token();
+  for (let n = 0; n < 3; n++)
+    await gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
+  const text = await exposed().text();
+  const found = await families(Promise.resolve(text));
+  for (const name of ['gateway_request_duration_seconds', 'gateway_first_byte_seconds', 'gateway_commit_seconds']) {
+    const [one] = found.get(name) ?? [];
+    const counts = Object.entries(one?.buckets ?? {})
+      .sort(([a], [b]) => Number(a.replace('+', '')) - Number(b.replace('+', '')))
+      .map(([, count]) => Number(count));
+    expect([name, counts]).toEqual([name, counts.toSorted((a, b) => a - b)]);
+    // The parser keeps no counts of distributions with labels.
+    const count = new RegExp(`^${name}_count\\{[^}]*\\} (\\d+)$`, 'm').exec(text)?.[1];
+    expect([name, counts.at(-1), count]).toEqual([name, 3, '3']);
+  }
+});
+
+const sample = {
+  channelId: 1,
+  operation: 'chat',
+  endReason: 'completed',
+  inputTokens: 0,
+  outputTokens: 0,
+  charged: 0,
+  tries: 1,
+  firstByteMs: null,
+} as const;
+
+test('a time lies in the first bucket that is not below it', () => {
+  const figures = createFigures();
+  for (const bound of [0, ...durationBounds]) figures.ended({ ...sample, model: 'm', ms: bound });
+  figures.ended({ ...sample, model: 'm', ms: 300_001 });
+  expect(figures.read().series[0]?.duration.counts).toEqual([2, ...durationBounds.slice(1).map(() => 1), 1]);
+  expect(figures.read().series[0]?.firstByte.counts.every((count) => count === 0)).toBe(true);
+});
+
+test('names that clients make up do not fill the memory', () => {
+  const figures = createFigures();
+  for (let n = 0; n < 5000; n++) figures.ended({ ...sample, model: `m${n}`, ms: 1 });
+  const { series } = figures.read();
+  expect(series.length).toBeLessThan(2010);
+  expect(series.reduce((total, one) => total + (one.ends.completed ?? 0), 0)).toBe(5000);
+});
+
+test('an address that others reach wants a token', () => {
+  expect(metricsAddress('', '')).toBeNull();
+  expect(metricsAddress('9464', '')).toEqual({ host: '127.0.0.1', port: 9464 });
+  expect(metricsAddress('[::1]:9464', '')).toEqual({ host: '::1', port: 9464 });
+  expect(metricsAddress('0.0.0.0:9464', 'secret')).toEqual({ host: '0.0.0.0', port: 9464 });
+  for (const [given, token] of [
+    ['0.0.0.0:9464', ''],
+    [':9464', ''],
+    ['x', ''],
+    ['127.0.0.1:99999', ''],
+    ['127.0.0.1', 'secret'],
+  ] as const)
+    expect(() => metricsAddress(given, token), given).toThrow('--metrics');
+});
+
+test('with a token nobody else reads', async () => {
+  const { text, contentType } = exposed();
+  const open = serveMetrics({ host: '127.0.0.1', port: 0 }, { token: 'secret', text, contentType });
+  const ask = (path: string, authorization?: string) =>
+    fetch(`http://127.0.0.1:${open.port}${path}`, { headers: authorization === undefined ? {} : { authorization } });
+  try {
+    expect((await ask('/metrics')).status).toBe(401);
+    expect((await ask('/metrics', 'Bearer wrong')).status).toBe(401);
+    expect((await ask('/other', 'Bearer secret')).status).toBe(404);
+    const told = await ask('/metrics', 'Bearer secret');
+    expect([told.status, told.headers.get('content-type')]).toEqual([200, contentType]);
+    expect(await told.text()).toContain('gateway_build_info{version="v1"} 1');
+  } finally {
+    open.stop();
+  }
+});
+
+const monitoring = (file: string) =>
+  readFileSync(resolve(import.meta.dirname, '../../scripts/monitoring', file), 'utf8');
+const asked = (text: string): string[] => [
+  ...new Set([...text.matchAll(/gateway_[a-z_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''))),
+];
+
+test('dashboard and alerts ask for figures that exist', () => {
+  const dashboard = JSON.parse(monitoring('dashboard.json')) as {
+    panels: { title: string; gridPos: unknown; targets: { expr: string }[] }[];
+  };
+  const { groups } = parseYaml(monitoring('alerts.yaml')) as {
+    groups: { rules: { alert: string; expr: string; labels: unknown; annotations: { summary: string } }[] }[];
+  };
+  const expressions = [
+    ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    ...groups.flatMap(({ rules }) => rules.map(({ expr }) => expr)),
+  ];
+  expect(expressions.length).toBeGreaterThan(15);
+  for (const expression of expressions) {
+    const names = asked(expression.replaceAll(/\{[^}]*\}/g, '').replaceAll(/by \([^)]*\)/g, ''));
+    expect([expression, names.length > 0 || expression.includes('process_')]).toEqual([expression, true]);
+    expect([expression, names.filter((name) => !(metricNames as readonly string[]).includes(name))]).toEqual([
+      expression,
+      [],
+    ]);
+    const open = [...expression].filter((sign) => sign === '(').length;
+    expect([expression, open]).toEqual([expression, [...expression].filter((sign) => sign === ')').length]);
+  }
+  // Nothing is measured that nobody looks at.
+  const looked = new Set(expressions.flatMap(asked));
+  expect(metricNames.filter((name) => !looked.has(name))).toEqual([]);
+});
