@@ -1,23 +1,11 @@
 /** What an encoder asks about the model that it writes for. Rows say it (`server/providers/knowledge`); what no row says is null or false, and nothing is assumed of it. */
+import type { refusableMembers, thinkingForms } from '../contract/model-rules.ts';
 
 /** How a model is told to think: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level of Gemini's. */
-export type ThinkingForm = 'none' | 'effort' | 'budget' | 'adaptive' | 'level';
+export type ThinkingForm = (typeof thinkingForms)[number];
 
 /** Members of the common form that a model may refuse. */
-export type RefusableMember =
-  | 'temperature'
-  | 'topP'
-  | 'topK'
-  | 'stop'
-  | 'seed'
-  | 'presencePenalty'
-  | 'frequencyPenalty'
-  | 'candidates'
-  | 'tools'
-  | 'parallelToolCalls'
-  | 'forcedToolChoice'
-  | 'schemaFormat'
-  | 'jsonFormat';
+export type RefusableMember = (typeof refusableMembers)[number];
 
 export interface Target {
   /** Tokens of the longest answer. */
@@ -38,6 +26,8 @@ export interface Target {
   readonly refusesThinking: ReadonlySet<RefusableMember>;
   /** The name it wants for the longest answer, where its dialect has an older and a newer one. */
   readonly limitMember: 'max_tokens' | 'max_completion_tokens' | null;
+  /** Thinking is switched by a member `thinking: {type}` besides, where the dialect has only a word for it. */
+  readonly switched: boolean;
   /** Calls in the history must bear their signature, or the documented stand-in for one. */
   readonly signedCalls: boolean;
   /** Kinds of input besides text: image, audio, video, pdf. */
@@ -57,6 +47,7 @@ export const unknownTarget: Target = {
   refuses: new Set(),
   refusesThinking: new Set(),
   limitMember: null,
+  switched: false,
   signedCalls: false,
   inputs: null,
   outputs: null,

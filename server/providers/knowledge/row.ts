@@ -45,6 +45,8 @@ export interface ProviderRow extends Sourced {
   /** Path in the body: `seed`, `stream_options.include_usage`, `messages[].reasoning_content`, `tools[].function.strict`. */
   readonly member: string;
   readonly demand: Demand;
+  /** Holds only where the gateway tells the request itself: the provider's own dialect is its clients' business. */
+  readonly told?: true;
   /** What the provider answers where it is not met. Absent = 400. */
   readonly status?: number;
 }
