@@ -40,6 +40,14 @@ export interface GateMembers {
   readonly inObjects: readonly string[];
 }
 
+/** Members that follow from what a model takes. */
+export interface FitMembers {
+  /** Where the conversation stands. */
+  readonly turns: string;
+  /** At the top, or in an object there: `reasoning.effort`. */
+  readonly members: readonly string[];
+}
+
 /** What a model's name wishes for. */
 export interface ModelWish {
   /** The name without the wish. */
@@ -140,6 +148,8 @@ export interface Traits {
   /** Sent upstream where the client sends none. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly limit: LimitMembers;
+  /** Absent = a request passes whatever its model is called upstream. */
+  readonly fits?: FitMembers;
   readonly gate?: GateMembers;
   countAnswer(tokens: number): Record<string, unknown>;
   readonly models?: ModelList;

@@ -23,6 +23,19 @@ export const traits: Traits = {
       ['reasoning', 'max_tokens'],
     ],
   },
+  fits: {
+    turns: 'messages',
+    members: [
+      'temperature',
+      'top_p',
+      'top_k',
+      'max_tokens',
+      'thinking',
+      'output_config.effort',
+      'tool_choice',
+      'stop_sequences',
+    ],
+  },
   countAnswer: (tokens) => ({ input_tokens: tokens }),
   models: {
     named: (path) => namedBehind(path, '/v1/models'),

@@ -48,6 +48,16 @@ export const traits: Traits = {
       ['thinking_config', 'thinking_budget'],
     ],
   },
+  fits: {
+    turns: 'contents',
+    members: [
+      'generationConfig.temperature',
+      'generationConfig.topP',
+      'generationConfig.topK',
+      'generationConfig.maxOutputTokens',
+      'generationConfig.thinkingConfig',
+    ],
+  },
   countAnswer: (tokens) => ({
     totalTokens: tokens,
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }],

@@ -66,3 +66,18 @@ export function saidBy(row: ModelRow): Partial<Omit<Target, 'refuses' | 'refuses
   const { models, provider, source, assumed, takes, refuses, refusesThinking, ...said } = row;
   return said;
 }
+
+const demands = new WeakMap<Target, string>();
+
+function demandsOf(target: Target): string {
+  const known = demands.get(target);
+  if (known !== undefined) return known;
+  const { refuses, refusesThinking, ...said } = target;
+  const made = JSON.stringify([said, [...refuses].toSorted(), [...refusesThinking].toSorted()]);
+  demands.set(target, made);
+  return made;
+}
+
+/** Whether two models take the same. */
+export const sameDemands = (one: Target, other: Target): boolean =>
+  one === other || demandsOf(one) === demandsOf(other);

@@ -9,7 +9,7 @@ import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
-import { targetFor } from '../../providers/knowledge/target.ts';
+import { sameDemands, targetFor } from '../../providers/knowledge/target.ts';
 import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
@@ -22,6 +22,7 @@ import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
+import { mappedEdits } from './mapped.ts';
 import { requestChange } from './model-suffix.ts';
 import { otherAddress, otherBody, otherHeaders, workReader } from './other-calls.ts';
 
@@ -127,6 +128,7 @@ export function prepareAttempt(
     usageAsked,
     translated,
     rules,
+    mapped: chat && mapped !== inquiry.model,
   };
   const body = bodyOf(attempt, dropped);
   const headers = headersOf(attempt);
@@ -185,6 +187,8 @@ interface Attempt {
   readonly translated: boolean;
   /** What its provider wants otherwise; undefined = nothing. */
   readonly rules: Rules | undefined;
+  /** The channel calls the model otherwise. */
+  readonly mapped: boolean;
 }
 
 interface Body {
@@ -231,6 +235,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
       text: inquiry.json?.text ?? null,
       dropped,
     });
+    for (const [name, value] of editsOfMapping(attempt, dropped)) edits.set(name, value);
     for (const [name, value] of editsBetween(inquiry.body, within)) edits.set(name, value);
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
     if (wish !== null)
@@ -258,6 +263,17 @@ function tellingOf(attempt: Attempt, usual: Translation['encodeRequest']): Telli
     change,
     target,
   };
+}
+
+const noEdits: ReadonlyMap<string, string | undefined> = new Map();
+
+/** Another model than the client meant may take less. */
+function editsOfMapping(attempt: Attempt, dropped: string[]): ReadonlyMap<string, string | undefined> {
+  const { inquiry, provider, dialect, upstreamModel: model, settings, mapped } = attempt;
+  if (!mapped) return noEdits;
+  const target = targetFor(provider.slug, model, settings.modelRules);
+  if (sameDemands(target, targetFor(provider.slug, inquiry.model, settings.modelRules))) return noEdits;
+  return mappedEdits(codecFor(dialect), inquiry.body, { model, target }, dropped);
 }
 
 function headersOf(attempt: Attempt): Record<string, string> {
