@@ -85,8 +85,8 @@ export interface OperatorSettings {
 
 /** How a model's name wishes for thought in this dialect. */
 export interface SuffixRules {
-  /** @returns null when the name says nothing besides the model. */
-  read(model: string, thinking: ThinkingSettings): ModelWish | null;
+  /** @param suffixed whether a word of effort may stand behind this name. @returns null when the name says nothing besides the model. */
+  read(model: string, thinking: ThinkingSettings, suffixed: (model: string) => boolean): ModelWish | null;
   /** The wish as edits on a body that is passed on otherwise; what the client itself said about thinking wins. */
   edits(body: Members, wish: ModelWish, fallbackMaxTokens: number | null): MemberEdits;
   /** A share of the answer, in a request that is told anew. */

@@ -67,6 +67,9 @@ export function saidBy(row: ModelRow): Partial<Omit<Target, 'refuses' | 'refuses
   return said;
 }
 
+/** Whether a word of effort may stand behind a name. Names with a maker's are those of hosts that have such models themselves. */
+export const takesSuffix = (model: string): boolean => !model.includes('/') && targetFor('', model).suffixed;
+
 const demands = new WeakMap<Target, string>();
 
 function demandsOf(target: Target): string {

@@ -9,7 +9,7 @@ import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
-import { sameDemands, targetFor } from '../../providers/knowledge/target.ts';
+import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/target.ts';
 import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
@@ -93,7 +93,8 @@ export function prepareAttempt(
   const mapped = mapModel(channel.modelMapping, inquiry.model);
   const first = dialectWith(provider, inquiry, channel.setting, mapped);
   if (first === null) return null;
-  const wish = inquiry.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking) : null;
+  const wish =
+    inquiry.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking, takesSuffix) : null;
   const upstreamModel = wish?.model ?? mapped;
   if (!isModelName(upstreamModel)) return null;
   const quirk = quirkOf(provider.slug);
@@ -107,11 +108,8 @@ export function prepareAttempt(
   const terms = termsFor(inquiry, channel, settings, upstreamModel);
   const rules =
     chat && (wire === null || wire.dialect !== undefined) ? rulesFor(provider.slug, dialect, translated) : undefined;
-  const usageAsked =
-    codec.traits.asksForUsage === true &&
-    wire === null &&
-    wantsUsageFrame(inquiry, translated) &&
-    !refusesMember(rules, upstreamModel, usageMember);
+  const asked = codec.traits.asksForUsage === true && wire === null && wantsUsageFrame(inquiry, translated);
+  const usageAsked = asked && !refusesMember(rules, upstreamModel, usageMember);
   const attempt: Attempt = {
     inquiry,
     channel,
@@ -139,13 +137,7 @@ export function prepareAttempt(
   for (const more of own) if (more !== undefined) Object.assign(headers, more);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
-    call: {
-      url: address.url,
-      headers,
-      body: address.body,
-      channel,
-      upstream,
-    },
+    call: { url: address.url, headers, body: address.body, channel, upstream },
     channel,
     keyIndex: key.index,
     key: key.key,
