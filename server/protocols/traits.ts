@@ -1,5 +1,6 @@
 /** What the relay asks of a dialect besides telling and reading it: its paths, members, headers, lists and habits, so that nobody else needs to know which dialect it is. */
 import type { ChatRequest } from './canonical.ts';
+import type { Target } from './target.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -112,7 +113,8 @@ export interface ModelList {
   named(path: string): string | null;
   /** Whether this one is meant where lists share a path. */
   asks(path: string, headers: Headers): boolean;
-  card(id: string): Record<string, unknown>;
+  /** @param target what is known of it. */
+  card(id: string, target: Target): Record<string, unknown>;
   list(cards: readonly Record<string, unknown>[], query: URLSearchParams): Record<string, unknown>;
 }
 

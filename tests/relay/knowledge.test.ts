@@ -250,3 +250,38 @@ test.each([
   await bench.post('/v1/chat/completions', key, { model, messages: hi });
   expect(bench.sent().body).toEqual({ ...expected, messages: hi });
 });
+
+const listed = async (path: string, key: string, headers: Record<string, string> = {}) => {
+  const request = new Request(`http://gateway${path}`, { headers: { authorization: `Bearer sk-${key}`, ...headers } });
+  return (await (await bench.gateway.relay.handle(request, path, { ip: () => '127.0.0.1' })).json()) as Record<
+    string,
+    readonly Record<string, unknown>[]
+  >;
+};
+
+test('W14: lists of models tell the limits of each, and none that nobody knows', async () => {
+  await bench.channel('gemini', 'gemini-2.5-pro,gemini-2.0-flash');
+  const key = await bench.channel('anthropic', 'claude-sonnet-4-5,nobody-knows-me', {
+    model_mapping: JSON.stringify({ 'claude-sonnet-4-5': 'claude-opus-4-8' }),
+  });
+  const { models } = await listed('/v1beta/models', key);
+  const limitsOf = (name: string) => {
+    const { inputTokenLimit, outputTokenLimit, thinking } =
+      models?.find((card) => card.name === `models/${name}`) ?? {};
+    return [inputTokenLimit, outputTokenLimit, thinking];
+  };
+  expect(limitsOf('gemini-2.5-pro')).toEqual([1_048_576, 65_536, true]);
+  expect(limitsOf('gemini-2.0-flash')).toEqual([1_048_576, 8192, false]);
+  // As the channel calls it.
+  expect(limitsOf('claude-sonnet-4-5')).toEqual([1_000_000, 128_000, true]);
+  expect(limitsOf('nobody-knows-me')).toEqual([undefined, undefined, undefined]);
+  const chat = (await listed('/v1/models', key)).data;
+  expect(chat).toContainEqual(
+    expect.objectContaining({ id: 'gemini-2.0-flash', context_length: 1_048_576, max_completion_tokens: 8192 }),
+  );
+  expect(chat?.find(({ id }) => id === 'nobody-knows-me')).not.toHaveProperty('context_length');
+  const messages = (await listed('/v1/models', key, { 'anthropic-version': '2023-06-01' })).data;
+  expect(messages).toContainEqual(
+    expect.objectContaining({ id: 'claude-sonnet-4-5', max_input_tokens: 1_000_000, max_tokens: 128_000 }),
+  );
+});
