@@ -119,6 +119,9 @@ describe('W9: efforts and limits', () => {
     ['openrouter', 'openai/o1', 'xhigh', 'xhigh'],
     ['deepseek', 'deepseek-v4-pro', 'xhigh', 'high'],
     ['custom', 'whatever', 'xhigh', 'xhigh'],
+    // The table of limits says that it does not think.
+    ['together', 'Qwen/Qwen2.5-7B-Instruct-Turbo', 'high', undefined],
+    ['fireworks', 'accounts/fireworks/models/deepseek-v4-pro', 'low', 'high'],
   ])('%s %s is told %s as %s', (provider, model, word, expected) => {
     const { made, dropped } = told('openai-chat', [provider, model], { reasoning: effort(word) });
     expect(made.reasoning_effort).toBe(expected);
@@ -206,13 +209,16 @@ describe('how a model is told to think', () => {
     ['moonshot', 'kimi-k2.6', { thinking: { type: 'disabled' } }],
     ['zhipu-v4', 'glm-5.1', { thinking: { type: 'disabled' } }],
     ['deepseek', 'deepseek-v4-pro', { thinking: { type: 'disabled' } }],
+    ['ali', 'qwen3.6-plus', { enable_thinking: false }],
+    ['siliconflow', 'Qwen/Qwen3-14B', { enable_thinking: false }],
+    ['fireworks', 'accounts/fireworks/models/kimi-k2p6', { reasoning_effort: 'none' }],
     ['openai', 'gpt-5.1', { reasoning_effort: 'none' }],
     ['openai', 'gpt-5', { reasoning_effort: 'minimal' }],
     ['moonshot', 'kimi-k2.7-code', {}],
   ])('%s %s is asked not to', (provider, model, expected) => {
     const { made } = told('openai-chat', [provider, model], { reasoning: effort('none') });
-    const { thinking, reasoning_effort: word } = made as Record<string, unknown>;
-    expect(JSON.parse(JSON.stringify({ thinking, reasoning_effort: word }))).toEqual(expected);
+    const { thinking, reasoning_effort: word, enable_thinking } = made as Record<string, unknown>;
+    expect(JSON.parse(JSON.stringify({ thinking, reasoning_effort: word, enable_thinking }))).toEqual(expected);
   });
 });
 

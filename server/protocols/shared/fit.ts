@@ -137,7 +137,7 @@ function withWord(reasoning: Reasoning, target: Target, words: readonly string[]
   if (word === null) return reasoning;
   const off = word === 'none';
   // It is switched off otherwise than by a word.
-  const switched = target.thinking === 'adaptive' || target.switched;
+  const switched = target.thinking === 'adaptive' || target.switched !== null;
   if (off && !words.includes('none') && !target.alwaysThinks && switched) return reasoning;
   const near = nearestEffort(word, words);
   if (near === null) {

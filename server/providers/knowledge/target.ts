@@ -47,7 +47,12 @@ function madeOf(model: string, rows: readonly ModelRow[]): Target {
   const refuses = new Set<RefusableMember>();
   const refusesThinking = new Set<RefusableMember>();
   let target: Target = limits.known
-    ? { ...unknownTarget, outputCap: limits.output, inputLimit: limits.context }
+    ? {
+        ...unknownTarget,
+        outputCap: limits.output,
+        inputLimit: limits.context,
+        thinking: limits.thinks ? null : 'none',
+      }
     : unknownTarget;
   for (const row of rows) {
     for (const member of row.takes ?? []) {
