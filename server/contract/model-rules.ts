@@ -17,6 +17,10 @@ export const refusableMembers = [
   'forcedToolChoice',
   'schemaFormat',
   'jsonFormat',
+  // A form for the answer, where tools are offered too.
+  'formatWithTools',
+  // Tools that the provider runs, where others are offered too.
+  'hostedWithTools',
 ] as const;
 
 /** How a model is told to think: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level. */

@@ -43,7 +43,6 @@ const groq: readonly ModelRow[] = [
     outputCap: 65_536,
     source: groqReasoning,
   },
-  { models: /^llama-3\.3-70b/, provider: 'groq', outputCap: 32_768, source: 'https://console.groq.com/docs/models' },
   {
     models: /^(?:llama-4|compound)/,
     provider: 'groq',
@@ -116,7 +115,6 @@ const deepseek: readonly ModelRow[] = [
     refuses: ['schemaFormat'],
     source: 'https://api-docs.deepseek.com/api/create-chat-completion',
   },
-  { models: /^deepseek-chat/, thinking: 'none', source: 'https://api-docs.deepseek.com/quick_start/pricing' },
 ];
 
 const moonshot: readonly ModelRow[] = [
@@ -202,12 +200,6 @@ const perplexity: readonly ModelRow[] = [
     thinksUnasked: true,
     efforts: ['minimal', 'low', 'medium', 'high'],
     source: 'https://docs.perplexity.ai/api-reference/chat-completions-post',
-  },
-  {
-    models: /^sonar-pro/,
-    provider: 'perplexity',
-    outputCap: 8192,
-    source: 'https://docs.perplexity.ai/getting-started/models/models/sonar-pro',
   },
 ];
 
