@@ -31,7 +31,7 @@ export const bareName = (name: string): string =>
   name
     .slice(name.lastIndexOf('/') + 1)
     .toLowerCase()
-    .replace(/^(?:[a-z]{2,6}\.)?[a-z]+\.(?=[a-z])/, '');
+    .replace(/^(?:(?:us-gov|[a-z]{2,6})\.)?[a-z]+\.(?=[a-z])/, '');
 
 let models: Map<string, ModelLimits> | null = null;
 const asked = new Map<string, ModelLimits>();

@@ -1,5 +1,6 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
+import type { Target } from './target.ts';
 import type { Traits } from './traits.ts';
 
 /** One server-sent event: `event` is '' when the stream names none, `data` the joined data lines. */
@@ -112,7 +113,8 @@ export interface Wire {
   /** Set where clients speak it too: their bytes pass untouched then. */
   readonly dialect?: ProtocolId;
   readonly upstream: UpstreamHalf;
-  encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
+  /** @param target what is known of the model; absent = nothing. */
+  encodeRequest(request: ChatRequest, dropped: Dropped, target?: Target): Record<string, unknown>;
 }
 
 /** What a dialect adds when it is translated to or from another one. */
@@ -122,7 +124,8 @@ export interface Translation {
     body: Readonly<Record<string, unknown>>,
     path: { readonly model: string | null; readonly stream: boolean },
   ): ChatRequest;
-  encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown>;
+  /** @param target what is known of the model; absent = nothing. */
+  encodeRequest(request: ChatRequest, dropped: Dropped, target?: Target): Record<string, unknown>;
   encodeResponse(events: readonly ChatEvent[], context: ResponseContext): unknown;
   writer(context: ResponseContext): StreamWriter;
 }

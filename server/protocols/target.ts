@@ -1,22 +1,11 @@
-/** What an encoder asks about the model that it writes for. Rows say it (`server/providers/knowledge`); what no row says is null, and nothing is assumed of it. */
+/** What an encoder asks about the model that it writes for. Rows say it (`server/providers/knowledge`); what no row says is null or false, and nothing is assumed of it. */
+import type { refusableMembers, thinkingForms } from '../contract/model-rules.ts';
 
 /** How a model is told to think: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level of Gemini's. */
-export type ThinkingForm = 'none' | 'effort' | 'budget' | 'adaptive' | 'level';
+export type ThinkingForm = (typeof thinkingForms)[number];
 
 /** Members of the common form that a model may refuse. */
-export type RefusableMember =
-  | 'temperature'
-  | 'topP'
-  | 'topK'
-  | 'stop'
-  | 'seed'
-  | 'presencePenalty'
-  | 'frequencyPenalty'
-  | 'candidates'
-  | 'parallelToolCalls'
-  | 'forcedToolChoice'
-  | 'schemaFormat'
-  | 'jsonFormat';
+export type RefusableMember = (typeof refusableMembers)[number];
 
 export interface Target {
   /** Tokens of the longest answer. */
@@ -24,11 +13,23 @@ export interface Target {
   /** Tokens of the longest prompt. */
   readonly inputLimit: number | null;
   readonly thinking: ThinkingForm | null;
-  /** It thinks whether asked or not. */
+  /** It cannot be told not to think. */
   readonly alwaysThinks: boolean;
-  /** Words for effort that it takes, weakest first. */
+  /** It thinks where nothing is said about it. */
+  readonly thinksUnasked: boolean;
+  /** Words for effort that it takes, weakest first; `none` among them = it can be told not to think by this word. */
   readonly efforts: readonly string[] | null;
+  /** Least and most tokens of a thought, where it is told by tokens. */
+  readonly budget: readonly [least: number, most: number] | null;
   readonly refuses: ReadonlySet<RefusableMember>;
+  /** Refused besides while it thinks. */
+  readonly refusesThinking: ReadonlySet<RefusableMember>;
+  /** The name it wants for the longest answer, where its dialect has an older and a newer one. */
+  readonly limitMember: 'max_tokens' | 'max_completion_tokens' | null;
+  /** Thinking is switched by a member `thinking: {type}` besides, where the dialect has only a word for it. */
+  readonly switched: boolean;
+  /** Calls in the history must bear their signature, or the documented stand-in for one. */
+  readonly signedCalls: boolean;
   /** Kinds of input besides text: image, audio, video, pdf. */
   readonly inputs: readonly string[] | null;
   /** Kinds of answer. */
@@ -40,8 +41,14 @@ export const unknownTarget: Target = {
   inputLimit: null,
   thinking: null,
   alwaysThinks: false,
+  thinksUnasked: false,
   efforts: null,
+  budget: null,
   refuses: new Set(),
+  refusesThinking: new Set(),
+  limitMember: null,
+  switched: false,
+  signedCalls: false,
   inputs: null,
   outputs: null,
 };

@@ -64,8 +64,8 @@ export interface ThinkingSettings {
 
 /** What an operator sets for upstreams of single dialects. */
 export interface OperatorSettings {
-  /** Tokens an Anthropic request may write when its client named no limit. */
-  readonly claudeMaxTokens: (model: string) => number;
+  /** Tokens an Anthropic request may write when its client named no limit; null = the operator leaves it to the model. */
+  readonly claudeMaxTokens: (model: string) => number | null;
   /** Header overrides of a model at Anthropic. */
   readonly claudeHeaders: (model: string) => Readonly<Record<string, string>>;
   /** Version of Google's API for a model. */
@@ -80,7 +80,7 @@ export interface SuffixRules {
   /** @returns null when the name says nothing besides the model. */
   read(model: string, thinking: ThinkingSettings): ModelWish | null;
   /** The wish as edits on a body that is passed on otherwise; what the client itself said about thinking wins. */
-  edits(body: Members, wish: ModelWish, fallbackMaxTokens: number): MemberEdits;
+  edits(body: Members, wish: ModelWish, fallbackMaxTokens: number | null): MemberEdits;
   /** A share of the answer, in a request that is told anew. */
   share(request: ChatRequest, share: number, fallbackMaxTokens: number | null): ChatRequest;
 }
@@ -148,7 +148,7 @@ export interface Traits {
   /** What options of the operator add to a call of its upstreams. */
   readonly operator?: {
     readonly headers?: (settings: OperatorSettings, model: string) => Readonly<Record<string, string>>;
-    readonly maxTokens?: (settings: OperatorSettings, model: string) => number;
+    readonly maxTokens?: (settings: OperatorSettings, model: string) => number | null;
     /** In the path of its addresses. */
     readonly version?: (settings: OperatorSettings, model: string) => string;
     readonly change?: (request: ChatRequest, settings: OperatorSettings) => ChatRequest;

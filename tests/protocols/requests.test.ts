@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
+import { targetFor } from '../../server/providers/knowledge/target.ts';
 
 /** A request told anew in another dialect, and what was lost on the way. */
 function told(from: ProtocolId, to: ProtocolId, body: Record<string, unknown>) {
   const path = { model: String(body.model), stream: body.stream === true };
   const request = codecs[from].translation.decodeRequest(body, path);
   const dropped: string[] = [];
-  const made = JSON.parse(JSON.stringify(codecs[to].translation.encodeRequest(request, dropped)));
+  const made = JSON.parse(
+    JSON.stringify(codecs[to].translation.encodeRequest(request, dropped, targetFor('', request.model))),
+  );
   return { made, dropped };
 }
 const chat = (body: Record<string, unknown>) =>

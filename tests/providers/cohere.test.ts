@@ -73,7 +73,6 @@ test('a whole answer: thoughts, sources, what is paid for', async () => {
     frequency_penalty: 0.5,
     presence_penalty: 0,
     stop_sequences: ['END'],
-    thinking: { type: 'disabled' },
     response_format: { type: 'json_object', json_schema: schema },
     documents,
     messages: [{ role: 'system', content: 'be brief' }, ...hi],

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type PracticeUpstream, startPracticeUpstream } from '../../server/practice/upstream.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
+import { targetFor } from '../../server/providers/knowledge/target.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -133,7 +134,7 @@ function lossesOf(capture: Capture, from: ProtocolId, to: ProtocolId): string[] 
   const dropped: string[] = [];
   const stream = relayRouteFor(pathOf(capture))?.route.stream ?? capture.body.stream === true;
   const asked = codecs[from].translation.decodeRequest(capture.body, { model: modelOf(capture), stream });
-  codecs[to].translation.encodeRequest(asked, dropped);
+  codecs[to].translation.encodeRequest(asked, dropped, targetFor('practice', asked.model));
   return dropped;
 }
 

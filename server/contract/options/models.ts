@@ -1,8 +1,21 @@
 /** How single families of models are spoken to. */
+
+import { modelRules } from '../model-rules.ts';
 import { decimal, integer, json, toggle, versionTable } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 export const modelsOptions = {
+  model_rules: option({
+    kind: modelRules,
+    fallback: '[]',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '模型规则', en: 'Model rules' },
+    help: {
+      zh: 'JSON 数组：对模型的补充或更正，优先于内置知识；例如 [{"models":"^my-model","provider":"openai","outputCap":8192,"efforts":["low","high"],"refuses":["temperature"]}]。models 为匹配上游模型名的正则；gateway model explain 显示结果。',
+      en: 'JSON list: what is said of models beyond or against what is built in, such as [{"models":"^my-model","provider":"openai","outputCap":8192,"efforts":["low","high"],"refuses":["temperature"]}]. models is a regular expression for the upstream’s names; gateway model explain shows what follows.',
+    },
+  }),
   'gemini.safety_settings': option({
     kind: json('object'),
     fallback: '{"HARM_CATEGORY_CIVIC_INTEGRITY":"BLOCK_NONE","default":"OFF"}',
@@ -74,8 +87,8 @@ export const modelsOptions = {
     panel: 'claude',
     label: { zh: 'Claude 缺省 MaxTokens', en: 'Claude default max tokens' },
     help: {
-      zh: 'JSON：模型 → 请求未写时的最大输出长度；default 用于其它模型。',
-      en: 'JSON: model -> longest answer where the request names none; default is for all others.',
+      zh: 'JSON：模型 → 请求未写时的最大输出长度；default 用于其它模型。未修改时使用模型自身的上限。',
+      en: 'JSON: model -> longest answer where the request names none; default is for all others. Left as it is, each model’s own limit holds.',
     },
   }),
   'claude.thinking_adapter_enabled': option({

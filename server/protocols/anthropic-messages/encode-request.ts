@@ -3,28 +3,32 @@ import type { ChatRequest } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
+import { fitted, thinksWith } from '../shared/fit.ts';
 import { present } from '../shared/json.ts';
 import { listLosses } from '../shared/losses.ts';
 import { customSchema, objectSchema, portableName } from '../shared/tools.ts';
+import { type Target, unknownTarget } from '../target.ts';
 import { type Block, cacheMark, encodeMessages, type Turn } from './encode-messages.ts';
 
 /** A service tier is not among them: the dialects' words for it differ. */
 const carried = new Set(['speed', 'container', 'mcp_servers', 'context_management', 'cache_control']);
 
-/** These think as much as they find fit and take an effort; earlier ones take a budget of tokens. */
-const adaptiveModel = /claude-(?:(?:opus|sonnet|haiku)-(?:4-[6-9]|[5-9])|fable)/;
 const leastBudget = 1024;
 /** More marks than this are refused. */
 const mostCacheMarks = 4;
-/** Fills in where the client set no limit and the operator's default is not at hand. */
+/** Fills in where the client set no limit, and neither the operator nor any row knows one. */
 const fallbackMaxTokens = 8192;
 
-export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
+export function encodeRequest(
+  asked: ChatRequest,
+  dropped: Dropped,
+  target: Target = unknownTarget,
+): Record<string, unknown> {
+  const request = fitted(asked, target, dropped);
   const { system, messages } = encodeMessages(request, dropped);
   const tools = encodeTools(request, dropped);
   listLosses(request, { names: true, ...(request.dialect === 'anthropic-messages' ? { strict: true } : {}) }, dropped);
-  const maxTokens = request.maxTokens ?? fallbackMaxTokens;
-  const thinking = encodeThinking(request, maxTokens, messages, dropped);
+  const thinking = encodeThinking(request, target, messages, dropped);
   const sampling = encodeSampling(request, thinking.on, dropped);
   for (const [key, value] of [
     ['seed', request.seed],
@@ -79,31 +83,28 @@ interface Thinking {
   readonly maxTokens: number;
 }
 
-function encodeThinking(
-  request: ChatRequest,
-  maxTokens: number,
-  messages: readonly Turn[],
-  dropped: Dropped,
-): Thinking {
+function encodeThinking(request: ChatRequest, target: Target, messages: readonly Turn[], dropped: Dropped): Thinking {
+  const maxTokens = request.maxTokens ?? target.outputCap ?? fallbackMaxTokens;
   const budget = budgetOf(request.reasoning);
-  const off: Thinking = { on: false, member: undefined, effort: null, maxTokens };
-  if (budget === null) return off;
-  if (budget === 0) return { ...off, member: { type: 'disabled' } };
+  const unasked: Thinking = { on: thinksWith(null, target), member: undefined, effort: null, maxTokens };
+  if (budget === null) return unasked;
+  if (budget === 0) return { ...unasked, on: false, member: { type: 'disabled' } };
   if (lacksThought(messages)) {
     dropped.push('/thinking: the history calls a tool without the signed thought before it');
-    return off;
+    return unasked;
   }
-  if (adaptiveModel.test(request.model)) {
+  if (target.thinking === 'adaptive') {
     const effort = effortOf(request.reasoning);
-    const word = effort === 'minimal' ? 'low' : effort;
-    return { on: true, member: { type: 'adaptive' }, effort: word, maxTokens };
+    return { on: true, member: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort, maxTokens };
   }
-  const tokens = Math.max(leastBudget, budget < 0 ? Math.floor(maxTokens * 0.8) : budget);
+  const wished = Math.max(leastBudget, budget < 0 ? Math.floor(maxTokens * 0.8) : budget);
+  const room = Math.min(Math.max(maxTokens, wished + leastBudget), target.outputCap ?? Number.POSITIVE_INFINITY);
+  const tokens = Math.max(leastBudget, Math.min(wished, room - leastBudget));
   return {
     on: true,
     member: { type: 'enabled', budget_tokens: tokens },
     effort: null,
-    maxTokens: Math.max(maxTokens, tokens + leastBudget),
+    maxTokens: Math.max(room, tokens + 1),
   };
 }
 

@@ -5,9 +5,11 @@ import type { SuffixRules } from '../traits.ts';
 /** Thinking needs at least so much room. */
 export const leastTokens = 1280;
 const leastBudget = 1024;
+/** Of an answer without a limit so much is thought of. As new-api does. */
+const usualTokens = 8192;
 
-function thinkingOf(share: number, asked: number | null, fallback: number) {
-  const maxTokens = Math.max(leastTokens, asked ?? fallback);
+function thinkingOf(share: number, asked: number | null, fallback: number | null) {
+  const maxTokens = Math.max(leastTokens, asked ?? fallback ?? usualTokens);
   return { maxTokens, budget: Math.max(leastBudget, Math.floor(maxTokens * share)) };
 }
 
@@ -27,7 +29,7 @@ export const suffix: SuffixRules = {
     return edits;
   },
   share(request, share, fallback) {
-    const { maxTokens, budget } = thinkingOf(share, request.maxTokens, fallback ?? leastTokens);
+    const { maxTokens, budget } = thinkingOf(share, request.maxTokens, fallback);
     return { ...request, maxTokens, reasoning: reasoningOf({ budget }) };
   },
 };

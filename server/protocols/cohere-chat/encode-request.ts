@@ -3,10 +3,12 @@ import type { ChatRequest, Message, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { budgetOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
+import { fitted } from '../shared/fit.ts';
 import { present, text } from '../shared/json.ts';
 import { listLosses } from '../shared/losses.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { customSchema, objectSchema, portableId, portableName, wrapCustom } from '../shared/tools.ts';
+import { type Target, unknownTarget } from '../target.ts';
 
 type Item = Record<string, unknown>;
 
@@ -15,7 +17,8 @@ const carried = new Set(['documents', 'citation_options', 'safety_mode', 'strict
 /** Here from 0 to 1; elsewhere from -2 to 2. */
 const penalty = (value: number | null): number | null => (value === null ? null : Math.min(1, Math.max(0, value)));
 
-export function encodeRequest(request: ChatRequest, dropped: Dropped): Item {
+export function encodeRequest(asked: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
+  const request = fitted(asked, target, dropped);
   const own = request.dialect === 'cohere-chat';
   const tools = request.tools.flatMap((tool, index): Item[] => {
     if (tool.kind === 'provider') {

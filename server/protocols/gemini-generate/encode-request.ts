@@ -3,21 +3,26 @@ import type { ChatRequest, Media, Message, Part, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
+import { fitted } from '../shared/fit.ts';
 import { lookUp, present } from '../shared/json.ts';
 import { listLosses } from '../shared/losses.ts';
 import { argumentsObject, customSchema, portableName, wrapCustom } from '../shared/tools.ts';
+import { type Target, unknownTarget } from '../target.ts';
 
 const carried = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
-/** Thinks in levels; earlier models take a budget of tokens. */
-const levelModel = /gemini-[3-9]/;
 /** Documented stand-in for a signature that was lost on the way. */
 const lostSignature = 'skip_thought_signature_validator';
 const mostStops = 5;
 
 type Block = Record<string, unknown>;
 
-export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
-  const { system, contents } = encodeMessages(request, dropped);
+export function encodeRequest(
+  asked: ChatRequest,
+  dropped: Dropped,
+  target: Target = unknownTarget,
+): Record<string, unknown> {
+  const request = fitted(asked, target, dropped);
+  const { system, contents } = encodeMessages(request, target, dropped);
   const tools = encodeTools(request.tools, dropped);
   listLosses(request, {}, dropped);
   if (request.parallelToolCalls === false) dropped.push('/parallel_tool_calls: cannot be switched off');
@@ -35,7 +40,7 @@ export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<st
     candidateCount: request.candidates > 1 ? request.candidates : undefined,
     ...encodeFormat(request.responseFormat),
     responseModalities: request.modalities?.map((name) => name.toUpperCase()),
-    thinkingConfig: encodeThinking(request),
+    thinkingConfig: encodeThinking(request, target),
   });
   const calling = encodeCalling(request);
   return present({
@@ -56,13 +61,13 @@ function encodeFormat(format: ChatRequest['responseFormat']): Block {
 
 const levels: Readonly<Record<string, string>> = { none: 'MINIMAL', minimal: 'MINIMAL', low: 'LOW', medium: 'MEDIUM' };
 
-function encodeThinking({ reasoning, model }: ChatRequest): Block | undefined {
+function encodeThinking({ reasoning }: ChatRequest, target: Target): Block | undefined {
   const budget = budgetOf(reasoning);
   if (reasoning === null || budget === null) {
     return reasoning?.includeThoughts == null ? undefined : { includeThoughts: reasoning.includeThoughts };
   }
   const includeThoughts = budget === 0 ? false : (reasoning.includeThoughts ?? true);
-  if (!levelModel.test(model)) return { includeThoughts, thinkingBudget: budget };
+  if (target.thinking !== 'level') return { includeThoughts, thinkingBudget: budget };
   const effort = effortOf(reasoning);
   return effort === null ? { includeThoughts } : { includeThoughts, thinkingLevel: lookUp(levels, effort) ?? 'HIGH' };
 }
@@ -102,7 +107,11 @@ function cleaned(schema: unknown): unknown {
   return rest;
 }
 
-function encodeMessages(request: ChatRequest, dropped: Dropped): { system: Block[]; contents: Block[] } {
+function encodeMessages(
+  request: ChatRequest,
+  { signedCalls }: Target,
+  dropped: Dropped,
+): { system: Block[]; contents: Block[] } {
   const { messages } = request;
   const firstTurn = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const leading = firstTurn < 0 ? messages.length : firstTurn;
@@ -113,7 +122,7 @@ function encodeMessages(request: ChatRequest, dropped: Dropped): { system: Block
     const role = message.role === 'assistant' ? 'model' : 'user';
     const inside = message.role === 'system' || message.role === 'developer';
     const parts = message.parts.flatMap((part, index) =>
-      encodePart(part, { path: `/messages/${at}/content/${index}`, dropped, names, model: request.model }),
+      encodePart(part, { path: `/messages/${at}/content/${index}`, dropped, names, signedCalls }),
     );
     const told = inside ? parts.map((part) => ({ ...part, text: `<system>\n${String(part.text)}\n</system>` })) : parts;
     const last = contents.at(-1);
@@ -123,7 +132,7 @@ function encodeMessages(request: ChatRequest, dropped: Dropped): { system: Block
   const system = messages
     .slice(0, leading)
     .flatMap(({ parts }, at) =>
-      parts.flatMap((part) => encodePart(part, { path: `/system/${at}`, dropped, names, model: request.model })),
+      parts.flatMap((part) => encodePart(part, { path: `/system/${at}`, dropped, names, signedCalls })),
     );
   return { system, contents };
 }
@@ -140,7 +149,8 @@ interface Place {
   readonly path: string;
   readonly dropped: Dropped;
   readonly names: ReadonlyMap<string, string>;
-  readonly model: string;
+  /** The model refuses calls without a signature. */
+  readonly signedCalls: boolean;
 }
 
 const mediaBlock = (source: Media, fallback: string): Block =>
@@ -172,7 +182,7 @@ function encodePart(part: Part, place: Place): Block[] {
     case 'tool-call': {
       const words = part.custom === true ? wrapCustom(part.arguments) : part.arguments;
       const own = part.signature !== undefined && part.origin === 'gemini-generate' ? part.signature : null;
-      const signature = own ?? (levelModel.test(place.model) ? lostSignature : null);
+      const signature = own ?? (place.signedCalls ? lostSignature : null);
       return [
         {
           functionCall: { name: portableName(part.name), args: argumentsObject(words) },

@@ -3,9 +3,11 @@ import type { ChatRequest, Message, Part, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
+import { fitted } from '../shared/fit.ts';
 import { present, record } from '../shared/json.ts';
 import { listLosses } from '../shared/losses.ts';
 import { argumentsObject, customSchema, objectSchema, portableName, wrapCustom } from '../shared/tools.ts';
+import { type Target, unknownTarget } from '../target.ts';
 
 type Item = Record<string, unknown>;
 
@@ -13,7 +15,8 @@ type Item = Record<string, unknown>;
 const carried = new Set(['keep_alive', 'options', 'think', 'num_ctx', 'min_p', 'repeat_penalty', 'repeat_last_n']);
 const topLevel = new Set(['keep_alive', 'think']);
 
-export function encodeRequest(request: ChatRequest, dropped: Dropped): Item {
+export function encodeRequest(asked: ChatRequest, dropped: Dropped, target: Target = unknownTarget): Item {
+  const request = fitted(asked, target, dropped);
   const { options, ...extra } = carryExtras(request, carried, dropped);
   // The longest answer was understood, and is billed, by the client's own word for it.
   const { num_predict: _said, ...given } = record(options) ?? {};

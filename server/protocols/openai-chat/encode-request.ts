@@ -1,11 +1,13 @@
 /** The common form as a chat completions request. */
 import type { ChatRequest, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
-import { effortOf } from '../shared/effort.ts';
+import { budgetOf, effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
+import { fitted } from '../shared/fit.ts';
 import { present, record } from '../shared/json.ts';
 import { listLosses } from '../shared/losses.ts';
 import { customSchema, portableName } from '../shared/tools.ts';
+import { type Target, unknownTarget } from '../target.ts';
 import { encodeMessages } from './encode-messages.ts';
 
 const carried = new Set([
@@ -23,32 +25,25 @@ const carried = new Set([
   'prediction',
 ]);
 
-/** Reasoning models refuse the old name of the limit and every sampling member. */
-const reasoningModel = /(^|\/)(o\d|gpt-[5-9])/;
-/** These refuse to be told how hard to think. */
-const plainModel = /(^|\/)(gpt-[34]|chatgpt)/;
-
-export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
-  const thinks = reasoningModel.test(request.model) && !request.model.includes('chat');
-  const sampling = {
-    temperature: request.temperature,
-    top_p: request.topP,
-    presence_penalty: request.presencePenalty,
-    frequency_penalty: request.frequencyPenalty,
-  };
+export function encodeRequest(
+  asked: ChatRequest,
+  dropped: Dropped,
+  target: Target = unknownTarget,
+): Record<string, unknown> {
+  const request = fitted(asked, target, dropped);
   const same = request.dialect === 'openai-chat';
   if (request.topK !== null && !same) dropped.push('/top_k: not known to the upstream');
-  if (thinks) {
-    for (const [key, value] of Object.entries(sampling))
-      if (value !== null) dropped.push(`/${key}: refused by reasoning models`);
-  }
   const tools = encodeTools(request, dropped);
   listLosses(request, { detail: true, names: true, strict: true, ...(same ? { grammar: true } : {}) }, dropped);
   return present({
     model: request.model,
     messages: encodeMessages(request, dropped),
     stream: request.stream ? true : undefined,
-    ...(thinks ? { max_completion_tokens: request.maxTokens } : { max_tokens: request.maxTokens, ...sampling }),
+    [target.limitMember ?? 'max_tokens']: request.maxTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    presence_penalty: request.presencePenalty,
+    frequency_penalty: request.frequencyPenalty,
     top_k: same ? request.topK : undefined,
     n: request.candidates > 1 ? request.candidates : undefined,
     stop: encodeStop(request, dropped),
@@ -57,7 +52,7 @@ export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<st
     tool_choice: tools.length === 0 ? undefined : encodeChoice(request),
     parallel_tool_calls: tools.length === 0 ? undefined : request.parallelToolCalls,
     response_format: encodeFormat(request.responseFormat),
-    reasoning_effort: encodeEffort(request, dropped),
+    ...encodeReasoning(request, target, dropped),
     user: request.user,
     web_search_options: same ? searchOptions(request) : undefined,
     ...(same ? request.extra : carryExtras(request, carried, dropped)),
@@ -71,15 +66,19 @@ function encodeStop({ stop }: ChatRequest, dropped: Dropped): readonly string[] 
   return stop.length === 0 ? undefined : stop.slice(0, mostStops);
 }
 
-function encodeEffort({ reasoning, model, dialect }: ChatRequest, dropped: Dropped): string | null {
+function encodeReasoning(request: ChatRequest, target: Target, dropped: Dropped): Record<string, unknown> {
+  const off = budgetOf(request.reasoning) === 0;
+  if (off && target.switched && !target.alwaysThinks) return { thinking: { type: 'disabled' } };
+  return { reasoning_effort: encodeEffort(request, target, dropped) };
+}
+
+function encodeEffort({ reasoning, dialect }: ChatRequest, target: Target, dropped: Dropped): string | null {
   const effort = effortOf(reasoning);
-  if (effort === null || dialect === 'openai-chat') return effort;
-  if (plainModel.test(model)) {
-    if (effort !== 'none') dropped.push('/reasoning: not known to this model');
-    return null;
-  }
+  if (effort === null || dialect === 'openai-chat' || target.efforts?.includes(effort) === true) return effort;
+  // It does not think unless it is asked to.
+  if (effort === 'none' && target.efforts !== null && !target.thinksUnasked) return null;
   // Few upstreams know the word `none`; it is not made up for a client that spoke of a budget.
-  if (effort === 'none' && reasoning?.effort !== 'none') {
+  if (effort === 'none' && (reasoning?.effort !== 'none' || target.efforts !== null)) {
     dropped.push('/reasoning: cannot be switched off here');
     return null;
   }

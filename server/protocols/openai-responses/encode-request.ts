@@ -3,10 +3,12 @@ import type { ChatRequest, Message, Part } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { effortOf } from '../shared/effort.ts';
 import { carryExtras } from '../shared/extras.ts';
+import { fitted } from '../shared/fit.ts';
 import { present, record } from '../shared/json.ts';
 import { listLosses } from '../shared/losses.ts';
 import { mediaUrl } from '../shared/media.ts';
 import { portableId, portableName } from '../shared/tools.ts';
+import { type Target, unknownTarget } from '../target.ts';
 
 const carried = new Set([
   'service_tier',
@@ -20,7 +22,12 @@ const carried = new Set([
 
 type Item = Record<string, unknown>;
 
-export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
+export function encodeRequest(
+  asked: ChatRequest,
+  dropped: Dropped,
+  target: Target = unknownTarget,
+): Record<string, unknown> {
+  const request = fitted(asked, target, dropped);
   for (const [key, value] of [
     ['top_k', request.topK],
     ['seed', request.seed],

@@ -28,3 +28,25 @@ export function effortOf(reasoning: Reasoning | null): string | null {
   if (budget <= 2048) return 'low';
   return budget <= 8192 ? 'medium' : 'high';
 }
+
+/** Distances between the words: what is asked for is seldom exceeded. */
+const ranks: Readonly<Record<string, number>> = { none: 0, minimal: 1, low: 2, medium: 4, high: 5, xhigh: 6, max: 8 };
+
+/**
+ * @param words those that are taken. `none` stands for itself alone: nobody's thinking is switched off because another word was meant.
+ * @returns null where no word is near.
+ */
+export function nearestEffort(word: string, words: readonly string[]): string | null {
+  if (words.includes(word)) return word;
+  const rank = lookUp(ranks, word) ?? ranks.high ?? 0;
+  let near: string | null = null;
+  let least = Number.POSITIVE_INFINITY;
+  for (const other of words) {
+    if (other === 'none') continue;
+    const distance = Math.abs((lookUp(ranks, other) ?? rank) - rank);
+    if (distance >= least) continue;
+    near = other;
+    least = distance;
+  }
+  return near;
+}

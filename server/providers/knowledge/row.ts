@@ -1,6 +1,6 @@
 /** The two kinds of rows that say what an upstream accepts. Encoders, channel tests, `model explain`, the model lists and the strict practice upstream read the same ones. */
 import type { ProtocolId } from '../../protocols/canonical.ts';
-import type { Target } from '../../protocols/target.ts';
+import type { RefusableMember, Target } from '../../protocols/target.ts';
 
 export interface Sourced {
   /** Address of the provider's document, or of a report of a refusal. */
@@ -9,13 +9,17 @@ export interface Sourced {
   readonly assumed?: true;
 }
 
-/** What is said of models. Later rows win, member by member; `refuses` adds up. */
-export interface ModelRow extends Sourced, Partial<Omit<Target, 'refuses'>> {
-  /** Upstream names, without a maker's or region's prefix. */
+type Sets = 'refuses' | 'refusesThinking';
+
+/** What is said of models. Later rows win, member by member; `refuses` and `refusesThinking` add up, `takes` takes out of both. */
+export interface ModelRow extends Sourced, Partial<Omit<Target, Sets>> {
+  /** Upstream names, lower case, without a maker's or region's prefix. */
   readonly models: RegExp;
-  /** Where it holds; absent = at every provider. */
+  /** Slug of the catalogue where it holds; absent = at every provider. */
   readonly provider?: string;
-  readonly refuses?: readonly (Target['refuses'] extends ReadonlySet<infer Member> ? Member : never)[];
+  readonly refuses?: readonly RefusableMember[];
+  readonly refusesThinking?: readonly RefusableMember[];
+  readonly takes?: readonly RefusableMember[];
 }
 
 /** What a member of a request must be like. */
@@ -25,8 +29,8 @@ export type Demand =
   | { readonly kind: 'renamed'; readonly to: string }
   | { readonly kind: 'atMost'; readonly value: number }
   | { readonly kind: 'atLeast'; readonly value: number }
-  /** Other words become the nearest of these, or go where `none` of them is near. */
-  | { readonly kind: 'oneOf'; readonly words: readonly string[] }
+  /** Other words become the one given for them, or go where none is given. */
+  | { readonly kind: 'oneOf'; readonly words: readonly string[]; readonly instead?: Readonly<Record<string, string>> }
   /** Ids of calls: what does not match is replaced by a short hash of this shape, the same in call and result. */
   | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number };
 
@@ -36,11 +40,13 @@ export interface ProviderRow extends Sourced {
   readonly provider: string;
   /** The wire it concerns. */
   readonly dialect: ProtocolId;
-  /** Upstream names; absent = all. */
+  /** Upstream names, as in a row of models; absent = all. */
   readonly models?: RegExp;
   /** Path in the body: `seed`, `stream_options.include_usage`, `messages[].reasoning_content`, `tools[].function.strict`. */
   readonly member: string;
   readonly demand: Demand;
+  /** Holds only where the gateway tells the request itself: the provider's own dialect is its clients' business. */
+  readonly told?: true;
   /** What the provider answers where it is not met. Absent = 400. */
   readonly status?: number;
 }

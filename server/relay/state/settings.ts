@@ -4,6 +4,8 @@ import { BlockList, isIP } from 'node:net';
 import { optionText, optionValue } from '../../contract/options.ts';
 import { compilePriceTables, type PriceTables } from '../../contract/pricing-tables.ts';
 import type { OperatorSettings, ThinkingSettings } from '../../protocols/traits.ts';
+import { ownRows } from '../../providers/knowledge/own.ts';
+import type { ModelRow } from '../../providers/knowledge/row.ts';
 import type { RateLimits } from './snapshot.ts';
 
 /** The operator's choices about drawings. */
@@ -36,6 +38,8 @@ export interface RelaySettings extends OperatorSettings {
   /** Bodies go out as they came: no overrides. */
   readonly passThrough: boolean;
   readonly thinking: ThinkingSettings;
+  /** What the operator says of models; a new list after each change. */
+  readonly modelRules: readonly ModelRow[];
   /** Answers carry a header that says how their channel was chosen. */
   readonly showTrace: boolean;
   /** Billing questions are answered for the key, not for its user. */
@@ -94,6 +98,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
       gemini: optionValue(stored, 'gemini.thinking_adapter_enabled'),
       geminiShare: optionValue(stored, 'gemini.thinking_adapter_budget_tokens_percentage'),
     },
+    modelRules: ownRows(optionValue(stored, 'model_rules')),
     geminiVersion: textByModel(optionValue(stored, 'gemini.version_settings'), 'v1beta'),
     geminiSafety: safetySettings(optionValue(stored, 'gemini.safety_settings') as Record<string, unknown>),
     geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
@@ -105,7 +110,10 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     quotaPerUnit: optionValue(stored, 'QuotaPerUnit'),
     showCost: optionValue(stored, 'general_setting.cost_header_enabled'),
     showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
-    claudeMaxTokens: maxTokensByModel(optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>),
+    claudeMaxTokens: maxTokensByModel(
+      optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>,
+      stored.has('claude.default_max_tokens'),
+    ),
     groupLimits: new Map(
       Object.entries(optionValue(stored, 'GroupLimits')).map(([group, limits]) => [group, { ...noLimits, ...limits }]),
     ),
@@ -142,14 +150,12 @@ function modelRequestRule(stored: ReadonlyMap<string, string>): ModelRequestRule
   };
 }
 
-/** Where neither the model nor `default` is listed. As new-api does. */
-const claudeMaxTokensFallback = 8192;
-
+/** @param set whether an operator wrote the table: what it is shipped with says nothing of any model. */
 const maxTokensByModel =
-  (table: Readonly<Record<string, unknown>>) =>
-  (model: string): number => {
+  (table: Readonly<Record<string, unknown>>, set: boolean) =>
+  (model: string): number | null => {
     const found = table[model] ?? table.default;
-    return typeof found === 'number' && found > 0 ? found : claudeMaxTokensFallback;
+    return set && typeof found === 'number' && found > 0 ? found : null;
   };
 
 const textByModel =

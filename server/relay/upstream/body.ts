@@ -2,6 +2,7 @@
 import type { ChatRequest, ProtocolId } from '../../protocols/canonical.ts';
 import type { Translation } from '../../protocols/codec.ts';
 import { codecFor } from '../../protocols/registry.ts';
+import type { Target } from '../../protocols/target.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { editMembers } from '../intake/json-text.ts';
 import type { UpstreamCall } from './call.ts';
@@ -38,14 +39,21 @@ export function decodedRequest(inquiry: Inquiry): ChatRequest {
   return decoded;
 }
 
-/** @param change applied to the common form before it is told. @throws AppError body_invalid. */
+export interface Telling {
+  readonly encode: Translation['encodeRequest'];
+  /** Applied to the common form before it is told. */
+  readonly change: (request: ChatRequest) => ChatRequest;
+  /** What is known of the upstream's model. */
+  readonly target: Target;
+}
+
+/** @throws AppError body_invalid. */
 export function translatedBody(
   inquiry: Inquiry,
-  encode: Translation['encodeRequest'],
-  change: (request: ChatRequest) => ChatRequest,
+  { encode, change, target }: Telling,
   dropped: string[],
 ): Record<string, unknown> {
-  return encode(change(decodedRequest(inquiry)), dropped);
+  return encode(change(decodedRequest(inquiry)), dropped, target);
 }
 
 export interface EmbeddingsBody {

@@ -1,12 +1,15 @@
 /** Prepares one attempt at one channel: mapped model, dialect, body, address and headers. */
 import { isModelName } from '../../contract/address-part.ts';
 import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
-import type { UpstreamHalf } from '../../protocols/codec.ts';
+import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol, isProtocol } from '../../protocols/registry.ts';
+import { fitted } from '../../protocols/shared/fit.ts';
 import { toolRestorer } from '../../protocols/shared/restore.ts';
 import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
+import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
+import { targetFor } from '../../providers/knowledge/target.ts';
 import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
@@ -16,7 +19,7 @@ import { mapModel } from '../routing/choose.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
-import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, translatedBody } from './body.ts';
+import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
 import { requestChange } from './model-suffix.ts';
@@ -101,7 +104,13 @@ export function prepareAttempt(
   const translated = dialect !== inquiry.protocol || (wire !== null && wire.dialect === undefined);
   const dropped: string[] = [];
   const terms = termsFor(inquiry, channel, settings, upstreamModel);
-  const usageAsked = codec.traits.asksForUsage === true && wire === null && wantsUsageFrame(inquiry, translated);
+  const rules =
+    chat && (wire === null || wire.dialect !== undefined) ? rulesFor(provider.slug, dialect, translated) : undefined;
+  const usageAsked =
+    codec.traits.asksForUsage === true &&
+    wire === null &&
+    wantsUsageFrame(inquiry, translated) &&
+    !refusesMember(rules, upstreamModel, usageMember);
   const attempt: Attempt = {
     inquiry,
     channel,
@@ -117,6 +126,7 @@ export function prepareAttempt(
     terms,
     usageAsked,
     translated,
+    rules,
   };
   const body = bodyOf(attempt, dropped);
   const headers = headersOf(attempt);
@@ -173,6 +183,8 @@ interface Attempt {
   readonly terms: SentTerms;
   readonly usageAsked: boolean;
   readonly translated: boolean;
+  /** What its provider wants otherwise; undefined = nothing. */
+  readonly rules: Rules | undefined;
 }
 
 interface Body {
@@ -197,13 +209,16 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   const edited = (body: Readonly<Record<string, unknown>>) =>
     inquiry.operation === 'chat' ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) : undefined;
   if (attempt.translated) {
-    const encode = attempt.wire?.encodeRequest ?? translation.encodeRequest;
-    const change = requestChange(attempt, inquiry.ceiling);
-    const body = translatedBody(inquiry, encode, change, dropped);
+    const body = translatedBody(inquiry, tellingOf(attempt, translation.encodeRequest), dropped);
     // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
     if (traits.asksForUsage && attempt.wire === null && inquiry.stream) body.stream_options = { include_usage: true };
     dropped.push(...withoutTerms(body, terms));
-    const told = { ...body, ...edited(body), ...channel.paramOverride };
+    const within = withinRules({ ...body, ...edited(body) }, attempt.rules, {
+      model: upstreamModel,
+      text: null,
+      dropped,
+    });
+    const told = { ...within, ...channel.paramOverride };
     return { body: JSON.stringify(told), retell: null, foreign: null, terms: carriedTerms(terms, told) };
   }
   dropped.push(...terms.dropped);
@@ -211,12 +226,18 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   const edits = new Map<string, string | undefined>();
   for (const name of terms.removed) edits.set(name, undefined);
   if (!(settings.passThrough || channel.setting.pass_through === true)) {
+    const within = withinRules(inquiry.body, attempt.rules, {
+      model: upstreamModel,
+      text: inquiry.json?.text ?? null,
+      dropped,
+    });
+    for (const [name, value] of editsBetween(inquiry.body, within)) edits.set(name, value);
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
     if (wish !== null)
       for (const [name, value] of traits.suffix.edits(
         inquiry.body,
         wish,
-        traits.operator?.maxTokens?.(settings, upstreamModel) ?? 0,
+        traits.operator?.maxTokens?.(settings, upstreamModel) ?? null,
       ))
         edits.set(name, value);
     const own = edited(inquiry.body);
@@ -224,6 +245,19 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
     for (const name in channel.paramOverride) edits.set(name, JSON.stringify(channel.paramOverride[name]));
   }
   return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null, terms };
+}
+
+/** How a request is told anew; a wire without a dialect knows nothing of models. */
+function tellingOf(attempt: Attempt, usual: Translation['encodeRequest']): Telling {
+  const { inquiry, provider, upstreamModel, settings, wire } = attempt;
+  const target = targetFor(provider.slug, upstreamModel, settings.modelRules);
+  const change = requestChange(attempt, inquiry.ceiling);
+  if (wire === null || wire.dialect !== undefined) return { encode: wire?.encodeRequest ?? usual, change, target };
+  return {
+    encode: (request, dropped) => wire.encodeRequest(fitted(request, target, dropped), dropped),
+    change,
+    target,
+  };
 }
 
 function headersOf(attempt: Attempt): Record<string, string> {
@@ -325,6 +359,9 @@ function fixedHeaders({ channel, provider, key: { key } }: Attempt): Readonly<Re
   ofChannel.set(key, made);
   return made;
 }
+
+/** By which a usage frame is asked for. */
+const usageMember = 'stream_options';
 
 function wantsUsageFrame(inquiry: Inquiry, translated: boolean): boolean {
   if (!inquiry.stream || translated || (inquiry.operation !== 'chat' && inquiry.operation !== 'completions'))

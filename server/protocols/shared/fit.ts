@@ -1,0 +1,151 @@
+/** Brings a request within what its model takes: what it refuses goes, words and numbers become the nearest that it knows, and each change is said. */
+import type { ChatRequest, Reasoning } from '../canonical.ts';
+import type { Dropped } from '../codec.ts';
+import { type RefusableMember, type Target, unknownTarget } from '../target.ts';
+import { budgetOf, effortOf, nearestEffort } from './effort.ts';
+
+/** Members that are values alone, with what upstreams do where nothing is said. */
+const plain = [
+  ['temperature', 'temperature', 1],
+  ['topP', 'top_p', 1],
+  ['topK', 'top_k', null],
+  ['seed', 'seed', null],
+  ['presencePenalty', 'presence_penalty', 0],
+  ['frequencyPenalty', 'frequency_penalty', 0],
+] as const;
+
+/** @returns the same request where nothing had to be changed. */
+export function fitted(request: ChatRequest, target: Target, dropped: Dropped): ChatRequest {
+  if (target === unknownTarget) return request;
+  const reasoning = fittedReasoning(request.reasoning, target, dropped);
+  const refused = refusedBy(target, thinksWith(reasoning, target));
+  return {
+    ...request,
+    ...withoutRefused(request, refused, dropped),
+    reasoning,
+    maxTokens: withinCap(request.maxTokens, target, dropped),
+  };
+}
+
+/** @param reasoning as it is told to the model. */
+export function thinksWith(reasoning: Reasoning | null, target: Target): boolean {
+  if (target.thinking === 'none') return false;
+  const budget = budgetOf(reasoning);
+  return target.alwaysThinks || (budget === null ? target.thinksUnasked : budget !== 0);
+}
+
+const refusedBy =
+  (target: Target, thinks: boolean) =>
+  (member: RefusableMember): boolean =>
+    target.refuses.has(member) || (thinks && target.refusesThinking.has(member));
+
+function withoutRefused(
+  request: ChatRequest,
+  refused: (member: RefusableMember) => boolean,
+  dropped: Dropped,
+): Partial<ChatRequest> {
+  const changes: Record<string, unknown> = {};
+  for (const [member, name, usual] of plain) {
+    if (request[member] === null || !refused(member)) continue;
+    changes[member] = null;
+    if (request[member] !== usual) dropped.push(`/${name}: not taken by this model`);
+  }
+  if (request.stop.length > 0 && refused('stop')) {
+    changes.stop = [];
+    dropped.push('/stop: not taken by this model');
+  }
+  if (request.candidates > 1 && refused('candidates')) {
+    changes.candidates = 1;
+    dropped.push('/n: one answer only');
+  }
+  return { ...changes, ...toolsWithin(request, refused, dropped), ...formatWithin(request, refused, dropped) };
+}
+
+function toolsWithin(
+  { tools, toolChoice, parallelToolCalls }: ChatRequest,
+  refused: (member: RefusableMember) => boolean,
+  dropped: Dropped,
+): Partial<ChatRequest> {
+  if (tools.length === 0) return {};
+  if (refused('tools')) {
+    dropped.push('/tools: not taken by this model');
+    return { tools: [], toolChoice: null, parallelToolCalls: null };
+  }
+  const forced = toolChoice === 'required' || (toolChoice !== null && typeof toolChoice === 'object');
+  const unforced = forced && refused('forcedToolChoice');
+  const unordered = parallelToolCalls !== null && refused('parallelToolCalls');
+  if (unforced) dropped.push('/tool_choice: this model cannot be made to call a tool');
+  if (unordered && parallelToolCalls === false) dropped.push('/parallel_tool_calls: not taken by this model');
+  return { ...(unforced ? { toolChoice: 'auto' as const } : {}), ...(unordered ? { parallelToolCalls: null } : {}) };
+}
+
+function formatWithin(
+  { responseFormat }: ChatRequest,
+  refused: (member: RefusableMember) => boolean,
+  dropped: Dropped,
+): Partial<ChatRequest> {
+  if (responseFormat === null) return {};
+  if (responseFormat.type === 'schema' && !refused('schemaFormat')) return {};
+  if (refused('jsonFormat')) {
+    dropped.push('/response_format: not taken by this model');
+    return { responseFormat: null };
+  }
+  if (responseFormat.type === 'json') return {};
+  dropped.push('/response_format: this model is held to JSON, not to a schema');
+  return { responseFormat: { type: 'json' } };
+}
+
+function withinCap(maxTokens: number | null, { outputCap }: Target, dropped: Dropped): number | null {
+  if (maxTokens === null || outputCap === null || maxTokens <= outputCap) return maxTokens;
+  dropped.push(`/max_tokens: ${outputCap} are the most that this model writes`);
+  return outputCap;
+}
+
+function fittedReasoning(reasoning: Reasoning | null, target: Target, dropped: Dropped): Reasoning | null {
+  const budget = budgetOf(reasoning);
+  if (reasoning === null || budget === null) return target.thinking === 'none' ? null : reasoning;
+  switch (target.thinking) {
+    case null:
+      return target.efforts === null ? reasoning : withWord(reasoning, target, target.efforts, dropped);
+    case 'none':
+      if (budget !== 0) dropped.push('/reasoning: this model does not think');
+      return null;
+    case 'budget':
+      return withBudget(reasoning, budget, target, dropped);
+    default:
+      return target.efforts === null ? reasoning : withWord(reasoning, target, target.efforts, dropped);
+  }
+}
+
+function withBudget(reasoning: Reasoning, asked: number, target: Target, dropped: Dropped): Reasoning {
+  const [least, most] = target.budget ?? [0, Number.POSITIVE_INFINITY];
+  if (asked < 0) return reasoning;
+  if (asked === 0) {
+    if (!target.alwaysThinks) return reasoning;
+    dropped.push('/reasoning: cannot be switched off here');
+    return { ...reasoning, budget: Math.max(least, 1) };
+  }
+  const within = Math.min(most, Math.max(least, asked));
+  if (within === asked) return reasoning;
+  if (reasoning.budget !== null) dropped.push(`/reasoning: ${within} tokens instead of ${asked}`);
+  return { ...reasoning, budget: within };
+}
+
+function withWord(reasoning: Reasoning, target: Target, words: readonly string[], dropped: Dropped): Reasoning {
+  const word = effortOf(reasoning);
+  // Nothing was said of a degree.
+  if (word === null) return reasoning;
+  const off = word === 'none';
+  // It is switched off otherwise than by a word.
+  const switched = target.thinking === 'adaptive' || target.switched;
+  if (off && !words.includes('none') && !target.alwaysThinks && switched) return reasoning;
+  const near = nearestEffort(word, words);
+  if (near === null) {
+    if (!off) dropped.push('/reasoning: this model takes no degrees of thinking');
+    return { ...reasoning, effort: null, budget: off ? reasoning.budget : null };
+  }
+  if (off && near !== 'none') dropped.push('/reasoning: cannot be switched off here');
+  else if (near !== word) dropped.push(`/reasoning: ${near} instead of ${word}`);
+  else if (reasoning.effort === null) dropped.push(`/reasoning: ${near} instead of ${reasoning.budget} tokens`);
+  return { ...reasoning, effort: near, budget: off && near === 'none' ? 0 : null };
+}

@@ -1,0 +1,172 @@
+/** Brings a body within what a provider takes. Nothing is changed in place: what no rule bites stays the same value. */
+import { createHash } from 'node:crypto';
+import { bareName } from '../../contract/model-limits.ts';
+import type { ProtocolId } from '../../protocols/canonical.ts';
+import type { Dropped } from '../../protocols/codec.ts';
+import { record } from '../../protocols/shared/json.ts';
+import { providerRows } from './providers.ts';
+import type { Demand, ProviderRow } from './row.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+interface Step {
+  readonly key: string;
+  /** The member is a list: the rest of the path holds for each of it. */
+  readonly each: boolean;
+}
+
+interface Rule {
+  readonly row: ProviderRow;
+  readonly path: readonly Step[];
+  /** Member of the body in which it lies. */
+  readonly top: string;
+  /** Stands in every text in which the rule can bite. */
+  readonly needle: string;
+}
+
+export interface Rules {
+  readonly list: readonly Rule[];
+  readonly tops: ReadonlySet<string>;
+}
+
+/** Their loss changes nothing in an answer. */
+const silent = new Set(['stream_options', 'stream_options.include_usage', 'store', 'metadata']);
+
+type Compiled = ReadonlyMap<string, Rules>;
+
+function compile(rows: readonly ProviderRow[]): Compiled {
+  const compiled = new Map<string, Rules>();
+  for (const row of rows) {
+    const key = `${row.provider} ${row.dialect}`;
+    const path = row.member.split('.').map((part) => ({ key: part.replace('[]', ''), each: part.endsWith('[]') }));
+    const rule = { row, path, top: path[0]?.key ?? '', needle: `"${path.at(-1)?.key}"` };
+    const before = compiled.get(key);
+    compiled.set(key, {
+      list: [...(before?.list ?? []), rule],
+      tops: new Set([...(before?.tops ?? []), rule.top]),
+    });
+  }
+  return compiled;
+}
+
+const ofTold = compile(providerRows);
+const ofPassed = compile(providerRows.filter(({ told }) => told !== true));
+
+/**
+ * @param provider slug of the catalogue.
+ * @param told whether the request is told anew; else it passes as its client wrote it.
+ * @returns undefined where the provider takes what its dialect takes.
+ */
+export const rulesFor = (provider: string, dialect: ProtocolId, told: boolean): Rules | undefined =>
+  (told ? ofTold : ofPassed).get(`${provider} ${dialect}`);
+
+const concerns = ({ models }: ProviderRow, model: string): boolean =>
+  models === undefined || models.test(bareName(model));
+
+/** Whether a member of this name is refused as a whole. */
+export const refusesMember = (rules: Rules | undefined, model: string, member: string): boolean =>
+  rules?.list.some(({ row }) => row.member === member && row.demand.kind === 'absent' && concerns(row, model)) === true;
+
+/**
+ * @param text the body as it was written, where it was: rules whose member does not stand in it are not tried.
+ * @returns the same object where no rule bites.
+ */
+export function withinRules(
+  body: Members,
+  rules: Rules | undefined,
+  { model, text, dropped }: { readonly model: string; readonly text: string | null; readonly dropped: Dropped },
+): Members {
+  if (rules === undefined || !touches(rules, body)) return body;
+  let within = body;
+  for (const { row, path, top, needle } of rules.list) {
+    if (!Object.hasOwn(within, top) || (path.length > 1 && text !== null && !text.includes(needle))) continue;
+    if (!concerns(row, model)) continue;
+    const said: string[] = [];
+    within = changed(within, path, row.demand, said) as Members;
+    if (said.length === 0 || silent.has(row.member)) continue;
+    dropped.push(`/${row.member.replaceAll('.', '/')}: ${said[0]}`);
+  }
+  return within;
+}
+
+/** Most bodies have none of the members. */
+function touches({ tops }: Rules, body: Members): boolean {
+  for (const name in body) if (tops.has(name)) return true;
+  return false;
+}
+
+const noEdits: ReadonlyMap<string, string | undefined> = new Map();
+
+/** The members in which two bodies differ, as edits. */
+export function editsBetween(before: Members, after: Members): ReadonlyMap<string, string | undefined> {
+  if (before === after) return noEdits;
+  const edits = new Map<string, string | undefined>();
+  for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) edits.set(name, undefined);
+  for (const [name, value] of Object.entries(after)) if (before[name] !== value) edits.set(name, JSON.stringify(value));
+  return edits;
+}
+
+function changed(value: unknown, [step, ...rest]: readonly Step[], demand: Demand, said: string[]): unknown {
+  const object = record(value);
+  if (object === null || step === undefined || !Object.hasOwn(object, step.key)) return value;
+  const { key, each } = step;
+  const held = object[key];
+  if (rest.length === 0) return met(object, key, demand, said);
+  const inside = (item: unknown) => changed(item, rest, demand, said);
+  if (!each) {
+    const next = inside(held);
+    return next === held ? value : { ...object, [key]: next };
+  }
+  if (!Array.isArray(held)) return value;
+  const next = held.map(inside);
+  return next.every((item, index) => item === held[index]) ? value : { ...object, [key]: next };
+}
+
+function met(object: Members, key: string, demand: Demand, said: string[]): Members {
+  const value = object[key];
+  if (demand.kind === 'absent') {
+    if (value !== undefined && value !== null) said.push('not taken by the upstream');
+    return without(object, key);
+  }
+  if (value === undefined || value === null) return object;
+  switch (demand.kind) {
+    case 'renamed': {
+      const rest = without(object, key);
+      return Object.hasOwn(object, demand.to) ? rest : { ...rest, [demand.to]: value };
+    }
+    case 'atMost':
+    case 'atLeast': {
+      if (typeof value !== 'number') return object;
+      const within = demand.kind === 'atMost' ? Math.min(value, demand.value) : Math.max(value, demand.value);
+      if (within === value) return object;
+      said.push(`${within} instead of ${value}`);
+      return { ...object, [key]: within };
+    }
+    case 'oneOf':
+      return oneOf(object, key, demand, said);
+    case 'shaped':
+      // An id is nothing that anybody would miss: call and result are changed alike.
+      return typeof value !== 'string' || demand.pattern.test(value)
+        ? object
+        : { ...object, [key]: shortHash(value, demand.length) };
+  }
+}
+
+function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'oneOf' }>, said: string[]): Members {
+  const value = object[key];
+  if (typeof value !== 'string' || demand.words.includes(value)) return object;
+  const instead = demand.instead?.[value];
+  said.push(instead === undefined ? `${value} is not taken by the upstream` : `${instead} instead of ${value}`);
+  return instead === undefined ? without(object, key) : { ...object, [key]: instead };
+}
+
+function without(object: Members, key: string): Members {
+  const { [key]: _, ...rest } = object;
+  return rest;
+}
+
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** Letters and digits alone. */
+const shortHash = (id: string, length: number): string =>
+  [...createHash('sha256').update(id).digest().subarray(0, length)].map((byte) => letters[byte % 62]).join('');

@@ -1,0 +1,169 @@
+/** Everything that is said of single providers' wires, whatever the model. */
+import type { Demand, ProviderRow } from './row.ts';
+
+const absent: Demand = { kind: 'absent' };
+type Said = readonly [member: string, demand: Demand, source: string, more?: Partial<ProviderRow>];
+
+const of = (provider: string, dialect: ProviderRow['dialect'], rows: readonly Said[]): ProviderRow[] =>
+  rows.map(([member, demand, source, more]) => ({ provider, dialect, member, demand, source, ...more }));
+
+const mistralChat = 'https://docs.mistral.ai/api/endpoint/chat';
+const unprocessable = { status: 422 } as const;
+/** Nine letters or digits. */
+const mistralId: Demand = { kind: 'shaped', pattern: /^[a-zA-Z0-9]{9}$/, length: 9 };
+const mistralIds = 'https://github.com/anomalyco/opencode/issues/1680';
+
+const mistral = of('mistral', 'openai-chat', [
+  ['stream_options', absent, 'https://github.com/dnakov/anon-kode/issues/53', unprocessable],
+  [
+    'max_completion_tokens',
+    { kind: 'renamed', to: 'max_tokens' },
+    'https://github.com/editor-code-assistant/eca/issues/231',
+    unprocessable,
+  ],
+  ['store', absent, 'https://github.com/Gitlawb/openclaude/issues/739', unprocessable],
+  ['seed', { kind: 'renamed', to: 'random_seed' }, mistralChat, unprocessable],
+  ['user', absent, mistralChat, unprocessable],
+  ['logit_bias', absent, mistralChat, unprocessable],
+  ['logprobs', absent, mistralChat, unprocessable],
+  ['top_logprobs', absent, mistralChat, unprocessable],
+  ['service_tier', absent, mistralChat, unprocessable],
+  ['verbosity', absent, mistralChat, unprocessable],
+  ['safety_identifier', absent, mistralChat, unprocessable],
+  ['temperature', { kind: 'atMost', value: 1.5 }, mistralChat, unprocessable],
+  ['messages[].reasoning_content', absent, mistralChat, unprocessable],
+  ['messages[].reasoning_details', absent, mistralChat, unprocessable],
+  ['messages[].refusal', absent, mistralChat, unprocessable],
+  ['messages[].tool_calls[].name', absent, 'https://github.com/zeroclaw-labs/zeroclaw/issues/2693', unprocessable],
+  [
+    'messages[].tool_calls[].extra_content',
+    absent,
+    'https://github.com/zeroclaw-labs/zeroclaw/issues/2693',
+    unprocessable,
+  ],
+  ['messages[].tool_calls[].id', mistralId, mistralIds],
+  ['messages[].tool_call_id', mistralId, mistralIds],
+]);
+
+const groqFields = 'https://console.groq.com/docs/openai';
+const groqThoughts = 'https://github.com/janhq/jan/issues/8136';
+
+const groq = of('groq', 'openai-chat', [
+  ['messages[].reasoning_content', absent, groqThoughts],
+  ['messages[].reasoning_details', absent, groqThoughts, { assumed: true }],
+  ['messages[].refusal', absent, groqThoughts, { assumed: true }],
+  ['messages[].name', absent, groqFields],
+  ['logprobs', absent, groqFields],
+  ['top_logprobs', absent, groqFields],
+  ['logit_bias', absent, groqFields],
+  ['n', { kind: 'atMost', value: 1 }, groqFields],
+  ['store', absent, 'https://github.com/fanenr/chatbot/issues/21'],
+  ['reasoning', absent, 'https://github.com/musistudio/llms/pull/64'],
+  ['verbosity', absent, groqFields, { assumed: true }],
+]);
+
+const cerebrasThoughts = 'https://github.com/QwenLM/qwen-code/issues/11045';
+const cerebrasFields = 'https://hexdocs.pm/req_llm/cerebras.html';
+
+const cerebras = of('cerebras', 'openai-chat', [
+  // What it calls a thought in answers it takes in the history too.
+  ['messages[].reasoning_content', { kind: 'renamed', to: 'reasoning' }, cerebrasThoughts],
+  ['messages[].reasoning_details', absent, cerebrasThoughts, { assumed: true }],
+  ['messages[].refusal', absent, cerebrasThoughts, { assumed: true }],
+  ['frequency_penalty', absent, cerebrasFields],
+  ['presence_penalty', absent, cerebrasFields],
+  ['logit_bias', absent, cerebrasFields],
+  ['service_tier', absent, cerebrasFields],
+]);
+
+const moonshot = of('moonshot', 'openai-chat', [
+  ['temperature', { kind: 'atMost', value: 1 }, 'https://platform.kimi.ai/docs/api/chat'],
+]);
+
+const glm = 'https://docs.bigmodel.cn/api-reference/模型-api/对话补全';
+
+const zhipu = ['zhipu', 'zhipu-v4'].flatMap((provider) =>
+  of(provider, 'openai-chat', [
+    ['max_completion_tokens', { kind: 'renamed', to: 'max_tokens' }, glm],
+    ['user', { kind: 'renamed', to: 'user_id' }, glm],
+    ['temperature', { kind: 'atMost', value: 1 }, glm],
+    ['tool_choice', { kind: 'oneOf', words: ['auto'], instead: { required: 'auto' } }, glm],
+    ['logprobs', absent, glm, { assumed: true }],
+    ['logit_bias', absent, glm, { assumed: true }],
+  ]),
+);
+
+const sonar = 'https://docs.perplexity.ai/api-reference/chat-completions-post';
+
+const perplexity = of('perplexity', 'openai-chat', [
+  ['max_completion_tokens', { kind: 'renamed', to: 'max_tokens' }, sonar],
+  ['seed', absent, sonar, { assumed: true }],
+  ['logit_bias', absent, sonar, { assumed: true }],
+  ['user', absent, sonar, { assumed: true }],
+  ['messages[].reasoning_content', absent, sonar, { assumed: true }],
+]);
+
+const deepseekChat = 'https://api-docs.deepseek.com/api/create-chat-completion';
+
+const deepseek = of('deepseek', 'openai-chat', [
+  ['max_completion_tokens', { kind: 'renamed', to: 'max_tokens' }, deepseekChat],
+  [
+    'logprobs',
+    absent,
+    'https://api-docs.deepseek.com/zh-cn/guides/reasoning_model',
+    { models: /^deepseek-(?:reasoner|r1)/ },
+  ],
+  [
+    'top_logprobs',
+    absent,
+    'https://api-docs.deepseek.com/zh-cn/guides/reasoning_model',
+    { models: /^deepseek-(?:reasoner|r1)/ },
+  ],
+]);
+
+const openaiReasoning = 'https://platform.openai.com/docs/guides/reasoning#limitations';
+const openaiChat = 'https://platform.openai.com/docs/api-reference/chat/create';
+/** They think: no odds are told. */
+const thinking = { models: /^(?:o\d|gpt-5(?!.*chat))/, told: true } as const;
+/** The same address is often given to other makers' models, which want their thoughts back. */
+const theirs = { models: /^(?:gpt-\d|chatgpt|o\d)/, told: true, assumed: true } as const;
+
+const openai = ['openai', 'azure'].flatMap((provider) =>
+  of(provider, 'openai-chat', [
+    ['logprobs', absent, openaiReasoning, thinking],
+    ['top_logprobs', absent, openaiReasoning, thinking],
+    ['logit_bias', absent, openaiReasoning, thinking],
+    ['messages[].reasoning_content', absent, openaiChat, theirs],
+    ['messages[].reasoning_details', absent, openaiChat, theirs],
+  ]),
+);
+
+const grok = 'https://docs.x.ai/docs/guides/reasoning';
+
+const xai = of('xai', 'openai-chat', [
+  ['logit_bias', absent, 'https://docs.x.ai/docs/api-reference#chat-completions'],
+  ['presence_penalty', absent, grok, { models: /^grok-(?:3-mini|4|build|code)/ }],
+  ['frequency_penalty', absent, grok, { models: /^grok-(?:3-mini|4|build|code)/ }],
+  ['stop', absent, grok, { models: /^grok-(?:3-mini|4|build|code)/ }],
+]);
+
+const minimaxChat = 'https://platform.minimax.io/docs/api-reference/text-openai-api';
+
+const minimax = of('minimax', 'openai-chat', [
+  ['logit_bias', absent, minimaxChat, { assumed: true }],
+  ['n', { kind: 'atMost', value: 1 }, minimaxChat],
+  ['temperature', { kind: 'atMost', value: 1 }, minimaxChat],
+]);
+
+export const providerRows: readonly ProviderRow[] = [
+  ...openai,
+  ...mistral,
+  ...groq,
+  ...cerebras,
+  ...moonshot,
+  ...zhipu,
+  ...perplexity,
+  ...deepseek,
+  ...xai,
+  ...minimax,
+];

@@ -1,0 +1,54 @@
+/** What Google's models take. */
+import type { ModelRow } from '../row.ts';
+
+const thinking = 'https://ai.google.dev/gemini-api/docs/thinking';
+const levels = 'https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thinking';
+const signatures = 'https://ai.google.dev/gemini-api/docs/thought-signatures';
+const models = 'https://ai.google.dev/gemini-api/docs/models';
+
+export const geminiModels: readonly ModelRow[] = [
+  {
+    models: /^gemini-/,
+    inputs: ['image', 'audio', 'video', 'pdf'],
+    source: models,
+  },
+  // Names without a number stand for the newest.
+  {
+    models: /^gemini-(?:[3-9]|.*latest)/,
+    thinking: 'level',
+    alwaysThinks: true,
+    thinksUnasked: true,
+    efforts: ['low', 'medium', 'high'],
+    signedCalls: true,
+    source: signatures,
+  },
+  {
+    models: /^gemini-3-pro/,
+    efforts: ['low', 'high'],
+    source: 'https://hexdocs.pm/gemini_ex/Gemini.Types.Enums.ThinkingLevel.html',
+  },
+  {
+    models: /^gemini-3(?:\.[1-7])?-flash/,
+    efforts: ['minimal', 'low', 'medium', 'high'],
+    source: 'https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/guides/gemini-3-5-flash',
+  },
+  {
+    models: /^gemini-3\.8-flash/,
+    efforts: ['low', 'medium', 'high'],
+    source: 'https://github.com/simonw/llm-gemini/releases/tag/0.34',
+  },
+  { models: /^gemini-3.*-image/, efforts: ['high'], source: levels, assumed: true },
+  { models: /^gemini-(?:[01]|2\.0)/, thinking: 'none', source: thinking },
+  { models: /^gemini-2\.5/, thinking: 'budget', thinksUnasked: true, source: thinking },
+  { models: /^gemini-2\.5-pro/, alwaysThinks: true, budget: [128, 32_768], source: thinking },
+  { models: /^gemini-2\.5-flash/, budget: [1, 24_576], source: thinking },
+  { models: /^gemini-2\.5-flash-lite/, thinksUnasked: false, budget: [512, 24_576], source: thinking },
+  { models: /^gemini-2\.5-flash-image/, thinking: 'none', source: models },
+  { models: /^gemini-.*(?:image|-tts)/, outputs: ['text', 'image'], source: models, assumed: true },
+  {
+    models: /^gemma-/,
+    thinking: 'none',
+    source: 'https://ai.google.dev/gemma/docs/core/gemma_on_gemini_api',
+    assumed: true,
+  },
+];

@@ -1,0 +1,263 @@
+/** What the models of other makers take, and what single hosts make of them. */
+import type { ModelRow } from '../row.ts';
+
+const mistralEfforts = 'https://github.com/anomalyco/models.dev/pull/1986';
+const kimiFixed = 'https://java.agentscope.io/v2/en/integration/model/kimi';
+const kimiThinking = 'https://docs.rs/synaps-engine/0.11.0/src/agent_engine/runtime/openai/catalog/kimi.rs.html';
+const grokReasoning =
+  'https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/grok/capabilities/reasoning';
+const groqReasoning = 'https://console.groq.com/docs/reasoning';
+const fixed = ['temperature', 'topP', 'candidates', 'presencePenalty', 'frequencyPenalty'] as const;
+
+const mistral: readonly ModelRow[] = [
+  {
+    models: /^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi[sx]tral|labs-)/,
+    provider: 'mistral',
+    thinking: 'effort',
+    efforts: [],
+    source: 'https://github.com/NousResearch/hermes-agent/issues/11243',
+  },
+  {
+    models: /^(?:mistral-small-(?:latest|2603)|mistral-medium-(?:2604|3[.-]5))/,
+    provider: 'mistral',
+    efforts: ['none', 'high'],
+    source: mistralEfforts,
+  },
+  { models: /^magistral/, provider: 'mistral', alwaysThinks: true, thinksUnasked: true, source: mistralEfforts },
+];
+
+const groq: readonly ModelRow[] = [
+  { models: /^/, provider: 'groq', thinking: 'effort', efforts: [], refuses: ['candidates'], source: groqReasoning },
+  {
+    models: /^qwen/,
+    provider: 'groq',
+    efforts: ['none', 'default'],
+    thinksUnasked: true,
+    outputCap: 40_960,
+    source: groqReasoning,
+  },
+  {
+    models: /^gpt-oss/,
+    provider: 'groq',
+    efforts: ['low', 'medium', 'high'],
+    outputCap: 65_536,
+    source: groqReasoning,
+  },
+  { models: /^llama-3\.3-70b/, provider: 'groq', outputCap: 32_768, source: 'https://console.groq.com/docs/models' },
+  {
+    models: /^(?:llama-4|compound)/,
+    provider: 'groq',
+    outputCap: 8192,
+    source: 'https://console.groq.com/docs/models',
+  },
+];
+
+const cerebras: readonly ModelRow[] = [
+  {
+    models: /^/,
+    provider: 'cerebras',
+    refuses: ['presencePenalty', 'frequencyPenalty'],
+    outputCap: 40_960,
+    source: 'https://hexdocs.pm/req_llm/cerebras.html',
+  },
+  {
+    models: /^gpt-oss/,
+    provider: 'cerebras',
+    refuses: ['parallelToolCalls'],
+    source: 'https://github.com/agno-agi/agno/issues/4508',
+  },
+  {
+    models: /^zai-glm/,
+    provider: 'cerebras',
+    thinking: 'effort',
+    efforts: [],
+    source: 'https://github.com/clbrge/mohdel/releases/tag/v0.102.0',
+  },
+];
+
+const deepseek: readonly ModelRow[] = [
+  {
+    models: /^deepseek-(?:v4|flash|pro)/,
+    thinking: 'effort',
+    thinksUnasked: true,
+    efforts: ['low', 'high', 'max'],
+    refusesThinking: ['temperature', 'topP', 'presencePenalty', 'frequencyPenalty'],
+    source: 'https://api-docs.deepseek.com/guides/thinking_mode',
+  },
+  {
+    models: /^deepseek-(?:v4|flash|pro)/,
+    provider: 'deepseek',
+    switched: true,
+    source: 'https://api-docs.deepseek.com/guides/thinking_mode',
+  },
+  {
+    models: /^deepseek-(?:reasoner|r1)/,
+    thinking: 'effort',
+    alwaysThinks: true,
+    thinksUnasked: true,
+    efforts: [],
+    refuses: ['temperature', 'topP', 'presencePenalty', 'frequencyPenalty'],
+    source: 'https://api-docs.deepseek.com/zh-cn/guides/reasoning_model',
+  },
+  {
+    models: /^deepseek-reasoner/,
+    provider: 'deepseek',
+    outputCap: 65_536,
+    source: 'https://api-docs.deepseek.com/zh-cn/guides/reasoning_model',
+  },
+  {
+    models: /^deepseek/,
+    provider: 'deepseek',
+    refuses: ['schemaFormat'],
+    source: 'https://api-docs.deepseek.com/api/create-chat-completion',
+  },
+  { models: /^deepseek-chat/, thinking: 'none', source: 'https://api-docs.deepseek.com/quick_start/pricing' },
+];
+
+const moonshot: readonly ModelRow[] = [
+  { models: /^kimi-k[2-9]/, thinking: 'effort', efforts: [], source: kimiThinking },
+  { models: /^kimi-k(?:2[.p][5-9]|[3-9])/, refuses: fixed, thinksUnasked: true, source: kimiFixed },
+  { models: /^kimi-k2\.[56]/, provider: 'moonshot', switched: true, source: kimiThinking },
+  { models: /^kimi-k2(?:\.[7-9]|p[7-9]|-thinking)/, alwaysThinks: true, thinksUnasked: true, source: kimiThinking },
+  { models: /^kimi-k[3-9]/, alwaysThinks: true, efforts: ['low', 'high', 'max'], source: kimiThinking },
+];
+
+const xai: readonly ModelRow[] = [
+  {
+    models: /^grok-(?:3-mini|4|build|code)/,
+    thinking: 'effort',
+    alwaysThinks: true,
+    thinksUnasked: true,
+    efforts: [],
+    refuses: ['presencePenalty', 'frequencyPenalty', 'stop'],
+    source: 'https://docs.x.ai/docs/guides/reasoning',
+  },
+  { models: /^grok-3/, refuses: ['presencePenalty'], source: 'https://github.com/n8n-io/n8n/issues/14581' },
+  { models: /^grok-3-mini/, efforts: ['low', 'high'], source: 'https://docs.x.ai/docs/guides/reasoning' },
+  { models: /^grok-(?:2|3(?!-mini)|beta|vision|.*non-reasoning)/, thinking: 'none', source: grokReasoning },
+  {
+    models: /^grok-4\.3/,
+    alwaysThinks: false,
+    efforts: ['none', 'low', 'medium', 'high'],
+    source: 'https://newreleases.io/project/github/vercel/ai/release/@ai-sdk%2Fxai@4.0.0-canary.61',
+  },
+  {
+    models: /^grok-4\.5/,
+    efforts: ['low', 'medium', 'high'],
+    source: 'https://github.com/anomalyco/opencode/issues/39448',
+  },
+];
+
+const zhipu: readonly ModelRow[] = ['zhipu', 'zhipu-v4'].flatMap((provider): ModelRow[] => [
+  {
+    models: /^glm-(?:4\.[5-9]|[5-9])/,
+    provider,
+    thinking: 'effort',
+    thinksUnasked: true,
+    efforts: [],
+    switched: true,
+    refuses: [
+      'candidates',
+      'seed',
+      'presencePenalty',
+      'frequencyPenalty',
+      'parallelToolCalls',
+      'forcedToolChoice',
+      'schemaFormat',
+    ],
+    source: 'https://docs.bigmodel.cn/api-reference/模型-api/对话补全',
+    assumed: true,
+  },
+  {
+    models: /^(?:chatglm|glm-(?:3|4(?!\.[5-9])))/,
+    provider,
+    thinking: 'none',
+    source: 'https://docs.bigmodel.cn/cn/guide/capabilities/thinking',
+  },
+]);
+
+const perplexity: readonly ModelRow[] = [
+  {
+    models: /^sonar/,
+    provider: 'perplexity',
+    thinking: 'none',
+    refuses: ['tools', 'candidates'],
+    source: 'https://docs.perplexity.ai/api-reference/chat-completions-post',
+  },
+  {
+    models: /^sonar-(?:deep-research|reasoning)/,
+    provider: 'perplexity',
+    thinking: 'effort',
+    alwaysThinks: true,
+    thinksUnasked: true,
+    efforts: ['minimal', 'low', 'medium', 'high'],
+    source: 'https://docs.perplexity.ai/api-reference/chat-completions-post',
+  },
+  {
+    models: /^sonar-pro/,
+    provider: 'perplexity',
+    outputCap: 8192,
+    source: 'https://docs.perplexity.ai/getting-started/models/models/sonar-pro',
+  },
+];
+
+const rest: readonly ModelRow[] = [
+  { models: /^command-(?!a-(?:reasoning|plus))/, thinking: 'none', source: 'https://docs.cohere.com/docs/reasoning' },
+  {
+    models: /^command-a-(?:reasoning|plus)/,
+    thinking: 'budget',
+    thinksUnasked: true,
+    source: 'https://docs.cohere.com/docs/reasoning',
+  },
+  { models: /^llama-?[1-4]/, thinking: 'none', source: 'https://www.llama.com/docs/model-cards-and-prompt-formats/' },
+  {
+    models: /^minimax-m[2-9]/,
+    thinking: 'effort',
+    alwaysThinks: true,
+    thinksUnasked: true,
+    efforts: [],
+    refuses: ['presencePenalty', 'frequencyPenalty', 'candidates'],
+    source: 'https://platform.minimax.io/docs/api-reference/text-openai-api',
+  },
+];
+
+const hosts: readonly ModelRow[] = [
+  // It tells every model what it takes, and leaves out what it does not.
+  {
+    models: /^/,
+    provider: 'openrouter',
+    efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+    alwaysThinks: false,
+    takes: ['temperature', 'topP', 'topK', 'presencePenalty', 'frequencyPenalty', 'stop', 'parallelToolCalls'],
+    source: 'https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/claude-4-7.md',
+  },
+  {
+    models: /^doubao-(?:seed|1-[56]-thinking)/,
+    provider: 'volcengine',
+    thinking: 'effort',
+    thinksUnasked: true,
+    efforts: ['minimal', 'low', 'medium', 'high'],
+    switched: true,
+    source: 'https://www.volcengine.com/docs/82379/1494384',
+    assumed: true,
+  },
+  {
+    models: /^(?:doubao-(?:pro|lite|vision|1-5-(?:pro|lite))|ernie-(?:3|4|speed|lite|tiny|char|novel))/,
+    thinking: 'none',
+    source: 'https://www.volcengine.com/docs/82379/1449737',
+    assumed: true,
+  },
+];
+
+export const otherModels: readonly ModelRow[] = [
+  ...rest,
+  ...mistral,
+  ...groq,
+  ...cerebras,
+  ...deepseek,
+  ...moonshot,
+  ...xai,
+  ...zhipu,
+  ...perplexity,
+  ...hosts,
+];

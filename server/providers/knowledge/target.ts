@@ -1,0 +1,68 @@
+/** What is known of a model at a provider: limits of the table, then every row that names it. */
+import { bareName, modelLimits } from '../../contract/model-limits.ts';
+import { type RefusableMember, type Target, unknownTarget } from '../../protocols/target.ts';
+import { modelRows } from './models.ts';
+import type { ModelRow } from './row.ts';
+
+/** Clients choose the names that are asked for. */
+const mostKnown = 5000;
+const none: readonly ModelRow[] = [];
+/** By the operator's rows, which are new ones after each change. */
+const known = new WeakMap<readonly ModelRow[], Map<string, Target>>();
+
+/**
+ * @param provider slug of the catalogue.
+ * @param model as the upstream calls it.
+ * @param own the operator's rows: they win.
+ */
+export function targetFor(provider: string, model: string, own: readonly ModelRow[] = none): Target {
+  let targets = known.get(own);
+  if (targets === undefined) {
+    targets = new Map();
+    known.set(own, targets);
+  }
+  const key = `${provider} ${model}`;
+  const found = targets.get(key);
+  if (found !== undefined) return found;
+  if (targets.size >= mostKnown) targets.clear();
+  const made = madeOf(model, rowsFor(provider, model, own));
+  targets.set(key, made);
+  return made;
+}
+
+/** The rows that speak of it, the last one wins. */
+export function rowsFor(provider: string, model: string, own: readonly ModelRow[] = none): readonly ModelRow[] {
+  const name = bareName(model);
+  return [...modelRows, ...own].filter(
+    (row) => (row.provider === undefined || row.provider === provider) && row.models.test(name),
+  );
+}
+
+/** Where the limits come from that no row says. */
+export const limitsSource = 'https://models.dev';
+
+function madeOf(model: string, rows: readonly ModelRow[]): Target {
+  const limits = modelLimits(model);
+  if (rows.length === 0 && !limits.known) return unknownTarget;
+  const refuses = new Set<RefusableMember>();
+  const refusesThinking = new Set<RefusableMember>();
+  let target: Target = limits.known
+    ? { ...unknownTarget, outputCap: limits.output, inputLimit: limits.context }
+    : unknownTarget;
+  for (const row of rows) {
+    for (const member of row.takes ?? []) {
+      refuses.delete(member);
+      refusesThinking.delete(member);
+    }
+    for (const member of row.refuses ?? []) refuses.add(member);
+    for (const member of row.refusesThinking ?? []) refusesThinking.add(member);
+    target = { ...target, ...saidBy(row) };
+  }
+  return { ...target, refuses, refusesThinking };
+}
+
+/** What a row says besides what is refused. */
+export function saidBy(row: ModelRow): Partial<Omit<Target, 'refuses' | 'refusesThinking'>> {
+  const { models, provider, source, assumed, takes, refuses, refusesThinking, ...said } = row;
+  return said;
+}

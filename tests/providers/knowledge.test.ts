@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import { refusableMembers } from '../../server/contract/model-rules.ts';
+import { allCodecs } from '../../server/protocols/registry.ts';
+import { allProviders, providerBySlug } from '../../server/providers/catalogue.ts';
+import { editsBetween, rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
+import { modelRows } from '../../server/providers/knowledge/models.ts';
+import { providerRows } from '../../server/providers/knowledge/providers.ts';
+import { rowsFor, targetFor } from '../../server/providers/knowledge/target.ts';
+
+describe('rows', () => {
+  const all = [...modelRows, ...providerRows];
+
+  test('each says where it is known from, outside of this project', () => {
+    for (const { source } of all) expect(source).toMatch(/^https:\/\/[\w.-]+\.[a-z]+\//);
+  });
+
+  test('each speaks of a provider of the catalogue and of a dialect that it speaks', () => {
+    const slugs = new Set(allProviders.map(({ slug }) => slug));
+    for (const { provider } of all) if (provider !== undefined) expect(slugs).toContain(provider);
+    for (const { provider, dialect } of providerRows) {
+      const codec = allCodecs.find(({ id }) => id === dialect);
+      expect(providerBySlug(provider)?.operations).toContain(codec?.traits.chatOperation);
+    }
+  });
+
+  test('each bites somewhere: no pattern is without a name', () => {
+    const names = allProviders.flatMap(({ slug, models }) => models.map((model) => ({ slug, model })));
+    const more =
+      'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest'.split(
+        ' ',
+      );
+    const known = [...names, ...more.flatMap((model) => allProviders.map(({ slug }) => ({ slug, model })))];
+    const used = new Set(known.flatMap(({ slug, model }) => rowsFor(slug, model)));
+    expect(modelRows.filter((row) => !used.has(row)).map(({ models }) => String(models))).toEqual([]);
+  });
+
+  test('bounds are bounds, words are words', () => {
+    for (const { outputCap, budget, efforts, refuses, takes } of modelRows) {
+      if (outputCap != null) expect(outputCap).toBeGreaterThan(1000);
+      if (budget != null) expect(budget[0]).toBeLessThan(budget[1]);
+      for (const word of efforts ?? []) expect(word).toMatch(/^(none|minimal|low|medium|high|xhigh|max|default)$/);
+      for (const member of [...(refuses ?? []), ...(takes ?? [])]) expect(refusableMembers).toContain(member);
+    }
+  });
+});
+
+describe('targets', () => {
+  const sampling = ['temperature', 'topP', 'topK'] as const;
+
+  test.each([
+    ['anthropic', 'claude-opus-4-7', true],
+    ['anthropic', 'claude-opus-4-8', true],
+    ['anthropic', 'claude-sonnet-5', true],
+    ['anthropic', 'claude-fable-5', true],
+    ['anthropic', 'claude-opus-5-5', true],
+    ['aws', 'us.anthropic.claude-opus-4-7', true],
+    ['aws', 'us-gov.anthropic.claude-opus-4-8', true],
+    ['vertex', 'claude-opus-4-7@default', true],
+    ['custom', 'anthropic/claude-opus-4.7', true],
+    // It leaves them out itself.
+    ['openrouter', 'anthropic/claude-opus-4.7', false],
+    ['anthropic', 'claude-opus-4-6', false],
+    ['anthropic', 'claude-sonnet-4-6', false],
+    ['anthropic', 'claude-haiku-4-5-20251001', false],
+    ['anthropic', 'claude-3-5-sonnet-20241022', false],
+  ])('W1: %s %s refuses sampling: %s', (provider, model, refuses) => {
+    const target = targetFor(provider, model);
+    for (const member of sampling) expect(target.refuses.has(member)).toBe(refuses);
+  });
+
+  test.each([
+    ['openai', 'gpt-5', ['minimal', 'low', 'medium', 'high']],
+    ['openai', 'gpt-5.1', ['none', 'low', 'medium', 'high']],
+    ['azure', 'gpt-5.4-mini', ['none', 'low', 'medium', 'high', 'xhigh']],
+    ['openai', 'gpt-5.2-codex', ['low', 'medium', 'high', 'xhigh']],
+    ['openai', 'gpt-5-pro', ['high']],
+    ['openai', 'o3', ['low', 'medium', 'high']],
+    ['groq', 'qwen/qwen3-32b', ['none', 'default']],
+    ['groq', 'openai/gpt-oss-120b', ['low', 'medium', 'high']],
+    ['groq', 'llama-3.3-70b-versatile', []],
+    ['xai', 'grok-4-0709', []],
+    ['xai', 'grok-4.3', ['none', 'low', 'medium', 'high']],
+    ['mistral', 'mistral-large-latest', []],
+    ['mistral', 'mistral-small-latest', ['none', 'high']],
+    ['anthropic', 'claude-opus-4-6', ['low', 'medium', 'high', 'max']],
+    ['anthropic', 'claude-opus-5-5', ['low', 'medium', 'high', 'xhigh', 'max']],
+    ['gemini', 'gemini-3-pro-preview', ['low', 'high']],
+    ['gemini', 'gemini-3.5-flash', ['minimal', 'low', 'medium', 'high']],
+    ['deepseek', 'deepseek-v4-pro', ['low', 'high', 'max']],
+  ])('W9: %s %s takes these words for effort', (provider, model, efforts) => {
+    expect(targetFor(provider, model).efforts).toEqual(efforts);
+  });
+
+  test('W14: calls of every current Gemini model must be signed, whatever its name says', () => {
+    for (const model of ['gemini-3-pro-preview', 'gemini-flash-latest', 'models/gemini-pro-latest'])
+      expect(targetFor('gemini', model).signedCalls).toBe(true);
+    for (const model of ['gemini-2.5-pro', 'gemini-2.0-flash'])
+      expect(targetFor('gemini', model).signedCalls).toBe(false);
+  });
+
+  test('nothing is said of a name that nobody knows', () => {
+    expect(targetFor('custom', 'my-own-model')).toBe(targetFor('openai', 'another-one-of-mine'));
+  });
+
+  test('an operator’s row wins, member by member, and a new list forgets the old one', () => {
+    const own = [
+      { models: /^gpt-5$/, outputCap: 500, takes: ['temperature' as const], source: 'https://example.com/' },
+    ];
+    const target = targetFor('openai', 'gpt-5', own);
+    expect(target.outputCap).toBe(500);
+    expect(target.refuses.has('temperature')).toBe(false);
+    expect(target.refuses.has('topP')).toBe(true);
+    expect(targetFor('openai', 'gpt-5').outputCap).toBe(128_000);
+    expect(targetFor('openai', 'gpt-5', []).refuses.has('temperature')).toBe(true);
+  });
+});
+
+describe('provider rules', () => {
+  const applied = (provider: string, body: Record<string, unknown>, model = 'm', told = true) => {
+    const dropped: string[] = [];
+    const within = withinRules(body, rulesFor(provider, 'openai-chat', told), { model, text: null, dropped });
+    return { within, dropped, edits: editsBetween(body, within) };
+  };
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+
+  test('W2: Mistral gets what it takes, and ids of calls in its shape on both sides', () => {
+    const id = 'toolu_01A09q90qw90lq917835lq9';
+    const { within, dropped } = applied('mistral', {
+      model: 'mistral-large-latest',
+      stream_options: { include_usage: true },
+      max_completion_tokens: 50,
+      seed: 7,
+      user: 'ann',
+      logit_bias: { 1: 2 },
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: null, reasoning_content: 'hm', tool_calls: [call(id), call('AbCdEf123')] },
+        { role: 'tool', tool_call_id: id, content: 'one' },
+        { role: 'tool', tool_call_id: 'AbCdEf123', content: 'two' },
+      ],
+    });
+    const messages = within.messages as { tool_calls?: { id: string }[]; tool_call_id?: string }[];
+    const made = messages[1]?.tool_calls?.[0]?.id;
+    expect(made).toMatch(/^[a-zA-Z0-9]{9}$/);
+    expect(messages[2]?.tool_call_id).toBe(made);
+    expect(messages[1]?.tool_calls?.[1]?.id).toBe('AbCdEf123');
+    expect(within).toMatchObject({ max_tokens: 50, random_seed: 7 });
+    expect(Object.keys(within).toSorted()).toEqual(['max_tokens', 'messages', 'model', 'random_seed']);
+    expect(messages[1]).not.toHaveProperty('reasoning_content');
+    expect(dropped.toSorted()).toEqual([
+      '/logit_bias: not taken by the upstream',
+      '/messages[]/reasoning_content: not taken by the upstream',
+      '/user: not taken by the upstream',
+    ]);
+  });
+
+  test('W8: thoughts of the history stay where they are wanted alone', () => {
+    const messages = [{ role: 'assistant', content: 'a', reasoning_content: 'hm' }];
+    const [groq, cerebras, deepseek, moonshot] = ['groq', 'cerebras', 'deepseek', 'moonshot'].map(
+      (provider) => (applied(provider, { messages }).within.messages as object[])[0],
+    );
+    expect(groq).toEqual({ role: 'assistant', content: 'a' });
+    expect(cerebras).toEqual({ role: 'assistant', content: 'a', reasoning: 'hm' });
+    expect(deepseek).toEqual(messages[0]);
+    expect(moonshot).toEqual(messages[0]);
+    expect(messages[0]).toHaveProperty('reasoning_content', 'hm');
+  });
+
+  test('a body that no rule bites is the same one: no edit, and nothing is looked at twice', () => {
+    const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], temperature: 0.5 };
+    for (const { slug } of allProviders) {
+      const { within, edits, dropped } = applied(slug, body);
+      expect(within).toBe(body);
+      expect(edits.size).toBe(0);
+      expect(dropped).toEqual([]);
+    }
+    expect(rulesFor('openai', 'openai-chat', false)).toBeUndefined();
+  });
+
+  test('edits are the members that changed and no others', () => {
+    const { edits } = applied('groq', { model: 'm', n: 3, temperature: 0.5, logprobs: true });
+    expect([...edits]).toEqual([
+      ['logprobs', undefined],
+      ['n', '1'],
+    ]);
+  });
+
+  test('what OpenAI itself refuses is left to its own clients', () => {
+    const body = { model: 'gpt-5', logprobs: true };
+    expect(applied('openai', body, 'gpt-5', false).within).toBe(body);
+    expect(applied('openai', body, 'gpt-5', true).within).toEqual({ model: 'gpt-5' });
+    expect(applied('openai', body, 'gpt-4o', true).within).toBe(body);
+  });
+});
