@@ -205,7 +205,7 @@ function thoughtFault(said: Partial<ModelRow>, at: Places, body: Json): string |
   const [least, most] = said.budget ?? [0, Number.POSITIVE_INFINITY];
   if (typeof budget === 'number' && budget > 0 && (budget < least || budget > most))
     return `a budget of ${budget} is not between ${least} and ${most}`;
-  return said.thinking === 'adaptive' && typeof budget === 'number' ? 'a budget is not taken by this model' : null;
+  return null;
 }
 
 function modelRefusal(rows: readonly ModelRow[], slug: string, wire: Wire['id'], seen: { model: string; body: Json }): Refusal | null {

@@ -147,7 +147,7 @@ export const aiDrivers: readonly Driver[] = flavours.map((flavour) => ({
       },
     ];
     const first = await turn(flavour, world, model, scenario, messages);
-    if (!scenario.tools) return [first.got];
+    if (!scenario.tools || first.got.calls.length === 0) return [first.got];
     messages.push(...first.messages, {
       role: 'tool',
       content: first.got.calls.map(({ id, name }) => ({

@@ -64,7 +64,7 @@ export const anthropicMessages: Driver = {
     ];
     const first = await ask(messages);
     const got = gotFrom(first);
-    if (!scenario.tools) return [got];
+    if (!scenario.tools || got.calls.length === 0) return [got];
     messages.push(
       { role: 'assistant', content: first.content },
       {

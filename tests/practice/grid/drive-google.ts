@@ -89,7 +89,7 @@ export const googleGenerate: Driver = {
       },
     ];
     const first = await turn(contents);
-    if (!scenario.tools) return [first.got];
+    if (!scenario.tools || first.got.calls.length === 0) return [first.got];
     contents.push(
       { role: 'model', parts: first.parts },
       {

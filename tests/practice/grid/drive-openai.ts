@@ -103,14 +103,25 @@ export const openaiChat: Driver = {
       { role: 'user', content },
     ];
     const first = await chatTurn(client, scenario, chatRequest(model, scenario, messages));
-    if (!scenario.tools) return [first.got];
+    if (!scenario.tools || first.got.calls.length === 0) return [first.got];
     messages.push(
-      { ...first.message, ...thoughtsOf(first.got.thoughts) } as OpenAI.ChatCompletionMessageParam,
+      { ...sendable(first.message), ...thoughtsOf(first.got.thoughts) } as OpenAI.ChatCompletionMessageParam,
       ...first.got.calls.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id ?? '', content: marks.result })),
     );
     return [first.got, (await chatTurn(client, scenario, chatRequest(model, scenario, messages))).got];
   },
 };
+
+/** The stream helper leaves what it parsed in the message; the wire does not know it. */
+const sendable = ({ role, content, tool_calls }: OpenAI.ChatCompletionMessage) => ({
+  role,
+  content,
+  tool_calls: tool_calls?.flatMap((call) =>
+    call.type === 'function'
+      ? [{ id: call.id, type: call.type, function: { name: call.function.name, arguments: call.function.arguments } }]
+      : [],
+  ),
+});
 
 /** What most agents send back. */
 const thoughtsOf = (thoughts: string) => (thoughts === '' ? {} : { reasoning_content: thoughts });
@@ -121,12 +132,11 @@ function responsesRequest(model: string, scenario: Scenario, input: OpenAI.Respo
     input,
     instructions: marks.system,
     store: false,
+    // Nothing is kept at the other end, so thoughts travel sealed.
+    include: ['reasoning.encrypted_content' as const],
     ...(scenario.effort === null
       ? {}
-      : {
-          reasoning: { effort: scenario.effort as 'low', summary: 'auto' as const },
-          include: ['reasoning.encrypted_content' as const],
-        }),
+      : { reasoning: { effort: scenario.effort as 'low', summary: 'auto' as const } }),
     ...(scenario.tools
       ? {
           tools: [
@@ -193,7 +203,7 @@ export const openaiResponses: Driver = {
       },
     ];
     const first = await responsesTurn(client, scenario, responsesRequest(model, scenario, input));
-    if (!scenario.tools) return [first.got];
+    if (!scenario.tools || first.got.calls.length === 0) return [first.got];
     input.push(
       ...first.output,
       ...first.got.calls.map(({ id }) => ({

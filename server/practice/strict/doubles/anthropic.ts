@@ -50,7 +50,7 @@ const wanted = betaMembers.map(([member, beta, source]) =>
 const version: Rule = when(
   'anthropic/version',
   'https://platform.claude.com/docs/en/api/versioning',
-  ({ headers }) => headers.get('anthropic-version') !== '2023-06-01',
+  ({ headers }) => !/^20\d\d-\d\d-\d\d$/.test(headers.get('anthropic-version') ?? ''),
   invalid('anthropic-version: header is required'),
 );
 

@@ -1,12 +1,14 @@
 /** Providers that speak OpenAI's chat, put together from their rows of facts. */
-import type { Json } from '../../../protocols/shared/json.ts';
+import { type Json, record } from '../../../protocols/shared/json.ts';
 import { bearer, type Door, type Double, openaiBody } from '../double.ts';
 import type { Refusal, Rule } from '../rule.ts';
 import { type ChatForm, chatForm } from '../rules/chat-form.ts';
+import { responsesBasics } from '../rules/responses.ts';
 import { messagesBasics, messagesShape, signedThoughts } from '../rules/messages.ts';
 import { type Fault, shapeRule } from '../shape.ts';
 import { type ChatHabits, chatWire } from '../wires/chat.ts';
 import { messagesWire } from '../wires/messages.ts';
+import { responsesWireWith } from '../wires/responses.ts';
 
 export interface ChatFacts {
   readonly name: string;
@@ -58,4 +60,13 @@ export const messagesDoor = (name: string, path: string, source: string): Door =
     ...messagesBasics,
     signedThoughts,
   ],
+});
+
+/** OpenAI's Responses at somebody else's. */
+export const responsesDoor = (path: string, thinks: ChatHabits['thinks'], rules: readonly Rule[]): Door => ({
+  path,
+  wire: responsesWireWith((model, body) =>
+    thinks(model, { ...body, reasoning_effort: record(body.reasoning)?.effort ?? undefined }),
+  ),
+  rules: [...responsesBasics, ...rules],
 });

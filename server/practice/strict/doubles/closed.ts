@@ -8,7 +8,7 @@ import { given, when } from '../rules/when.ts';
 import { nameFrom } from '../seal.ts';
 import { bracketed, dotted } from '../shape.ts';
 import { namedBreak } from '../wires/chat.ts';
-import { chatDouble, thinksWhen } from './chat.ts';
+import { chatDouble, responsesDoor, thinksWhen } from './chat.ts';
 
 const nineLetters = /^[a-zA-Z0-9]{9}$/;
 
@@ -200,6 +200,19 @@ export const groq: Double = chatDouble({
   complain: ({ message, type = 'invalid_request_error', param, code }) => ({
     error: { message, type, ...(param === undefined ? {} : { param }), ...(code === undefined ? {} : { code }) },
   }),
+  doors: [
+    responsesDoor('/openai/v1/responses', thinksWhen(/qwen3|gpt-oss/), [
+      when(
+        'groq/responses-members',
+        'https://console.groq.com/docs/responses-api#unsupported-features',
+        ({ body }) =>
+          ['previous_response_id', 'truncation', 'include', 'safety_identifier', 'prompt_cache_key'].some(
+            (member) => given(body, member) !== undefined,
+          ) || body.store === true,
+        invalid('this member is not supported by the Responses API yet'),
+      ),
+    ]),
+  ],
 });
 
 export const cerebras: Double = chatDouble({

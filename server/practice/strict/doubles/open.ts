@@ -6,7 +6,7 @@ import { invalid, type Refusal, type Rule } from '../rule.ts';
 import { alternating, messagesOf, pairedCalls, thoughtsKept } from '../rules/chat-order.ts';
 import { given, refused, when, worded } from '../rules/when.ts';
 import { bracketed, type Fault } from '../shape.ts';
-import { chatDouble, messagesDoor, thinksWhen } from './chat.ts';
+import { chatDouble, messagesDoor, responsesDoor, thinksWhen } from './chat.ts';
 
 const fault = ({ path, expected }: Fault): Refusal =>
   invalid(`Invalid value for '${bracketed(path)}': expected ${expected}`);
@@ -135,6 +135,24 @@ export const xai: Double = chatDouble({
     paired('xai', 'https://docs.x.ai/docs/guides/function-calling'),
   ],
   complain: ({ message }) => ({ code: 'Client specified an invalid argument', error: message }),
+  doors: [
+    responsesDoor('/v1/responses', thinksWhen(/grok-3-mini|grok-4\.3/), [
+      when(
+        'xai/responses-effort',
+        'https://github.com/NousResearch/hermes-agent/pull/23435',
+        ({ body, model }) =>
+          given(body, 'reasoning.effort') !== undefined &&
+          !/grok-3-mini|grok-4\.[3-9]|grok-4\.20-multi|grok-[5-9]/.test(model),
+        ({ model }) => invalid(`Model ${model} does not support parameter reasoningEffort.`),
+      ),
+      when(
+        'xai/instructions',
+        'https://docs.x.ai/docs/guides/responses-api',
+        ({ body }) => given(body, 'instructions') !== undefined && given(body, 'previous_response_id') !== undefined,
+        invalid('instructions cannot be given together with previous_response_id'),
+      ),
+    ]),
+  ],
 });
 
 const deepseekThinks = /reasoner|deepseek-v[4-9]/;
@@ -337,6 +355,7 @@ export const openrouter: Double = chatDouble({
   ],
   complain: ({ status, message }) => ({ error: { message, code: status } }),
   doors: [
+    responsesDoor('/api/v1/responses', (_, body) => record(body.reasoning) !== null, []),
     messagesDoor(
       'openrouter',
       '/api/v1/messages',

@@ -137,15 +137,6 @@ const claude: readonly Rule[] = [
   ...messagesLimits,
 ];
 
-const callIds: Rule = when(
-  'vertex/call-ids',
-  'https://github.com/google-gemini/gemini-cli/issues/13972',
-  ({ body }) => /"function(?:Call|Response)":\{(?:"name":"[^"]*",)?"id":/.test(JSON.stringify(body.contents)),
-  invalid(
-    'Invalid JSON payload received. Unknown name "id" at \'contents[1].parts[0].function_call\': Cannot find field.',
-  ),
-);
-
 const roles: Rule = when(
   'vertex/roles',
   'https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference',
@@ -161,7 +152,7 @@ const door = (path: string, wire: Door['wire'], rules: readonly Rule[], more: Pa
 });
 const geminiUnknown = (model: string) => (/^gemini-/.test(model) ? null : missing(model));
 const claudeUnknown = (model: string) => (claudeNames.test(model) ? null : missing(model));
-const google = [callIds, roles, ...generateRules];
+const google = [roles, ...generateRules];
 
 /** Calls have no ids here. */
 const wire = {

@@ -120,7 +120,7 @@ export function chatForm(form: ChatForm): z.ZodType {
       ]),
     ),
     response_format: maybe(
-      z.looseObject({ type: z.enum(formats.split(' ') as [string, ...string[]]), json_schema: z.unknown() }),
+      z.looseObject({ type: z.enum(formats.split(' ') as [string, ...string[]]), json_schema: z.unknown().optional() }),
     ),
     ...Object.fromEntries(members.split(' ').map((name) => [name, types[name] ?? z.unknown().optional()])),
     ...own,

@@ -232,10 +232,15 @@ const unsupported = (member: string) => `Unsupported parameter: '${member}' is n
 const reasoning = /^(?:o\d|gpt-[5-9])(?!.*chat)/;
 const guide = 'https://platform.openai.com/docs/guides/reasoning';
 
-export const responsesRules: readonly Rule[] = [
+/** What every host of this dialect refuses, whatever its models. */
+export const responsesBasics: readonly Rule[] = [
   shapeRule('responses/form', reference, form, fault),
   sealed,
   paired,
+];
+
+export const responsesRules: readonly Rule[] = [
+  ...responsesBasics,
   followed,
   refused('responses/sampling', guide, { models: reasoning, members: 'temperature top_p', but: 1 }, unsupported),
   refused('responses/probabilities', guide, { models: reasoning, members: 'top_logprobs' }, unsupported),

@@ -10,7 +10,7 @@ export interface ChatHabits {
   readonly callId?: (seed: string, name: string) => string;
   /** Every chunk says its words in `choices[].text` too. */
   readonly textBeside?: boolean;
-  /** Whole answers carry an empty `delta`, chunks an empty `message`. */
+  /** Whole answers carry an empty `delta`. */
   readonly deltaBeside?: boolean;
   /** Usage stands in the last frame with a choice, asked for or not. */
   readonly usageInLast?: boolean;
@@ -157,7 +157,6 @@ function frames(plan: Plan, telling: Telling, habits: ChatHabits): string[] {
     index: 0,
     delta,
     ...(habits.textBeside === true ? { text: typeof delta.content === 'string' ? delta.content : '' } : {}),
-    ...(habits.deltaBeside === true ? { message: { role: 'assistant', content: '' } } : {}),
     finish_reason: finish,
   });
   const deltas = deltasOf(plan, habits).map((delta) => chunk([choice(delta, null)]));

@@ -9,11 +9,10 @@ type Item = Record<string, unknown>;
 export const inputOf = (body: Json): readonly Item[] =>
   typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : records(body.input);
 
-function hear(body: Json, stream: boolean, model: string): Heard {
+function hear(body: Json, stream: boolean, thinks: boolean): Heard {
   const choice = body.tool_choice;
   const format = record(record(body.text)?.format);
   const named = record(choice)?.name;
-  const effort = record(body.reasoning)?.effort;
   return {
     tools: records(body.tools).flatMap(({ type, name, parameters }) =>
       type === 'function' && typeof name === 'string' ? [{ name, schema: parameters }] : [],
@@ -23,7 +22,7 @@ function hear(body: Json, stream: boolean, model: string): Heard {
     answered: inputOf(body).at(-1)?.type === 'function_call_output',
     schema:
       format?.type === 'json_schema' ? (format.schema ?? null) : format?.type === 'json_object' ? null : undefined,
-    thinks: /^(?:o\d|gpt-[5-9])/.test(model) && !model.includes('chat') && effort !== 'none',
+    thinks,
     stream,
     usageFrame: false,
   };
@@ -172,11 +171,16 @@ function frames(plan: Plan, telling: Telling): string[] {
   return all.map(([type, members], sequence_number) => named(type, { type, sequence_number, ...members }));
 }
 
-export const responsesWire: Wire = {
+export const responsesWireWith = (thinks: (model: string, body: Json) => boolean): Wire => ({
   id: 'openai-responses',
-  hear,
+  hear: (body, stream, model) => hear(body, stream, thinks(model, body)),
   callId: idWith('call_', 24),
   whole: (plan, telling) => responseOf(plan, telling, 'completed'),
   frames,
   contentType: events,
-};
+});
+
+export const responsesWire = responsesWireWith(
+  (model, body) =>
+    /^(?:o\d|gpt-[5-9])/.test(model) && !model.includes('chat') && record(body.reasoning)?.effort !== 'none',
+);
