@@ -80,7 +80,7 @@ const item = z.union([
   }),
   z.strictObject({
     type: z.literal('reasoning'),
-    id: words.regex(/^rs_?[A-Za-z0-9_-]+$/),
+    id: idWith('rs'),
     summary: z.array(z.strictObject({ type: z.literal('summary_text'), text: words })),
     content: z.array(z.looseObject({})).nullish(),
     encrypted_content: words.nullish(),
@@ -173,16 +173,17 @@ function fault({ kind, path, expected, input }: Fault): Refusal {
   });
 }
 
+const shortened = (text: string) => (text.length > 12 ? `${text.slice(0, 4)}...${text.slice(-4)}` : text);
+
 const sealed: Rule = {
   id: 'responses/sealed-thoughts',
   source: 'https://github.com/openai/codex/issues/8145',
   refuse({ body, seals }) {
-    for (const { type, id, encrypted_content } of inputOf(body)) {
+    for (const { type, encrypted_content } of inputOf(body)) {
       if (typeof encrypted_content !== 'string') continue;
-      const bound = type === 'compaction' ? '' : String(id);
-      if (!seals.knows(String(type), bound, encrypted_content))
+      if (!seals.knows(String(type), '', encrypted_content))
         return invalid(
-          `The encrypted content for item ${id} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`,
+          `The encrypted content ${shortened(encrypted_content)} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`,
           { code: 'invalid_encrypted_content' },
         );
     }

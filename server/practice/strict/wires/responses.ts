@@ -40,16 +40,15 @@ function itemsOf(plan: Plan, { seals, body }: Telling): Item[] {
   const sealed = Array.isArray(body.include) && body.include.includes('reasoning.encrypted_content');
   const summary =
     record(body.reasoning)?.summary == null ? [] : [{ type: 'summary_text', text: plan.thoughts.join('') }];
-  const rs = id('rs');
   const thoughts =
     plan.thoughts.length === 0
       ? []
       : [
           {
-            id: rs,
+            id: id('rs'),
             type: 'reasoning',
             summary,
-            ...(sealed ? { encrypted_content: seals.sign('reasoning', rs) } : {}),
+            ...(sealed ? { encrypted_content: seals.sign('reasoning', '') } : {}),
           },
         ];
   const message = {
