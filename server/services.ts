@@ -8,6 +8,7 @@ import { createSettings, type SettingsService } from './domain/accounts/settings
 import { type AffiliateService, createAffiliate } from './domain/affiliate/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
 import { createMaintenance, type MaintenanceService } from './domain/backup/service.ts';
+import { createKnowledge, type KnowledgeService } from './domain/channels/knowledge.ts';
 import { createRounds, type RoundsService } from './domain/channels/rounds.ts';
 import { createRoutes, type RoutesService, type Standing } from './domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
@@ -86,6 +87,7 @@ export interface Services {
   readonly channels: ChannelsService;
   readonly rounds: RoundsService;
   readonly routes: RoutesService;
+  readonly knowledge: KnowledgeService;
   readonly works: WorksService;
   readonly workLists: WorkListsService;
   readonly usage: UsageService;
@@ -240,6 +242,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
         return token.group || (owner?.group_name ?? 'default');
       },
     }),
+    knowledge: createKnowledge({ channel: channels.get, ownRules: () => options.get('model_rules') }),
     logs,
     pricing: createPricing({ ...deps, options, logs }),
     workLists: createWorkLists({ ...deps, options }),

@@ -10,6 +10,8 @@ const files = ['cli', 'server', 'db', 'web', 'scripts', 'tests'].flatMap((folder
   [...new Bun.Glob(`${folder}/**/*.{ts,tsx}`).scanSync({ cwd: root })].filter((path) => !path.includes('/dist/')),
 );
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
+/** Without what is said about it. */
+const codeOf = (path: string): string => textOf(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
 const source = files.filter((path) => !path.startsWith('tests/'));
 
 /** Imports of a file as paths from the root; type-only imports are told apart. */
@@ -127,6 +129,16 @@ test('no provider is named outside its catalogue', () => {
     (path) => !path.startsWith('server/providers/') && !path.startsWith('scripts/') && named.test(textOf(path)),
   );
   expect(offenders).toEqual([]);
+});
+
+/** A path whose clients may leave the model out has one of its own. */
+const namesDefaults = ['server/relay/intake/routes.ts'];
+
+test('protocols and relay name no model: what one takes is a row', () => {
+  const families =
+    /\b(?:claude-(?:\d|opus|sonnet|haiku|fable)|gpt-(?:\d|\[)|gemini-(?:\d|\[)|grok-\d|deepseek-[vr]\d|qwen\d|kimi-k|glm-\d|chatgpt|text-davinci|\bo\[134|sonar)/;
+  const naming = source.filter((path) => /^server\/(protocols|relay)\//.test(path) && families.test(codeOf(path)));
+  expect(naming.filter((path) => !namesDefaults.includes(path))).toEqual([]);
 });
 
 test('no provider’s type number is compared or set outside its catalogue', () => {

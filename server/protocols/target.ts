@@ -28,6 +28,8 @@ export interface Target {
   readonly limitMember: 'max_tokens' | 'max_completion_tokens' | null;
   /** Thinking is switched by a member `thinking: {type}` besides, where the dialect has only a word for it. */
   readonly switched: boolean;
+  /** A word of effort may stand behind its name: `-high`. */
+  readonly suffixed: boolean;
   /** Calls in the history must bear their signature, or the documented stand-in for one. */
   readonly signedCalls: boolean;
   /** Kinds of input besides text: image, audio, video, pdf. */
@@ -48,6 +50,7 @@ export const unknownTarget: Target = {
   refusesThinking: new Set(),
   limitMember: null,
   switched: false,
+  suffixed: false,
   signedCalls: false,
   inputs: null,
   outputs: null,

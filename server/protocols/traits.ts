@@ -1,5 +1,6 @@
 /** What the relay asks of a dialect besides telling and reading it: its paths, members, headers, lists and habits, so that nobody else needs to know which dialect it is. */
 import type { ChatRequest } from './canonical.ts';
+import type { Target } from './target.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -40,6 +41,14 @@ export interface GateMembers {
   readonly inObjects: readonly string[];
 }
 
+/** Members that follow from what a model takes. */
+export interface FitMembers {
+  /** Where the conversation stands. */
+  readonly turns: string;
+  /** At the top, or in an object there: `reasoning.effort`. */
+  readonly members: readonly string[];
+}
+
 /** What a model's name wishes for. */
 export interface ModelWish {
   /** The name without the wish. */
@@ -77,8 +86,8 @@ export interface OperatorSettings {
 
 /** How a model's name wishes for thought in this dialect. */
 export interface SuffixRules {
-  /** @returns null when the name says nothing besides the model. */
-  read(model: string, thinking: ThinkingSettings): ModelWish | null;
+  /** @param suffixed whether a word of effort may stand behind this name. @returns null when the name says nothing besides the model. */
+  read(model: string, thinking: ThinkingSettings, suffixed: (model: string) => boolean): ModelWish | null;
   /** The wish as edits on a body that is passed on otherwise; what the client itself said about thinking wins. */
   edits(body: Members, wish: ModelWish, fallbackMaxTokens: number | null): MemberEdits;
   /** A share of the answer, in a request that is told anew. */
@@ -104,7 +113,8 @@ export interface ModelList {
   named(path: string): string | null;
   /** Whether this one is meant where lists share a path. */
   asks(path: string, headers: Headers): boolean;
-  card(id: string): Record<string, unknown>;
+  /** @param target what is known of it. */
+  card(id: string, target: Target): Record<string, unknown>;
   list(cards: readonly Record<string, unknown>[], query: URLSearchParams): Record<string, unknown>;
 }
 
@@ -140,6 +150,8 @@ export interface Traits {
   /** Sent upstream where the client sends none. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly limit: LimitMembers;
+  /** Absent = a request passes whatever its model is called upstream. */
+  readonly fits?: FitMembers;
   readonly gate?: GateMembers;
   countAnswer(tokens: number): Record<string, unknown>;
   readonly models?: ModelList;

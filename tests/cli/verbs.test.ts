@@ -209,3 +209,18 @@ test('colour adds nothing but escapes, and leaves the widths alone', () => {
   expect(painted).not.toEqual(plain);
   expect(painted.map((line) => Bun.stripANSI(line))).toEqual(plain);
 });
+
+test('model explain: what a model takes somewhere, what is changed in requests, and who says so', async () => {
+  const told = await runner.run(['model', 'explain', 'mistral-large-latest', '--provider', 'mistral']);
+  expect(told).toContain('longest answer (tokens)');
+  expect(told).toMatch(/seed \(openai-chat\) becomes random_seed +https:/);
+  const [channel] = (await runner.json(['channel', 'list'])) as { id: number }[];
+  expect(await runner.json(['model', 'explain', 'gpt-5', '--channel', String(channel?.id)])).toMatchObject({
+    model: 'gpt-5',
+    provider: 'openai',
+    facts: expect.arrayContaining([expect.objectContaining({ member: 'limitMember', value: 'max_completion_tokens' })]),
+  });
+  await expect(runner.run(['model', 'explain', 'm', '--provider', 'nowhere'])).rejects.toMatchObject({
+    code: 'not_found',
+  });
+});

@@ -210,3 +210,54 @@ test('trouble disables a channel only where it should, with reason and time; a p
   await channels.test(id, '', false);
   expect((await list())[0]?.status).toBe(1);
 });
+
+test('what is known of a model is explained: at a provider, at a channel that calls it otherwise, by the operator’s rules', async () => {
+  const explain = async (query: string) => (await call('GET', `/api/models/explain?${query}`)).data as Explained;
+  interface Explained {
+    readonly upstream_model: string;
+    readonly provider: string;
+    readonly facts: readonly { member: string; value: unknown; source: string; assumed: boolean }[];
+    readonly rules: readonly { member: string; kind: string }[];
+  }
+  const mistral = await explain('model=mistral-large-latest&provider=mistral');
+  expect(mistral.facts.find(({ member }) => member === 'efforts')).toMatchObject({ value: [], assumed: false });
+  expect(mistral.rules).toContainEqual(
+    expect.objectContaining({ dialect: 'openai-chat', member: 'seed', kind: 'renamed', value: 'random_seed' }),
+  );
+  for (const { source } of mistral.facts) expect(source).toMatch(/^https:/);
+
+  const id = await add('a', { type: 14, models: 'm', model_mapping: '{"m":"claude-opus-5-5"}' });
+  const at = await explain(`model=m&channel=${id}`);
+  expect(at).toMatchObject({ model: 'm', upstream_model: 'claude-opus-5-5', provider: 'anthropic' });
+  expect(at.facts).toContainEqual(expect.objectContaining({ member: 'refuses temperature', value: true }));
+
+  const rules = [{ models: '^claude-opus-5-5', takes: ['temperature'], outputCap: 777 }];
+  const put = (value: string) => call('PUT', '/api/option/', { key: 'model_rules', value });
+  expect(await put(JSON.stringify(rules))).toMatchObject({ success: true });
+  const after = await explain(`model=m&channel=${id}`);
+  expect(after.facts.map(({ member }) => member)).not.toContain('refuses temperature');
+  expect(after.facts).toContainEqual({ member: 'outputCap', value: 777, source: 'model_rules', assumed: false });
+
+  expect((await explain('model=nobody-knows-me&provider=custom')).facts).toEqual([]);
+  expect(await call('GET', '/api/models/explain?model=m&provider=nowhere')).toMatchObject({ success: false });
+});
+
+test.each([
+  ['{"a":1}', 'list of rules'],
+  ['[{}]', 'rule 1: models'],
+  ['[{"models":"("}]', 'rule 1: models'],
+  ['[{"models":"^a"},{"models":"^b","outputCap":-1}]', 'rule 2: outputCap'],
+  ['[{"models":"^a","refuses":["nonsense"]}]', 'rule 1: refuses'],
+  ['[{"models":"^a","outputcap":5}]', 'no member outputcap'],
+  ['[{"models":"^a","efforts":["Very High"]}]', 'rule 1: efforts'],
+  ['[', 'JSON'],
+])('the rules %s are refused: %s', async (value, said) => {
+  const answer = await api.send(
+    'PUT',
+    '/api/option/',
+    { key: 'model_rules', value },
+    { ...admin, 'accept-language': 'en' },
+  );
+  expect(answer.body.success).toBe(false);
+  expect(answer.body.message).toContain(said);
+});

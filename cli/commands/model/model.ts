@@ -5,6 +5,7 @@ import { compilePriceTables, resolvePrices } from '../../../server/contract/pric
 import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { allChannels, statusWord } from '../channel/fields.ts';
+import { known } from './knowledge.ts';
 
 const members = (list: string): string[] => list.split(',').map((one) => one.trim());
 
@@ -47,7 +48,8 @@ function verdict(channel: Channel, model: string, group: string): string {
   return channel.status === 1 ? 'serves it' : statusWord(channel.status);
 }
 
-export const explain: CommandRun = async (context, flags, model) => {
+export const explain: CommandRun = async (context, flags, model, all) => {
+  if (text(flags.channel) !== undefined || text(flags.provider) !== undefined) return known(context, flags, model, all);
   const group = text(flags.group) ?? 'default';
   const client = await context.client();
   const groups = await client.call('group.list');

@@ -14,10 +14,19 @@ export const modelRows: readonly CommandRow[] = [
   {
     name: 'model explain',
     argument: '<model>',
-    zh: '模型为何可用或不可用',
-    en: 'why a model is or is not available',
-    flags: [group],
-    examples: ['model explain gpt-4o', 'model explain gpt-4o --group vip'],
+    zh: '模型为何可用或不可用；在某渠道或上游：已知能力、改动与出处',
+    en: 'why a model is available or not; at a channel or provider: what it takes',
+    flags: [
+      group,
+      { flag: '--channel <id>', zh: '在此渠道', en: 'at this channel' },
+      { flag: '--provider <slug>', zh: '在此类上游，如 mistral', en: 'at this kind of upstream, such as mistral' },
+    ],
+    examples: [
+      'model explain gpt-4o',
+      'model explain gpt-4o --group vip',
+      'model explain mistral-large-latest --provider mistral',
+      'model explain claude-opus-4-8 --channel 3 --json',
+    ],
     load: async () => (await import('./model.ts')).explain,
   },
 ];

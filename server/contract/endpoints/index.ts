@@ -10,6 +10,7 @@ import { chatEndpoints } from './chat.ts';
 import { commaList, id, nothing, number, text, toggle } from './fields.ts';
 import { localEndpoints } from './local.ts';
 import { logEndpoints } from './log.ts';
+import { modelEndpoints } from './model.ts';
 import { optionEndpoints } from './option.ts';
 import { provisionEndpoints } from './provision.ts';
 import { ratioEndpoints } from './ratio.ts';
@@ -335,6 +336,7 @@ export const endpoints = [
     output: z.record(z.string(), z.array(z.string())),
     summary: { zh: '各类型的模型', en: 'Models by channel type' },
   }),
+  ...modelEndpoints,
   ...logEndpoints,
   // the owner of the data directory only
   ...localEndpoints,

@@ -42,6 +42,7 @@ export const channelHandlers: HandlersOf<
   | 'channel.test'
   | 'channel.try'
   | 'model.by_type'
+  | 'model.explain'
 > = {
   'channel.list': async ({ services, input, reply }) => {
     const list = input.tag_mode === true ? services.channels.byTags : services.channels.list;
@@ -126,6 +127,8 @@ export const channelHandlers: HandlersOf<
   'channel.tag_enable': ({ services, input }) => services.channels.tagStatus(input.tag, true),
   'channel.tag_disable': ({ services, input }) => services.channels.tagStatus(input.tag, false),
   'route.explain': ({ services, input }) => services.routes.explain(input),
+  'model.explain': ({ services, input: { model, channel, provider } }) =>
+    services.knowledge.explain(model, { channel, provider }),
   'model.by_type': async ({ services }) =>
     Object.fromEntries(services.channels.types().map((provider) => [String(provider.type), provider.models])),
 };

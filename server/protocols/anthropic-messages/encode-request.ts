@@ -87,6 +87,8 @@ function encodeThinking(request: ChatRequest, target: Target, messages: readonly
   const maxTokens = request.maxTokens ?? target.outputCap ?? fallbackMaxTokens;
   const budget = budgetOf(request.reasoning);
   const unasked: Thinking = { on: thinksWith(null, target), member: undefined, effort: null, maxTokens };
+  if (budget === null && unasked.on && !target.alwaysThinks && isForced(request))
+    return { ...unasked, on: false, member: { type: 'disabled' } };
   if (budget === null) return unasked;
   if (budget === 0) return { ...unasked, on: false, member: { type: 'disabled' } };
   if (lacksThought(messages)) {
@@ -114,9 +116,13 @@ function lacksThought(messages: readonly Turn[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use') && !/thinking$/.test(String(blocks[0]?.type));
 }
 
+/** No call can be forced while thinking; a thought that nobody asked for gives way. */
+const isForced = ({ toolChoice }: Pick<ChatRequest, 'toolChoice'>): boolean =>
+  toolChoice === 'required' || (toolChoice !== null && typeof toolChoice === 'object');
+
 function encodeChoice({ toolChoice, parallelToolCalls }: ChatRequest, thinks: boolean, dropped: Dropped): unknown {
   const single = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
-  const forced = toolChoice === 'required' || (toolChoice !== null && typeof toolChoice === 'object');
+  const forced = isForced({ toolChoice });
   if (forced && thinks) dropped.push('/tool_choice: no tool can be forced while thinking');
   if (forced && !thinks) {
     return toolChoice === 'required'

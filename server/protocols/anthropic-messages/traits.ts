@@ -1,5 +1,5 @@
 /** The habits of Anthropic's messages. */
-import { idOf } from '../shared/json.ts';
+import { idOf, present } from '../shared/json.ts';
 import { modelsSinceText, namedBehind, sizeOf } from '../shared/model-card.ts';
 import type { Traits } from '../traits.ts';
 import { suffix } from './suffix.ts';
@@ -23,11 +23,30 @@ export const traits: Traits = {
       ['reasoning', 'max_tokens'],
     ],
   },
+  fits: {
+    turns: 'messages',
+    members: [
+      'temperature',
+      'top_p',
+      'top_k',
+      'max_tokens',
+      'thinking',
+      'output_config.effort',
+      'tool_choice',
+      'stop_sequences',
+    ],
+  },
   countAnswer: (tokens) => ({ input_tokens: tokens }),
   models: {
     named: (path) => namedBehind(path, '/v1/models'),
     asks: (_path, headers) => headers.has('anthropic-version'),
-    card: (id) => ({ type: 'model', id, display_name: id, created_at: modelsSinceText }),
+    card: (id, { inputLimit, outputCap }) => ({
+      type: 'model',
+      id,
+      display_name: id,
+      created_at: modelsSinceText,
+      ...present({ max_input_tokens: inputLimit, max_tokens: outputCap }),
+    }),
     list(cards, query) {
       const after = query.get('after_id');
       const before = query.get('before_id');

@@ -1,4 +1,5 @@
 /** The habits of Gemini's generateContent. */
+import { present } from '../shared/json.ts';
 import { namedBehind, sizeOf } from '../shared/model-card.ts';
 import type { DialectRoute, Traits } from '../traits.ts';
 import {
@@ -48,6 +49,16 @@ export const traits: Traits = {
       ['thinking_config', 'thinking_budget'],
     ],
   },
+  fits: {
+    turns: 'contents',
+    members: [
+      'generationConfig.temperature',
+      'generationConfig.topP',
+      'generationConfig.topK',
+      'generationConfig.maxOutputTokens',
+      'generationConfig.thinkingConfig',
+    ],
+  },
   countAnswer: (tokens) => ({
     totalTokens: tokens,
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }],
@@ -55,13 +66,17 @@ export const traits: Traits = {
   models: {
     named: (path) => namedBehind(path, '/v1beta/models') ?? namedBehind(path, '/v1/models'),
     asks: (path, headers) => path.startsWith('/v1beta/') || headers.has('x-goog-api-key'),
-    card: (id) => ({
+    card: (id, { inputLimit, outputCap, thinking }) => ({
       name: `models/${id}`,
       version: '001',
       displayName: id,
       description: '',
-      inputTokenLimit: 1_048_576,
-      outputTokenLimit: 65_536,
+      // Where nobody knows them nothing is claimed.
+      ...present({
+        inputTokenLimit: inputLimit,
+        outputTokenLimit: outputCap,
+        thinking: thinking === null ? null : thinking !== 'none',
+      }),
       supportedGenerationMethods: ['generateContent', 'countTokens'],
     }),
     list(cards, query) {

@@ -1,4 +1,5 @@
 /** The habits of chat completions. */
+import { present } from '../shared/json.ts';
 import { modelsSince, namedBehind } from '../shared/model-card.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 import type { Traits } from '../traits.ts';
@@ -23,11 +24,37 @@ export const traits: Traits = {
       ['reasoning', 'max_tokens'],
     ],
   },
+  fits: {
+    turns: 'messages',
+    members: [
+      'temperature',
+      'top_p',
+      'presence_penalty',
+      'frequency_penalty',
+      'stop',
+      'seed',
+      'n',
+      'max_tokens',
+      'max_completion_tokens',
+      'reasoning_effort',
+      'thinking',
+      'parallel_tool_calls',
+      'tool_choice',
+      'response_format',
+    ],
+  },
   countAnswer: (tokens) => ({ input_tokens: tokens }),
   models: {
     named: (path) => namedBehind(path, '/v1/models'),
     asks: () => true,
-    card: (id) => ({ id, object: 'model', created: modelsSince, owned_by: 'gateway' }),
+    // The dialect has no words for limits; these are the ones that several hosts of it use.
+    card: (id, { inputLimit, outputCap }) => ({
+      id,
+      object: 'model',
+      created: modelsSince,
+      owned_by: 'gateway',
+      ...present({ context_length: inputLimit, max_completion_tokens: outputCap }),
+    }),
     list: (data) => ({ object: 'list', success: true, data }),
   },
   suffix: effortSuffix((body, effort) => (body.reasoning_effort === undefined ? [['reasoning_effort', effort]] : [])),

@@ -18,6 +18,10 @@ export const traits: Traits = {
       ['reasoning', 'max_tokens'],
     ],
   },
+  fits: {
+    turns: 'input',
+    members: ['temperature', 'top_p', 'max_output_tokens', 'reasoning.effort', 'parallel_tool_calls', 'tool_choice'],
+  },
   countAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   kept: {
     asked(body) {

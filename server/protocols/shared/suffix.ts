@@ -2,7 +2,6 @@
 import type { ChatRequest, Reasoning } from '../canonical.ts';
 import type { MemberEdits, ModelWish, SuffixRules } from '../traits.ts';
 
-const effortModel = /^(?:o[134]|gpt-5|grok-3-mini)/;
 const efforts = /-(minimal|low|medium|high|xhigh)$/;
 /** Highest budget of Gemini's flash models. */
 const mostBudget = 24_576;
@@ -41,9 +40,11 @@ export const withShare = (request: ChatRequest, share: number): ChatRequest => (
 export const effortSuffix = (
   edits: (body: Readonly<Record<string, unknown>>, effort: string) => readonly (readonly [string, unknown])[],
 ): SuffixRules => ({
-  read(model) {
-    const effort = effortModel.test(model) ? efforts.exec(model)?.[1] : undefined;
-    return effort === undefined ? null : wish(model.replace(efforts, ''), { effort });
+  read(model, _thinking, suffixed) {
+    const effort = efforts.exec(model)?.[1];
+    if (effort === undefined) return null;
+    const bare = model.replace(efforts, '');
+    return suffixed(bare) ? wish(bare, { effort }) : null;
   },
   edits: (body, { effort }): MemberEdits =>
     new Map(effort === null ? [] : edits(body, effort).map(([name, value]) => [name, JSON.stringify(value)])),

@@ -66,3 +66,21 @@ export function saidBy(row: ModelRow): Partial<Omit<Target, 'refuses' | 'refuses
   const { models, provider, source, assumed, takes, refuses, refusesThinking, ...said } = row;
   return said;
 }
+
+/** Whether a word of effort may stand behind a name. Names with a maker's are those of hosts that have such models themselves. */
+export const takesSuffix = (model: string): boolean => !model.includes('/') && targetFor('', model).suffixed;
+
+const demands = new WeakMap<Target, string>();
+
+function demandsOf(target: Target): string {
+  const known = demands.get(target);
+  if (known !== undefined) return known;
+  const { refuses, refusesThinking, ...said } = target;
+  const made = JSON.stringify([said, [...refuses].toSorted(), [...refusesThinking].toSorted()]);
+  demands.set(target, made);
+  return made;
+}
+
+/** Whether two models take the same. */
+export const sameDemands = (one: Target, other: Target): boolean =>
+  one === other || demandsOf(one) === demandsOf(other);

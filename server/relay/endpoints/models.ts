@@ -2,8 +2,12 @@
 import { AppError } from '../../contract/errors.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import { allCodecs, commonProtocol } from '../../protocols/registry.ts';
+import type { Target } from '../../protocols/target.ts';
+import { providerByType } from '../../providers/catalogue.ts';
+import { targetFor } from '../../providers/knowledge/target.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer } from '../intake/inquiry.ts';
+import { mapModel } from '../routing/choose.ts';
 import type { RelayState } from '../state/state.ts';
 
 export interface ListModelsDeps {
@@ -35,11 +39,19 @@ export function listModels(deps: ListModelsDeps, request: Request, path: string,
   const limits = principal.token?.modelLimits ?? null;
   const names = (limits === null ? [...served] : served.filter((name) => limits.includes(name))).sort();
   const shape = asker.models;
+  const cardOf = (name: string) => shape.card(name, knownOf(deps.state, principal.group, name));
   const wanted = shape.named(path);
   if (wanted !== null && wanted !== '') {
     if (!names.includes(wanted)) throw new AppError('model_unknown', { model: wanted });
-    return Response.json(shape.card(wanted));
+    return Response.json(cardOf(wanted));
   }
   const query = new URLSearchParams(request.url.split('?', 2)[1] ?? '');
-  return Response.json(shape.list(names.map(shape.card), query));
+  return Response.json(shape.list(names.map(cardOf), query));
+}
+
+/** What is known of a model where a request for it would go first. */
+function knownOf(state: RelayState, group: string, name: string): Target {
+  const channel = state.route(group, name)[0]?.[0];
+  const slug = channel === undefined ? '' : (providerByType(channel.type)?.slug ?? '');
+  return targetFor(slug, mapModel(channel?.modelMapping ?? {}, name), state.settings().modelRules);
 }

@@ -9,7 +9,7 @@ import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
-import { targetFor } from '../../providers/knowledge/target.ts';
+import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/target.ts';
 import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
@@ -22,6 +22,7 @@ import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
+import { mappedEdits } from './mapped.ts';
 import { requestChange } from './model-suffix.ts';
 import { otherAddress, otherBody, otherHeaders, workReader } from './other-calls.ts';
 
@@ -92,7 +93,8 @@ export function prepareAttempt(
   const mapped = mapModel(channel.modelMapping, inquiry.model);
   const first = dialectWith(provider, inquiry, channel.setting, mapped);
   if (first === null) return null;
-  const wish = inquiry.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking) : null;
+  const wish =
+    inquiry.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking, takesSuffix) : null;
   const upstreamModel = wish?.model ?? mapped;
   if (!isModelName(upstreamModel)) return null;
   const quirk = quirkOf(provider.slug);
@@ -106,11 +108,8 @@ export function prepareAttempt(
   const terms = termsFor(inquiry, channel, settings, upstreamModel);
   const rules =
     chat && (wire === null || wire.dialect !== undefined) ? rulesFor(provider.slug, dialect, translated) : undefined;
-  const usageAsked =
-    codec.traits.asksForUsage === true &&
-    wire === null &&
-    wantsUsageFrame(inquiry, translated) &&
-    !refusesMember(rules, upstreamModel, usageMember);
+  const asked = codec.traits.asksForUsage === true && wire === null && wantsUsageFrame(inquiry, translated);
+  const usageAsked = asked && !refusesMember(rules, upstreamModel, usageMember);
   const attempt: Attempt = {
     inquiry,
     channel,
@@ -127,6 +126,7 @@ export function prepareAttempt(
     usageAsked,
     translated,
     rules,
+    mapped: chat && mapped !== inquiry.model,
   };
   const body = bodyOf(attempt, dropped);
   const headers = headersOf(attempt);
@@ -137,13 +137,7 @@ export function prepareAttempt(
   for (const more of own) if (more !== undefined) Object.assign(headers, more);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
-    call: {
-      url: address.url,
-      headers,
-      body: address.body,
-      channel,
-      upstream,
-    },
+    call: { url: address.url, headers, body: address.body, channel, upstream },
     channel,
     keyIndex: key.index,
     key: key.key,
@@ -185,6 +179,8 @@ interface Attempt {
   readonly translated: boolean;
   /** What its provider wants otherwise; undefined = nothing. */
   readonly rules: Rules | undefined;
+  /** The channel calls the model otherwise. */
+  readonly mapped: boolean;
 }
 
 interface Body {
@@ -231,6 +227,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
       text: inquiry.json?.text ?? null,
       dropped,
     });
+    for (const [name, value] of editsOfMapping(attempt, dropped)) edits.set(name, value);
     for (const [name, value] of editsBetween(inquiry.body, within)) edits.set(name, value);
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
     if (wish !== null)
@@ -258,6 +255,17 @@ function tellingOf(attempt: Attempt, usual: Translation['encodeRequest']): Telli
     change,
     target,
   };
+}
+
+const noEdits: ReadonlyMap<string, string | undefined> = new Map();
+
+/** Another model than the client meant may take less. */
+function editsOfMapping(attempt: Attempt, dropped: string[]): ReadonlyMap<string, string | undefined> {
+  const { inquiry, provider, dialect, upstreamModel: model, settings, mapped } = attempt;
+  if (!mapped) return noEdits;
+  const target = targetFor(provider.slug, model, settings.modelRules);
+  if (sameDemands(target, targetFor(provider.slug, inquiry.model, settings.modelRules))) return noEdits;
+  return mappedEdits(codecFor(dialect), inquiry.body, { model, target }, dropped);
 }
 
 function headersOf(attempt: Attempt): Record<string, string> {

@@ -5,6 +5,8 @@ const overview = 'https://platform.claude.com/docs/en/about-claude/models/overvi
 const adaptive = 'https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html';
 const effort = 'https://platform.claude.com/docs/en/build-with-claude/effort';
 const opus55 = 'https://platform.claude.com/docs/en/models/opus-5-5/migration-guide';
+/** From 4.7 on. */
+const newer = /^claude-(?:(?:opus|sonnet|haiku)-(?:4[.-][7-9]|[5-9])|fable|mythos)/;
 const images = ['image', 'pdf'];
 /** `temperature` is deprecated for this model: 400. */
 const sampling = ['temperature', 'topP', 'topK'] as const;
@@ -36,15 +38,13 @@ export const anthropicModels: readonly ModelRow[] = [
   },
   { models: /^claude-(?:opus|sonnet)-4[.-]6/, outputCap: 128_000, source: overview },
   {
-    models: /^claude-(?:(?:opus|sonnet|haiku)-(?:4[.-][7-9]|[5-9])|fable|mythos)/,
+    models: newer,
     thinking: 'adaptive',
     efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
-    refuses: sampling,
-    outputCap: 128_000,
-    inputLimit: 1_000_000,
-    inputs: images,
-    source: 'https://github.com/The-PR-Agent/pr-agent/issues/2456',
+    source: 'https://github.com/NousResearch/hermes-agent/issues/11137',
   },
+  { models: newer, refuses: sampling, source: 'https://github.com/The-PR-Agent/pr-agent/issues/2456' },
+  { models: newer, outputCap: 128_000, inputLimit: 1_000_000, inputs: images, source: overview },
   // They think unless told otherwise.
   {
     models: /^claude-(?:opus|sonnet|haiku)-[5-9]/,

@@ -24,6 +24,11 @@ export const openaiModels: readonly ModelRow[] = [
     limitMember: 'max_completion_tokens',
     source: reasoning,
   },
+  {
+    models: /^(?:o[134]|gpt-5)/,
+    suffixed: true,
+    source: 'https://docs.newapi.pro/en/docs/guide/feature-guide/admin/reasoning-effort',
+  },
   { models: /^o1-(?:mini|preview)/, efforts: [], refuses: ['tools', 'schemaFormat', 'jsonFormat'], source: reasoning },
   { models: /^o[34]-mini/, takes: ['candidates'], source: reasoning, assumed: true },
   {

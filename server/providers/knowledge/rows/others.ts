@@ -133,7 +133,12 @@ const xai: readonly ModelRow[] = [
     source: 'https://docs.x.ai/docs/guides/reasoning',
   },
   { models: /^grok-3/, refuses: ['presencePenalty'], source: 'https://github.com/n8n-io/n8n/issues/14581' },
-  { models: /^grok-3-mini/, efforts: ['low', 'high'], source: 'https://docs.x.ai/docs/guides/reasoning' },
+  {
+    models: /^grok-3-mini/,
+    efforts: ['low', 'high'],
+    suffixed: true,
+    source: 'https://docs.x.ai/docs/guides/reasoning',
+  },
   { models: /^grok-(?:2|3(?!-mini)|beta|vision|.*non-reasoning)/, thinking: 'none', source: grokReasoning },
   {
     models: /^grok-4\.3/,

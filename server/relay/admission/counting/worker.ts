@@ -1,4 +1,5 @@
 /** Thread entry: counts tokens with the encoding of the model's family. */
+import { encodingOf } from '../../../providers/knowledge/encodings.ts';
 import { countTokens as countInTime } from './count.ts';
 import type { CountAnswer, CountRequest } from './counter.ts';
 
@@ -10,11 +11,8 @@ declare const self: {
 type Count = (text: string) => number;
 const encodings = new Map<string, Promise<Count>>();
 
-/** Older OpenAI models use cl100k; o200k is the nearest public relative for everything newer. */
-const older = /^(gpt-4(?!o|\.)|gpt-3\.5|text-embedding|text-davinci)/;
-
 function encodingFor(model: string): Promise<Count> {
-  const name = older.test(model) ? 'cl100k_base' : 'o200k_base';
+  const name = encodingOf(model);
   const known = encodings.get(name);
   if (known !== undefined) return known;
   const loading = (

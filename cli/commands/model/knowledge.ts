@@ -1,0 +1,80 @@
+/** What is known of a model at a channel or a kind of upstream, and what is changed in a request because of it. */
+import { type CommandRun, integer, text } from '../../command.ts';
+
+interface Words {
+  readonly zh: string;
+  readonly en: string;
+}
+
+const labels: Readonly<Record<string, Words>> = {
+  outputCap: { zh: '最长输出（token）', en: 'longest answer (tokens)' },
+  inputLimit: { zh: '上下文（token）', en: 'context (tokens)' },
+  thinking: { zh: '思考方式', en: 'is told to think by' },
+  alwaysThinks: { zh: '始终思考', en: 'always thinks' },
+  thinksUnasked: { zh: '未要求时也思考', en: 'thinks unless told otherwise' },
+  efforts: { zh: '思考强度', en: 'words for effort' },
+  budget: { zh: '思考预算（token）', en: 'budget of a thought (tokens)' },
+  limitMember: { zh: '长度上限字段', en: 'member for the longest answer' },
+  switched: { zh: '用 thinking.type 关闭思考', en: 'thinking is switched off by thinking.type' },
+  suffixed: { zh: '名称后可加 -high 等', en: 'a word such as -high may stand behind its name' },
+  signedCalls: { zh: '历史中的工具调用须带签名', en: 'calls in the history must be signed' },
+  inputs: { zh: '输入', en: 'input besides text' },
+  outputs: { zh: '输出', en: 'output' },
+};
+
+const refusals: readonly (readonly [prefix: string, words: Words])[] = [
+  ['refusesThinking ', { zh: '思考时不接受', en: 'does not take while thinking:' }],
+  ['refuses ', { zh: '不接受', en: 'does not take' }],
+];
+
+const kinds: Readonly<Record<string, Words>> = {
+  absent: { zh: '删除', en: 'is left out' },
+  renamed: { zh: '改名为', en: 'becomes' },
+  atMost: { zh: '最大', en: 'at most' },
+  atLeast: { zh: '最小', en: 'at least' },
+  oneOf: { zh: '只能是', en: 'is one of' },
+  shaped: { zh: '改写为此形式', en: 'is brought into the shape' },
+};
+
+const shown = (value: unknown): string =>
+  value === null ? '' : Array.isArray(value) ? value.join(' ') || '–' : String(value);
+
+export const known: CommandRun = async (context, flags, model) => {
+  const client = await context.client();
+  const channel = integer(text(flags.channel), '--channel');
+  const found = await client.call('model.explain', {
+    model,
+    ...(channel === undefined ? { provider: text(flags.provider) } : { channel }),
+  });
+  const say = ({ zh, en }: Words): string => context.say(zh, en);
+  const origin = ({ source, assumed }: { source: string; assumed: boolean }): string =>
+    `${assumed ? context.say('（推定）', ' (assumed)') : ''}  ${source}`;
+  const named = (member: string): string => {
+    for (const [prefix, words] of refusals)
+      if (member.startsWith(prefix)) return `${say(words)} ${member.slice(prefix.length)}`;
+    const label = labels[member];
+    return label === undefined ? member : say(label);
+  };
+  const facts = found.facts.map((fact) => {
+    const value = fact.value === true ? '' : `: ${shown(fact.value)}`;
+    return `  ${named(fact.member)}${value}${origin(fact)}`;
+  });
+  const rules = found.rules.map((rule) => {
+    const kind = kinds[rule.kind];
+    const value = shown(rule.value);
+    const what = `${kind === undefined ? rule.kind : say(kind)}${value === '' ? '' : ` ${value}`}`;
+    return `  ${rule.member} (${rule.dialect}) ${what}${origin(rule)}`;
+  });
+  const nothing = context.say('  一无所知：请求按原样转述', '  nothing: requests are told as they are');
+  const mapped = found.upstream_model === model ? '' : ` → ${found.upstream_model}`;
+  context.output.object(
+    found,
+    [
+      `${model}${mapped}, ${found.provider}`,
+      context.say('已知：', 'known:'),
+      ...(facts.length === 0 ? [nothing] : facts),
+      ...(rules.length === 0 ? [] : [context.say('请求中会改动：', 'changed in requests:'), ...rules]),
+    ],
+    found.facts.map(({ member }) => member).join('\n'),
+  );
+};

@@ -1,0 +1,79 @@
+/** What is known of a model at a provider, and where each of it is known from. */
+import { bareName, modelLimits } from '../../contract/model-limits.ts';
+import { providerRows } from './providers.ts';
+import type { Demand, ModelRow, Sourced } from './row.ts';
+import { limitsSource, rowsFor, saidBy } from './target.ts';
+
+export interface Fact {
+  /** Word of a target: `outputCap`, `efforts`; `refuses temperature`. */
+  readonly member: string;
+  readonly value: unknown;
+  readonly source: string;
+  readonly assumed: boolean;
+}
+
+export interface Rule {
+  readonly dialect: string;
+  readonly member: string;
+  readonly kind: Demand['kind'];
+  /** What it becomes: another name, a bound, the words that are taken. */
+  readonly value: unknown;
+  readonly source: string;
+  readonly assumed: boolean;
+}
+
+const fact = (member: string, value: unknown, { source, assumed }: Sourced): Fact => ({
+  member,
+  value,
+  source,
+  assumed: assumed === true,
+});
+
+/** @param provider slug of the catalogue. @param model as the upstream calls it. @param own the operator's rows. */
+export function factsOf(provider: string, model: string, own: readonly ModelRow[]): Fact[] {
+  const facts = new Map<string, Fact>();
+  const limits = modelLimits(model);
+  if (limits.known) {
+    facts.set('outputCap', fact('outputCap', limits.output, { source: limitsSource }));
+    facts.set('inputLimit', fact('inputLimit', limits.context, { source: limitsSource }));
+  }
+  for (const row of rowsFor(provider, model, own)) {
+    for (const member of row.takes ?? [])
+      for (const word of ['refuses', 'refusesThinking']) facts.delete(`${word} ${member}`);
+    for (const word of ['refuses', 'refusesThinking'] as const)
+      for (const member of row[word] ?? []) facts.set(`${word} ${member}`, fact(`${word} ${member}`, true, row));
+    for (const [member, value] of Object.entries(saidBy(row))) facts.set(member, fact(member, value, row));
+  }
+  return [...facts.values()];
+}
+
+const termsOf = (demand: Demand): unknown => {
+  switch (demand.kind) {
+    case 'absent':
+      return null;
+    case 'renamed':
+      return demand.to;
+    case 'atMost':
+    case 'atLeast':
+      return demand.value;
+    case 'oneOf':
+      return demand.words;
+    case 'shaped':
+      return demand.pattern.source;
+  }
+};
+
+/** What the provider wants of requests for it, whatever its model is. */
+export function rulesOf(provider: string, model: string): Rule[] {
+  const name = bareName(model);
+  return providerRows
+    .filter((row) => row.provider === provider && (row.models === undefined || row.models.test(name)))
+    .map(({ dialect, member, demand, source, assumed }) => ({
+      dialect,
+      member,
+      kind: demand.kind,
+      value: termsOf(demand),
+      source,
+      assumed: assumed === true,
+    }));
+}
