@@ -262,7 +262,9 @@ function readDelta(delta: Record<string, unknown>, blocks: Blocks, events: ChatE
   }
   for (const call of records(delta.tool_calls)) readToolCall(call, blocks, events);
   const legacy = record(delta.function_call);
-  if (legacy !== null) readToolCall({ index: 0, id: legacy.name, function: legacy }, blocks, events);
+  // Some relatives send an empty one beside every answer.
+  if (legacy !== null && (text(legacy.name) ?? text(legacy.arguments) ?? '') !== '')
+    readToolCall({ index: 0, id: legacy.name, function: legacy }, blocks, events);
 }
 
 /** Some relatives send a list of parts, thoughts among them. */
@@ -310,7 +312,8 @@ function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: Cha
   if (tool === undefined) {
     endReasoning(blocks, events);
     endText(blocks, events);
-    tool = { index: blocks.next++, id, custom: custom !== null, signature: null, empty: false };
+    const signature = sealOf(call);
+    tool = { index: blocks.next++, id, custom: custom !== null, signature, empty: false };
     blocks.tools.set(position, tool);
     events.push({
       type: 'tool-call-start',
@@ -318,14 +321,18 @@ function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: Cha
       id: id ?? `call_${position}`,
       name: name ?? '',
       ...(tool.custom ? { custom: true } : {}),
+      ...(signature === null ? {} : { signature, origin: 'gemini-generate' }),
     });
   }
-  tool.signature ??= text(record(record(call.extra_content)?.google)?.thought_signature);
+  tool.signature ??= sealOf(call);
   const words = tool.custom ? text(called.input) : argumentsText(called.arguments);
   if (words === null) return;
   tool.empty = created && words === '{}';
   if (!tool.empty) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
 }
+
+const sealOf = (call: Record<string, unknown>): string | null =>
+  text(record(record(call.extra_content)?.google)?.thought_signature);
 
 /** JSON text; a few upstreams send the object itself. */
 const argumentsText = (value: unknown): string | null => {
