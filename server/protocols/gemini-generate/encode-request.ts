@@ -11,7 +11,7 @@ const carried = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTi
 /** Thinks in levels; earlier models take a budget of tokens. */
 const levelModel = /gemini-[3-9]/;
 /** Documented stand-in for a signature that was lost on the way. */
-const lostSignature = 'skip_thought_signature_validator';
+export const lostSignature = 'skip_thought_signature_validator';
 const mostStops = 5;
 
 type Block = Record<string, unknown>;

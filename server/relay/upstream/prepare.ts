@@ -7,6 +7,7 @@ import { toolRestorer } from '../../protocols/shared/restore.ts';
 import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
+import { signingAt } from '../../providers/knowledge/signatures.ts';
 import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
@@ -19,6 +20,7 @@ import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
+import { foreignEdits, withoutForeign } from './foreign-blocks.ts';
 import { requestChange } from './model-suffix.ts';
 import { otherAddress, otherBody, otherHeaders, workReader } from './other-calls.ts';
 
@@ -203,13 +205,16 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
     // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
     if (traits.asksForUsage && attempt.wire === null && inquiry.stream) body.stream_options = { include_usage: true };
     dropped.push(...withoutTerms(body, terms));
-    const told = { ...body, ...edited(body), ...channel.paramOverride };
+    const signed = attempt.wire === null ? withoutForeign(body, dialect, signingOf(attempt), dropped) : body;
+    const told = { ...signed, ...edited(signed), ...channel.paramOverride };
     return { body: JSON.stringify(told), retell: null, foreign: null, terms: carriedTerms(terms, told) };
   }
   dropped.push(...terms.dropped);
   // Nearly every request passes with one edit or none.
   const edits = new Map<string, string | undefined>();
   for (const name of terms.removed) edits.set(name, undefined);
+  if (inquiry.operation === 'chat')
+    for (const [name, value] of foreignEdits(inquiry, signingOf(attempt), dropped)) edits.set(name, value);
   if (!(settings.passThrough || channel.setting.pass_through === true)) {
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
     if (wish !== null)
@@ -225,6 +230,9 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   }
   return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null, terms };
 }
+
+const signingOf = ({ provider, channel, dialect }: Attempt) =>
+  signingAt(provider.slug, dialect, channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl);
 
 function headersOf(attempt: Attempt): Record<string, string> {
   const { inquiry, dialect, translated, settings } = attempt;
