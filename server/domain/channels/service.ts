@@ -4,6 +4,7 @@ import type { Database } from '../../../db/open.ts';
 import { type ChannelFilter, type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import type { ChannelsTable } from '../../../db/schema.ts';
 import { isModelName } from '../../contract/address-part.ts';
+import { keysIn } from '../../contract/channel-keys.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -255,7 +256,7 @@ export function createChannels(deps: {
       readonly ids?: readonly number[] | undefined;
       readonly tag?: string | undefined;
       readonly all?: boolean;
-    }): Promise<readonly Pick<ChannelRow, 'id' | 'name' | 'status'>[]> {
+    }): Promise<readonly Pick<ChannelRow, 'id' | 'name' | 'status' | 'auto_ban'>[]> {
       if (wanted.ids !== undefined && wanted.ids.length > 0) return repository.byIds(wanted.ids);
       if (wanted.tag !== undefined && wanted.tag !== '') return repository.byTag(wanted.tag);
       const rows = await repository.all();
@@ -310,12 +311,9 @@ export const members = (list: string): string[] =>
 
 /** @returns one secret per channel to be made. */
 function separateKeys({ key = '', setting = '' }: ChannelFields): string[] {
-  const lines = key
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+  const keys = keysIn(key);
   const together = isObject(setting) && typeof (JSON.parse(setting) as { key_mode?: unknown }).key_mode === 'string';
-  return together && lines.length > 1 ? [lines.join('\n')] : lines;
+  return together && keys.length > 1 ? [keys.join('\n')] : keys;
 }
 
 /** A channel that could never answer is refused when it is made. */

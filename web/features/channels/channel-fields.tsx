@@ -1,6 +1,7 @@
 /** The fields of a channel whose kind is known. */
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { keysIn } from '../../../server/contract/channel-keys.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
@@ -12,7 +13,6 @@ import {
   type ChannelType,
   endsInVersion,
   fieldsOf,
-  keysIn,
   settingIn,
   withSetting,
 } from './channel-form.ts';
