@@ -31,9 +31,7 @@ test('W3: words that stand in text alone are told too', () => {
 test('W7: a whole answer with a message and an empty delta says what the message says', () => {
   const answer = (delta: Record<string, unknown>) => ({
     id: 'c',
-    choices: [
-      { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Paris' }, delta },
-    ],
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Paris' }, delta }],
     usage,
   });
   for (const delta of [{}, { role: 'assistant', content: '' }])
@@ -72,10 +70,20 @@ test('W8: why a stream was stopped early is told', () => {
 });
 
 test('W8: an error inside of a stream keeps its status', () => {
-  const error = { message: 'Failed to call a function', type: 'invalid_request_error', code: 'tool_use_failed', status_code: 400 };
+  const error = {
+    message: 'Failed to call a function',
+    type: 'invalid_request_error',
+    code: 'tool_use_failed',
+    status_code: 400,
+  };
   const reader = upstream.reader();
   expect(reader.feed({ event: 'error', data: JSON.stringify({ error }) }).at(-1)).toEqual({
     type: 'error',
-    error: { status: 400, type: 'invalid_request_error', code: 'tool_use_failed', message: 'Failed to call a function' },
+    error: {
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'tool_use_failed',
+      message: 'Failed to call a function',
+    },
   });
 });

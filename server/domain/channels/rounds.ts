@@ -52,7 +52,8 @@ export function createRounds({ channels, slowSeconds, automaticDisable, now, rep
     const limit = slowSeconds();
     if (result.ok && limit > 0 && time > limit) {
       const message = `响应时间 ${time.toFixed(2)}s 超过阈值 ${limit.toFixed(2)}s`;
-      if (automaticDisable() && auto_ban === 1) await channels.disableFor(id, statusInfo(message, Math.floor(now() / 1000)));
+      if (automaticDisable() && auto_ban === 1)
+        await channels.disableFor(id, statusInfo(message, Math.floor(now() / 1000)));
       return { id, name, success: false, message, time, first_token_time };
     }
     return { id, name, success: result.ok, message: result.message, time, first_token_time };

@@ -182,7 +182,8 @@ function createChunkReader() {
         const delta = record(first) ?? record(second);
         if (delta !== null) readDelta(delta, blocks, events);
         // Some relatives say every word in both forms.
-        if (typeof choice.text === 'string' && (delta === null || !speaks(delta))) readText(choice.text, blocks, events);
+        if (typeof choice.text === 'string' && (delta === null || !speaks(delta)))
+          readText(choice.text, blocks, events);
         if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
           finish ??= finishReason(choice.finish_reason);
       }

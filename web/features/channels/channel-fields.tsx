@@ -8,14 +8,7 @@ import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { ChannelAdvanced } from './channel-advanced.tsx';
-import {
-  type ChannelForm,
-  type ChannelType,
-  endsInVersion,
-  fieldsOf,
-  settingIn,
-  withSetting,
-} from './channel-form.ts';
+import { type ChannelForm, type ChannelType, endsInVersion, fieldsOf, settingIn, withSetting } from './channel-form.ts';
 import { ChannelModels } from './channel-models.tsx';
 import { ChannelTry } from './channel-try.tsx';
 import { namesIn } from './model-list.ts';
