@@ -17,6 +17,8 @@ export interface PlainCall {
   readonly body: Readonly<Record<string, unknown>>;
   /** The client's own header, '' when it sent none. */
   readonly betas: string;
+  /** What the shape cannot carry over. */
+  readonly dropped: Dropped;
 }
 
 export interface Shaped {
@@ -92,6 +94,8 @@ export interface Quirk {
   readonly headersFor?: (operation: string, other: string) => Readonly<Record<string, string>>;
   /** Address alone, where a template in the row is not enough; null = the operation is not served. */
   readonly addressFor?: (operation: string, baseUrl: string, model: string, other: string) => string | null;
+  /** Headers of the dialect are not sent: what they say stands elsewhere. */
+  readonly ownHeaders?: true;
   /** Address and body; null = the operation is not served. */
   readonly shape?: (call: PlainCall) => Shaped | null;
   readonly sign?: (request: Outgoing, facts: SignFacts) => Outgoing | Promise<Outgoing>;

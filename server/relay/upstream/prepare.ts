@@ -122,7 +122,7 @@ export function prepareAttempt(
   };
   const body = bodyOf(attempt, dropped);
   const headers = headersOf(attempt);
-  const address = addressed(attempt, body.body);
+  const address = addressed(attempt, body.body, dropped);
   if (address === null) return null;
   // Nearly every request has no headers but the fixed ones.
   const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
@@ -235,16 +235,16 @@ const signingOf = ({ provider, channel, dialect }: Attempt) =>
   signingAt(provider.slug, dialect, channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl);
 
 function headersOf(attempt: Attempt): Record<string, string> {
-  const { inquiry, dialect, translated, settings } = attempt;
+  const { inquiry, dialect, translated, settings, quirk } = attempt;
   const headers = { ...fixedHeaders(attempt) };
   if (otherHeaders(attempt, headers)) return headers;
   if (inquiry.form !== null) headers['content-type'] = inquiry.form.contentType;
   for (const name of passedHeaders) {
     const value = inquiry.request.headers.get(name);
-    if (value !== null && !(translated && isOfOneDialect(name))) headers[name] = value;
+    if (value !== null && !((translated || quirk?.ownHeaders === true) && isOfOneDialect(name))) headers[name] = value;
   }
   const { headers: usual, operator } = codecFor(dialect).traits;
-  for (const name in usual) headers[name] ??= usual[name] ?? '';
+  if (quirk?.ownHeaders !== true) for (const name in usual) headers[name] ??= usual[name] ?? '';
   const more = operator?.headers?.(settings, inquiry.model);
   if (more !== undefined) Object.assign(headers, more);
   return headers;
@@ -260,7 +260,7 @@ interface Address {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null {
+function addressed(attempt: Attempt, body: UpstreamCall['body'], dropped: string[]): Address | null {
   const { inquiry, channel, provider, quirk, dialect, upstreamModel: model, key } = attempt;
   const other = otherAddress(attempt);
   if (other !== undefined) return other === null ? null : { url: other, body };
@@ -281,6 +281,7 @@ function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null
       key: key.key,
       body: JSON.parse(textOf(body)) as Record<string, unknown>,
       betas: inquiry.request.headers.get('anthropic-beta') ?? '',
+      dropped,
     });
     return shaped === null ? null : { ...shaped, body: JSON.stringify(shaped.body) };
   }
