@@ -1,5 +1,6 @@
 /** AWS Bedrock: Claude by InvokeModel in Anthropic's own form, everything else by Converse. Keys are `Ak|Sk|Region`, or `ApiKey|Region`. */
 import { AppError } from '../../contract/errors.ts';
+import { commonProtocol } from '../../protocols/registry.ts';
 import { bedrockModels, regionSpans } from '../knowledge/bedrock.ts';
 import type { Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { awsFraming } from '../signing/aws-event-stream.ts';
@@ -70,7 +71,8 @@ const exceptionTypes: Readonly<Record<string, string>> = {
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 export const bedrock: Quirk = {
-  dialectFor: () => 'anthropic-messages',
+  // Of a wire of its own only that it is none of Anthropic's: what is filled in for those does not hold here.
+  dialectFor: (model) => (isClaude(model) ? 'anthropic-messages' : commonProtocol),
   wireFor: (model) => (isClaude(model) ? null : converse),
   // Its features are named in the body.
   ownHeaders: true,
