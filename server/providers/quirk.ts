@@ -92,6 +92,8 @@ export interface Quirk {
   ) => Readonly<Record<string, unknown>>;
   /** Headers that follow from what is asked and from the channel's `other`. */
   readonly headersFor?: (operation: string, other: string) => Readonly<Record<string, string>>;
+  /** What a model is usually called here, where the channel's mapping says nothing of it. */
+  readonly usualName?: (model: string) => string;
   /** Address alone, where a template in the row is not enough; null = the operation is not served. */
   readonly addressFor?: (operation: string, baseUrl: string, model: string, other: string) => string | null;
   /** Headers of the dialect are not sent: what they say stands elsewhere. */

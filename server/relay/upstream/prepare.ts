@@ -267,7 +267,8 @@ function addressed(attempt: Attempt, body: UpstreamCall['body'], dropped: string
   const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
   const operation = inquiry.operation === 'chat' ? chatOperationOf(attempt) : inquiry.operation;
   if (quirk?.addressFor !== undefined) {
-    const url = quirk.addressFor(operation, baseUrl, model, channel.other);
+    const called = model === inquiry.model ? (quirk.usualName?.(model) ?? model) : model;
+    const url = quirk.addressFor(operation, baseUrl, called, channel.other);
     return url === null ? null : { url, body };
   }
   if (quirk?.shape !== undefined) {
