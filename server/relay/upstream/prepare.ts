@@ -8,7 +8,7 @@ import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { signingAt } from '../../providers/knowledge/signatures.ts';
-import { endpointFor, type Provider } from '../../providers/provider.ts';
+import { endpointFor, type Provider, servesAt } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
 import { carriedTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
@@ -58,20 +58,20 @@ const passedHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'id
 export function dialectWith(
   provider: Provider,
   inquiry: Inquiry,
-  setting: ChannelSnapshot['setting'],
+  { setting, baseUrl }: Pick<ChannelSnapshot, 'setting' | 'baseUrl'>,
   upstreamModel: string,
 ): ProtocolId | null {
-  const { operations } = provider;
+  const offered = (operation: string) => servesAt(provider, operation, { baseUrl, model: upstreamModel });
   if (inquiry.operation === 'embeddings') {
     const ids = [inquiry.protocol, ...allCodecs.map(({ id }) => id)];
-    const offers = (id: ProtocolId) => operations.includes(codecFor(id).traits.embeddings?.operation ?? '');
+    const offers = (id: ProtocolId) => offered(codecFor(id).traits.embeddings?.operation ?? '');
     return ids.find(offers) ?? null;
   }
   if (inquiry.order !== undefined) return inquiry.protocol;
-  if (inquiry.operation !== 'chat') return operations.includes(inquiry.operation) ? inquiry.protocol : null;
+  if (inquiry.operation !== 'chat') return offered(inquiry.operation) ? inquiry.protocol : null;
   const quirk = quirkOf(provider.slug);
   if (quirk?.dialectFor !== undefined) return quirk.dialectFor(upstreamModel);
-  const serves = (dialect: ProtocolId) => operations.includes(codecFor(dialect).traits.chatOperation);
+  const serves = (dialect: ProtocolId) => offered(codecFor(dialect).traits.chatOperation);
   const wished = setting.dialect;
   if (typeof wished === 'string' && isProtocol(wished) && serves(wished)) return wished;
   if (quirk?.wireFor === undefined && serves(inquiry.protocol)) return inquiry.protocol;
@@ -89,7 +89,7 @@ export function prepareAttempt(
   const provider = providerByType(channel.type);
   if (provider === undefined) return null;
   const mapped = mapModel(channel.modelMapping, inquiry.model);
-  const first = dialectWith(provider, inquiry, channel.setting, mapped);
+  const first = dialectWith(provider, inquiry, channel, mapped);
   if (first === null) return null;
   const wish = inquiry.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking) : null;
   const upstreamModel = wish?.model ?? mapped;
@@ -197,7 +197,9 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   if (attempt.translated && inquiry.operation === 'embeddings')
     return { ...embeddingsBody(inquiry, dialect, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
   const edited = (body: Readonly<Record<string, unknown>>) =>
-    inquiry.operation === 'chat' ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) : undefined;
+    inquiry.operation === 'chat' && dialect === commonProtocol
+      ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream)
+      : undefined;
   if (attempt.translated) {
     const encode = attempt.wire?.encodeRequest ?? translation.encodeRequest;
     const change = requestChange(attempt, inquiry.ceiling);
