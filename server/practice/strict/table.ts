@@ -30,5 +30,3 @@ export const doubles: readonly Double[] = [
   ali,
   minimax,
 ];
-
-export const doubleNames: readonly string[] = [...doubles.map(({ name }) => name), 'vertex'];
