@@ -27,7 +27,10 @@ console.log(
     .join(', ')}`,
 );
 const bad = [...of('refused'), ...of('lost'), ...of('failed')];
-const causes = Map.groupBy(bad, ({ verdict, why, target }) => `${verdict} | ${target.split('--')[0]} | ${why.slice(0, 110)}`);
+const causes = Map.groupBy(
+  bad,
+  ({ verdict, why, target }) => `${verdict} | ${target.split('--')[0]} | ${why.slice(0, 110)}`,
+);
 for (const [cause, cells] of [...causes].toSorted(([, a], [, b]) => b.length - a.length)) {
   const [first] = cells;
   console.log(`${cells.length}\t${cause}\t(${first?.target} ${first?.driver}, ${first?.scenario})`);

@@ -4,9 +4,11 @@ import { pairs, type Station, stations, walk } from '../tests/practice/grid/walk
 import { createWorld } from '../tests/practice/grid/world.ts';
 
 const world = await createWorld(Object.values(stations));
-const more: readonly (readonly [Station, Station])[] = ['openai-responses', 'anthropic-messages', 'gemini-generate'].flatMap(
-  (dialect) => [[dialect, 'deepseek'] as const, ['deepseek', dialect] as const],
-);
+const more: readonly (readonly [Station, Station])[] = [
+  'openai-responses',
+  'anthropic-messages',
+  'gemini-generate',
+].flatMap((dialect) => [[dialect, 'deepseek'] as const, ['deepseek', dialect] as const]);
 let walked = 0;
 let refused = 0;
 for (const talker of talkers)

@@ -168,8 +168,8 @@ test('nothing is left undone or switched off', () => {
   expect(files.filter((path) => path !== 'tests/architecture.test.ts' && marks.test(textOf(path)))).toEqual([]);
 });
 
-/** One provider hosts three families of models, each at an address of its own. */
-const choosesDialects = ['server/providers/quirks/vertex.ts'];
+/** Strict practice upstreams look where each wire says a thing; one provider hosts three families of models, each at an address of its own. */
+const choosesDialects = ['server/practice/strict/rows.ts', 'server/providers/quirks/vertex.ts'];
 
 test('nobody asks which dialect it is: what a dialect needs stands in its row', () => {
   const ids = Object.keys(codecs).join('|');

@@ -131,7 +131,8 @@ const places: Readonly<Record<Wire['id'], Places>> = {
       stop: 'inferenceConfig.stopSequences',
       tools: 'toolConfig',
     },
-    forced: (body) => given(body, 'toolConfig.toolChoice.auto') === undefined && given(body, 'toolConfig.toolChoice') !== undefined,
+    forced: (body) =>
+      given(body, 'toolConfig.toolChoice.auto') === undefined && given(body, 'toolConfig.toolChoice') !== undefined,
     schema: never,
     json: never,
     effort: nothing,
@@ -208,7 +209,12 @@ function thoughtFault(said: Partial<ModelRow>, at: Places, body: Json): string |
   return null;
 }
 
-function modelRefusal(rows: readonly ModelRow[], slug: string, wire: Wire['id'], seen: { model: string; body: Json }): Refusal | null {
+function modelRefusal(
+  rows: readonly ModelRow[],
+  slug: string,
+  wire: Wire['id'],
+  seen: { model: string; body: Json },
+): Refusal | null {
   const { refuses, refusesThinking, said } = combined(rows, slug, seen.model);
   const at = places[wire];
   const { body } = seen;
@@ -227,7 +233,9 @@ function modelRefusal(rows: readonly ModelRow[], slug: string, wire: Wire['id'],
   if (typeof limit === 'number' && limit > (said.outputCap ?? Number.POSITIVE_INFINITY))
     return invalid(`${limit} tokens are more than the ${said.outputCap} of this model`, { param: 'max_tokens' });
   const older = said.limitMember === 'max_completion_tokens' && given(body, 'max_tokens') !== undefined;
-  return older && wire === 'openai-chat' ? invalid('max_tokens is not taken by this model', { param: 'max_tokens' }) : null;
+  return older && wire === 'openai-chat'
+    ? invalid('max_tokens is not taken by this model', { param: 'max_tokens' })
+    : null;
 }
 
 /** The values at a path such as `messages[].tool_calls[].id`. */

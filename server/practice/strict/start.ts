@@ -74,7 +74,9 @@ export function startStrictDouble({ name, port, host, strict, say }: StrictOptio
     now: Date.now,
     ...(strict ? { rulesFor: rowRules(modelRows, providerRows) } : {}),
     onExchange: ({ path, model, refused }) =>
-      say?.(`${path} ${model} ${refused === null ? 200 : `${refused.refusal.status} ${refused.rule}: ${refused.refusal.message}`}`),
+      say?.(
+        `${path} ${model} ${refused === null ? 200 : `${refused.refusal.status} ${refused.rule}: ${refused.refusal.message}`}`,
+      ),
   }).handle;
   return { url: origin + double.base, key, stop: () => server.stop(true) };
 }

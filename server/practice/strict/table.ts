@@ -2,9 +2,10 @@
 import type { Double } from './double.ts';
 import { anthropic } from './doubles/anthropic.ts';
 import { bedrock } from './doubles/bedrock.ts';
+import { ali, deepseek, minimax, moonshot, zhipu } from './doubles/china.ts';
 import { cerebras, groq, mistral } from './doubles/closed.ts';
 import { gemini } from './doubles/gemini.ts';
-import { ali, deepseek, minimax, moonshot, openrouter, perplexity, together, xai, zhipu } from './doubles/open.ts';
+import { openrouter, perplexity, together, xai } from './doubles/open.ts';
 import { azure, openai } from './doubles/openai.ts';
 import { cohere, ollama } from './doubles/own-wires.ts';
 

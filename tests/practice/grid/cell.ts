@@ -91,7 +91,11 @@ const sorted = (value: unknown): unknown =>
     : value;
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
 
-function differencesOf({ said }: Exchange, got: Got, told: { readonly ids: boolean; readonly thoughts: boolean }): string[] {
+function differencesOf(
+  { said }: Exchange,
+  got: Got,
+  told: { readonly ids: boolean; readonly thoughts: boolean },
+): string[] {
   if (said === null) return [];
   const differences: string[] = [];
   const words = said.words.join('');
@@ -108,7 +112,8 @@ function differencesOf({ said }: Exchange, got: Got, told: { readonly ids: boole
     if (told.ids && one.id !== null && one.id !== call.id) differences.push(`id ${one.id} instead of ${call.id}`);
   }
   const thoughts = said.thoughts.join('');
-  if (told.thoughts && got.thoughts.trim() !== thoughts.trim()) differences.push(`thoughts "${got.thoughts.slice(0, 30)}"`);
+  if (told.thoughts && got.thoughts.trim() !== thoughts.trim())
+    differences.push(`thoughts "${got.thoughts.slice(0, 30)}"`);
   const { usage } = said;
   if (got.usage === null || got.usage.prompt !== usage.prompt || got.usage.output !== usage.output)
     differences.push(`usage ${JSON.stringify(got.usage)} instead of ${usage.prompt}/${usage.output}`);
@@ -132,9 +137,20 @@ function toldBy(exchange: Exchange, driver: Driver): { readonly ids: boolean; re
 
 /** Clients whose package drops what their dialect tells beside its own members. */
 const showsThoughts = (exchange: Exchange, driver: Driver): boolean =>
-  driver.name !== 'ai openai.chat' && !(driver.protocol === 'openai-chat' && exchange.path === '/v1/chat/completions' && Array.isArray(exchange.said?.thoughts) && exchange.model.startsWith('magistral'));
+  driver.name !== 'ai openai.chat' &&
+  !(
+    driver.protocol === 'openai-chat' &&
+    exchange.path === '/v1/chat/completions' &&
+    Array.isArray(exchange.said?.thoughts) &&
+    exchange.model.startsWith('magistral')
+  );
 
-export async function runCell(world: World, target: GridTarget, driver: Driver, scenario: Scenario): Promise<CellResult> {
+export async function runCell(
+  world: World,
+  target: GridTarget,
+  driver: Driver,
+  scenario: Scenario,
+): Promise<CellResult> {
   const result = (verdict: Verdict, why = ''): CellResult => ({
     driver: driver.name,
     target: aliasOf(target),

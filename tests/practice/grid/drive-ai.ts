@@ -8,8 +8,8 @@ import {
   type LanguageModel,
   type ModelMessage,
   Output,
-  streamText,
   type SystemModelMessage,
+  streamText,
   tool,
 } from 'ai';
 import { answerSchema, type Driver, type Got, marks, pixelUrl, type Scenario, toolSchema } from './driver.ts';
@@ -62,7 +62,9 @@ const flavours: readonly Flavour[] = [
     protocol: 'gemini-generate',
     efforts: ['minimal', 'low', 'medium', 'high', 'budget'],
     model: (world, model) =>
-      createGoogleGenerativeAI({ apiKey: `sk-${world.key}`, baseURL: `${gatewayUrl}/v1beta`, fetch: world.fetch })(model),
+      createGoogleGenerativeAI({ apiKey: `sk-${world.key}`, baseURL: `${gatewayUrl}/v1beta`, fetch: world.fetch })(
+        model,
+      ),
     options: (effort) => ({
       google: {
         thinkingConfig: {
@@ -87,7 +89,13 @@ interface Turned {
   readonly messages: readonly ModelMessage[];
 }
 
-async function turn(flavour: Flavour, world: World, alias: string, scenario: Scenario, messages: ModelMessage[]): Promise<Turned> {
+async function turn(
+  flavour: Flavour,
+  world: World,
+  alias: string,
+  scenario: Scenario,
+  messages: ModelMessage[],
+): Promise<Turned> {
   const ask = {
     model: flavour.model(world, alias),
     maxRetries: 0,

@@ -16,7 +16,11 @@ function request(model: string, scenario: Scenario, messages: Anthropic.MessageP
     system: [{ type: 'text' as const, text: marks.system, cache_control: { type: 'ephemeral' as const } }],
     messages,
     ...(scenario.tools
-      ? { tools: [{ name: marks.tool, description: marks.toolWords, input_schema: toolSchema as Anthropic.Tool.InputSchema }] }
+      ? {
+          tools: [
+            { name: marks.tool, description: marks.toolWords, input_schema: toolSchema as Anthropic.Tool.InputSchema },
+          ],
+        }
       : {}),
     ...(effort === null
       ? {}
@@ -56,10 +60,7 @@ export const anthropicMessages: Driver = {
     const messages: Anthropic.MessageParam[] = [
       {
         role: 'user',
-        content: [
-          { type: 'text', text: marks.user },
-          ...(scenario.image ? [{ type: 'image' as const, source }] : []),
-        ],
+        content: [{ type: 'text', text: marks.user }, ...(scenario.image ? [{ type: 'image' as const, source }] : [])],
       },
     ];
     const first = await ask(messages);

@@ -44,7 +44,11 @@ interface SaidPart {
 }
 const partsOf = (content: unknown): readonly SaidPart[] => (Array.isArray(content) ? (content as SaidPart[]) : []);
 const textIn = (content: unknown): string =>
-  typeof content === 'string' ? content : partsOf(content).map(({ text }) => text ?? '').join('');
+  typeof content === 'string'
+    ? content
+    : partsOf(content)
+        .map(({ text }) => text ?? '')
+        .join('');
 const thoughtsIn = (content: unknown): string =>
   partsOf(content)
     .flatMap(({ thinking }) => thinking ?? [])
@@ -59,9 +63,7 @@ const gotFrom = (
   text: textIn(message.content),
   thoughts: thoughts + thoughtsIn(message.content),
   calls: (message.tool_calls ?? []).flatMap((call) =>
-    call.type === 'function'
-      ? [{ id: call.id, name: call.function.name, args: parsed(call.function.arguments) }]
-      : [],
+    call.type === 'function' ? [{ id: call.id, name: call.function.name, args: parsed(call.function.arguments) }] : [],
   ),
   usage: chatUsage(usage),
 });
@@ -134,9 +136,7 @@ function responsesRequest(model: string, scenario: Scenario, input: OpenAI.Respo
     store: false,
     // Nothing is kept at the other end, so thoughts travel sealed.
     include: ['reasoning.encrypted_content' as const],
-    ...(scenario.effort === null
-      ? {}
-      : { reasoning: { effort: scenario.effort as 'low', summary: 'auto' as const } }),
+    ...(scenario.effort === null ? {} : { reasoning: { effort: scenario.effort as 'low', summary: 'auto' as const } }),
     ...(scenario.tools
       ? {
           tools: [
@@ -169,9 +169,7 @@ async function responsesTurn(client: OpenAI, scenario: Scenario, request: Return
       item.type === 'function_call' ? [{ id: item.call_id, name: item.name, args: parsed(item.arguments) }] : [],
     ),
     usage:
-      response.usage == null
-        ? null
-        : { prompt: response.usage.input_tokens, output: response.usage.output_tokens },
+      response.usage == null ? null : { prompt: response.usage.input_tokens, output: response.usage.output_tokens },
   };
   // The stream helper leaves what it parsed in the items; the wire does not know it.
   const output = response.output.map((item) => {

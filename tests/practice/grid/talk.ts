@@ -22,7 +22,12 @@ export interface Talker {
 const described = { name: marks.tool, description: marks.toolWords };
 
 function chatTalk(world: World): Talk {
-  const client = new OpenAI({ apiKey: `sk-${world.key}`, baseURL: `${gatewayUrl}/v1`, maxRetries: 0, fetch: world.fetch });
+  const client = new OpenAI({
+    apiKey: `sk-${world.key}`,
+    baseURL: `${gatewayUrl}/v1`,
+    maxRetries: 0,
+    fetch: world.fetch,
+  });
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'system', content: marks.system }];
   let calls: readonly string[] = [];
   return {
@@ -37,14 +42,17 @@ function chatTalk(world: World): Talk {
       return calls.length;
     },
     answer: () =>
-      void messages.push(
-        ...calls.map((id) => ({ role: 'tool' as const, tool_call_id: id, content: marks.result })),
-      ),
+      void messages.push(...calls.map((id) => ({ role: 'tool' as const, tool_call_id: id, content: marks.result }))),
   };
 }
 
 function responsesTalk(world: World): Talk {
-  const client = new OpenAI({ apiKey: `sk-${world.key}`, baseURL: `${gatewayUrl}/v1`, maxRetries: 0, fetch: world.fetch });
+  const client = new OpenAI({
+    apiKey: `sk-${world.key}`,
+    baseURL: `${gatewayUrl}/v1`,
+    maxRetries: 0,
+    fetch: world.fetch,
+  });
   const input: OpenAI.Responses.ResponseInput = [];
   let calls: readonly string[] = [];
   return {
@@ -98,7 +106,10 @@ function messagesTalk(world: World): Talk {
 }
 
 function generateTalk(world: World): Talk {
-  const client = new GoogleGenAI({ apiKey: `sk-${world.key}`, httpOptions: { baseUrl: gatewayUrl, fetch: world.fetch } });
+  const client = new GoogleGenAI({
+    apiKey: `sk-${world.key}`,
+    httpOptions: { baseUrl: gatewayUrl, fetch: world.fetch },
+  });
   const contents: Content[] = [];
   let calls: readonly Part[] = [];
   return {

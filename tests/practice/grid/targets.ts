@@ -68,7 +68,12 @@ export const gridTargets: readonly GridTarget[] = [
   { double: 'bedrock', model: 'claude-opus-4-7', own: { 'anthropic-messages': words('low medium high xhigh max') } },
   { double: 'bedrock', model: 'claude-haiku-4-5-20251001', own: { 'anthropic-messages': ['budget'] } },
   { double: 'bedrock', model: 'amazon.nova-pro-v1:0', own: {} },
-  { double: 'vertex', model: 'claude-sonnet-4-5@20250929', own: { 'anthropic-messages': ['budget'] }, lacks: ['schema'] },
+  {
+    double: 'vertex',
+    model: 'claude-sonnet-4-5@20250929',
+    own: { 'anthropic-messages': ['budget'] },
+    lacks: ['schema'],
+  },
   { double: 'vertex', model: 'gemini-3-flash-preview', own: { 'gemini-generate': words('minimal low medium high') } },
   chat('openrouter', 'anthropic/claude-opus-4.7', 'none minimal low medium high xhigh'),
   chat('together', 'openai/gpt-oss-20b', 'low medium high'),

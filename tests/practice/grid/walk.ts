@@ -1,13 +1,19 @@
 /** Three turns with tools and thoughts, at another upstream of another dialect after each. */
-import type { ProtocolId } from '../../../server/protocols/canonical.ts';
+
 import type { Exchange } from '../../../server/practice/strict/serve.ts';
+import type { ProtocolId } from '../../../server/protocols/canonical.ts';
 import type { Talker } from './talk.ts';
 import { aliasOf, type GridTarget } from './targets.ts';
 import type { World } from './world.ts';
 
 /** One upstream for each dialect. Its own clients ask it what it takes. */
 export const stations: Readonly<Record<string, GridTarget>> = {
-  'openai-chat': { double: 'openai', model: 'gpt-5.1', own: {}, fields: { setting: JSON.stringify({ dialect: 'openai-chat' }) } },
+  'openai-chat': {
+    double: 'openai',
+    model: 'gpt-5.1',
+    own: {},
+    fields: { setting: JSON.stringify({ dialect: 'openai-chat' }) },
+  },
   'openai-responses': {
     double: 'openai',
     model: 'gpt-5',
@@ -60,7 +66,12 @@ export async function walk(
   return { name, refused: why, exchanges };
 }
 
-export const dialects: readonly ProtocolId[] = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini-generate'];
+export const dialects: readonly ProtocolId[] = [
+  'openai-chat',
+  'openai-responses',
+  'anthropic-messages',
+  'gemini-generate',
+];
 
 /** All ordered pairs of different dialects. */
 export const pairs: readonly (readonly [ProtocolId, ProtocolId])[] = dialects.flatMap((from) =>

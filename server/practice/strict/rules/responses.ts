@@ -234,11 +234,7 @@ const reasoning = /^(?:o\d|gpt-[5-9])(?!.*chat)/;
 const guide = 'https://platform.openai.com/docs/guides/reasoning';
 
 /** What every host of this dialect refuses, whatever its models. */
-export const responsesBasics: readonly Rule[] = [
-  shapeRule('responses/form', reference, form, fault),
-  sealed,
-  paired,
-];
+export const responsesBasics: readonly Rule[] = [shapeRule('responses/form', reference, form, fault), sealed, paired];
 
 export const responsesRules: readonly Rule[] = [
   ...responsesBasics,
