@@ -185,6 +185,9 @@ export type ChatEvent =
       readonly name: string;
       readonly custom?: boolean;
       readonly namespace?: string;
+      /** Where it is known at once; the end has it too. */
+      readonly signature?: string;
+      readonly origin?: ProtocolId;
     }
   | { readonly type: 'tool-call-delta'; readonly index: number; readonly arguments: string }
   | {

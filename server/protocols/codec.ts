@@ -1,5 +1,6 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
+import type { ForeignBlock, Signing } from './shared/signatures.ts';
 import type { Target } from './target.ts';
 import type { Traits } from './traits.ts';
 
@@ -133,6 +134,8 @@ export interface Translation {
 export interface Codec {
   readonly id: ProtocolId;
   readonly traits: Traits;
+  /** Blocks of a request in this dialect that were signed elsewhere; absent = it knows no signatures. */
+  readonly foreignBlocks?: (body: Readonly<Record<string, unknown>>, signing: Signing) => readonly ForeignBlock[];
   readonly client: ClientHalf;
   readonly upstream: UpstreamHalf;
   readonly translation: Translation;

@@ -1,4 +1,5 @@
 /** What a provider tells about the account behind a key: its balance and its models. Requests and readings only; others perform them. */
+import { keysIn } from '../contract/channel-keys.ts';
 import { codecFor } from '../protocols/registry.ts';
 import { number, record, records, text } from '../protocols/shared/json.ts';
 import { authHeaders } from './auth.ts';
@@ -88,7 +89,7 @@ export function modelsLookup(provider: Provider, baseUrl: string, key: string): 
   if (provider.modelsPath === null || base === '') return null;
   const version = /\/v\d+$/.exec(base)?.[0];
   const own = version !== undefined && provider.modelsPath.startsWith(`${version}/`);
-  const first = key.split('\n')[0]?.trim() ?? '';
+  const first = keysIn(key)[0] ?? '';
   const dialect = provider.protocol === null ? undefined : codecFor(provider.protocol).traits.headers;
   return {
     url: own ? base.slice(0, -version.length) + provider.modelsPath : base + provider.modelsPath,

@@ -48,3 +48,6 @@ export const typeOfFamily = (family: 'new-api' | 'one-api', type: number): numbe
 /** @param prefix what stands before the first slash of a model's name. */
 export const typeOfPrefix = (prefix: string): number | null =>
   served(providerBySlug(prefixSlugs[prefix] ?? prefix.replaceAll('_', '-'))?.type);
+
+/** Other gateways take the dots out of the names of these deployments. */
+export const namesLoseDots = (type: number): boolean => providerByType(type)?.slug === 'azure';

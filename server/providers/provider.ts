@@ -1,6 +1,7 @@
 /** What a provider row says, and the addresses that follow from it. */
 import { isAddressPart, isModelName } from '../contract/address-part.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
+import { atFullAddress, secondPath } from './offers.ts';
 
 export type Auth =
   | { readonly kind: 'bearer' }
@@ -62,12 +63,25 @@ export interface EndpointFacts {
 
 const version = /(?<=[^/])\/v\d+$/;
 
+/** Whether an operation is served at a channel's address. */
+export function servesAt(
+  provider: Provider,
+  operation: string,
+  facts: { readonly baseUrl: string; readonly model: string },
+): boolean {
+  if (!provider.operations.includes(operation)) return secondPath(provider, operation, facts) !== undefined;
+  return provider.address === 'base' || atFullAddress(provider, operation, withoutSlash(facts.baseUrl)) !== null;
+}
+
 /** @returns the address of an operation, or null when the provider does not serve it. */
 export function endpointFor(provider: Provider, operation: string, facts: EndpointFacts): string | null {
-  const path = facts.path ?? provider.paths[operation];
+  const offered = provider.operations.includes(operation);
+  const path = facts.path ?? (offered ? provider.paths[operation] : secondPath(provider, operation, facts));
   const base = withoutSlash(facts.baseUrl === '' ? provider.baseUrl : facts.baseUrl);
-  if (path === undefined || base === '' || !provider.operations.includes(operation)) return null;
-  const address = joined(provider, base, path);
+  if (path === undefined || base === '') return null;
+  const whole = atFullAddress(provider, operation, base);
+  if (whole === null) return null;
+  const address = whole ?? joined(provider, base, path);
   const other = facts.other || (provider.other?.fallback ?? '');
   if (address.includes('{other}') && !isAddressPart(other)) return null;
   return isModelName(facts.model) ? filled(address, facts.model, other) : null;
@@ -93,7 +107,6 @@ function joined(provider: Provider, base: string, path: string): string {
 }
 
 function joinedAnew(provider: Provider, base: string, path: string): string {
-  if (provider.address === 'full' && !version.test(base) && hasPath(base)) return base;
   if (base.endsWith(path)) return base;
   const root = rootOf(provider, base);
   if (root !== base) return root + path;
@@ -124,8 +137,6 @@ function rootOf(provider: Provider, base: string): string {
   // A host may be called like the start of a path.
   return /^[a-z]+:\/\/[^/]/i.test(root) ? root : base;
 }
-
-const hasPath = (base: string): boolean => /^[a-z]+:\/\/[^/]+\/./i.test(base);
 
 // The text is put in by a function: `$&` in a name is no pattern.
 const filled = (address: string, model: string, other: string): string =>

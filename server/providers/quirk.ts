@@ -17,6 +17,8 @@ export interface PlainCall {
   readonly body: Readonly<Record<string, unknown>>;
   /** The client's own header, '' when it sent none. */
   readonly betas: string;
+  /** What the shape cannot carry over. */
+  readonly dropped: Dropped;
 }
 
 export interface Shaped {
@@ -90,8 +92,12 @@ export interface Quirk {
   ) => Readonly<Record<string, unknown>>;
   /** Headers that follow from what is asked and from the channel's `other`. */
   readonly headersFor?: (operation: string, other: string) => Readonly<Record<string, string>>;
+  /** What a model is usually called here, where the channel's mapping says nothing of it. */
+  readonly usualName?: (model: string) => string;
   /** Address alone, where a template in the row is not enough; null = the operation is not served. */
   readonly addressFor?: (operation: string, baseUrl: string, model: string, other: string) => string | null;
+  /** Headers of the dialect are not sent: what they say stands elsewhere. */
+  readonly ownHeaders?: true;
   /** Address and body; null = the operation is not served. */
   readonly shape?: (call: PlainCall) => Shaped | null;
   readonly sign?: (request: Outgoing, facts: SignFacts) => Outgoing | Promise<Outgoing>;

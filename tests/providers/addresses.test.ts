@@ -16,7 +16,7 @@ test.each([
   ['translations', 'audio/translations'],
 ])('Azure: %s of a deployment, by date and below v1', (operation, path) => {
   expect(azureUrl(operation, base, 'gpt-3.5-turbo', '2025-01-01')).toBe(
-    `${base}/openai/deployments/gpt-35-turbo/${path}?api-version=2025-01-01`,
+    `${base}/openai/deployments/gpt-3.5-turbo/${path}?api-version=2025-01-01`,
   );
   expect(azureUrl(operation, base, 'gpt-3.5-turbo', ' v1 ')).toBe(`${base}/openai/v1/${path}`);
 });

@@ -48,3 +48,13 @@ test('what the upstream says is told, without its key', async () => {
   expect(result.ok).toBe(false);
   expect(result.message).not.toContain('sk-upstream');
 });
+
+test('W16: without a name the cheapest suitable model is asked, and a picture is never bought', async () => {
+  const both = await gateway.channel(practice.url, { type: 199, models: 'dall-e-3,o3-deep-research,gpt-4.1-nano' });
+  expect(await gateway.services.channels.test(both, '', false)).toMatchObject({ ok: true });
+  const pictures = await gateway.channel(practice.url, { type: 199, models: 'dall-e-3' });
+  expect(await gateway.services.channels.test(pictures, '', false)).toMatchObject({
+    ok: false,
+    message: expect.stringContaining('name one'),
+  });
+});

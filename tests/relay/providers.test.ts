@@ -62,6 +62,17 @@ test.each([
   expect(sent().headers.authorization).toBeUndefined();
 });
 
+test.each([
+  ['gpt-4.1', '', 'gpt-4.1'],
+  ['gpt-4.1', '{"gpt-4.1":"my.gpt-41"}', 'my.gpt-41'],
+  ['gpt-3.5-turbo', '', 'gpt-35-turbo'],
+  ['gpt-3.5-turbo', '{"gpt-3.5-turbo":"gpt-3.5"}', 'gpt-3.5'],
+])('W10: Azure, %s with the mapping "%s" is the deployment %s', async (model, model_mapping, deployment) => {
+  const key = await channel('azure', model, { model_mapping });
+  expect(await textOf(await gateway.chat(key, ask(model)))).toBe('hello world');
+  expect(sent().path).toContain(`/openai/deployments/${deployment}/chat/completions?`);
+});
+
 test('Bedrock: Claude by InvokeModel, signed, whole', async () => {
   const key = await channel('aws', 'claude-3-5-sonnet-20241022', { key: 'AKID|SECRET|us-west-2' });
   upstream.script((response) => sendJson(response, message));

@@ -24,6 +24,8 @@ import { openMigrated } from './migrated.ts';
 export interface TestGatewayOptions {
   readonly limits?: Partial<RelayLimits>;
   readonly quota?: number;
+  /** Instead of the network, where the relay asks upstreams. */
+  readonly upstreamFetch?: typeof fetch;
   /** For payment providers. */
   readonly fetch?: typeof fetch;
   readonly now?: () => number;
@@ -77,7 +79,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     balances,
     ledger,
     counter,
-    fetch,
+    fetch: options.upstreamFetch ?? fetch,
     now: Date.now,
     steady: () => performance.now(),
     random: Math.random,

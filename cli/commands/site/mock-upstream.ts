@@ -1,7 +1,24 @@
 /** Runs the practice upstream. */
 import { AppError } from '../../../server/contract/errors.ts';
+import { startStrictDouble } from '../../../server/practice/strict/start.ts';
 import { startPracticeUpstream } from '../../../server/practice/upstream.ts';
 import { type CommandRun, text } from '../../command.ts';
+import type { Output } from '../../output.ts';
+
+const ended = (): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+  });
+
+/** The first line is the channel's address, the second its key. */
+async function play(name: string, port: number, strict: boolean, output: Output): Promise<void> {
+  const upstream = startStrictDouble({ name, port, strict, say: (line) => output.note(line) });
+  if (upstream === null) throw new AppError('usage', { detail: `--as ${name}` });
+  output.line(upstream.url);
+  output.line(upstream.key);
+  await ended();
+  await upstream.stop();
+}
 
 export const mockUpstream: CommandRun = async (context, flags) => {
   const number = (name: string, fallback: number): number => {
@@ -12,7 +29,10 @@ export const mockUpstream: CommandRun = async (context, flags) => {
   };
   const speed = number('tokensPerSecond', 0);
   const port = number('port', 4010);
+  const as = text(flags.as);
+  if (as === undefined && flags.strict === true) throw new AppError('usage', { detail: '--strict: --as' });
   try {
+    if (as !== undefined) return await play(as, port, flags.strict === true, context.output);
     const upstream = startPracticeUpstream({
       port,
       latencyMs: number('latency', 0),
@@ -23,9 +43,7 @@ export const mockUpstream: CommandRun = async (context, flags) => {
       ...(text(flags.cutAfter) === undefined ? {} : { cutAfter: number('cutAfter', 0) }),
     });
     context.output.line(upstream.url);
-    await new Promise<void>((resolve) => {
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
-    });
+    await ended();
     await upstream.stop();
   } catch (error) {
     if ((error as { code?: unknown }).code === 'EADDRINUSE') throw new AppError('port_taken', { port }, error);

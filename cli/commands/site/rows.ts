@@ -1,3 +1,4 @@
+import { doubleNames } from '../../../server/practice/strict/names.ts';
 import type { CommandRow } from '../../command.ts';
 
 export const siteRows: readonly CommandRow[] = [
@@ -96,8 +97,22 @@ export const siteRows: readonly CommandRow[] = [
       { flag: '--error-rate <share>', zh: '失败比例 0 到 1', en: 'share of failing requests, 0 to 1' },
       { flag: '--no-usage', zh: '不报告用量', en: 'report no usage' },
       { flag: '--cut-after <n>', zh: '在第 n 块后中断', en: 'break off after n chunks' },
+      {
+        flag: '--as <provider>',
+        zh: `扮演的上游：${doubleNames.join('、')}；打印地址和密钥`,
+        en: `play this provider: ${doubleNames.join(', ')}; prints its address and key`,
+      },
+      {
+        flag: '--strict',
+        zh: '与 --as 同用：拒绝该上游会拒绝的请求，并说明依据的规则',
+        en: 'with --as: refuse what that provider refuses, and say by which rule',
+      },
     ],
-    examples: ['mock-upstream --port 4010', 'mock-upstream --latency 300 --tokens-per-second 40'],
+    examples: [
+      'mock-upstream --port 4010',
+      'mock-upstream --latency 300 --tokens-per-second 40',
+      'mock-upstream --as anthropic --strict',
+    ],
     load: async () => (await import('./mock-upstream.ts')).mockUpstream,
   },
 ];

@@ -37,12 +37,14 @@ async function inTurns<T>(items: readonly T[], run: (item: T) => Promise<void>):
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
 }
 
+type Chosen = Awaited<ReturnType<ChannelsService['choose']>>[number];
+
 export function createRounds({ channels, slowSeconds, automaticDisable, now, report }: RoundsDeps) {
   let testing = false;
   let balancing = false;
 
   /** Slow is failed where the operator set a limit. */
-  const testOne = async (id: number, name: string, model: string, stream: boolean): Promise<Tested> => {
+  const testOne = async ({ id, name, auto_ban }: Chosen, model: string, stream: boolean): Promise<Tested> => {
     const result = await channels.test(id, model, stream);
     const time = Math.round(result.ms) / 1000;
     const first = result.firstTokenMs ?? null;
@@ -50,7 +52,8 @@ export function createRounds({ channels, slowSeconds, automaticDisable, now, rep
     const limit = slowSeconds();
     if (result.ok && limit > 0 && time > limit) {
       const message = `响应时间 ${time.toFixed(2)}s 超过阈值 ${limit.toFixed(2)}s`;
-      if (automaticDisable()) await channels.disableFor(id, statusInfo(message, Math.floor(now() / 1000)));
+      if (automaticDisable() && auto_ban === 1)
+        await channels.disableFor(id, statusInfo(message, Math.floor(now() / 1000)));
       return { id, name, success: false, message, time, first_token_time };
     }
     return { id, name, success: result.ok, message: result.message, time, first_token_time };
@@ -65,7 +68,7 @@ export function createRounds({ channels, slowSeconds, automaticDisable, now, rep
     ): Promise<Tested[]> {
       const chosen = await channels.choose(wanted);
       const results = new Map<number, Tested>();
-      await inTurns(chosen, async ({ id, name }) => void results.set(id, await testOne(id, name, model, stream)));
+      await inTurns(chosen, async (one) => void results.set(one.id, await testOne(one, model, stream)));
       return chosen.flatMap(({ id }) => results.get(id) ?? []);
     },
     /** Starts a round over all but the channels somebody disabled by hand, and returns. @throws AppError channel_tests_running */
@@ -73,7 +76,7 @@ export function createRounds({ channels, slowSeconds, automaticDisable, now, rep
       if (testing) throw new AppError('channel_tests_running');
       testing = true;
       const chosen = (await channels.choose({ all: true })).filter(({ status }) => status !== ChannelStatus.disabled);
-      void inTurns(chosen, async ({ id, name }) => void (await testOne(id, name, '', false)))
+      void inTurns(chosen, async (one) => void (await testOne(one, '', false)))
         .catch(report)
         .finally(() => {
           testing = false;

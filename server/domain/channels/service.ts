@@ -4,11 +4,13 @@ import type { Database } from '../../../db/open.ts';
 import { type ChannelFilter, type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import type { ChannelsTable } from '../../../db/schema.ts';
 import { isModelName } from '../../contract/address-part.ts';
+import { keysIn } from '../../contract/channel-keys.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Trouble } from '../../contract/trouble.ts';
 import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
+import { probeModel } from '../../providers/probe.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
 import { elsewhere } from './destination.ts';
@@ -195,8 +197,8 @@ export function createChannels(deps: {
     /** @param model '' = the channel's test model, else its first one. */
     async test(id: number, model: string, stream: boolean): Promise<ChannelTestResult> {
       const row = await find(id);
-      const chosen = model || row.test_model || members(row.models)[0] || '';
-      const result = await deps.relayTest({ channelId: id, model: chosen, stream });
+      const chosen = model || row.test_model || cheapest(row.type, row.models, row.model_mapping);
+      const result = chosen === '' ? nothingCheap : await deps.relayTest({ channelId: id, model: chosen, stream });
       const recovered = result.ok && row.status === ChannelStatus.autoDisabled && deps.automaticEnable();
       await repository.update(id, {
         test_at: seconds(),
@@ -224,8 +226,10 @@ export function createChannels(deps: {
       const typed = (fields.key ?? '').trim();
       if (typed === '' && stored === null) throw new AppError('fetch_models_key');
       if (typed === '' && stored !== null && holder !== 'owner') stays(stored, columnsOf({ ...fields, type }));
-      const chosen = model || fields.test_model || members(fields.models ?? '')[0] || '';
-      if (chosen === '') throw new AppError('channel_models_required');
+      const listed = fields.models ?? '';
+      const chosen = model || fields.test_model || cheapest(type, listed, fields.model_mapping ?? '');
+      if (chosen === '' && members(listed).length === 0) throw new AppError('channel_models_required');
+      if (chosen === '') return nothingCheap;
       const { id: _, ...base } = stored ?? { id: 0 };
       const [row] = await repository.create([
         {
@@ -255,7 +259,7 @@ export function createChannels(deps: {
       readonly ids?: readonly number[] | undefined;
       readonly tag?: string | undefined;
       readonly all?: boolean;
-    }): Promise<readonly Pick<ChannelRow, 'id' | 'name' | 'status'>[]> {
+    }): Promise<readonly Pick<ChannelRow, 'id' | 'name' | 'status' | 'auto_ban'>[]> {
       if (wanted.ids !== undefined && wanted.ids.length > 0) return repository.byIds(wanted.ids);
       if (wanted.tag !== undefined && wanted.tag !== '') return repository.byTag(wanted.tag);
       const rows = await repository.all();
@@ -308,14 +312,28 @@ export const members = (list: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
+const nothingCheap: ChannelTestResult = {
+  ok: false,
+  ms: 0,
+  message: '没有能低成本测试的模型，请指定一个 / No model of this channel can be tested cheaply: name one',
+};
+
+/** The model to test with where nobody named one: no picture, film or research run is bought for a test. */
+function cheapest(type: number, models: string, mapping: string): string {
+  const provider = providerByType(type);
+  const names = members(models);
+  if (provider === undefined) return '';
+  const table = isObject(mapping) ? (JSON.parse(mapping) as Readonly<Record<string, unknown>>) : {};
+  const upstreamName = (name: string): string => (typeof table[name] === 'string' ? table[name] : name);
+  const isChosenByWork = provider.operations.some((operation) => operation === 'drawing' || operation === 'music');
+  return isChosenByWork ? (names[0] ?? '') : (probeModel(provider, names, upstreamName) ?? '');
+}
+
 /** @returns one secret per channel to be made. */
 function separateKeys({ key = '', setting = '' }: ChannelFields): string[] {
-  const lines = key
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+  const keys = keysIn(key);
   const together = isObject(setting) && typeof (JSON.parse(setting) as { key_mode?: unknown }).key_mode === 'string';
-  return together && lines.length > 1 ? [lines.join('\n')] : lines;
+  return together && keys.length > 1 ? [keys.join('\n')] : keys;
 }
 
 /** A channel that could never answer is refused when it is made. */

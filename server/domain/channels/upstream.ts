@@ -1,5 +1,6 @@
 /** Asks a channel's provider what the key is worth and which models it opens. */
 import type { ChannelRow } from '../../../db/repositories/channels.ts';
+import { keysIn } from '../../contract/channel-keys.ts';
 import { AppError } from '../../contract/errors.ts';
 import { balanceMethod, type Lookup, modelsLookup, readModels } from '../../providers/account.ts';
 import { providerByType } from '../../providers/catalogue.ts';
@@ -48,7 +49,7 @@ export async function fetchBalance(deps: UpstreamDeps, row: ChannelRow, key: str
   const method = provider === undefined ? null : balanceMethod(provider.slug);
   if (provider === undefined || method === null) throw new AppError('balance_unsupported');
   const base = (row.base_url || provider.baseUrl).replace(/\/+$/, '');
-  const first = key.split('\n')[0] ?? '';
+  const first = keysIn(key)[0] ?? '';
   const answers = await Promise.all(method.lookups(base, first, deps.now()).map((lookup) => look(deps, lookup)));
   const balance = method.read(answers);
   if (balance === null) throw new AppError('upstream_lookup', { detail: 'no balance in the answer' });

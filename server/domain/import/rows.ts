@@ -3,7 +3,7 @@ import type { Insertable } from 'kysely';
 import type { ForeignRow } from '../../../db/foreign.ts';
 import type { ChannelsTable, LogsTable, TokensTable, UsersTable } from '../../../db/schema.ts';
 import { LogType, Role } from '../../contract/enums.ts';
-import { typeOfFamily } from '../../providers/foreign.ts';
+import { namesLoseDots, typeOfFamily } from '../../providers/foreign.ts';
 import { issuerAt } from '../oauth/issuer.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { hashSecret } from '../users/service.ts';
@@ -84,6 +84,22 @@ function otherOf(row: ForeignRow): string {
   return config.api_version || config.region || config.library_id || config.plugin || '';
 }
 
+/** New-api has kept dots in the names of deployments since this time, for channels made from then on; one-api never does. */
+const dotsKeptFrom = Date.UTC(2025, 4, 10) / 1000;
+
+/** What the other gateway did to names in secret stands in the mapping here. */
+function mappingOf(row: ForeignRow, family: Family, type: number): string {
+  const told = jsonObjectOf(row.model_mapping);
+  const dotted = listOf(row.models)
+    .split(',')
+    .filter((name) => name.includes('.'));
+  const tookDots = family === 'one-api' || numberOf(row.created_time) < dotsKeptFrom;
+  if (!namesLoseDots(type) || !tookDots || dotted.length === 0) return told;
+  const mapping = JSON.parse(told || '{}') as Record<string, string>;
+  const names = Object.fromEntries(dotted.map((name) => [name, (mapping[name] ?? name).replaceAll('.', '')]));
+  return JSON.stringify({ ...mapping, ...names });
+}
+
 /** @returns null when nothing here speaks to that provider. */
 export function channelRow(row: ForeignRow, family: Family, vault: Vault): Insertable<ChannelsTable> | null {
   const type = typeOfFamily(family, numberOf(row.type));
@@ -110,7 +126,7 @@ export function channelRow(row: ForeignRow, family: Family, vault: Vault): Inser
     models: listOf(row.models),
     group_name: listOf(row.group) || 'default',
     used_quota: 0,
-    model_mapping: jsonObjectOf(row.model_mapping),
+    model_mapping: mappingOf(row, family, type),
     status_code_mapping: jsonObjectOf(row.status_code_mapping),
     param_override: jsonObjectOf(row.param_override),
     setting: jsonObjectOf(row.setting),

@@ -5,6 +5,7 @@ import { type ChannelRow, createChannelsRepository } from '../../../db/repositor
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
+import { keysIn } from '../../contract/channel-keys.ts';
 import { isOptionKey, optionRow } from '../../contract/options.ts';
 import type {
   ChannelSnapshot,
@@ -149,15 +150,6 @@ const channelSnapshot = (row: ChannelRow, vault: Vault): ChannelSnapshot => ({
   paramOverride: objectOf(row.param_override),
   setting: objectOf(row.setting),
 });
-
-/** Several keys stand one per line; a JSON key keeps its lines. */
-const keysIn = (secret: string): string[] =>
-  secret.trimStart().startsWith('{')
-    ? [secret]
-    : secret
-        .split('\n')
-        .map((line) => line.trim())
-        .filter((line) => line !== '');
 
 function objectOf(text: string): Record<string, unknown> {
   if (text === '') return {};

@@ -4,6 +4,7 @@ import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { createWorksRepository, type DrawingRow, type SongRow } from '../../../db/repositories/works.ts';
+import { keysIn } from '../../contract/channel-keys.ts';
 import { LogType } from '../../contract/enums.ts';
 import { type Ledger, refundRef } from '../../ledger/commands.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -78,7 +79,7 @@ export function createWorks(deps: WorksDeps) {
   };
 
   const ask = async (channel: ChannelRow, path: string, ids: readonly string[], music: boolean): Promise<unknown> => {
-    const key = deps.vault.open('channel-key', channel.key_sealed).split('\n')[0] ?? '';
+    const key = keysIn(deps.vault.open('channel-key', channel.key_sealed))[0] ?? '';
     const response = await deps.fetch(`${channel.base_url || deps.baseUrlOf(channel.type)}${path}`, {
       method: 'POST',
       headers: {

@@ -2,6 +2,7 @@
 import { ChannelStatus } from '../../contract/enums.ts';
 import type { KeyHolder } from '../../domain/channels/service.ts';
 import { dialectsOf } from '../../providers/dialects.ts';
+import { operationsOf } from '../../providers/offers.ts';
 import type { Actor } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 
@@ -65,17 +66,20 @@ export const channelHandlers: HandlersOf<
       .map((id) => ({ id, object: 'model', created: createdAt, owned_by: 'gateway' })),
   'channel.models_enabled': ({ services }) => services.channels.enabledModels(),
   'channel.types': async ({ services }) =>
-    services.channels.types().map(({ type, slug, label, baseUrl, keyHint, models, other, auth, operations }) => ({
-      type,
-      slug,
-      ...label,
-      base_url: baseUrl,
-      key_hint: keyHint,
-      models,
-      other: other === null ? null : { ...other.label, fallback: other.fallback },
-      organization: auth.kind === 'bearer' && operations.includes('responses'),
-      ...dialectsOf(operations),
-    })),
+    services.channels.types().map((provider) => {
+      const { type, slug, label, baseUrl, keyHint, models, other, auth, operations } = provider;
+      return {
+        type,
+        slug,
+        ...label,
+        base_url: baseUrl,
+        key_hint: keyHint,
+        models,
+        other: other === null ? null : { ...other.label, fallback: other.fallback },
+        organization: auth.kind === 'bearer' && operations.includes('responses'),
+        ...dialectsOf(operationsOf(provider)),
+      };
+    }),
   'channel.get': ({ services, input }) => services.channels.get(input.id),
   'channel.create': ({ services, input }) => services.channels.create(input),
   'channel.update': ({ services, input, actor }) => services.channels.update(input.id, input, holderOf(actor)),

@@ -4,6 +4,7 @@ import { decodeRequest } from './decode-request.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { foreignBlocks } from './foreign.ts';
 import { createReader, decodeResponse, isTerminal, mayMatter } from './reader.ts';
 import { traits } from './traits.ts';
 import { readAnthropicUsage } from './usage.ts';
@@ -12,6 +13,7 @@ import { createWriter } from './writer.ts';
 export const anthropicMessages: Codec = {
   id: 'anthropic-messages',
   traits,
+  foreignBlocks,
   // A comment, not the `ping` event: that one may not come before message_start.
   client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
   upstream: {

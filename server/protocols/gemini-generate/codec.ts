@@ -3,6 +3,7 @@ import { decodeRequest } from './decode-request.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { foreignBlocks } from './foreign.ts';
 import { reshapeFor } from './json-list.ts';
 import { createReader, decodeResponse, mayMatter, saysMore } from './reader.ts';
 import { traits } from './traits.ts';
@@ -12,6 +13,7 @@ import { createWriter } from './writer.ts';
 export const geminiGenerate: Codec = {
   id: 'gemini-generate',
   traits,
+  foreignBlocks,
   client: { encodeError, encodeStreamError, ping: ': PING\n\n', reshape: reshapeFor },
   upstream: {
     decodeResponse,

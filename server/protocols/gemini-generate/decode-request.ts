@@ -119,10 +119,18 @@ function decodeContent(content: Record<string, unknown>, ids: CallIds): Message[
       });
     } else if (response !== null) {
       results.push({ role: 'tool', parts: [decodeResult(response, ids)] });
-    } else said.push(decodePart(part));
+    } else add(said, decodePart(part));
   }
   if (said.length === 0 && results.length > 0) return results;
   return [...results, { role: assistant ? 'assistant' : 'user', parts: said }];
+}
+
+/** A thought that was streamed comes back piece by piece, and its signature with the last one alone. */
+function add(said: Part[], part: Part): void {
+  const last = said.at(-1);
+  const goesOn = last?.type === 'reasoning' && last.signature === null && last.redacted === null;
+  if (part.type === 'reasoning' && goesOn) said[said.length - 1] = { ...part, text: last.text + part.text };
+  else said.push(part);
 }
 
 function decodeResult(response: Record<string, unknown>, ids: CallIds): Part {

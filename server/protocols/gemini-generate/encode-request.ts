@@ -11,7 +11,7 @@ import { type Target, unknownTarget } from '../target.ts';
 
 const carried = new Set(['safetySettings', 'cachedContent', 'labels', 'serviceTier']);
 /** Documented stand-in for a signature that was lost on the way. */
-const lostSignature = 'skip_thought_signature_validator';
+export const lostSignature = 'skip_thought_signature_validator';
 const mostStops = 5;
 
 type Block = Record<string, unknown>;

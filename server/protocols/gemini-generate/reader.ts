@@ -4,6 +4,7 @@ import type { LazyFrame, StreamReader } from '../codec.ts';
 import { lookUp, parseJson, record, records, text } from '../shared/json.ts';
 import { decodeError } from './errors.ts';
 import { readGrounding } from './grounding.ts';
+import { gatherArguments, isPartial, type PartialArguments } from './partial-arguments.ts';
 import { groundingIn, readGeminiUsage } from './usage.ts';
 
 const finishes: Readonly<Record<string, UnifiedFinish>> = {
@@ -42,6 +43,10 @@ export function createReader(): StreamReader {
   let usage: Usage | null = null;
   let searches: Usage['toolCalls'] = {};
   let called = 0;
+  /** A call whose arguments are still coming. */
+  let calling: { readonly index: number; readonly given: PartialArguments; readonly seal: object } | null = null;
+  /** Ids that we make up differ from one answer to the next: the same conversation may hold many. */
+  let answer = '';
   let started = false;
   let ended = false;
   /** Words of the texts before the open one, and of that. */
@@ -79,22 +84,43 @@ export function createReader(): StreamReader {
       events.push({ type: 'reasoning-start', index: open.index });
     } else open.signature = signature;
   };
+  const endCall = (events: ChatEvent[]) => {
+    if (calling === null) return;
+    const { index, given, seal } = calling;
+    events.push(
+      { type: 'tool-call-delta', index, arguments: given.whole() },
+      { type: 'tool-call-end', index, ...seal },
+    );
+    calling = null;
+  };
+  const takeCall = (call: Record<string, unknown>, signature: string | null, events: ChatEvent[]) => {
+    const name = text(call.name);
+    if (name !== null) {
+      endCall(events);
+      close(events);
+      const index = next++;
+      const id = text(call.id) ?? `call_${answer}${called}_${name}`;
+      const seal = signature === null ? {} : { signature, origin: 'gemini-generate' as const };
+      called++;
+      events.push({ type: 'tool-call-start', index, id, name, ...seal });
+      if (!isPartial(call)) {
+        events.push(
+          { type: 'tool-call-delta', index, arguments: JSON.stringify(call.args ?? {}) },
+          { type: 'tool-call-end', index, ...seal },
+        );
+        return;
+      }
+      calling = { index, given: gatherArguments(), seal };
+    }
+    calling?.given.take(call.partialArgs);
+    // A piece without a word of more to come is the last.
+    if (call.willContinue !== true) endCall(events);
+  };
   const takePart = (part: Record<string, unknown>, events: ChatEvent[]) => {
     const signature = text(part.thoughtSignature);
     const call = record(part.functionCall);
     const said = text(part.text);
-    if (call !== null) {
-      close(events);
-      const index = next++;
-      const id = text(call.id) ?? `call_${called}_${text(call.name) ?? ''}`;
-      called++;
-      events.push(
-        { type: 'tool-call-start', index, id, name: text(call.name) ?? '' },
-        { type: 'tool-call-delta', index, arguments: JSON.stringify(call.args ?? {}) },
-        { type: 'tool-call-end', index, ...(signature === null ? {} : { signature, origin: 'gemini-generate' }) },
-      );
-      return;
-    }
+    if (call !== null) return takeCall(call, signature, events);
     if (said !== null) say(part.thought === true ? 'reasoning' : 'text', said, events);
     if (signature !== null) seal(signature, events);
     const media = mediaOf(part);
@@ -109,6 +135,7 @@ export function createReader(): StreamReader {
     if (ended) return [];
     ended = true;
     const events: ChatEvent[] = [];
+    endCall(events);
     close(events);
     if (usage !== null) events.push({ type: 'usage', usage: { ...usage, toolCalls: searches } });
     if (finish === null) {
@@ -136,6 +163,7 @@ export function createReader(): StreamReader {
       }
       if (!started) {
         started = true;
+        answer = shortId(text(body.responseId));
         events.push({
           type: 'response-start',
           id: text(body.responseId),
@@ -164,6 +192,8 @@ export function createReader(): StreamReader {
     end: conclude,
   };
 }
+
+const shortId = (id: string | null): string => (id === null ? '' : `${Bun.hash(id).toString(36).slice(0, 8)}_`);
 
 function mediaOf(part: Record<string, unknown>): Part | null {
   const inline = record(part.inlineData) ?? record(part.inline_data);

@@ -65,12 +65,17 @@ function encodeTurn(messages: readonly Message[], first: number, calls: readonly
     }
     const rest = [...pictures, ...message.parts.filter((part) => part.type !== 'tool-result')];
     const named = message.name === undefined ? {} : { name: message.name };
-    if (rest.length > 0 || (message.role === 'user' && !holdsResult(message)))
-      said.push({ role: 'user', content: contentOf(rest, path, telling), ...named });
+    if (rest.length === 0 && (message.role !== 'user' || holdsResult(message))) continue;
+    const content = contentOf(rest, path, telling);
+    // What only its own dialect knows leaves no message behind.
+    if (rest.length === 0 || !isNothing(content) || rest.some(({ type }) => type !== 'unknown'))
+      said.push({ role: 'user', content, ...named });
   }
   const lost = calls.filter(({ id }) => !answered.has(id));
   return [...results, ...lost.map(({ id }) => toolMessage(id, 'Error: no result was given')), ...said];
 }
+
+const isNothing = (content: unknown): boolean => content === '' || (Array.isArray(content) && content.length === 0);
 
 const toolMessage = (id: string, content: string): Item => ({ role: 'tool', tool_call_id: portableId(id), content });
 

@@ -1,7 +1,7 @@
 /** OpenAI's error object, given and received. */
 import type { UpstreamError } from '../canonical.ts';
 import type { ClientError } from '../codec.ts';
-import { parseJson, record, text } from '../shared/json.ts';
+import { list, parseJson, record, records, text } from '../shared/json.ts';
 
 export function encodeError(error: ClientError): unknown {
   return { error: { message: error.message, type: error.type, param: null, code: error.code } };
@@ -23,6 +23,9 @@ export function decodeError(status: number, body: string): UpstreamError {
     text(outer?.message) ??
     text(outer?.msg) ??
     text(outer?.detail) ??
+    findings(record(outer?.message)?.detail) ??
+    findings(outer?.detail) ??
+    findings(inner?.detail) ??
     text(outer?.error_msg) ??
     text(header?.message);
   const code = inner?.code ?? outer?.code;
@@ -32,4 +35,14 @@ export function decodeError(status: number, body: string): UpstreamError {
     code: typeof code === 'number' ? String(code) : text(code),
     message: message ?? `bad response status code ${status}`,
   };
+}
+
+/** Validators list what they found wrong, with its place. */
+function findings(detail: unknown): string | null {
+  const told = records(detail).flatMap(({ loc, msg }) => {
+    const words = text(msg);
+    const place = list(loc).join('.');
+    return words === null ? [] : [place === '' ? words : `${place}: ${words}`];
+  });
+  return told.length === 0 ? null : told.join('; ');
 }

@@ -151,14 +151,19 @@ function createChunkReader() {
 
   const fail = (body: unknown): ChatEvent[] => {
     ended = true;
-    const error = { ...decodeError(0, JSON.stringify(body)), status: null };
+    const status = number(record(record(body)?.error)?.status_code);
+    const error = { ...decodeError(0, JSON.stringify(body)), status };
     return [...endAll(blocks), { type: 'error', error }];
   };
 
   return {
-    take(chunk: Record<string, unknown>): ChatEvent[] {
+    /** @param whole it is a whole answer: where both stand, `message` has the words; in a stream `delta`. */
+    take(chunk: Record<string, unknown>, whole = false): ChatEvent[] {
       if (ended) return [];
       if (chunk.error !== undefined && chunk.error !== null) return fail(chunk);
+      // Why a stream was stopped early.
+      const stopped = text(record(chunk.x_groq)?.error);
+      if (stopped !== null) return fail({ error: { message: stopped } });
       const events: ChatEvent[] = [];
       const choices = records(chunk.choices);
       // A first chunk may hold nothing but filter results, and no id.
@@ -173,9 +178,12 @@ function createChunkReader() {
         // Further candidates are billed but told to no other dialect.
         if (typeof choice.index === 'number' && choice.index > 0) continue;
         if (record(choice.error) !== null) return [...events, ...fail(choice)];
-        const delta = record(choice.delta) ?? record(choice.message);
+        const [first, second] = whole ? [choice.message, choice.delta] : [choice.delta, choice.message];
+        const delta = record(first) ?? record(second);
         if (delta !== null) readDelta(delta, blocks, events);
-        if (typeof choice.text === 'string') readText(choice.text, blocks, events);
+        // Some relatives say every word in both forms.
+        if (typeof choice.text === 'string' && (delta === null || !speaks(delta)))
+          readText(choice.text, blocks, events);
         if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
           finish ??= finishReason(choice.finish_reason);
       }
@@ -187,6 +195,9 @@ function createChunkReader() {
     end: conclude,
   };
 }
+
+const speaks = ({ content, reasoning, reasoning_content, tool_calls }: Record<string, unknown>): boolean =>
+  [content, reasoning, reasoning_content, tool_calls].some((told) => told !== undefined && told !== null);
 
 export function createReader(): StreamReader {
   const reader = createChunkReader();
@@ -262,7 +273,9 @@ function readDelta(delta: Record<string, unknown>, blocks: Blocks, events: ChatE
   }
   for (const call of records(delta.tool_calls)) readToolCall(call, blocks, events);
   const legacy = record(delta.function_call);
-  if (legacy !== null) readToolCall({ index: 0, id: legacy.name, function: legacy }, blocks, events);
+  // Some relatives send an empty one beside every answer.
+  if (legacy !== null && (text(legacy.name) ?? text(legacy.arguments) ?? '') !== '')
+    readToolCall({ index: 0, id: legacy.name, function: legacy }, blocks, events);
 }
 
 /** Some relatives send a list of parts, thoughts among them. */
@@ -310,7 +323,8 @@ function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: Cha
   if (tool === undefined) {
     endReasoning(blocks, events);
     endText(blocks, events);
-    tool = { index: blocks.next++, id, custom: custom !== null, signature: null, empty: false };
+    const signature = sealOf(call);
+    tool = { index: blocks.next++, id, custom: custom !== null, signature, empty: false };
     blocks.tools.set(position, tool);
     events.push({
       type: 'tool-call-start',
@@ -318,14 +332,18 @@ function readToolCall(call: Record<string, unknown>, blocks: Blocks, events: Cha
       id: id ?? `call_${position}`,
       name: name ?? '',
       ...(tool.custom ? { custom: true } : {}),
+      ...(signature === null ? {} : { signature, origin: 'gemini-generate' }),
     });
   }
-  tool.signature ??= text(record(record(call.extra_content)?.google)?.thought_signature);
+  tool.signature ??= sealOf(call);
   const words = tool.custom ? text(called.input) : argumentsText(called.arguments);
   if (words === null) return;
   tool.empty = created && words === '{}';
   if (!tool.empty) events.push({ type: 'tool-call-delta', index: tool.index, arguments: words });
 }
+
+const sealOf = (call: Record<string, unknown>): string | null =>
+  text(record(record(call.extra_content)?.google)?.thought_signature);
 
 /** JSON text; a few upstreams send the object itself. */
 const argumentsText = (value: unknown): string | null => {
@@ -353,5 +371,5 @@ function placeOf(index: number | null, id: string | null, name: string | null, b
 export function decodeResponse(body: unknown): ChatEvent[] {
   const reader = createChunkReader();
   const answer = record(body);
-  return [...(answer === null ? [] : reader.take(answer)), ...reader.end(answer?.choices !== undefined)];
+  return [...(answer === null ? [] : reader.take(answer, true)), ...reader.end(answer?.choices !== undefined)];
 }

@@ -6,6 +6,12 @@ import { portableId, portableName } from '../shared/tools.ts';
 import { reasoningDetail } from './encode-messages.ts';
 import { annotationsOf, encodeUsage, finishWord, mediaText } from './encode-response.ts';
 
+/** Google's own place for it; clients look for it on the piece with id and name. */
+const sealOf = ({ signature, origin }: EventOf<'tool-call-start'> | EventOf<'tool-call-end'>) =>
+  signature === undefined || origin !== 'gemini-generate'
+    ? null
+    : { extra_content: { google: { thought_signature: signature } } };
+
 export function createWriter(context: ResponseContext): StreamWriter {
   const head = JSON.stringify({
     id: `chatcmpl-${context.responseId}`,
@@ -16,7 +22,10 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const more = context.includeUsage ? ',"usage":null' : '';
   let started = false;
   let calls = 0;
-  const tools = new Map<number, { readonly position: number; readonly custom: boolean; told: boolean }>();
+  const tools = new Map<
+    number,
+    { readonly position: number; readonly custom: boolean; told: boolean; signed: boolean }
+  >();
   let usage: string | null = null;
   /** UTF-16 units of text told so far, and where the open text began. */
   let length = 0;
@@ -41,20 +50,23 @@ export function createWriter(context: ResponseContext): StreamWriter {
   };
   const callStart = (event: EventOf<'tool-call-start'>): string => {
     const custom = event.custom === true;
-    const tool = { position: calls++, custom, told: false };
+    const seal = sealOf(event);
+    const tool = { position: calls++, custom, told: false, signed: seal !== null };
     tools.set(event.index, tool);
     const name = portableName(event.name);
     const called = custom ? { custom: { name, input: '' } } : { function: { name, arguments: '' } };
     const call = { index: tool.position, id: portableId(event.id), type: custom ? 'custom' : 'function', ...called };
-    return chunk(JSON.stringify({ tool_calls: [call] }));
+    return chunk(JSON.stringify({ tool_calls: [{ ...call, ...seal }] }));
   };
   const callEnd = (event: EventOf<'tool-call-end'>): string => {
     const tool = tools.get(event.index);
     // Clients parse what they gathered: no arguments are an empty object.
     const empty = tool !== undefined && !tool.told && !tool.custom ? callPiece(event.index, '{}') : '';
-    if (event.signature === undefined || event.origin !== 'gemini-generate') return empty;
-    const extra = { google: { thought_signature: event.signature } };
-    return empty + chunk(JSON.stringify({ tool_calls: [{ index: tool?.position ?? 0, extra_content: extra }] }));
+    const seal = sealOf(event);
+    if (seal === null || tool === undefined || tool.signed) return empty;
+    // Clients read the name or the arguments of every piece, whatever else it holds.
+    const piece = tool.custom ? { custom: { input: '' } } : { function: { arguments: '' } };
+    return empty + chunk(JSON.stringify({ tool_calls: [{ index: tool.position, ...piece, ...seal }] }));
   };
   const seal = (event: EventOf<'reasoning-end'>): string => {
     if ((event.signature ?? event.redacted) === null) return '';

@@ -3,6 +3,7 @@ import { decodeRequest } from './decode-request.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { foreignBlocks } from './foreign.ts';
 import { createReader, decodeResponse, isTerminal, mayMatter } from './reader.ts';
 import { traits } from './traits.ts';
 import { readResponseUsage } from './usage.ts';
@@ -11,6 +12,7 @@ import { createWriter } from './writer.ts';
 export const openaiResponses: Codec = {
   id: 'openai-responses',
   traits,
+  foreignBlocks,
   client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
   upstream: {
     decodeResponse,

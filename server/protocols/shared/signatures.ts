@@ -24,3 +24,27 @@ export function unmarkSignature(
     ? { signature, origin: dialect }
     : { signature: signature.slice(found[1].length), origin: found[0] };
 }
+
+/** Signatures that we marked were made by an upstream of another dialect. */
+export const isMarked = (signature: string): boolean => marks.some(([, mark]) => signature.startsWith(mark));
+
+/** What an upstream says of the signatures it takes back. */
+export interface Signing {
+  /** The form of its own; null = nobody knows it. */
+  readonly form: RegExp | null;
+  /** It takes thoughts that nobody signed. */
+  readonly unsigned: boolean;
+}
+
+/** @returns whether an upstream would refuse what bears this signature. */
+export const isForeign = (signature: string | null, { form, unsigned }: Signing): boolean =>
+  signature === null ? !unsigned : isMarked(signature) || (form !== null && !form.test(signature));
+
+/** A block of a request that an upstream of its own dialect would refuse, because somebody else made it. */
+export interface ForeignBlock {
+  readonly path: readonly (string | number)[];
+  /** What stands there instead; absent = nothing. */
+  readonly instead?: unknown;
+  /** To declare; null where something else that goes says it already. */
+  readonly reason: string | null;
+}

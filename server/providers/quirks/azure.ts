@@ -1,4 +1,4 @@
-/** Azure OpenAI: deployments with a dated version, or the `v1` paths that need none. The deployment is the model's name without dots. */
+/** Azure OpenAI: deployments with a dated version, or the `v1` paths that need none. A deployment is called as the model, or as the channel's mapping says. */
 import type { Quirk } from '../quirk.ts';
 
 const paths: Readonly<Record<string, string>> = {
@@ -21,10 +21,14 @@ export function azureUrl(operation: string, baseUrl: string, model: string, othe
   const version = other.trim() === '' ? fallbackVersion : other.trim();
   // Kept responses exist below v1 alone.
   if (version === 'v1' || operation === 'responses') return `${baseUrl}/openai/v1/${path}`;
-  const deployment = encodeURIComponent(model.replaceAll('.', ''));
+  const deployment = encodeURIComponent(model);
   return `${baseUrl}/openai/deployments/${deployment}/${path}?api-version=${encodeURIComponent(version)}`;
 }
 
+/** Azure's own name of a model whose deployments nobody would call otherwise: https://learn.microsoft.com/azure/ai-foundry/openai/concepts/models */
+const usualName = (model: string): string => model.replace(/^gpt-3\.5-/, 'gpt-35-');
+
 export const azure: Quirk = {
+  usualName,
   addressFor: azureUrl,
 };

@@ -1,44 +1,24 @@
 /** AWS Bedrock: Claude by InvokeModel in Anthropic's own form, everything else by Converse. Keys are `Ak|Sk|Region`, or `ApiKey|Region`. */
 import { AppError } from '../../contract/errors.ts';
-import { present } from '../../protocols/shared/json.ts';
+import { commonProtocol } from '../../protocols/registry.ts';
+import { bedrockModels, regionSpans } from '../knowledge/bedrock.ts';
 import type { Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { awsFraming } from '../signing/aws-event-stream.ts';
 import { signV4 } from '../signing/sigv4.ts';
+import { bedrockBody } from './bedrock-body.ts';
 import { converse } from './converse.ts';
 
 const isClaude = (model: string): boolean => model.includes('claude');
 
-/** Ids of the wire contract's names; other names are taken as they are (ids, profiles, ARNs). */
-const ids: Readonly<Record<string, string>> = {
-  'claude-3-haiku-20240307': 'anthropic.claude-3-haiku-20240307-v1:0',
-  'claude-3-sonnet-20240229': 'anthropic.claude-3-sonnet-20240229-v1:0',
-  'claude-3-opus-20240229': 'anthropic.claude-3-opus-20240229-v1:0',
-  'claude-3-5-sonnet-20240620': 'anthropic.claude-3-5-sonnet-20240620-v1:0',
-  'claude-3-5-sonnet-20241022': 'anthropic.claude-3-5-sonnet-20241022-v2:0',
-  'claude-3-5-haiku-20241022': 'anthropic.claude-3-5-haiku-20241022-v1:0',
-  'claude-3-7-sonnet-20250219': 'anthropic.claude-3-7-sonnet-20250219-v1:0',
-  'claude-sonnet-4-20250514': 'anthropic.claude-sonnet-4-20250514-v1:0',
-  'claude-opus-4-20250514': 'anthropic.claude-opus-4-20250514-v1:0',
-  'claude-sonnet-4-5-20250929': 'anthropic.claude-sonnet-4-5-20250929-v1:0',
-  'claude-haiku-4-5-20251001': 'anthropic.claude-haiku-4-5-20251001-v1:0',
-};
-/** Newer models are offered through profiles that span regions only. */
-const profiled = /claude-(?:3-7|(?:opus|sonnet|haiku)-\d)/;
-const spans: readonly (readonly [string, string])[] = [
-  ['us-', 'us.'],
-  ['eu-', 'eu.'],
-  ['ap-', 'apac.'],
-];
-
+/** Other names than Anthropic's are taken as they are: ids, profiles, ARNs. */
 export function bedrockModel(model: string, region: string): string {
-  const id = ids[model] ?? (/^claude-/.test(model) ? `anthropic.${model}-v1:0` : model);
-  const span = spans.find(([start]) => region.startsWith(start))?.[1];
-  return profiled.test(model) && id.startsWith('anthropic.') && span !== undefined ? span + id : id;
+  const row = bedrockModels.find(({ names }) => names.includes(model));
+  const unknown = /^claude-/.test(model) ? `anthropic.${model}${/-\d{8}$/.test(model) ? '-v1:0' : ''}` : model;
+  if (row === undefined && unknown === model) return model;
+  const near = regionSpans.find(([pattern]) => pattern.test(region))?.[1] ?? [];
+  const span = near.find((one) => row === undefined || row.spans.includes(one));
+  return `${span === undefined ? '' : `${span}.`}${row?.id ?? unknown}`;
 }
-
-/** Betas that Bedrock knows; an unknown one makes it refuse the request. */
-const betas =
-  /^(?:computer-use|token-efficient-tools|interleaved-thinking|output-128k|context-1m|dev-full-thinking|fine-grained-tool)/;
 
 function regionOf(key: string): string {
   const region = key.split('|').at(-1) ?? '';
@@ -54,15 +34,9 @@ function shape(call: PlainCall): Shaped | null {
   if (!isClaude(call.model)) {
     return { url: `${base}/model/${model}/${call.stream ? 'converse-stream' : 'converse'}`, body: call.body };
   }
-  const { model: _, stream: __, ...body } = call.body;
-  const known = call.betas.split(',').flatMap((name) => (betas.test(name.trim()) ? [name.trim()] : []));
   return {
     url: `${base}/model/${model}/${call.stream ? 'invoke-with-response-stream' : 'invoke'}`,
-    body: present({
-      anthropic_version: 'bedrock-2023-05-31',
-      anthropic_beta: known.length === 0 ? undefined : known,
-      ...body,
-    }),
+    body: bedrockBody(call.body, { model: call.model, header: call.betas, dropped: call.dropped }),
   };
 }
 
@@ -97,8 +71,11 @@ const exceptionTypes: Readonly<Record<string, string>> = {
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 export const bedrock: Quirk = {
-  dialectFor: () => 'anthropic-messages',
+  // Of a wire of its own only that it is none of Anthropic's: what is filled in for those does not hold here.
+  dialectFor: (model) => (isClaude(model) ? 'anthropic-messages' : commonProtocol),
   wireFor: (model) => (isClaude(model) ? null : converse),
+  // Its features are named in the body.
+  ownHeaders: true,
   shape,
   sign,
   framing: (contentType) =>

@@ -1,10 +1,10 @@
 /** Bedrock's Converse wire, for the models that are not Claude. */
-import type { ChatEvent, ChatRequest, Message, Part, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
-import type { Dropped, LazyFrame, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
-import { lookUp, number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
-import { argumentsObject, objectSchema, portableId, portableName } from '../../protocols/shared/tools.ts';
+import type { ChatEvent, UnifiedFinish, Usage } from '../../protocols/canonical.ts';
+import type { LazyFrame, StreamReader, UpstreamHalf } from '../../protocols/codec.ts';
+import { lookUp, number, parseJson, record, records, text } from '../../protocols/shared/json.ts';
 import { detailCount, emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import type { Wire } from '../quirk.ts';
+import { encodeRequest } from './converse-request.ts';
 
 type Block = Record<string, unknown>;
 
@@ -163,76 +163,5 @@ const upstream: UpstreamHalf = {
   isUsageOnly: () => false,
   mayMatter: () => true,
 };
-
-function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
-  const system: Block[] = [];
-  const messages: { role: string; content: Block[] }[] = [];
-  for (const [index, message] of request.messages.entries()) {
-    const blocks = message.parts.flatMap((part) => encodePart(part, `/messages/${index}`, dropped));
-    if (message.role === 'system' || message.role === 'developer') system.push(...blocks);
-    else add(messages, message, blocks);
-  }
-  const tools = request.tools.flatMap((tool, index): Block[] => {
-    if (tool.kind === 'function') {
-      const schema = { json: objectSchema(tool.schema) };
-      const name = portableName(tool.name);
-      return [{ toolSpec: present({ name, description: tool.description, inputSchema: schema }) }];
-    }
-    dropped.push(`/tools/${index}: ${tool.name} cannot be told to the upstream`);
-    return [];
-  });
-  const { toolChoice } = request;
-  const choice =
-    toolChoice === 'required'
-      ? { any: {} }
-      : toolChoice !== null && typeof toolChoice === 'object'
-        ? { tool: { name: portableName(toolChoice.name) } }
-        : undefined;
-  return present({
-    system: system.length === 0 ? undefined : system,
-    messages,
-    inferenceConfig: present({
-      maxTokens: request.maxTokens,
-      temperature: request.temperature,
-      topP: request.topP,
-      stopSequences: request.stop.length === 0 ? undefined : request.stop,
-    }),
-    toolConfig: tools.length === 0 || toolChoice === 'none' ? undefined : present({ tools, toolChoice: choice }),
-  });
-}
-
-function add(turns: { role: string; content: Block[] }[], message: Message, blocks: Block[]): void {
-  const role = message.role === 'assistant' ? 'assistant' : 'user';
-  const last = turns.at(-1);
-  if (last?.role === role) last.content.push(...blocks);
-  else if (blocks.length > 0) turns.push({ role, content: blocks });
-}
-
-function encodePart(part: Part, path: string, dropped: Dropped): Block[] {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-      return part.text === '' ? [] : [{ text: part.text }];
-    case 'image':
-      if (part.source.kind === 'base64') {
-        const format = part.source.mimeType.replace(/^image\//, '').replace('jpg', 'jpeg');
-        return [{ image: { format, source: { bytes: part.source.data } } }];
-      }
-      break;
-    case 'tool-call': {
-      const call = { toolUseId: portableId(part.id), name: portableName(part.name) };
-      return [{ toolUse: { ...call, input: argumentsObject(part.arguments) } }];
-    }
-    case 'tool-result': {
-      const content = part.content.flatMap((item) => encodePart(item, path, dropped));
-      const status = part.isError ? 'error' : 'success';
-      return [{ toolResult: { toolUseId: portableId(part.id), content, status } }];
-    }
-    case 'reasoning':
-      return [];
-  }
-  dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
-  return [];
-}
 
 export const converse: Wire = { upstream, encodeRequest };

@@ -4,8 +4,10 @@ import type { ProtocolId } from '../../protocols/canonical.ts';
 import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
+import { vertexBetas, vertexGates, vertexModels } from '../knowledge/vertex.ts';
 import type { ForeignForm, Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { rs256 } from '../signing/jwt.ts';
+import { betasFor, gated } from './betas.ts';
 import { pictureForm } from './gemini.ts';
 
 const fallbackRegion = 'us-central1';
@@ -49,7 +51,8 @@ const dialectFor = (model: string): ProtocolId =>
   model.startsWith('claude') ? 'anthropic-messages' : model.startsWith('gemini') ? 'gemini-generate' : 'openai-chat';
 
 /** Claude's models carry their date behind an `@` here. */
-const dated = (model: string): string => model.replace(/-(\d{8})$/, '@$1');
+const dated = (model: string): string =>
+  vertexModels.find(({ name }) => name === model)?.id ?? model.replace(/-(\d{8})$/, '@$1');
 
 /** Each text is an instance of its own, with its own count of tokens. */
 const embeddings: ForeignForm = {
@@ -95,11 +98,14 @@ function shape(call: PlainCall): Shaped | null {
       return { url: `${place}/publishers/google/models/${encodeURIComponent(call.model)}:${verb}`, body: call.body };
     }
     case 'anthropic-messages': {
-      const { model: _, ...body } = call.body;
+      const { model: _, ...said } = call.body;
+      const betas = betasFor(vertexBetas, call.betas, call.model);
+      const body = gated(said, { gates: vertexGates, betas, model: call.model }, call.dropped);
       const verb = call.stream ? 'streamRawPredict' : 'rawPredict';
       return {
         url: `${place}/publishers/anthropic/models/${model}:${verb}`,
         body: { anthropic_version: 'vertex-2023-10-16', ...body },
+        ...(betas.length === 0 ? {} : { headers: { 'anthropic-beta': betas.join(',') } }),
       };
     }
     default:
@@ -129,6 +135,8 @@ async function sign(request: Outgoing, { key, nowMs, token }: SignFacts): Promis
 
 export const vertex: Quirk = {
   dialectFor,
+  // Of features only those that are known here may be named.
+  ownHeaders: true,
   formFor: (operation, model) =>
     operation === 'images' ? pictureForm(model) : operation === 'embeddings' ? embeddings : null,
   shape,

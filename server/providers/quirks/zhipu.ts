@@ -14,7 +14,11 @@ export async function zhipuToken(key: string, nowMs: number): Promise<string> {
 
 const sign = async (request: Outgoing, { key, nowMs }: SignFacts): Promise<Outgoing> => ({
   ...request,
-  headers: { ...request.headers, authorization: `Bearer ${await zhipuToken(key, nowMs)}` },
+  // Its second dialect takes keys as they are.
+  headers: {
+    ...request.headers,
+    authorization: `Bearer ${request.url.includes('/anthropic/') ? key : await zhipuToken(key, nowMs)}`,
+  },
 });
 
 export const zhipu: Quirk = {

@@ -146,9 +146,9 @@ export function createHealth(deps: HealthDeps): Health {
       if (failure.class === 'key') {
         const asked = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, longestWaitMs);
         const limited = failure.status === 429;
-        cool(state, keyIndex, asked ?? (limited ? rateLimitMs : keyTroubleMs));
+        cool(state, keyIndex, asked ?? (limited && failure.named !== true ? rateLimitMs : keyTroubleMs));
         tell(channel.id, state);
-        if (!limited) report(channel, state, keyIndex, failure);
+        if (!limited || failure.named === true) report(channel, state, keyIndex, failure);
         return;
       }
       if (failure.class !== 'host') return;

@@ -13,6 +13,8 @@ export interface UpstreamFailure {
   readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty';
   /** What had been reported before. */
   readonly usage?: Usage | null;
+  /** Its words are among those that the operator disables channels for, whatever its status. */
+  readonly named?: true;
   /** It may have been carried out all the same: nobody else is asked for it once more. */
   readonly ordered?: true;
 }
@@ -68,6 +70,23 @@ export function classify(status: number, error: UpstreamError | null): FailureCl
   if (status >= 500 || status === 408 || status === 404 || (status >= 300 && status < 400)) return 'host';
   if (/content_filter|content_policy/.test(`${error?.code ?? ''} ${error?.type ?? ''}`)) return 'refusal';
   return 'client';
+}
+
+/**
+ * Words of the operator's count with any status: a spent account may answer 400 or 429. What the caller wrote itself and the
+ * upstream only repeats does not count.
+ * @param keywords lower case.
+ */
+export function withKeywords(
+  failure: UpstreamFailure,
+  keywords: readonly string[],
+  asked: () => string,
+): UpstreamFailure {
+  const said = failure.error?.message.toLowerCase() ?? '';
+  const found = keywords.filter((word) => said.includes(word));
+  if (found.length === 0) return failure;
+  const own = asked().toLowerCase();
+  return found.every((word) => own.includes(word)) ? failure : { ...failure, class: 'key', named: true };
 }
 
 /** A caller's mistake fails everywhere alike; all else may succeed on another channel. */

@@ -33,6 +33,8 @@ export interface RelaySettings extends OperatorSettings {
   /** Unpaid overrun from which on it is 1. */
   readonly overrunLine: number;
   readonly logConsumption: boolean;
+  /** Of upstreams' errors, lower case: their key is in trouble whatever the status. */
+  readonly disableKeywords: readonly string[];
   /** Lower case; empty = no check. */
   readonly blockedWords: readonly string[];
   /** Bodies go out as they came: no overrides. */
@@ -81,6 +83,9 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     overcommit: optionValue(stored, 'HoldOvercommit'),
     overrunLine: optionValue(stored, 'OverrunLine'),
     logConsumption: optionValue(stored, 'LogConsumeEnabled'),
+    disableKeywords: optionValue(stored, 'AutomaticDisableKeywords').flatMap((word) =>
+      word.trim() === '' ? [] : [word.trim().toLowerCase()],
+    ),
     blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
     drawing: {
       keepAccountFilter: optionValue(stored, 'MjAccountFilterEnabled'),

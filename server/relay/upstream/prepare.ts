@@ -9,8 +9,9 @@ import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
+import { signingAt } from '../../providers/knowledge/signatures.ts';
 import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/target.ts';
-import { endpointFor, type Provider } from '../../providers/provider.ts';
+import { endpointFor, type Provider, servesAt } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
 import { carriedTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
@@ -22,6 +23,7 @@ import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
+import { foreignEdits, withoutForeign } from './foreign-blocks.ts';
 import { mappedEdits } from './mapped.ts';
 import { requestChange } from './model-suffix.ts';
 import { otherAddress, otherBody, otherHeaders, workReader } from './other-calls.ts';
@@ -60,20 +62,20 @@ const passedHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'id
 export function dialectWith(
   provider: Provider,
   inquiry: Inquiry,
-  setting: ChannelSnapshot['setting'],
+  { setting, baseUrl }: Pick<ChannelSnapshot, 'setting' | 'baseUrl'>,
   upstreamModel: string,
 ): ProtocolId | null {
-  const { operations } = provider;
+  const offered = (operation: string) => servesAt(provider, operation, { baseUrl, model: upstreamModel });
   if (inquiry.operation === 'embeddings') {
     const ids = [inquiry.protocol, ...allCodecs.map(({ id }) => id)];
-    const offers = (id: ProtocolId) => operations.includes(codecFor(id).traits.embeddings?.operation ?? '');
+    const offers = (id: ProtocolId) => offered(codecFor(id).traits.embeddings?.operation ?? '');
     return ids.find(offers) ?? null;
   }
   if (inquiry.order !== undefined) return inquiry.protocol;
-  if (inquiry.operation !== 'chat') return operations.includes(inquiry.operation) ? inquiry.protocol : null;
+  if (inquiry.operation !== 'chat') return offered(inquiry.operation) ? inquiry.protocol : null;
   const quirk = quirkOf(provider.slug);
   if (quirk?.dialectFor !== undefined) return quirk.dialectFor(upstreamModel);
-  const serves = (dialect: ProtocolId) => operations.includes(codecFor(dialect).traits.chatOperation);
+  const serves = (dialect: ProtocolId) => offered(codecFor(dialect).traits.chatOperation);
   const wished = setting.dialect;
   if (typeof wished === 'string' && isProtocol(wished) && serves(wished)) return wished;
   if (quirk?.wireFor === undefined && serves(inquiry.protocol)) return inquiry.protocol;
@@ -91,7 +93,7 @@ export function prepareAttempt(
   const provider = providerByType(channel.type);
   if (provider === undefined) return null;
   const mapped = mapModel(channel.modelMapping, inquiry.model);
-  const first = dialectWith(provider, inquiry, channel.setting, mapped);
+  const first = dialectWith(provider, inquiry, channel, mapped);
   if (first === null) return null;
   const wish =
     inquiry.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking, takesSuffix) : null;
@@ -130,7 +132,7 @@ export function prepareAttempt(
   };
   const body = bodyOf(attempt, dropped);
   const headers = headersOf(attempt);
-  const address = addressed(attempt, body.body);
+  const address = addressed(attempt, body.body, dropped);
   if (address === null) return null;
   // Nearly every request has no headers but the fixed ones.
   const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
@@ -203,13 +205,16 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   if (attempt.translated && inquiry.operation === 'embeddings')
     return { ...embeddingsBody(inquiry, dialect, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
   const edited = (body: Readonly<Record<string, unknown>>) =>
-    inquiry.operation === 'chat' ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream) : undefined;
+    inquiry.operation === 'chat' && dialect === commonProtocol
+      ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream)
+      : undefined;
   if (attempt.translated) {
     const body = translatedBody(inquiry, tellingOf(attempt, translation.encodeRequest), dropped);
     // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
     if (traits.asksForUsage && attempt.wire === null && inquiry.stream) body.stream_options = { include_usage: true };
     dropped.push(...withoutTerms(body, terms));
-    const within = withinRules({ ...body, ...edited(body) }, attempt.rules, {
+    const signed = attempt.wire === null ? withoutForeign(body, dialect, signingOf(attempt), dropped) : body;
+    const within = withinRules({ ...signed, ...edited(signed) }, attempt.rules, {
       model: upstreamModel,
       text: null,
       dropped,
@@ -221,6 +226,8 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   // Nearly every request passes with one edit or none.
   const edits = new Map<string, string | undefined>();
   for (const name of terms.removed) edits.set(name, undefined);
+  if (inquiry.operation === 'chat')
+    for (const [name, value] of foreignEdits(inquiry, signingOf(attempt), dropped)) edits.set(name, value);
   if (!(settings.passThrough || channel.setting.pass_through === true)) {
     const within = withinRules(inquiry.body, attempt.rules, {
       model: upstreamModel,
@@ -268,17 +275,20 @@ function editsOfMapping(attempt: Attempt, dropped: string[]): ReadonlyMap<string
   return mappedEdits(codecFor(dialect), inquiry.body, { model, target }, dropped);
 }
 
+const signingOf = ({ provider, channel, dialect }: Attempt) =>
+  signingAt(provider.slug, dialect, channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl);
+
 function headersOf(attempt: Attempt): Record<string, string> {
-  const { inquiry, dialect, translated, settings } = attempt;
+  const { inquiry, dialect, translated, settings, quirk } = attempt;
   const headers = { ...fixedHeaders(attempt) };
   if (otherHeaders(attempt, headers)) return headers;
   if (inquiry.form !== null) headers['content-type'] = inquiry.form.contentType;
   for (const name of passedHeaders) {
     const value = inquiry.request.headers.get(name);
-    if (value !== null && !(translated && isOfOneDialect(name))) headers[name] = value;
+    if (value !== null && !((translated || quirk?.ownHeaders === true) && isOfOneDialect(name))) headers[name] = value;
   }
   const { headers: usual, operator } = codecFor(dialect).traits;
-  for (const name in usual) headers[name] ??= usual[name] ?? '';
+  if (quirk?.ownHeaders !== true) for (const name in usual) headers[name] ??= usual[name] ?? '';
   const more = operator?.headers?.(settings, inquiry.model);
   if (more !== undefined) Object.assign(headers, more);
   return headers;
@@ -294,14 +304,15 @@ interface Address {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null {
+function addressed(attempt: Attempt, body: UpstreamCall['body'], dropped: string[]): Address | null {
   const { inquiry, channel, provider, quirk, dialect, upstreamModel: model, key } = attempt;
   const other = otherAddress(attempt);
   if (other !== undefined) return other === null ? null : { url: other, body };
   const baseUrl = (channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl).replace(/\/+$/, '');
   const operation = inquiry.operation === 'chat' ? chatOperationOf(attempt) : inquiry.operation;
   if (quirk?.addressFor !== undefined) {
-    const url = quirk.addressFor(operation, baseUrl, model, channel.other);
+    const called = model === inquiry.model ? (quirk.usualName?.(model) ?? model) : model;
+    const url = quirk.addressFor(operation, baseUrl, called, channel.other);
     return url === null ? null : { url, body };
   }
   if (quirk?.shape !== undefined) {
@@ -315,6 +326,7 @@ function addressed(attempt: Attempt, body: UpstreamCall['body']): Address | null
       key: key.key,
       body: JSON.parse(textOf(body)) as Record<string, unknown>,
       betas: inquiry.request.headers.get('anthropic-beta') ?? '',
+      dropped,
     });
     return shaped === null ? null : { ...shaped, body: JSON.stringify(shaped.body) };
   }

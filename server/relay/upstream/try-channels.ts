@@ -16,6 +16,7 @@ import {
   type Tried,
   triedOnly,
   type UpstreamFailure,
+  withKeywords,
 } from '../shared/failure.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
@@ -137,7 +138,11 @@ export async function eachChannel<T extends { readonly kind: string }>(
       if (fault !== null) return failed(fault);
       // Ended by us: no channel is to blame.
       if (upstream.aborted) break;
-      failure = reached.failure;
+      failure = withKeywords(
+        reached.failure,
+        settings.disableKeywords,
+        () => inquiry.json?.text ?? JSON.stringify(inquiry.body),
+      );
       tried[tried.length - 1] = {
         ...triedOnly(channel),
         failed: failedAttempt(failure, deps.now() - askedMs),

@@ -1,21 +1,14 @@
 /** The fields of a channel whose kind is known. */
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { keysIn } from '../../../server/contract/channel-keys.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { ChannelAdvanced } from './channel-advanced.tsx';
-import {
-  type ChannelForm,
-  type ChannelType,
-  endsInVersion,
-  fieldsOf,
-  keysIn,
-  settingIn,
-  withSetting,
-} from './channel-form.ts';
+import { type ChannelForm, type ChannelType, endsInVersion, fieldsOf, settingIn, withSetting } from './channel-form.ts';
 import { ChannelModels } from './channel-models.tsx';
 import { ChannelTry } from './channel-try.tsx';
 import { namesIn } from './model-list.ts';

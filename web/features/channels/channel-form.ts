@@ -67,8 +67,6 @@ export function faultOf(form: ChannelForm, isNew: boolean) {
 
 export const isJsonOrBlank = (text: string): boolean => text.trim() === '' || isJsonObject(text);
 
-export const keysIn = (text: string): readonly string[] => text.split('\n').filter((line) => line.trim() !== '');
-
 /** @returns null when the text is no JSON object. */
 export function settingIn(text: string): Readonly<Record<string, unknown>> | null {
   if (text.trim() === '') return {};

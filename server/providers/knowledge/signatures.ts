@@ -1,0 +1,61 @@
+/** How providers sign thoughts, and whether they refuse what they did not sign. */
+import type { ProtocolId } from '../../protocols/canonical.ts';
+import type { Signing } from '../../protocols/shared/signatures.ts';
+import type { Sourced } from './row.ts';
+
+export interface SigningRow extends Sourced {
+  /** Slug of the catalogue. */
+  readonly provider: string;
+  readonly dialect: ProtocolId;
+  /** Own hosts; elsewhere somebody else may answer under the same type. Absent = wherever it is called. */
+  readonly hosts?: RegExp;
+  /** The form of its signatures. */
+  readonly form?: RegExp;
+  /** It takes thoughts that nobody signed. */
+  readonly unsigned?: true;
+}
+
+/** A binary message in base64; what others sign with (ids, hexadecimal sums, marks) is none. Signatures are the same on all platforms that host these models. */
+const sealed = /^[C-Y][A-Za-z0-9+/]{40,}={0,2}$/;
+const sealedSource = 'https://platform.claude.com/docs/en/build-with-claude/extended-thinking';
+/** A Fernet token. */
+const encrypted = /^gAAAA/;
+const encryptedSource = 'https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items';
+
+export const signingRows: readonly SigningRow[] = [
+  {
+    provider: 'anthropic',
+    dialect: 'anthropic-messages',
+    hosts: /(?:^|\.)anthropic\.com$/,
+    form: sealed,
+    source: sealedSource,
+  },
+  { provider: 'aws', dialect: 'anthropic-messages', form: sealed, source: sealedSource },
+  { provider: 'vertex', dialect: 'anthropic-messages', form: sealed, source: sealedSource },
+  {
+    provider: 'openai',
+    dialect: 'openai-responses',
+    hosts: /(?:^|\.)openai\.com$/,
+    form: encrypted,
+    source: encryptedSource,
+  },
+  { provider: 'azure', dialect: 'openai-responses', form: encrypted, source: encryptedSource },
+  {
+    provider: 'deepseek',
+    dialect: 'anthropic-messages',
+    unsigned: true,
+    source: 'https://api-docs.deepseek.com/guides/anthropic_api',
+  },
+];
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
+
+const unknownSigning: Signing = { form: null, unsigned: false };
+
+/** @param baseUrl where it is called. */
+export function signingAt(provider: string, dialect: ProtocolId, baseUrl: string): Signing {
+  const row = signingRows.find((one) => one.provider === provider && one.dialect === dialect);
+  if (row === undefined) return unknownSigning;
+  const own = row.hosts === undefined || row.hosts.test(hostOf(baseUrl));
+  return { form: own ? (row.form ?? null) : null, unsigned: row.unsigned === true };
+}

@@ -1,0 +1,156 @@
+/** One small question that shows that a channel works: which of its models is asked, and what. */
+import { bareName, modelLimits } from '../contract/model-limits.ts';
+import { defaultPriceTables } from '../contract/pricing-defaults.ts';
+import { type PriceTables, resolvePrices } from '../contract/pricing-tables.ts';
+import { allCodecs } from '../protocols/registry.ts';
+import { type ProbeKind, type ProbeRow, probeRows } from './knowledge/probes.ts';
+import type { Provider } from './provider.ts';
+
+export interface Probe {
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** What the rows say of a model. */
+export interface ProbeFacts {
+  readonly kind: ProbeKind;
+  readonly thinks: boolean;
+  readonly last: boolean;
+  readonly limitMember: string;
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+/** @param model as the upstream calls it. */
+export function probeFacts(provider: Provider, model: string): ProbeFacts {
+  const name = bareName(model);
+  const rows = probeRows.filter(
+    (row) => (row.provider === undefined || row.provider === provider.slug) && row.models.test(name),
+  );
+  const said = <Key extends keyof ProbeRow>(key: Key): ProbeRow[Key] | undefined =>
+    rows.findLast((row) => row[key] !== undefined)?.[key];
+  return {
+    kind: said('kind') ?? 'chat',
+    thinks: said('thinks') === true,
+    last: said('last') === true,
+    limitMember: said('limitMember') ?? 'max_tokens',
+    extra: said('extra') ?? {},
+  };
+}
+
+const shortLimit = 16;
+/** Who thinks first must have room for it. */
+const thoughtLimit = 512;
+const limitOf = ({ thinks }: ProbeFacts): number => (thinks ? thoughtLimit : shortLimit);
+
+const chatOperations = new Set(allCodecs.map(({ traits }) => traits.chatOperation));
+
+/** Cheapest kinds first; what is not here is asked for by name only. */
+const kinds: readonly ProbeKind[] = [
+  'chat',
+  'completions',
+  'responses',
+  'embeddings',
+  'rerank',
+  'moderations',
+  'speech',
+];
+
+function serves({ operations }: Provider, kind: ProbeKind): boolean {
+  if (kind === 'chat') return operations.some((operation) => chatOperations.has(operation));
+  const own = kind === 'embeddings' ? allCodecs.flatMap(({ traits }) => traits.embeddings?.operation ?? []) : [kind];
+  return own.some((operation) => operations.includes(operation));
+}
+
+/** As a host, a maker and the list of prices may spell it. */
+const namesOf = (model: string): readonly string[] => {
+  const last = model.slice(model.lastIndexOf('/') + 1);
+  return [model, last, bareName(last), bareName(last).replace('@', '-'), bareName(last).replace(/@.*$/, '')];
+};
+
+let shipped: PriceTables | null = null;
+
+/** @returns dollars at list for one probe; null = no price is known. */
+export function probePrice(provider: Provider, model: string): number | null {
+  shipped ??= defaultPriceTables();
+  const tables = shipped;
+  const prices = namesOf(model)
+    .map((name) => resolvePrices(tables, name, { group: '', userGroup: '' }))
+    .find((found) => found !== null);
+  if (prices === undefined) return null;
+  if (prices.modelPrice !== null) return prices.modelPrice;
+  const facts = probeFacts(provider, model);
+  const written = /^(?:chat|responses|completions|audio-chat)$/.test(facts.kind) ? limitOf(facts) : 0;
+  return ((promptTokens + written * prices.completionRatio) * prices.modelRatio) / prices.quotaPerUnit;
+}
+
+/** A greeting and what stands around it. */
+const promptTokens = 16;
+
+interface Suited {
+  readonly model: string;
+  /** What decides, the first difference first. */
+  readonly order: readonly number[];
+}
+
+/**
+ * @param upstreamName what a channel's own name of a model is called there.
+ * @returns the cheapest of a channel's models that answers a small question; null = none does.
+ */
+export function probeModel(
+  provider: Provider,
+  models: readonly string[],
+  upstreamName: (model: string) => string = (model) => model,
+): string | null {
+  const suited = models.flatMap((model): Suited[] => {
+    const name = upstreamName(model);
+    const facts = probeFacts(provider, name);
+    const rank = kinds.indexOf(facts.kind);
+    if (rank < 0 || !serves(provider, facts.kind)) return [];
+    const price = probePrice(provider, name) ?? Number.MAX_VALUE;
+    return [{ model, order: [facts.last ? 1 : 0, rank, modelLimits(name).known ? 0 : 1, price] }];
+  });
+  // Sorting keeps the order of equals.
+  return suited.toSorted(byOrder)[0]?.model ?? null;
+}
+
+function byOrder(a: Suited, b: Suited): number {
+  const at = a.order.findIndex((value, index) => value !== b.order[index]);
+  return at < 0 ? 0 : (a.order[at] ?? 0) - (b.order[at] ?? 0);
+}
+
+/** The question. @param model as the channel lists it. @returns null when none can be asked in one small request. */
+export function probeFor(
+  provider: Provider,
+  { model, upstream, stream }: { readonly model: string; readonly upstream: string; readonly stream: boolean },
+): Probe | null {
+  const facts = probeFacts(provider, upstream);
+  const limit = limitOf(facts);
+  const ask = (path: string, body: Readonly<Record<string, unknown>>): Probe => ({
+    path,
+    body: { model, ...body, ...facts.extra },
+  });
+  switch (facts.kind) {
+    case 'chat':
+    case 'audio-chat':
+    case 'research': {
+      const messages = [{ role: 'user', content: 'hi' }];
+      return ask('/v1/chat/completions', { messages, [facts.limitMember]: limit, stream });
+    }
+    case 'responses':
+      return ask('/v1/responses', { input: 'hi', max_output_tokens: limit, store: false, stream });
+    case 'completions':
+      return ask('/v1/completions', { prompt: 'hi', max_tokens: limit, stream });
+    case 'embeddings':
+      return ask('/v1/embeddings', { input: 'hi' });
+    case 'rerank':
+      return ask('/v1/rerank', { query: 'hi', documents: ['hi', 'bye'], top_n: 1 });
+    case 'moderations':
+      return ask('/v1/moderations', { input: 'hi' });
+    case 'images':
+      return ask('/v1/images/generations', { prompt: 'a dot', n: 1 });
+    case 'speech':
+      return ask('/v1/audio/speech', { input: 'hi', voice: 'alloy' });
+    case 'none':
+      return null;
+  }
+}

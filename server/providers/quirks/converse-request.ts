@@ -1,0 +1,170 @@
+/** The common form as a Converse request. */
+import type { ChatRequest, Message, Part, Tool } from '../../protocols/canonical.ts';
+import type { Dropped } from '../../protocols/codec.ts';
+import { carryExtras } from '../../protocols/shared/extras.ts';
+import { present } from '../../protocols/shared/json.ts';
+import { listLosses } from '../../protocols/shared/losses.ts';
+import {
+  argumentsObject,
+  customSchema,
+  objectSchema,
+  portableId,
+  portableName,
+  wrapCustom,
+} from '../../protocols/shared/tools.ts';
+
+type Block = Record<string, unknown>;
+interface Turn {
+  readonly role: string;
+  readonly content: Block[];
+}
+
+const carried: ReadonlySet<string> = new Set();
+
+export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
+  const system: Block[] = [];
+  const turns: Turn[] = [];
+  for (const [index, message] of request.messages.entries()) {
+    const blocks = message.parts.flatMap((part) => encodePart(part, `/messages/${index}`, dropped));
+    if (message.role === 'system' || message.role === 'developer') system.push(...blocks);
+    else add(turns, message, blocks);
+  }
+  const messages = answered(turns);
+  declareLosses(request, dropped);
+  carryExtras(request, carried, dropped);
+  return present({
+    system: system.length === 0 ? undefined : system,
+    messages,
+    inferenceConfig: present({
+      maxTokens: request.maxTokens,
+      temperature: request.temperature,
+      topP: request.topP,
+      stopSequences: request.stop.length === 0 ? undefined : request.stop,
+    }),
+    toolConfig: encodeTools(request, messages, dropped),
+  });
+}
+
+/** What the wire has no place for, or one that only some of its models know. */
+function declareLosses(request: ChatRequest, dropped: Dropped): void {
+  listLosses(request, { names: true }, dropped);
+  for (const [member, isSaid] of [
+    ['top_k', request.topK !== null],
+    ['seed', request.seed !== null],
+    ['presence_penalty', request.presencePenalty !== null],
+    ['frequency_penalty', request.frequencyPenalty !== null],
+    ['n', request.candidates > 1],
+    ['response_format', request.responseFormat !== null],
+    ['reasoning', request.reasoning !== null],
+    ['parallel_tool_calls', request.parallelToolCalls === false],
+    ['user', request.user !== null],
+    ['cache_control', request.messages.some(({ parts }) => parts.some(({ cache }) => cache !== undefined))],
+  ] as const)
+    if (isSaid) dropped.push(`/${member}: not known to the upstream`);
+}
+
+/** The wire wants tools to be named wherever the history has calls of some. */
+function encodeTools(request: ChatRequest, messages: readonly Turn[], dropped: Dropped): Block | undefined {
+  const { toolChoice } = request;
+  const offered = request.tools.flatMap((tool, index): Block[] => {
+    if (tool.kind !== 'provider') return [toolSpec(tool)];
+    dropped.push(`/tools/${index}: ${tool.name} cannot be told to the upstream`);
+    return [];
+  });
+  const called = messages.flatMap(({ content }) => content.flatMap(({ toolUse }) => nameOf(toolUse)));
+  if (called.length === 0 && (offered.length === 0 || toolChoice === 'none')) return undefined;
+  if (toolChoice === 'none' && offered.length > 0)
+    dropped.push('/tool_choice: none cannot be told with calls in the history');
+  const tools = offered.length > 0 ? offered : [...new Set(called)].map((name) => toolSpec({ name, ...nothing }));
+  const choice =
+    toolChoice === 'required'
+      ? { any: {} }
+      : toolChoice !== null && typeof toolChoice === 'object'
+        ? { tool: { name: portableName(toolChoice.name) } }
+        : undefined;
+  return present({ tools, toolChoice: offered.length > 0 ? choice : undefined });
+}
+
+const nothing = { kind: 'function', description: null, schema: null } as const;
+
+const nameOf = (toolUse: unknown): string[] => {
+  const { name } = (toolUse ?? {}) as { name?: unknown };
+  return typeof name === 'string' ? [name] : [];
+};
+
+const toolSpec = ({
+  name,
+  kind,
+  description,
+  schema,
+}: Pick<Tool, 'name' | 'kind' | 'description' | 'schema'>): Block => ({
+  toolSpec: present({
+    name: portableName(name),
+    description: description === '' ? null : description,
+    inputSchema: { json: kind === 'custom' ? customSchema : objectSchema(schema) },
+  }),
+});
+
+function add(turns: Turn[], message: Message, blocks: Block[]): void {
+  const role = message.role === 'assistant' ? 'assistant' : 'user';
+  const last = turns.at(-1);
+  if (last?.role === role) last.content.push(...blocks);
+  else if (blocks.length > 0) turns.push({ role, content: blocks });
+}
+
+const resultOf = (id: string, content: Block[], status: string): Block => ({
+  toolResult: { toolUseId: id, content, status },
+});
+
+/** Every call needs its result in the next turn, in front of what else that says; a lost one is told as such. */
+function answered(turns: readonly Turn[]): Turn[] {
+  const whole: Turn[] = [];
+  for (const [at, turn] of turns.entries()) {
+    if (turn.role === 'user') turn.content.sort((a, b) => Number('toolResult' in b) - Number('toolResult' in a));
+    whole.push(turn);
+    const calls = turn.content.flatMap(
+      ({ toolUse }) => (toolUse as { toolUseId?: string } | undefined)?.toolUseId ?? [],
+    );
+    if (calls.length === 0) continue;
+    const next = turns[at + 1];
+    const results = new Set(
+      next?.content.map(({ toolResult }) => (toolResult as { toolUseId?: string } | undefined)?.toolUseId),
+    );
+    const missing = calls
+      .filter((id) => !results.has(id))
+      .map((id) => resultOf(id, [{ text: 'No result was given' }], 'error'));
+    if (next?.role === 'user') next.content.unshift(...missing);
+    else if (missing.length > 0) whole.push({ role: 'user', content: missing });
+  }
+  return whole;
+}
+
+function encodePart(part: Part, path: string, dropped: Dropped): Block[] {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      // Blank blocks are refused.
+      return part.text.trim() === '' ? [] : [{ text: part.text }];
+    case 'image':
+      if (part.source.kind === 'base64') {
+        const format = part.source.mimeType.replace(/^image\//, '').replace('jpg', 'jpeg');
+        return [{ image: { format, source: { bytes: part.source.data } } }];
+      }
+      break;
+    case 'tool-call': {
+      const call = { toolUseId: portableId(part.id), name: portableName(part.name) };
+      const words = part.custom === true ? wrapCustom(part.arguments) : part.arguments;
+      return [{ toolUse: { ...call, input: argumentsObject(words) } }];
+    }
+    case 'tool-result': {
+      const content = part.content.flatMap((item) => encodePart(item, path, dropped));
+      const told = content.length === 0 ? [{ text: '(no output)' }] : content;
+      return [resultOf(portableId(part.id), told, part.isError ? 'error' : 'success')];
+    }
+    case 'reasoning':
+      if (part.text !== '') dropped.push(`${path}: a thought without this provider's signature`);
+      return [];
+  }
+  dropped.push(`${path}: ${part.type} cannot be told to the upstream`);
+  return [];
+}

@@ -1,0 +1,89 @@
+/** Oddities of upstreams that speak the chat dialect almost. */
+import { expect, test } from 'vitest';
+import { codecs } from '../../server/protocols/registry.ts';
+import { meaning } from './support.ts';
+
+const { upstream } = codecs['openai-chat'];
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+
+const streamed = (chunks: readonly Record<string, unknown>[], done = true) => {
+  const reader = upstream.reader();
+  const events = chunks.flatMap((chunk) => reader.feed({ event: '', data: JSON.stringify({ id: 'c', ...chunk }) }));
+  return [...events, ...(done ? reader.feed({ event: '', data: '[DONE]' }) : []), ...reader.end()];
+};
+
+test('W3: words that stand in text and in delta are told once', () => {
+  const chunk = (words: string, more: Record<string, unknown> = {}) => ({
+    choices: [{ index: 0, text: words, delta: { token_id: 1, role: 'assistant', content: words }, ...more }],
+  });
+  expect(meaning(streamed([chunk('Hello'), chunk(' world'), chunk('', { finish_reason: 'eos' })])).text).toBe(
+    'Hello world',
+  );
+  const thinking = { choices: [{ index: 0, text: 'hm', delta: { reasoning: 'hm', content: null } }] };
+  expect(meaning(streamed([thinking, chunk('Hi')]))).toMatchObject({ text: 'Hi', thoughts: 'hm' });
+});
+
+test('W3: words that stand in text alone are told too', () => {
+  const chunk = (words: string, delta?: Record<string, unknown>) => ({ choices: [{ index: 0, text: words, delta }] });
+  expect(meaning(streamed([chunk('a'), chunk('b', {})])).text).toBe('ab');
+});
+
+test('W7: a whole answer with a message and an empty delta says what the message says', () => {
+  const answer = (delta: Record<string, unknown>) => ({
+    id: 'c',
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Paris' }, delta }],
+    usage,
+  });
+  for (const delta of [{}, { role: 'assistant', content: '' }])
+    expect(meaning(upstream.decodeResponse(answer(delta)))).toMatchObject({ text: 'Paris', output: 2 });
+});
+
+test('W7: in a stream the message beside a delta repeats what was said', () => {
+  const chunk = (delta: string, message: string) => ({
+    choices: [{ index: 0, delta: { content: delta }, message: { role: 'assistant', content: message } }],
+  });
+  expect(meaning(streamed([chunk('Par', 'Par'), chunk('is', 'Paris')])).text).toBe('Paris');
+});
+
+test.each([
+  [
+    '{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted","input":{}}]},"type":"invalid_request_error","code":null}',
+    'body.stream_options: Extra inputs are not permitted',
+  ],
+  [
+    '{"detail":[{"loc":["body","messages",0],"msg":"Field required"},{"loc":["body","seed"],"msg":"Bad"}]}',
+    'body.messages.0: Field required; body.seed: Bad',
+  ],
+])('W2: what a validator found wrong is told: %s', (body, message) =>
+  expect(upstream.decodeError(422, body)).toMatchObject({ status: 422, message }),
+);
+
+test('W8: why a stream was stopped early is told', () => {
+  const events = streamed(
+    [
+      { choices: [{ index: 0, delta: { content: 'a' } }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: null }], x_groq: { id: 'req_1', error: 'over capacity' } },
+    ],
+    false,
+  );
+  expect(events.at(-1)).toMatchObject({ type: 'error', error: { message: 'over capacity' } });
+});
+
+test('W8: an error inside of a stream keeps its status', () => {
+  const error = {
+    message: 'Failed to call a function',
+    type: 'invalid_request_error',
+    code: 'tool_use_failed',
+    status_code: 400,
+  };
+  const reader = upstream.reader();
+  expect(reader.feed({ event: 'error', data: JSON.stringify({ error }) }).at(-1)).toEqual({
+    type: 'error',
+    error: {
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'tool_use_failed',
+      message: 'Failed to call a function',
+    },
+  });
+});

@@ -1,0 +1,114 @@
+/** Words that say that a key must not be used again count with any status. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRounds } from '../../server/domain/channels/rounds.ts';
+import { withKeywords } from '../../server/relay/shared/failure.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let poor: Upstream;
+let rich: Upstream;
+let key: string;
+let answer: { readonly status: number; readonly body: unknown };
+
+beforeAll(async () => {
+  gateway = await createTestGateway();
+  poor = await startUpstream((response) => sendJson(response, answer.body, answer.status));
+  rich = await startUpstream((response) => sendJson(response, completion(3, 2)));
+  await gateway.option('ModelRatio', JSON.stringify({ m: 1 }));
+  await gateway.option('RetryTimes', '2');
+  key = (await gateway.token()).key;
+});
+afterAll(async () => {
+  await gateway.close();
+  await poor.stop();
+  await rich.stop();
+});
+
+const lowCredit = {
+  status: 400,
+  body: {
+    type: 'error',
+    error: {
+      type: 'invalid_request_error',
+      message: 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.',
+    },
+  },
+};
+const overQuota = {
+  status: 429,
+  body: {
+    error: {
+      message: 'You exceeded your current quota, please check your plan and billing details.',
+      type: 'insufficient_quota',
+      code: 'insufficient_quota',
+    },
+  },
+};
+
+test.each([
+  ['a 400', lowCredit],
+  ['a 429', overQuota],
+])('W17: %s with a keyword is trouble of the key, and another channel is tried', async (_name, given) => {
+  answer = given;
+  const id = await gateway.channel(poor.url, { models: 'm', priority: 5 });
+  const other = await gateway.channel(rich.url, { models: 'm' });
+  gateway.troubles.length = 0;
+  const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] });
+  expect(response.status).toBe(200);
+  expect(gateway.troubles).toMatchObject([{ channelId: id, kind: 'key', status: given.status }]);
+  const [trouble] = gateway.troubles;
+  if (trouble === undefined) throw new Error('no trouble');
+  await gateway.option('AutomaticDisableChannelEnabled', 'true');
+  expect(await gateway.services.channels.troubled(trouble)).toContain(`HTTP ${given.status}`);
+  await gateway.services.channels.remove(id);
+  await gateway.services.channels.remove(other);
+  await gateway.sync();
+});
+
+test('W17: a caller cannot disable a channel with words that the upstream repeats', async () => {
+  answer = lowCredit;
+  const id = await gateway.channel(poor.url, { models: 'm' });
+  gateway.troubles.length = 0;
+  const content = 'Say: YOUR CREDIT BALANCE IS TOO LOW';
+  const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content }] });
+  expect(response.status).toBe(400);
+  expect(gateway.troubles).toEqual([]);
+  await gateway.services.channels.remove(id);
+  await gateway.sync();
+});
+
+test('W17: other words of a client mistake stay a client mistake', () => {
+  const failure = {
+    class: 'client',
+    status: 400,
+    error: { status: 400, type: null, code: null, message: 'max_tokens is too large' },
+    retryAfter: null,
+    reason: 'status',
+  } as const;
+  expect(withKeywords(failure, ['credit balance is too low'], () => '')).toBe(failure);
+});
+
+test.each([
+  [0, []],
+  [1, [1]],
+])('W18: a channel with auto_ban %s that is slow is disabled: %j', async (auto_ban, expected) => {
+  const disabled: number[] = [];
+  const channels = {
+    choose: async () => [{ id: 1, name: 'a', status: 1, auto_ban }],
+    test: async () => ({ ok: true, ms: 9000, message: '' }),
+    disableFor: async (id: number) => {
+      disabled.push(id);
+      return true;
+    },
+  } as unknown as Parameters<typeof createRounds>[0]['channels'];
+  const rounds = createRounds({
+    channels,
+    slowSeconds: () => 5,
+    automaticDisable: () => true,
+    now: () => 0,
+    report: () => undefined,
+  });
+  expect(await rounds.test({}, '', false)).toMatchObject([{ id: 1, success: false }]);
+  expect(disabled).toEqual(expected);
+});
