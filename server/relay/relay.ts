@@ -26,7 +26,7 @@ import type { Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
 import { type FindSession, identifyPlayer, inChosenGroup } from './intake/playground.ts';
 import { createRequestIds } from './intake/request-id.ts';
-import { type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
+import { plainPath, type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
 import { createAffinity } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
 import { createHearsay, type Hearsay } from './routing/hearsay.ts';
@@ -321,7 +321,7 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 
   return {
-    handle: async (request, path, peer) => sealed(await answered(request, path, peer)),
+    handle: async (request, path, peer) => sealed(await answered(request, plainPath(path), peer)),
     test(order) {
       const request = new Request(`http://relay${order.path}`, {
         method: 'POST',

@@ -7,6 +7,7 @@ import { toolRestorer } from '../../protocols/shared/restore.ts';
 import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
+import { agentHeaders } from '../../providers/knowledge/agent-headers.ts';
 import { signingAt } from '../../providers/knowledge/signatures.ts';
 import { endpointFor, type Provider, servesAt } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
@@ -245,11 +246,22 @@ function headersOf(attempt: Attempt): Record<string, string> {
     const value = inquiry.request.headers.get(name);
     if (value !== null && !((translated || quirk?.ownHeaders === true) && isOfOneDialect(name))) headers[name] = value;
   }
+  if (inquiry.route.session !== true) passAgentHeaders(inquiry.request.headers, translated, headers);
   const { headers: usual, operator } = codecFor(dialect).traits;
   if (quirk?.ownHeaders !== true) for (const name in usual) headers[name] ??= usual[name] ?? '';
   const more = operator?.headers?.(settings, inquiry.model);
   if (more !== undefined) Object.assign(headers, more);
   return headers;
+}
+
+/** Values that no header may have are left out; the request would fail for them. */
+const isHeaderValue = (value: string): boolean => value.length <= 4096 && /^[\x20-\x7e]*$/.test(value);
+
+function passAgentHeaders(given: Headers, translated: boolean, headers: Record<string, string>): void {
+  for (const { name, own } of agentHeaders) {
+    const value = given.get(name);
+    if (value !== null && !(translated && own === true) && isHeaderValue(value)) headers[name] = value;
+  }
 }
 
 /** It means nothing to an upstream of another dialect. */
@@ -332,6 +344,8 @@ function fixedHeaders({ channel, provider, key: { key } }: Attempt): Readonly<Re
   const made = {
     'content-type': 'application/json',
     'accept-encoding': 'identity',
+    // Where the client has none of its own: the network library must not tell its name.
+    'user-agent': 'gateway',
     ...authHeaders(provider, key, channel.organization),
   };
   ofChannel.set(key, made);
