@@ -142,6 +142,8 @@ export interface Traits {
   readonly limit: LimitMembers;
   readonly gate?: GateMembers;
   countAnswer(tokens: number): Record<string, unknown>;
+  /** What providers call its count of tokens. */
+  readonly countOperation?: string;
   readonly models?: ModelList;
   readonly kept?: KeptRules;
   readonly suffix: SuffixRules;

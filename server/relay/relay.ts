@@ -14,7 +14,7 @@ import { noCharge, type TierLevel } from './admission/tiers.ts';
 import { type AnswerDeps, answer } from './delivery/answer.ts';
 import type { Refusal } from './delivery/finish-request.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
-import { answerTokenCount } from './endpoints/count-tokens.ts';
+import { createTokenCount } from './endpoints/count-tokens.ts';
 import { askerOf, isModelsPath, listModels } from './endpoints/models.ts';
 import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { createRealtime } from './endpoints/realtime/realtime.ts';
@@ -145,6 +145,9 @@ function createMemories({ steady: now, random, trouble, tell, state }: RelayDeps
 
 type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
 
+/** Agents ask before they begin; an estimate now is better than a count later. */
+const countPatienceMs = 5_000;
+
 export function createRelay(deps: RelayDeps): Relay {
   const { state } = deps;
   const authorise: Authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now: deps.now });
@@ -205,6 +208,8 @@ export function createRelay(deps: RelayDeps): Relay {
     },
   };
 
+  const countTokens = createTokenCount({ ...pipeline, state, patienceMs: countPatienceMs });
+
   const run = async (request: Request, path: string, requestId: string, identify: Identify) => {
     const startedMs = deps.now();
     const matched = relayRouteFor(path);
@@ -223,7 +228,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     if (inquiry.operation === 'count_tokens') {
       authorise.allowModel(principal, inquiry.model);
-      return over(await answerTokenCount(deps.counter, inquiry));
+      return over(await countTokens(inquiry, principal));
     }
     if (tier !== 3) {
       const candidates = state.route(principal.group, inquiry.model).flat();

@@ -23,6 +23,7 @@ export const traits: Traits = {
       ['reasoning', 'max_tokens'],
     ],
   },
+  countOperation: 'count_tokens',
   countAnswer: (tokens) => ({ input_tokens: tokens }),
   models: {
     named: (path) => namedBehind(path, '/v1/models'),

@@ -48,6 +48,7 @@ export const traits: Traits = {
       ['thinking_config', 'thinking_budget'],
     ],
   },
+  countOperation: 'count_contents',
   countAnswer: (tokens) => ({
     totalTokens: tokens,
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }],

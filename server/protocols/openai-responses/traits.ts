@@ -18,6 +18,7 @@ export const traits: Traits = {
       ['reasoning', 'max_tokens'],
     ],
   },
+  countOperation: 'count_inputs',
   countAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   kept: {
     asked(body) {

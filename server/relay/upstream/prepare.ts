@@ -68,6 +68,7 @@ export function dialectWith(
     const offers = (id: ProtocolId) => offered(codecFor(id).traits.embeddings?.operation ?? '');
     return ids.find(offers) ?? null;
   }
+  if (inquiry.operation === 'count_tokens') return offered(countOf(inquiry.protocol)) ? inquiry.protocol : null;
   if (inquiry.order !== undefined) return inquiry.protocol;
   if (inquiry.operation !== 'chat') return offered(inquiry.operation) ? inquiry.protocol : null;
   const quirk = quirkOf(provider.slug);
@@ -79,6 +80,8 @@ export function dialectWith(
   if (quirk?.wireFor !== undefined && serves(commonProtocol)) return commonProtocol;
   return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
 }
+
+const countOf = (protocol: ProtocolId): string => codecFor(protocol).traits.countOperation ?? '';
 
 /** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
 export function prepareAttempt(
@@ -216,7 +219,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   // Nearly every request passes with one edit or none.
   const edits = new Map<string, string | undefined>();
   for (const name of terms.removed) edits.set(name, undefined);
-  if (inquiry.operation === 'chat')
+  if (inquiry.operation === 'chat' || inquiry.operation === 'count_tokens')
     for (const [name, value] of foreignEdits(inquiry, signingOf(attempt), dropped)) edits.set(name, value);
   if (!(settings.passThrough || channel.setting.pass_through === true)) {
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
@@ -320,6 +323,7 @@ function plainAddress(attempt: Attempt): string | null {
   const { embeddings, passesQuery, streamOperation } = codecFor(dialect).traits;
   if (inquiry.operation === 'embeddings' && embeddings !== undefined)
     return endpointFor(provider, embeddings.operation, facts);
+  if (inquiry.operation === 'count_tokens') return endpointFor(provider, countOf(dialect), facts);
   if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);
   const operation = chatOperationOf(attempt);
   const url = endpointFor(provider, inquiry.stream ? (streamOperation ?? operation) : operation, facts);
