@@ -324,6 +324,14 @@ export const errors = {
     '当前分组上游负载已饱和，请稍后再试',
     'The upstreams of this group are saturated; please retry later',
   ),
+  upstream_overloaded: row(
+    529,
+    'overloaded_error',
+    7,
+    'host',
+    '上游过载，请稍后再试',
+    'The upstream is overloaded; please retry later',
+  ),
   upstream_key: row(502, 'api_error', 7, 'key', '上游鉴权失败', 'The upstream refused our credentials'),
   // ours
   storage_unavailable: row(

@@ -75,7 +75,8 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       if (isRealtime(request, path))
         return upgrade(listener, request, connections, options.relay.realtime(request, peer));
       const place = placeOf(path);
-      if (place === 'relay') {
+      // A page is no answer to a socket: programs would take it for one that opened.
+      if (place === 'relay' || (place === 'console' && wantsSocket(request))) {
         const going = connections.begin(request);
         return closing(going, options.relay.handle(going, path, peer));
       }
@@ -164,8 +165,9 @@ async function turnedAway(relay: Relay, request: Request, path: string, peer: Pe
   return response;
 }
 
-const isRealtime = (request: Request, path: string): boolean =>
-  path === '/v1/realtime' && request.headers.get('upgrade')?.toLowerCase() === 'websocket';
+const isRealtime = (request: Request, path: string): boolean => path === '/v1/realtime' && wantsSocket(request);
+
+const wantsSocket = (request: Request): boolean => request.headers.get('upgrade')?.toLowerCase() === 'websocket';
 
 /** The upstream is reached first, so that a refusal still has a status. */
 async function upgrade(

@@ -78,6 +78,8 @@ export interface ClientHalf {
   encodeError(error: ClientError): unknown;
   /** SSE text of an error in the middle of a stream, including whatever ends the stream in this dialect. */
   encodeStreamError(error: ClientError): string;
+  /** Statuses that only clients of this dialect know. */
+  readonly statuses?: readonly number[];
   /** SSE text that keeps an idle stream alive without meaning anything. */
   readonly ping: string;
   /** Set where a request's address can ask for another form of stream; null = events. */

@@ -154,6 +154,8 @@ export interface Traits {
   readonly fits?: FitMembers;
   readonly gate?: GateMembers;
   countAnswer(tokens: number): Record<string, unknown>;
+  /** What providers call its count of tokens. */
+  readonly countOperation?: string;
   readonly models?: ModelList;
   readonly kept?: KeptRules;
   readonly suffix: SuffixRules;

@@ -101,7 +101,7 @@ export const otherProviders: readonly Provider[] = [
     auth: header('x-api-key'),
     colour: 'indigo',
     paths: { messages: '/v1/messages', count_tokens: '/v1/messages/count_tokens' },
-    serves: 'messages',
+    serves: 'messages count_tokens',
     list: '/v1/models',
     models:
       'claude-3-5-sonnet-20240620 claude-3-5-sonnet-20241022 claude-3-7-sonnet-20250219 claude-3-haiku-20240307 claude-3-opus-20240229 claude-3-sonnet-20240229 claude-fable-5 claude-haiku-4-5-20251001 claude-haiku-4-5 claude-opus-4-0 claude-opus-4-1-20250805 claude-opus-4-1 claude-opus-4-20250514 claude-opus-4-5-20251101 claude-opus-4-5 claude-opus-4-6 claude-opus-4-7 claude-opus-4-8 claude-sonnet-4-0 claude-sonnet-4-20250514 claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-sonnet-4-6 claude-sonnet-5 claude-instant-1.2 claude-2 claude-2.0 claude-2.1 claude-3-5-haiku-20241022 claude-3-7-sonnet-20250219-thinking',
@@ -171,8 +171,9 @@ export const otherProviders: readonly Provider[] = [
       stream: '/{other}/models/{model}:streamGenerateContent?alt=sse',
       embed_contents: '/{other}/models/{model}:batchEmbedContents',
       images: '/{other}/models/{model}:predict',
+      count_contents: '/{other}/models/{model}:countTokens',
     },
-    serves: 'generate stream embed_contents images',
+    serves: 'generate stream embed_contents images count_contents',
     list: '/v1beta/models',
     other: { zh: 'API 版本', en: 'API version', fallback: 'v1beta' },
     models:

@@ -13,6 +13,7 @@ import { ollama } from './quirks/ollama.ts';
 import { palm } from './quirks/palm.ts';
 import { tencent } from './quirks/tencent.ts';
 import { vertex } from './quirks/vertex.ts';
+import { volcengine } from './quirks/volcengine.ts';
 import { xunfei } from './quirks/xunfei.ts';
 import { zhipu } from './quirks/zhipu.ts';
 
@@ -20,6 +21,7 @@ const quirks: Readonly<Record<string, Quirk>> = {
   azure,
   aws: bedrock,
   vertex,
+  volcengine,
   zhipu,
   'zhipu-v4': zhipu,
   xunfei,

@@ -14,7 +14,7 @@ import { noCharge, type TierLevel } from './admission/tiers.ts';
 import { type AnswerDeps, answer } from './delivery/answer.ts';
 import type { Refusal } from './delivery/finish-request.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
-import { answerTokenCount } from './endpoints/count-tokens.ts';
+import { createTokenCount } from './endpoints/count-tokens.ts';
 import { askerOf, isModelsPath, listModels } from './endpoints/models.ts';
 import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { createRealtime } from './endpoints/realtime/realtime.ts';
@@ -26,7 +26,7 @@ import type { Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
 import { type FindSession, identifyPlayer, inChosenGroup } from './intake/playground.ts';
 import { createRequestIds } from './intake/request-id.ts';
-import { type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
+import { plainPath, type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
 import { createAffinity } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
 import { createHearsay, type Hearsay } from './routing/hearsay.ts';
@@ -148,6 +148,9 @@ function createMemories({ steady: now, random, trouble, tell, state }: RelayDeps
 
 type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
 
+/** Agents ask before they begin; an estimate now is better than a count later. */
+const countPatienceMs = 5_000;
+
 export function createRelay(deps: RelayDeps): Relay {
   const { state } = deps;
   const authorise: Authorise = createAuthorise({ state, keyHmac: deps.keyHmac, now: deps.now });
@@ -210,6 +213,8 @@ export function createRelay(deps: RelayDeps): Relay {
     },
   };
 
+  const countTokens = createTokenCount({ ...pipeline, state, patienceMs: countPatienceMs });
+
   const run = async (request: Request, path: string, requestId: string, identify: Identify) => {
     const startedMs = deps.now();
     const matched = relayRouteFor(path);
@@ -228,7 +233,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     if (inquiry.operation === 'count_tokens') {
       authorise.allowModel(principal, inquiry.model);
-      return over(await answerTokenCount(deps.counter, inquiry));
+      return over(await countTokens(inquiry, principal));
     }
     if (tier !== 3) {
       const candidates = state.route(principal.group, inquiry.model).flat();
@@ -327,7 +332,7 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 
   return {
-    handle: async (request, path, peer) => sealed(await answered(request, path, peer)),
+    handle: async (request, path, peer) => sealed(await answered(request, plainPath(path), peer)),
     test(order) {
       const request = new Request(`http://relay${order.path}`, {
         method: 'POST',

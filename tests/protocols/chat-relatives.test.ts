@@ -1,7 +1,7 @@
 /** Oddities of upstreams that speak the chat dialect almost. */
 import { expect, test } from 'vitest';
 import { codecs } from '../../server/protocols/registry.ts';
-import { meaning } from './support.ts';
+import { context, meaning } from './support.ts';
 
 const { upstream } = codecs['openai-chat'];
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
@@ -86,4 +86,59 @@ test('W8: an error inside of a stream keeps its status', () => {
       message: 'Failed to call a function',
     },
   });
+});
+
+const response = (output: readonly unknown[]) => ({
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  model: 'm',
+  output,
+  usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
+});
+const answerOf = (dialect: 'openai-chat' | 'anthropic-messages' | 'gemini-generate', output: readonly unknown[]) =>
+  JSON.stringify(
+    codecs[dialect].translation.encodeResponse(
+      codecs['openai-responses'].upstream.decodeResponse(response(output)),
+      context,
+    ),
+  );
+
+test.each(['openai-chat', 'anthropic-messages', 'gemini-generate'] as const)(
+  'W14: a picture that a response made reaches a client of %s',
+  (dialect) => {
+    const drawn = {
+      type: 'image_generation_call',
+      id: 'ig_1',
+      status: 'completed',
+      result: 'AAECAw==',
+      output_format: 'webp',
+    };
+    const told = answerOf(dialect, [drawn]);
+    expect(told).toContain('AAECAw==');
+    expect(told).toContain('image/webp');
+  },
+);
+
+test('W14: a cited file is told by its name and id where a dialect wants an address', () => {
+  const text = {
+    type: 'output_text',
+    text: 'As it says.',
+    annotations: [{ type: 'file_citation', file_id: 'file-1', filename: 'a.pdf', index: 3 }],
+  };
+  const message = { type: 'message', id: 'msg_1', role: 'assistant', content: [text] };
+  for (const dialect of ['openai-chat', 'anthropic-messages'] as const) {
+    const told = answerOf(dialect, [message]);
+    expect(told).toContain('"url":"file:file-1"');
+    expect(told).toContain('a.pdf');
+  }
+});
+
+test('an upstream whose words are objects is read all the same', () => {
+  const odd = { toString: '' };
+  const { decodeResponse } = codecs['anthropic-messages'].upstream;
+  expect(() => decodeResponse({ type: 'message', content: [{ type: odd }] })).not.toThrow();
+  expect(() => codecs['openai-responses'].upstream.readUsage(response([{ type: odd }]))).not.toThrow();
+  const strange = { messages: [{ role: 'assistant', content: [{ type: odd }] }] };
+  expect(codecs['anthropic-messages'].foreignBlocks?.(strange, { form: null, unsigned: false })).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { type PracticeUpstream, startPracticeUpstream } from '../../server/pract
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
+import { agentHeaders } from '../../server/providers/knowledge/agent-headers.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -117,13 +118,14 @@ test.each(captures.map((capture) => [capture.file, capture] as const))(
     else expect(received?.body.toString()).toBe(JSON.stringify(capture.body));
     expect(JSON.stringify(received?.headers)).not.toContain(key);
     expect(received?.headers.authorization).toBe('Bearer sk-upstream-secret-key');
-    // The rest tells who the client is, or would let it speak for us.
+    // Who asks and in which session is told; the rest would let the client speak for us.
     const known =
       /^(host|connection|accept|accept-encoding|user-agent|content-(type|length)|authorization|anthropic-(version|beta)|openai-beta|idempotency-key)$/;
-    expect(Object.keys(received?.headers ?? {}).filter((name) => !known.test(name))).toEqual([]);
-    if (received?.headers['user-agent'] !== undefined)
-      expect(received.headers['user-agent']).not.toBe(headersOf(capture)['user-agent']);
-    for (const name of ['anthropic-version', 'anthropic-beta'] as const) {
+    const agents = new Set(agentHeaders.map(({ name }) => name));
+    const others = Object.keys(received?.headers ?? {}).filter((name) => !known.test(name) && !agents.has(name));
+    expect(others).toEqual([]);
+    expect(received?.headers['user-agent']).toBe(headersOf(capture)['user-agent'] ?? 'gateway');
+    for (const name of ['anthropic-version', 'anthropic-beta', 'session-id', 'x-claude-code-session-id'] as const) {
       const given = headersOf(capture)[name];
       if (given !== undefined) expect(received?.headers[name]).toBe(given);
     }

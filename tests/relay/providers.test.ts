@@ -73,6 +73,15 @@ test.each([
   expect(sent().path).toContain(`/openai/deployments/${deployment}/chat/completions?`);
 });
 
+test.each([
+  ['bot-20250101-abc', '/api/v3/bots/chat/completions'],
+  ['ep-20250101-abc', '/api/v3/chat/completions'],
+])('W14: VolcEngine, %s is asked at %s', async (model, path) => {
+  const key = await channel('volcengine', model, {});
+  expect(await textOf(await gateway.chat(key, ask(model)))).toBe('hello world');
+  expect(sent().path).toBe(path);
+});
+
 test('Bedrock: Claude by InvokeModel, signed, whole', async () => {
   const key = await channel('aws', 'claude-3-5-sonnet-20241022', { key: 'AKID|SECRET|us-west-2' });
   upstream.script((response) => sendJson(response, message));

@@ -15,7 +15,7 @@ export const anthropicMessages: Codec = {
   traits,
   foreignBlocks,
   // A comment, not the `ping` event: that one may not come before message_start.
-  client: { encodeError, encodeStreamError, ping: ': PING\n\n' },
+  client: { encodeError, encodeStreamError, statuses: [529], ping: ': PING\n\n' },
   upstream: {
     decodeResponse,
     reader: createReader,

@@ -2,7 +2,7 @@
 import { type Json, list, record, text } from '../shared/json.ts';
 import { type ForeignBlock, isForeign, type Signing } from '../shared/signatures.ts';
 
-const isThought = (block: unknown): boolean => /^(?:redacted_)?thinking$/.test(String(record(block)?.type));
+const isThought = (block: unknown): boolean => /^(?:redacted_)?thinking$/.test(text(record(block)?.type) ?? '');
 
 const sealOf = (block: Record<string, unknown>): string | null =>
   text(block.type === 'thinking' ? block.signature : block.data);
@@ -34,7 +34,7 @@ const reason = (path: string): string => `${path}: a thought without this provid
 function withoutThinking(body: Json): ForeignBlock[] {
   const edits = list(record(body.context_management)?.edits);
   const clearing = edits.flatMap((edit, index): ForeignBlock[] =>
-    /^clear_thinking/.test(String(record(edit)?.type))
+    /^clear_thinking/.test(text(record(edit)?.type) ?? '')
       ? [{ path: ['context_management', 'edits', index], reason: null }]
       : [],
   );

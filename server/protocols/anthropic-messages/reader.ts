@@ -70,7 +70,7 @@ function createEventReader() {
   };
 
   const start = (index: number, raw: Record<string, unknown>): ChatEvent[] => {
-    const kind = lookUp(kinds, String(raw.type)) ?? 'other';
+    const kind = lookUp(kinds, text(raw.type) ?? '') ?? 'other';
     const block: Block = {
       kind,
       raw,

@@ -36,6 +36,7 @@ export const traits: Traits = {
       'stop_sequences',
     ],
   },
+  countOperation: 'count_tokens',
   countAnswer: (tokens) => ({ input_tokens: tokens }),
   models: {
     named: (path) => namedBehind(path, '/v1/models'),

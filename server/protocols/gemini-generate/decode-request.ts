@@ -229,7 +229,7 @@ function decodeChoice(calling: Record<string, unknown> | null): ToolChoice | nul
     case 'NONE':
       return 'none';
     case 'ANY':
-      return allowed.length === 1 ? { name: String(allowed[0]) } : 'required';
+      return allowed.length === 1 ? { name: text(allowed[0]) ?? '' } : 'required';
     case 'AUTO':
     case 'VALIDATED':
       return 'auto';

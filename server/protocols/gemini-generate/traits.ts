@@ -62,6 +62,7 @@ export const traits: Traits = {
       'generationConfig.thinkingConfig',
     ],
   },
+  countOperation: 'count_contents',
   countAnswer: (tokens) => ({
     totalTokens: tokens,
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }],

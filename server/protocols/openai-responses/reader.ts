@@ -100,6 +100,13 @@ export function createReader(): StreamReader {
         events.push({ type: 'tool-call-end', index: block.index });
         return;
       }
+      case 'image_generation_call': {
+        const data = text(item.result);
+        const mimeType = `image/${text(item.output_format) ?? 'png'}`;
+        if (data === null) events.push({ type: 'unknown', dialect: 'openai-responses', raw: item });
+        else events.push({ type: 'media', part: { type: 'image', source: { kind: 'base64', data, mimeType } } });
+        return;
+      }
       default:
         events.push({ type: 'unknown', dialect: 'openai-responses', raw: item });
     }

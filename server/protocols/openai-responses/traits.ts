@@ -22,6 +22,7 @@ export const traits: Traits = {
     turns: 'input',
     members: ['temperature', 'top_p', 'max_output_tokens', 'reasoning.effort', 'parallel_tool_calls', 'tool_choice'],
   },
+  countOperation: 'count_inputs',
   countAnswer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   kept: {
     asked(body) {

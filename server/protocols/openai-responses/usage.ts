@@ -35,7 +35,7 @@ function callsIn(body: Readonly<Record<string, unknown>>, painted: boolean): Rec
   /** A container is paid once, however often it is used. */
   const containers = new Set<string>();
   for (const item of records(body.output)) {
-    const type = String(item.type);
+    const type = text(item.type) ?? '';
     if (!type.endsWith('_call') || unpaid.has(type) || (type === 'image_generation_call' && painted)) continue;
     let name = type.slice(0, -'_call'.length);
     if (name === 'web_search' && preview) name = 'web_search_preview';

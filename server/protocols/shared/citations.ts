@@ -7,8 +7,8 @@ export const readAnnotations = (annotations: unknown, dialect: ProtocolId): read
   records(annotations).map((raw) => {
     const source = record(raw.url_citation) ?? raw;
     return {
-      url: text(source.url),
-      title: text(source.title),
+      url: text(source.url) ?? fileAddress(source),
+      title: text(source.title) ?? text(source.filename),
       quote: text(source.content),
       start: number(source.start_index),
       end: number(source.end_index),
@@ -16,6 +16,10 @@ export const readAnnotations = (annotations: unknown, dialect: ProtocolId): read
       raw,
     };
   });
+
+/** Files have no address, but a name that their own provider knows: other dialects take nothing else than addresses. */
+const fileAddress = ({ file_id }: Record<string, unknown>): string | null =>
+  text(file_id) === null ? null : `file:${String(file_id)}`;
 
 /** @param length of the text the citations stand on. @param offset of that text in the whole answer. */
 export function urlCitations(citations: readonly Citation[], length: number, offset = 0): Record<string, unknown>[] {

@@ -1,6 +1,6 @@
 /** What a cloud that hosts Anthropic's models takes of their features. */
 import type { Dropped } from '../../protocols/codec.ts';
-import { list, record } from '../../protocols/shared/json.ts';
+import { list, record, text } from '../../protocols/shared/json.ts';
 import type { BetaRow, GateRow } from '../knowledge/betas.ts';
 
 type Members = Record<string, unknown>;
@@ -29,7 +29,7 @@ function without(value: unknown, path: readonly string[], only: RegExp | undefin
     // What is left of an object that had nothing else is nothing.
     return Object.keys(record(told) ?? { list: 1 }).length === 0 ? others : { ...object, [name]: told };
   }
-  return only === undefined || only.test(String(inner)) ? others : null;
+  return only === undefined || only.test(text(inner) ?? '') ? others : null;
 }
 
 const isOpen = ({ beta, models }: GateRow, betas: readonly string[], model: string): boolean =>

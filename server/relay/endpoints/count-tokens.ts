@@ -1,13 +1,88 @@
-/** Answers the token-counting calls of the dialects here: no upstream, no charge. */
+/** Answers the token-counting calls of the dialects: by an upstream of the client's own dialect, where counting is free, else here. Nobody is charged. */
 import { codecFor } from '../../protocols/registry.ts';
+import { number, record } from '../../protocols/shared/json.ts';
+import { checkWords } from '../admission/blocked-words.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally } from '../admission/meter.ts';
-import type { Inquiry } from '../intake/inquiry.ts';
+import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import type { Health } from '../routing/health.ts';
+import { createDeadlines } from '../shared/deadlines.ts';
 import { nothingDelivered } from '../shared/delivered-text.ts';
+import type { RelayState } from '../state/state.ts';
+import { type Prepared, prepareAttempt } from '../upstream/prepare.ts';
+import { type AttemptsDeps, send } from '../upstream/try-channels.ts';
+import { parseBody, readWhole } from '../upstream/whole.ts';
 
-export async function answerTokenCount(counter: TokenCounter, inquiry: Inquiry): Promise<Response> {
-  const usage = await countLocally(counter, { ...inquiry, operation: 'chat' }, { body: null, told: nothingDelivered });
-  return Response.json(codecFor(inquiry.protocol).traits.countAnswer(usage.input), {
-    headers: { 'x-oneapi-request-id': inquiry.requestId },
-  });
+export interface CountDeps extends Pick<AttemptsDeps, 'dispatch' | 'now' | 'token' | 'settings'> {
+  readonly counter: TokenCounter;
+  readonly state: Pick<RelayState, 'route'>;
+  readonly health: Pick<Health, 'condition' | 'pickKey'>;
+  /** Milliseconds after which an upstream is not waited for. */
+  readonly patienceMs: number;
 }
+
+/** Counting costs nobody anything, so it may not take an upstream's time from paid requests. */
+const mostAtOnce = 16;
+
+export function createTokenCount(deps: CountDeps) {
+  const limits = createDeadlines(50);
+  let atOnce = 0;
+
+  /** @returns the upstream's own answer; null = it gave none that can be read. */
+  const asked = async (prepared: Prepared, inquiry: Inquiry): Promise<Uint8Array<ArrayBuffer> | null> => {
+    const abort = new AbortController();
+    const leave = () => abort.abort();
+    inquiry.request.signal.addEventListener('abort', leave, { once: true });
+    const arrived = limits.start(deps.patienceMs, leave);
+    atOnce++;
+    try {
+      const answer = await send(deps, prepared, abort);
+      if (answer.kind === 'failure') return null;
+      const bytes = await readWhole(answer.response, deps.patienceMs, abort);
+      const told = bytes === null ? null : record(parseBody(bytes));
+      return told !== null && counts.some((name) => number(told[name]) !== null) ? bytes : null;
+    } finally {
+      atOnce--;
+      arrived();
+      inquiry.request.signal.removeEventListener('abort', leave);
+    }
+  };
+
+  const natively = async (inquiry: Inquiry, principal: Principal): Promise<Uint8Array<ArrayBuffer> | null> => {
+    const prepared = atOnce < mostAtOnce && mayLeave(inquiry) ? preparedFor(inquiry, principal) : null;
+    return prepared === null ? null : asked(prepared, inquiry);
+  };
+
+  /** What is not sent to an upstream for an answer is not sent to one for a count. */
+  const mayLeave = ({ protocol, body, prompt }: Inquiry): boolean => {
+    if ((codecFor(protocol).traits.kept?.asked(body) ?? []).length > 0) return false;
+    try {
+      checkWords(deps.settings(), prompt);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  const preparedFor = (inquiry: Inquiry, { group, pinnedChannel }: Principal): Prepared | null => {
+    for (const channel of deps.state.route(group, inquiry.model).flat()) {
+      if (pinnedChannel !== null && channel.id !== pinnedChannel) continue;
+      if (deps.health.condition(channel) !== 'up') continue;
+      const prepared = prepareAttempt(inquiry, channel, deps.health.pickKey(channel), deps.settings());
+      if (prepared !== null) return prepared;
+    }
+    return null;
+  };
+
+  return async (inquiry: Inquiry, principal: Principal): Promise<Response> => {
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'x-oneapi-request-id': inquiry.requestId };
+    const native = await natively(inquiry, principal);
+    if (native !== null) return new Response(native, { headers });
+    const chat: Inquiry = { ...inquiry, operation: 'chat' };
+    const usage = await countLocally(deps.counter, chat, { body: null, told: nothingDelivered });
+    return Response.json(codecFor(inquiry.protocol).traits.countAnswer(usage.input), { headers });
+  };
+}
+
+/** Where the dialects tell the count. */
+const counts = ['input_tokens', 'totalTokens'] as const;

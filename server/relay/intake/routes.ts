@@ -60,6 +60,23 @@ export const relayRoutes: readonly RelayRoute[] = [
   row('/v1/audio/translations', commonProtocol, 'translations', { body: 'form', defaultModel: 'whisper-1' }),
 ];
 
+/** Addresses under which SDKs for other hosts look for the same calls. */
+const spellings: readonly (readonly [given: string, plain: string])[] = [
+  ['/v1beta/openai/', '/v1/'],
+  ['/openai/v1/', '/v1/'],
+];
+
+/** @returns the path that is meant. */
+export function plainPath(path: string): string {
+  const found = spellings.find(([given]) => path.startsWith(given));
+  return found === undefined ? path : found[1] + path.slice(found[0].length);
+}
+
+/** Clients that call models deployments name them in the path. */
+const deploymentRoutes = relayRoutes
+  .filter(({ path, protocol, session }) => protocol === commonProtocol && session !== true && path.startsWith('/v1/'))
+  .map((route): RelayRoute => ({ ...route, path: route.path.replace('/v1/', '/openai/deployments/{model}/') }));
+
 export interface MatchedRoute {
   readonly route: RelayRoute;
   /** The model the path names, decoded; null when the body names it. */
@@ -70,12 +87,12 @@ const placeholder = '{model}';
 const byPath = new Map(
   relayRoutes.filter((route) => !route.path.includes(placeholder)).map((route) => [route.path, { route, model: null }]),
 );
-const patterns = relayRoutes
-  .filter((route) => route.path.includes(placeholder))
-  .map((route) => {
+const patterns = [...relayRoutes.filter((route) => route.path.includes(placeholder)), ...deploymentRoutes].map(
+  (route) => {
     const [before = '', after = ''] = route.path.split(placeholder);
     return { route, before, after };
-  });
+  },
+);
 
 /** One trailing slash is forgiven. */
 export function relayRouteFor(path: string): MatchedRoute | undefined {
@@ -97,7 +114,7 @@ function decoded(segment: string): string {
   }
 }
 
-const relayPrefixes = ['/v1/', '/v1beta/', '/v2/', '/pg/', '/mj', '/suno/'] as const;
+const relayPrefixes = ['/v1/', '/v1beta/', '/v2/', '/openai/', '/pg/', '/mj', '/suno/'] as const;
 
 /** First segments of the relay's paths. */
 export const relaySegments: readonly string[] = [

@@ -93,6 +93,9 @@ export function withKeywords(
 export const mayRetry = (failure: UpstreamFailure): boolean =>
   failure.ordered !== true && (failure.class === 'key' || failure.class === 'host');
 
+/** Too much to do, in the status of one dialect; in the others a plain 503. */
+const overloaded = 529;
+
 /** The error a client gets when no channel is left. Client mistakes keep the upstream's status and words; the rest says nothing about who failed. */
 export function failureError(failure: UpstreamFailure): AppError {
   switch (failure.reason) {
@@ -106,6 +109,7 @@ export function failureError(failure: UpstreamFailure): AppError {
     case 'empty':
       return new AppError('upstream_invalid');
     case 'status':
+      if (failure.status === overloaded) return new AppError('upstream_overloaded');
       if (failure.status === 429) return new AppError('upstream_busy');
       if (failure.class === 'key') return new AppError('upstream_key');
       return new AppError('upstream_status', { status: failure.status ?? 0 });

@@ -28,7 +28,17 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
   };
 }
 
-export function errorResponse(protocol: ProtocolId, error: ClientError, retryAfter: number | null = null): Response {
+/** Statuses of single dialects, and what they are for all others. */
+const common: Readonly<Record<number, number>> = { 529: 503 };
+
+function knownStatus(protocol: ProtocolId, error: ClientError): ClientError {
+  const plain = common[error.status];
+  if (plain === undefined || codecFor(protocol).client.statuses?.includes(error.status)) return error;
+  return { ...error, status: plain };
+}
+
+export function errorResponse(protocol: ProtocolId, given: ClientError, retryAfter: number | null = null): Response {
+  const error = knownStatus(protocol, given);
   return new Response(JSON.stringify(codecFor(protocol).client.encodeError(error)), {
     status: error.status,
     headers: {
@@ -60,7 +70,7 @@ export function refusalFor(
   const form = forms.find(([pattern]) => pattern.test(path))?.[1];
   if (form === undefined) return listedError(errorResponse(protocol, shown, retryAfter), path, request.url);
   return Response.json(form(shown), {
-    status: shown.status,
+    status: common[shown.status] ?? shown.status,
     headers: retryAfter === null ? [] : [['retry-after', String(retryAfter)]],
   });
 }

@@ -9,6 +9,7 @@ import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
+import { agentHeaders } from '../../providers/knowledge/agent-headers.ts';
 import { signingAt } from '../../providers/knowledge/signatures.ts';
 import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/target.ts';
 import { endpointFor, type Provider, servesAt } from '../../providers/provider.ts';
@@ -71,6 +72,7 @@ export function dialectWith(
     const offers = (id: ProtocolId) => offered(codecFor(id).traits.embeddings?.operation ?? '');
     return ids.find(offers) ?? null;
   }
+  if (inquiry.operation === 'count_tokens') return offered(countOf(inquiry.protocol)) ? inquiry.protocol : null;
   if (inquiry.order !== undefined) return inquiry.protocol;
   if (inquiry.operation !== 'chat') return offered(inquiry.operation) ? inquiry.protocol : null;
   const quirk = quirkOf(provider.slug);
@@ -82,6 +84,8 @@ export function dialectWith(
   if (quirk?.wireFor !== undefined && serves(commonProtocol)) return commonProtocol;
   return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
 }
+
+const countOf = (protocol: ProtocolId): string => codecFor(protocol).traits.countOperation ?? '';
 
 /** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
 export function prepareAttempt(
@@ -226,7 +230,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   // Nearly every request passes with one edit or none.
   const edits = new Map<string, string | undefined>();
   for (const name of terms.removed) edits.set(name, undefined);
-  if (inquiry.operation === 'chat')
+  if (inquiry.operation === 'chat' || inquiry.operation === 'count_tokens')
     for (const [name, value] of foreignEdits(inquiry, signingOf(attempt), dropped)) edits.set(name, value);
   if (!(settings.passThrough || channel.setting.pass_through === true)) {
     const within = withinRules(inquiry.body, attempt.rules, {
@@ -287,11 +291,22 @@ function headersOf(attempt: Attempt): Record<string, string> {
     const value = inquiry.request.headers.get(name);
     if (value !== null && !((translated || quirk?.ownHeaders === true) && isOfOneDialect(name))) headers[name] = value;
   }
+  if (inquiry.route.session !== true) passAgentHeaders(inquiry.request.headers, translated, headers);
   const { headers: usual, operator } = codecFor(dialect).traits;
   if (quirk?.ownHeaders !== true) for (const name in usual) headers[name] ??= usual[name] ?? '';
   const more = operator?.headers?.(settings, inquiry.model);
   if (more !== undefined) Object.assign(headers, more);
   return headers;
+}
+
+/** Values that no header may have are left out; the request would fail for them. */
+const isHeaderValue = (value: string): boolean => value.length <= 4096 && /^[\x20-\x7e]*$/.test(value);
+
+function passAgentHeaders(given: Headers, translated: boolean, headers: Record<string, string>): void {
+  for (const { name, own } of agentHeaders) {
+    const value = given.get(name);
+    if (value !== null && !(translated && own === true) && isHeaderValue(value)) headers[name] = value;
+  }
 }
 
 /** It means nothing to an upstream of another dialect. */
@@ -350,6 +365,7 @@ function plainAddress(attempt: Attempt): string | null {
   const { embeddings, passesQuery, streamOperation } = codecFor(dialect).traits;
   if (inquiry.operation === 'embeddings' && embeddings !== undefined)
     return endpointFor(provider, embeddings.operation, facts);
+  if (inquiry.operation === 'count_tokens') return endpointFor(provider, countOf(dialect), facts);
   if (inquiry.operation !== 'chat') return endpointFor(provider, inquiry.operation, facts);
   const operation = chatOperationOf(attempt);
   const url = endpointFor(provider, inquiry.stream ? (streamOperation ?? operation) : operation, facts);
@@ -374,6 +390,8 @@ function fixedHeaders({ channel, provider, key: { key } }: Attempt): Readonly<Re
   const made = {
     'content-type': 'application/json',
     'accept-encoding': 'identity',
+    // Where the client has none of its own: the network library must not tell its name.
+    'user-agent': 'gateway',
     ...authHeaders(provider, key, channel.organization),
   };
   ofChannel.set(key, made);

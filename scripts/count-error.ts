@@ -1,0 +1,61 @@
+/** How far the local count of tokens is from what providers reported: `bun scripts/count-error.ts FOLDER` over recorded answers; nothing of them is kept. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ChatEvent, ProtocolId } from '../server/protocols/canonical.ts';
+import { codecs } from '../server/protocols/registry.ts';
+import { parseJson, record } from '../server/protocols/shared/json.ts';
+import { countTokens } from '../server/relay/admission/counting/count.ts';
+
+interface Sample {
+  readonly provider: string;
+  readonly error: number;
+}
+
+const dialectOf = (sample: unknown): ProtocolId | null => {
+  const body = record(sample);
+  if (body?.type === 'message' || body?.type === 'message_start') return 'anthropic-messages';
+  if (body?.object === 'response' || String(body?.type).startsWith('response.')) return 'openai-responses';
+  if (Array.isArray(body?.candidates)) return 'gemini-generate';
+  return Array.isArray(body?.choices) && !('text' in (record(body.choices[0]) ?? {})) ? 'openai-chat' : null;
+};
+
+function eventsOf(name: string, source: string): readonly ChatEvent[] {
+  if (name.endsWith('.json')) {
+    const body = parseJson(source);
+    const dialect = dialectOf(body);
+    return dialect === null ? [] : codecs[dialect].upstream.decodeResponse(body);
+  }
+  const lines = source.split('\n').filter((line) => line.trim() !== '');
+  const dialect = dialectOf(parseJson(lines[0] ?? ''));
+  if (dialect === null) return [];
+  const reader = codecs[dialect].upstream.reader();
+  return [...lines.flatMap((data) => reader.feed({ event: '', data })), ...reader.end()];
+}
+
+/** @returns null for answers whose reported tokens are more than their words: thoughts, calls, pictures. */
+function sampleOf(name: string, events: readonly ChatEvent[], count: (text: string) => number): Sample | null {
+  const words = events.flatMap((event) => (event.type === 'text-delta' ? [event.text] : [])).join('');
+  const other = events.some(({ type }) => /^(?:tool-call|reasoning|media|refusal|unknown|error)/.test(type));
+  const usage = events.findLast((event) => event.type === 'usage')?.usage;
+  if (words === '' || other || usage === undefined || usage.reasoning > 0 || usage.output < 5) return null;
+  const error = Math.abs(countTokens(count, words) - usage.output) / usage.output;
+  return { provider: name.split('/')[0] ?? '', error };
+}
+
+const at = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+const percent = (value: number): string => `${(value * 100).toFixed(1)} %`;
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) throw new Error('usage: bun scripts/count-error.ts FOLDER');
+const { countTokens: count } = await import('gpt-tokenizer/encoding/o200k_base');
+const samples = [...new Bun.Glob('**/*.{json,chunks.txt}').scanSync({ cwd: folder })].sort().flatMap((name) => {
+  const found = sampleOf(name, eventsOf(name, readFileSync(join(folder, name), 'utf8')), (text) => count(text));
+  return found === null ? [] : [found];
+});
+const groups = [...Map.groupBy(samples, ({ provider }) => provider), ['all', samples] as const];
+console.log('provider\tanswers\tmedian\tp95');
+for (const [provider, group] of groups) {
+  const errors = group.map(({ error }) => error).sort((a, b) => a - b);
+  console.log([provider, errors.length, percent(at(errors, 0.5)), percent(at(errors, 0.95))].join('\t'));
+}
