@@ -145,6 +145,14 @@ export const errors = {
     '模型 {model} 倍率或价格未配置，请联系管理员设置',
     'The ratio or price of model {model} is not configured; please contact the administrator',
   ),
+  model_not_found: row(
+    404,
+    'invalid_request_error',
+    5,
+    'client',
+    '模型 {model} 不存在：分组 {group} 下没有任何渠道配置了该模型',
+    'The model {model} does not exist: no channel of group {group} is configured for it',
+  ),
   channel_unavailable: row(
     503,
     'api_error',

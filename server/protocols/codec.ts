@@ -58,6 +58,8 @@ export interface ClientError {
   readonly code: string;
   readonly message: string;
   readonly requestId: string;
+  /** Asking once more cannot mend it. */
+  readonly final?: true;
 }
 
 /** A stream in another form than events. */

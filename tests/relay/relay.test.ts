@@ -233,7 +233,7 @@ test.each([
     400,
     'sensitive_words',
   ],
-  ['an unknown model', JSON.stringify({ ...ask, model: 'nobody-has-it' }), 503, 'channel_unavailable'],
+  ['an unknown model', JSON.stringify({ ...ask, model: 'nobody-has-it' }), 404, 'model_not_found'],
 ])('bad body: %s', async (_name, body, status, code) => {
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();
