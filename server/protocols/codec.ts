@@ -78,6 +78,8 @@ export interface ClientHalf {
   encodeError(error: ClientError): unknown;
   /** SSE text of an error in the middle of a stream, including whatever ends the stream in this dialect. */
   encodeStreamError(error: ClientError): string;
+  /** Set where no frame of this dialect means that an answer failed, so that clients overlook ours: they notice a connection that breaks off. */
+  readonly breaksOff?: true;
   /** SSE text that keeps an idle stream alive without meaning anything. */
   readonly ping: string;
   /** Set where a request's address can ask for another form of stream; null = events. */

@@ -316,10 +316,13 @@ function pumpOptions(
   reached: () => Pick<Reached, 'prepared' | 'tried'> | null,
 ) {
   const { client } = codecOf(exchange);
+  const reshape = reshapeFor(exchange);
   deps.lasting(exchange.inquiry.request);
   return {
     ping: client.ping,
-    reshape: reshapeFor(exchange),
+    // In a list the error is an item, which no reader takes for an answer.
+    breaksOff: client.breaksOff === true && reshape === null,
+    reshape,
     pingMs: deps.settings().pingMs,
     idleMs: deps.idleMs,
     checkpointMs: deps.checkpointMs,
