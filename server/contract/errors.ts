@@ -245,6 +245,14 @@ export const errors = {
     '请求体过大，上限 {limit} 字节',
     'The request body is larger than {limit} bytes',
   ),
+  body_encoding_unknown: row(
+    415,
+    'invalid_request_error',
+    2,
+    'client',
+    '不支持的 Content-Encoding {name}，可用：{known}',
+    'Content-Encoding {name} is not supported; known are {known}',
+  ),
   body_not_utf8: row(
     400,
     'invalid_request_error',

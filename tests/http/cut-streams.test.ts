@@ -95,13 +95,14 @@ const clients: Readonly<Record<string, (model: string) => Promise<void>>> = {
   'ai: google': (model) => throughAi(createGoogleGenerativeAI({ apiKey: key, baseURL: `${site.url}/v1beta` })(model)),
 };
 
-test.each(
-  Object.keys(clients).flatMap((client) => dialects.map((dialect) => [client, dialect] as const)),
-)('G5: %s notices that %s broke off', async (client, dialect) => {
-  pieces = 0;
-  await expect(clients[client]?.(dialect)).rejects.toBeTruthy();
-  expect(pieces).toBeGreaterThan(1);
-});
+test.each(Object.keys(clients).flatMap((client) => dialects.map((dialect) => [client, dialect] as const)))(
+  'G5: %s notices that %s broke off',
+  async (client, dialect) => {
+    pieces = 0;
+    await expect(clients[client]?.(dialect)).rejects.toBeTruthy();
+    expect(pieces).toBeGreaterThan(1);
+  },
+);
 
 test('G5: clients that read events as they come see the cut of a Gemini stream itself', async () => {
   const address = `${site.url}/v1beta/models/gemini-generate:streamGenerateContent?alt=sse`;

@@ -4,6 +4,7 @@ import { type Form, readForm } from './form.ts';
 import type { Inquiry, JsonContent } from './inquiry.ts';
 import { outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName } from './members.ts';
+import { plainBody, readBody } from './packed-body.ts';
 import { readPrompt } from './prompt.ts';
 import type { MatchedRoute, Operation } from './routes.ts';
 
@@ -59,13 +60,12 @@ interface Content {
 async function readFormContent(request: Request, context: ParseContext, operation: Operation): Promise<Content> {
   // Recordings are paid by their length, pictures by fields.
   const whole = operation !== 'transcriptions' && operation !== 'translations';
-  const form = await readForm(request, { size: context.bodyLimit, whole });
+  const form = await readForm(await plainBody(request, context.bodyLimit), { size: context.bodyLimit, whole });
   return { body: Object.fromEntries(form.fields), json: null, form };
 }
 
 async function readJsonContent(request: Request, context: ParseContext): Promise<Content> {
-  const bytes = await request.bytes();
-  if (bytes.length > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
+  const bytes = await readBody(request, context.bodyLimit);
   const text = decode(bytes);
   const shape = outline(text);
   if (!shape.ok) {
