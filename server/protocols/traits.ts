@@ -13,6 +13,8 @@ export interface DialectRoute {
   readonly streamsUnlessTold?: true;
   /** The console's playground. */
   readonly session?: true;
+  /** Makes a conversation short. */
+  readonly compacts?: true;
 }
 
 /** Where a request says how long its answer may get. */
@@ -116,6 +118,24 @@ export interface KeptRules {
   made(body: Members, answer: { readonly response: string | null; readonly container: string | null }): string | null;
 }
 
+/** How a client has its conversation made short. */
+export interface CompactionRules {
+  /** Behind the address of the chat, where it has an address of its own. */
+  readonly suffix: string;
+  /** Whether a request for chat asks for it. */
+  asked(body: Members): boolean;
+  /** The same in plain words, for upstreams that do not know it. */
+  summaryRequest(body: Members): Members;
+  /** The body with what was made here opened; null = nothing was. @param open throws what the caller is told. */
+  opened(body: Members, open: (sealed: string) => string): Members | null;
+  /** What a client keeps instead of the conversation. */
+  item(id: string, sealed: string): unknown;
+  /** Whether an answer, or a frame of one, holds such a thing. */
+  isTold(answer: string): boolean;
+  /** An answer in the form of the call that has an address of its own. @param body of the request. */
+  asCall(response: unknown, body: Members): unknown;
+}
+
 export interface Traits {
   /** As its makers call it. */
   readonly label: string;
@@ -144,6 +164,7 @@ export interface Traits {
   countAnswer(tokens: number): Record<string, unknown>;
   readonly models?: ModelList;
   readonly kept?: KeptRules;
+  readonly compaction?: CompactionRules;
   readonly suffix: SuffixRules;
   /** What options of the operator add to a call of its upstreams. */
   readonly operator?: {

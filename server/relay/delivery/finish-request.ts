@@ -16,6 +16,8 @@ export interface Served {
   readonly channel: ChannelSnapshot;
   readonly upstreamModel: string;
   readonly dropped: readonly string[];
+  /** How the conversation was made short; null = nobody asked for that. */
+  readonly compaction?: string | null;
   /** Absent = none could be sent. */
   readonly terms?: SentTerms;
 }
@@ -57,6 +59,7 @@ export function finishRequest(
     channel: served?.channel ?? last,
     upstreamModel: served?.upstreamModel ?? '',
     dropped: served?.dropped ?? [],
+    compaction: served?.compaction ?? undefined,
   });
 }
 

@@ -34,6 +34,8 @@ export interface RelayRoute {
   readonly streamsUnlessTold?: true;
   /** The playground: whose request it is follows from the console's session, not from a key. */
   readonly session?: true;
+  /** Makes a conversation short. */
+  readonly compacts?: true;
 }
 
 const row = (

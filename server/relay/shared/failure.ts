@@ -10,7 +10,7 @@ export interface UpstreamFailure {
   readonly error: UpstreamError | null;
   /** Seconds the upstream asked us to wait. */
   readonly retryAfter: number | null;
-  readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty';
+  readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty' | 'uncompacted';
   /** What had been reported before. */
   readonly usage?: Usage | null;
   /** It may have been carried out all the same: nobody else is asked for it once more. */
@@ -85,6 +85,7 @@ export function failureError(failure: UpstreamFailure): AppError {
       return new AppError('upstream_broken');
     case 'invalid':
     case 'empty':
+    case 'uncompacted':
       return new AppError('upstream_invalid');
     case 'status':
       if (failure.status === 429) return new AppError('upstream_busy');

@@ -11,6 +11,7 @@ import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
 import { carriedTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
+import { asSummary } from '../intake/compaction.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { mapModel } from '../routing/choose.ts';
 import type { KeyChoice } from '../routing/health.ts';
@@ -18,6 +19,7 @@ import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
+import { compactionAddress, condensing } from './condense.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
 import { requestChange } from './model-suffix.ts';
 import { otherAddress, otherBody, otherHeaders, workReader } from './other-calls.ts';
@@ -32,6 +34,10 @@ export interface Prepared {
   readonly upstream: UpstreamHalf;
   /** The answer must be told anew in the client's dialect. */
   readonly retold: boolean;
+  /** How the conversation is made short, where that was asked for. */
+  readonly compaction: 'native' | 'summary' | null;
+  /** Makes what turns a summary in words into what the client waits for. */
+  readonly condense: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
   /** Makes what gives one answer's tool calls back the names the client knows; null where none was changed. */
   readonly restore: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
   /** Tells a whole answer of another operation than chat anew. */
@@ -79,26 +85,28 @@ export function dialectWith(
 
 /** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
 export function prepareAttempt(
-  inquiry: Inquiry,
+  given: Inquiry,
   channel: ChannelSnapshot,
   key: KeyChoice,
   settings: RelaySettings,
 ): Prepared | null {
   const provider = providerByType(channel.type);
   if (provider === undefined) return null;
-  const mapped = mapModel(channel.modelMapping, inquiry.model);
-  const first = dialectWith(provider, inquiry, channel.setting, mapped);
+  const mapped = mapModel(channel.modelMapping, given.model);
+  const first = dialectWith(provider, given, channel.setting, mapped);
   if (first === null) return null;
-  const wish = inquiry.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking) : null;
+  const wish = given.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking) : null;
   const upstreamModel = wish?.model ?? mapped;
   if (!isModelName(upstreamModel)) return null;
   const quirk = quirkOf(provider.slug);
-  const chat = inquiry.operation === 'chat';
+  const chat = given.operation === 'chat';
   const wire = chat ? (quirk?.wireFor?.(upstreamModel, key.key) ?? null) : null;
-  const form = chat ? null : (quirk?.formFor?.(inquiry.operation, upstreamModel) ?? null);
+  const form = chat ? null : (quirk?.formFor?.(given.operation, upstreamModel) ?? null);
   const dialect = wire?.dialect ?? first;
   const codec = codecFor(dialect);
-  const translated = dialect !== inquiry.protocol || (wire !== null && wire.dialect === undefined);
+  const translated = dialect !== given.protocol || (wire !== null && wire.dialect === undefined);
+  const compaction = compactionAt(given, translated);
+  const inquiry = compaction === 'summary' ? asSummary(given) : given;
   const dropped: string[] = [];
   const terms = termsFor(inquiry, channel, settings, upstreamModel);
   const usageAsked = codec.traits.asksForUsage === true && wire === null && wantsUsageFrame(inquiry, translated);
@@ -128,7 +136,7 @@ export function prepareAttempt(
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
     call: {
-      url: address.url,
+      url: compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url,
       headers,
       body: address.body,
       channel,
@@ -141,7 +149,10 @@ export function prepareAttempt(
     upstream,
     restore: translated && chat ? toolRestorer(decodedRequest(inquiry).tools) : null,
     retell: body.retell,
+    compaction,
+    condense: compaction === 'summary' ? () => condensing(inquiry) : null,
     retold:
+      compaction === 'summary' ||
       (translated && body.retell === null) ||
       channel.setting.force_format === true ||
       channel.setting.thinking_to_content === true,
@@ -153,6 +164,10 @@ export function prepareAttempt(
     foreign: body.foreign,
   };
 }
+
+/** Only an upstream of the client's own dialect can know how. */
+const compactionAt = ({ compaction }: Inquiry, translated: boolean): Prepared['compaction'] =>
+  compaction === undefined ? null : translated || compaction.plain === true ? 'summary' : 'native';
 
 const readerOf = (upstream: UpstreamHalf, form: ForeignForm | null): UpstreamHalf =>
   form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };
