@@ -165,6 +165,8 @@ export interface Traits {
   readonly models?: ModelList;
   readonly kept?: KeptRules;
   readonly compaction?: CompactionRules;
+  /** Takes a line out that stands before everything else that the model is told. @returns null = it is not there. */
+  withoutLine?(body: Members, line: RegExp): MemberEdits | null;
   readonly suffix: SuffixRules;
   /** What options of the operator add to a call of its upstreams. */
   readonly operator?: {

@@ -17,6 +17,7 @@ import { mapModel } from '../routing/choose.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
+import { withoutAgentLines } from './agent-lines.ts';
 import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { compactionAddress, condensing } from './condense.ts';
@@ -106,8 +107,9 @@ export function prepareAttempt(
   const codec = codecFor(dialect);
   const translated = dialect !== given.protocol || (wire !== null && wire.dialect === undefined);
   const compaction = compactionAt(given, translated);
-  const inquiry = compaction === 'summary' ? asSummary(given) : given;
   const dropped: string[] = [];
+  const asked = compaction === 'summary' ? asSummary(given) : given;
+  const inquiry = chat ? withoutAgentLines(asked, channel.baseUrl || provider.baseUrl, dropped) : asked;
   const terms = termsFor(inquiry, channel, settings, upstreamModel);
   const usageAsked = codec.traits.asksForUsage === true && wire === null && wantsUsageFrame(inquiry, translated);
   const attempt: Attempt = {
@@ -130,18 +132,13 @@ export function prepareAttempt(
   const headers = headersOf(attempt);
   const address = addressed(attempt, body.body);
   if (address === null) return null;
+  const url = compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url;
   // Nearly every request has no headers but the fixed ones.
   const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
   for (const more of own) if (more !== undefined) Object.assign(headers, more);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
-    call: {
-      url: compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url,
-      headers,
-      body: address.body,
-      channel,
-      upstream,
-    },
+    call: { url, headers, body: address.body, channel, upstream },
     channel,
     keyIndex: key.index,
     key: key.key,

@@ -46,7 +46,11 @@ const requestRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (r
   [t('logs.unpriced'), wordsIn(facts.unpriced)],
   [
     t('logs.compaction'),
-    facts.compaction === 'native' || facts.compaction === 'summary' ? t(`logs.compaction_${facts.compaction}`) : '',
+    facts.compaction === 'native'
+      ? t('logs.compactionNative')
+      : facts.compaction === 'summary'
+        ? t('logs.compactionSummary')
+        : '',
   ],
   [t('logs.dropped'), wordsIn(facts.dropped)],
   [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
