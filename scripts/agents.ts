@@ -6,8 +6,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { agents } from '../server/contract/agents.ts';
 import { prepareRun } from '../cli/parts/agent-run.ts';
+import { agents } from '../server/contract/agents.ts';
 import { startScriptedUpstream, type Task } from './agents/upstream.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -35,7 +35,11 @@ const dataDir = join(dir, 'data');
 // A folder that is kept spares the next run the installation.
 const programs = process.env.AGENTS_FOLDER ?? join(dir, 'programs');
 
-async function runFor(command: readonly string[], env: Record<string, string | undefined>, cwd: string): Promise<Ended> {
+async function runFor(
+  command: readonly string[],
+  env: Record<string, string | undefined>,
+  cwd: string,
+): Promise<Ended> {
   const started = performance.now();
   const child = Bun.spawn([...command], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const late = setTimeout(() => child.kill('SIGKILL'), limitMs);
@@ -45,7 +49,11 @@ async function runFor(command: readonly string[], env: Record<string, string | u
     child.exited,
   ]);
   clearTimeout(late);
-  return { code: child.signalCode === 'SIGKILL' ? null : code, seconds: (performance.now() - started) / 1000, words: out + err };
+  return {
+    code: child.signalCode === 'SIGKILL' ? null : code,
+    seconds: (performance.now() - started) / 1000,
+    words: out + err,
+  };
 }
 
 async function gateway(args: readonly string[], input = ''): Promise<string> {
@@ -119,20 +127,73 @@ const lastWords = (words: string): string =>
     .filter((line) => /does not exist|Invalid API key|run out of quota|not_found|quota|40[134]/i.test(line))
     .at(-1)
     ?.trim()
-    .slice(0, 160) ?? words.trim().split('\n').at(-1)?.slice(0, 160) ?? '';
+    .slice(0, 160) ??
+  words.trim().split('\n').at(-1)?.slice(0, 160) ??
+  '';
+
+/** Stands before the gateway and notes when it first refused. */
+function startWatch(target: string) {
+  let refusedAt: number | null = null;
+  let asked = 0;
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const response = await fetch(`${target}${pathname}${search}`, {
+        method: request.method,
+        headers: request.headers,
+        body: request.body,
+        decompress: false,
+      });
+      if (request.method === 'POST') asked++;
+      if (request.method === 'POST' && response.status >= 400) refusedAt ??= performance.now();
+      return response;
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    reset() {
+      refusedAt = null;
+      asked = 0;
+    },
+    /** Seconds since the first refusal, and the requests so far. */
+    since: () => ({ seconds: refusedAt === null ? Number.NaN : (performance.now() - refusedAt) / 1000, asked }),
+    stop: () => server.stop(true),
+  };
+}
 
 const wanted = process.argv.slice(2);
 const upstream = startScriptedUpstream(() => task);
 const serving: Bun.Subprocess[] = [];
+const stops: (() => Promise<void>)[] = [];
 try {
   if (!(await installed('node@22'))) throw new Error('skipped: npm cannot install node');
   await gateway(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
   for (const dialect of dialects)
     await gateway(
-      ['channel', 'add', '--type', 'practice', '--name', dialect, '--base-url', upstream.url, '--key-stdin', '--models', `model-of-${dialect}`, '--dialect', dialect],
+      [
+        'channel',
+        'add',
+        '--type',
+        'practice',
+        '--name',
+        dialect,
+        '--base-url',
+        upstream.url,
+        '--key-stdin',
+        '--models',
+        `model-of-${dialect}`,
+        '--dialect',
+        dialect,
+      ],
       'none',
     );
-  for (const [name, quota] of [['good', 'unlimited'], ['poor', '0']] as const)
+  for (const [name, quota] of [
+    ['good', 'unlimited'],
+    ['poor', '0'],
+  ] as const)
     await gateway(['token', 'create', '--name', name, '--quota', quota]);
   const served = Bun.spawn([process.execPath, main, 'serve', '--port', '0'], {
     env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
@@ -142,7 +203,10 @@ try {
   });
   serving.push(served);
   const { value } = await served.stdout.getReader().read();
-  url = /https?:\/\/\S+/.exec(new TextDecoder().decode(value))?.[0] ?? '';
+  const watch = startWatch(/https?:\/\/\S+/.exec(new TextDecoder().decode(value))?.[0] ?? '');
+  url = watch.url;
+  stops.push(watch.stop);
+  writeFileSync(join(dataDir, 'gateway.url'), `${url}\n`);
 
   const table: string[][] = [['program', ...dialects, 'unknown model', 'no quota', 'wrong key']];
   for (const { name, package: from } of agents) {
@@ -152,16 +216,23 @@ try {
       continue;
     }
     const row = [name];
-    for (const dialect of dialects) {
+    for (const dialect of process.env.AGENTS_REFUSALS === undefined ? dialects : []) {
       const { code, wrote, seconds, words } = await ask(name, 'good', `model-of-${dialect}`);
       const good = wrote && code === 0;
       row.push(`${good ? 'done' : 'FAILED'} ${seconds.toFixed(1)} s`);
-      if (!good || process.env.AGENTS_LOUD !== undefined) console.log(`--- ${name} ${dialect}: exit ${code}\n${words.slice(-3000)}`);
+      if (!good || process.env.AGENTS_LOUD !== undefined)
+        console.log(`--- ${name} ${dialect}: exit ${code}\n${words.slice(-3000)}`);
     }
-    for (const [token, model] of [['good', 'nobody-has-it'], ['poor', 'model-of-openai-chat'], [wrong, 'model-of-openai-chat']] as const) {
+    for (const [token, model] of [
+      ['good', 'nobody-has-it'],
+      ['poor', 'model-of-openai-chat'],
+      [wrong, 'model-of-openai-chat'],
+    ] as const) {
+      watch.reset();
       const { code, seconds, words } = await ask(name, token, model);
-      row.push(`${seconds.toFixed(1)} s, exit ${code}`);
-      console.log(`${name}, ${token} key, ${model}: ${seconds.toFixed(1)} s: ${lastWords(words)}`);
+      const given = watch.since();
+      row.push(`${given.seconds.toFixed(1)} s, ${given.asked} asked, exit ${code}`);
+      console.log(`${name}, ${token} key, ${model}: ${seconds.toFixed(1)} s in all: ${lastWords(words)}`);
     }
     table.push(row);
   }
@@ -172,6 +243,7 @@ try {
     child.kill('SIGTERM');
     await child.exited;
   }
+  for (const stop of stops) await stop();
   await upstream.stop();
   rmSync(dir, { recursive: true, force: true });
 }

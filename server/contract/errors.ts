@@ -483,6 +483,14 @@ export const errors = {
     200,
   ),
   conflict: row(409, 'invalid_request_error', 6, 'client', '{what} 已存在', '{what} already exists', 200),
+  member_unknown: row(
+    400,
+    'invalid_request_error',
+    2,
+    'client',
+    '未知的字段 {name}，是否想写 {nearest}？',
+    'Unknown member {name}; did you mean {nearest}?',
+  ),
   params_invalid: business('无效的参数：{detail}', 'Invalid parameters: {detail}', 2),
   // console API: setup, sessions, users
   setup_done: business('系统已经初始化完成', 'The system is already set up', 6),

@@ -22,7 +22,7 @@ import { type Work, worksFor } from './endpoints/tasks/routes.ts';
 import type { WorkStore } from './endpoints/tasks/store.ts';
 import { createWorks } from './endpoints/tasks/tasks.ts';
 import { type Authorise, createAuthorise } from './intake/authorise.ts';
-import type { Capsule, Peer, Principal } from './intake/inquiry.ts';
+import type { Capsule, Inquiry, Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
 import { type FindSession, identifyPlayer, inChosenGroup } from './intake/playground.ts';
 import { createRequestIds } from './intake/request-id.ts';
@@ -224,13 +224,14 @@ export function createRelay(deps: RelayDeps): Relay {
     const { route } = matched;
     const identified = tier === 1 ? { principal: unbilled, free: true } : await identify(route);
     const { free } = identified;
-    const inquiry = await parse(request, matched, {
+    const asked = await parse(request, matched, {
       requestId,
       startedMs,
       bodyLimit: deps.limits.bodyLimit,
       capsule: deps.capsule,
     });
     deps.watch?.heard(request);
+    const inquiry: Inquiry = free ? { ...asked, candid: true } : asked;
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     if (inquiry.operation === 'count_tokens') {
       authorise.allowModel(principal, inquiry.model);

@@ -31,6 +31,13 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
   };
 }
 
+/** For whoever runs the channel: the upstream's own status and words, which its callers never see. */
+export function candidError(shown: ClientError, failure: UpstreamFailure | null): ClientError {
+  if (failure?.status == null || failure.reason !== 'status') return shown;
+  const said = failure.error?.message ?? '';
+  return { ...shown, message: `HTTP ${failure.status}${said === '' ? '' : `: ${said}`}` };
+}
+
 const final = { final: true } as const;
 /** The caller's mistakes that may be gone the next time: a conflict, too early, too fast. */
 const passing = new Set([408, 409, 425, 429]);
