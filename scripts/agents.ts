@@ -120,9 +120,10 @@ async function ask(name: string, token: string, model: string): Promise<Ended & 
   return { ...ended, wrote };
 }
 
+const colours = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 const lastWords = (words: string): string =>
   words
-    .replace(/\u001b\[[0-9;]*m/g, '')
+    .replace(colours, '')
     .split('\n')
     .filter((line) => /does not exist|Invalid API key|run out of quota|not_found|quota|40[134]/i.test(line))
     .at(-1)

@@ -46,7 +46,8 @@ export interface Agent {
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 /** TOML's basic strings are JSON's. */
 const toml = (value: string): string => JSON.stringify(value);
-const given = (name: string, value: string): Readonly<Record<string, string>> => (value === '' ? {} : { [name]: value });
+const given = (name: string, value: string): Readonly<Record<string, string>> =>
+  value === '' ? {} : { [name]: value };
 
 /** The first of the names that fits, else the one to begin with. */
 const nearest = ({ models, model }: AgentFacts, pattern: RegExp): string =>
@@ -98,7 +99,7 @@ const opencodeConfig = ({ url, key, model, models }: AgentFacts): string =>
         npm: '@ai-sdk/openai-compatible',
         name: 'gateway',
         options: { baseURL: `${url}/v1`, apiKey: key },
-        models: Object.fromEntries((models.length > 0 ? models : [model]).map((name) => [name, { name }])),
+        models: Object.fromEntries([...models, model].filter((name) => name !== '').map((name) => [name, { name }])),
       },
     },
   });
@@ -250,7 +251,10 @@ export function modelFor(agent: Agent, models: readonly string[]): string {
 
 /** The agent behind a command: `/usr/bin/claude`, `codex.exe`. */
 export function agentOf(command: string): Agent | undefined {
-  const program = command.split(/[\\/]/).at(-1)?.replace(/\.(?:exe|cmd|ps1)$/i, '');
+  const program = command
+    .split(/[\\/]/)
+    .at(-1)
+    ?.replace(/\.(?:exe|cmd|ps1)$/i, '');
   return agents.find((agent) => agent.program === program);
 }
 
