@@ -9,7 +9,7 @@ import { endpointById } from './contract/endpoints/index.ts';
 import { AppError } from './contract/errors.ts';
 import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
-import { createVault, vaultFor } from './domain/secrets/vault.ts';
+import { capsuleOf, createVault, vaultFor } from './domain/secrets/vault.ts';
 import { createSnapshotSource } from './domain/snapshot/load.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
@@ -91,6 +91,7 @@ async function openWriting(dataDir: string, env: Environment): Promise<DirectGat
           steady: () => performance.now(),
           random: Math.random,
           keyHmac: vault.keyHmac,
+          capsule: capsuleOf(vault),
           // No server, no traffic: nobody's channel gets into trouble here.
           trouble: () => undefined,
           works: services.works,

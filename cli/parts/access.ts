@@ -43,21 +43,18 @@ export async function tokenFor(context: Context, name: string | undefined): Prom
 
 const shown = (token: Token): Token => ({ ...token, key: shownKey(token.key) });
 
-export const audiences = ['openai', 'anthropic', 'gemini', 'claude', 'codex', 'opencode'] as const;
+export const audiences = ['openai', 'anthropic', 'gemini'] as const;
 export type Audience = (typeof audiences)[number];
 
-/** What SDKs and coding agents read from their environment. */
+/** What SDKs read from their environment. */
 export function variablesFor(audience: Audience | null, url: string, key: string): Record<string, string> {
   const openai = { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: key };
   const anthropic = { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key };
   const gemini = { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: key };
   switch (audience) {
     case 'openai':
-    case 'codex':
-    case 'opencode':
       return openai;
     case 'anthropic':
-    case 'claude':
       return anthropic;
     case 'gemini':
       return gemini;

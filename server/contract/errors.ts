@@ -145,6 +145,14 @@ export const errors = {
     '模型 {model} 倍率或价格未配置，请联系管理员设置',
     'The ratio or price of model {model} is not configured; please contact the administrator',
   ),
+  model_not_found: row(
+    404,
+    'invalid_request_error',
+    5,
+    'client',
+    '模型 {model} 不存在：分组 {group} 下没有任何渠道配置了该模型',
+    'The model {model} does not exist: no channel of group {group} is configured for it',
+  ),
   channel_unavailable: row(
     503,
     'api_error',
@@ -236,6 +244,14 @@ export const errors = {
     'client',
     '请求体过大，上限 {limit} 字节',
     'The request body is larger than {limit} bytes',
+  ),
+  body_encoding_unknown: row(
+    415,
+    'invalid_request_error',
+    2,
+    'client',
+    '不支持的 Content-Encoding {name}，可用：{known}',
+    'Content-Encoding {name} is not supported; known are {known}',
   ),
   body_not_utf8: row(
     400,
@@ -475,6 +491,14 @@ export const errors = {
     200,
   ),
   conflict: row(409, 'invalid_request_error', 6, 'client', '{what} 已存在', '{what} already exists', 200),
+  member_unknown: row(
+    400,
+    'invalid_request_error',
+    2,
+    'client',
+    '未知的字段 {name}，是否想写 {nearest}？',
+    'Unknown member {name}; did you mean {nearest}?',
+  ),
   params_invalid: business('无效的参数：{detail}', 'Invalid parameters: {detail}', 2),
   // console API: setup, sessions, users
   setup_done: business('系统已经初始化完成', 'The system is already set up', 6),

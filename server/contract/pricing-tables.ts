@@ -178,6 +178,7 @@ function pricesOf(tables: PriceTables, name: string, group: string, userGroup: s
     tiers: [],
     toolPrices: toolPricesOf(tables, name),
     quotaPerUnit: tables.quotaPerUnit,
+    ...(price === null && !tables.modelRatio.has(name) ? { unpriced: [`model:${name}`] } : {}),
   };
   const tiers = price === null ? (tables.tiers.get(name) ?? []) : [];
   return tiers.length === 0

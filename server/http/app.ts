@@ -15,6 +15,7 @@ import { invoke, mutates } from './invoke.ts';
 import { languageOf } from './language.ts';
 import { replyTo } from './reply.ts';
 import { strictTransport } from './transport-security.ts';
+import { refuseUnknown } from './unknown-members.ts';
 
 export interface AppOptions {
   readonly services: Services;
@@ -106,6 +107,7 @@ async function answer(row: Endpoint, request: Request, response: Response, optio
         : isObject(body)
           ? body
           : {};
+    refuseUnknown(row, sent);
     const input = { ...request.query, ...sent, ...request.params };
     const data = await invoke(row.id, input, {
       actor: identity.actor,

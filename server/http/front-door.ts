@@ -3,6 +3,7 @@ import type { Server, ServerWebSocket } from 'bun';
 import { AppError, formatError } from '../contract/errors.ts';
 import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
 import type { Peer } from '../relay/intake/inquiry.ts';
+import { forgivenPath } from '../relay/intake/routes.ts';
 import type { Relay } from '../relay/relay.ts';
 import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
@@ -63,7 +64,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     idleTimeout: connections.idleSeconds,
     maxRequestBodySize: hardBodyLimit,
     fetch(request, listener) {
-      const path = pathOf(request.url);
+      const path = forgivenPath(pathOf(request.url), request.method);
       const direct = () => listener.requestIP(request)?.address ?? '';
       const peer = {
         ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),

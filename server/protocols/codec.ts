@@ -60,6 +60,8 @@ export interface ClientError {
   readonly code: string;
   readonly message: string;
   readonly requestId: string;
+  /** Asking once more cannot mend it. */
+  readonly final?: true;
 }
 
 /** A stream in another form than events. */
@@ -80,6 +82,8 @@ export interface ClientHalf {
   encodeStreamError(error: ClientError): string;
   /** Statuses that only clients of this dialect know. */
   readonly statuses?: readonly number[];
+  /** Set where no frame of this dialect means that an answer failed, so that clients overlook ours: they notice a connection that breaks off. */
+  readonly breaksOff?: true;
   /** SSE text that keeps an idle stream alive without meaning anything. */
   readonly ping: string;
   /** Set where a request's address can ask for another form of stream; null = events. */

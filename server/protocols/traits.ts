@@ -14,6 +14,8 @@ export interface DialectRoute {
   readonly streamsUnlessTold?: true;
   /** The console's playground. */
   readonly session?: true;
+  /** Makes a conversation short. */
+  readonly compacts?: true;
 }
 
 /** Where a request says how long its answer may get. */
@@ -126,6 +128,24 @@ export interface KeptRules {
   made(body: Members, answer: { readonly response: string | null; readonly container: string | null }): string | null;
 }
 
+/** How a client has its conversation made short. */
+export interface CompactionRules {
+  /** Behind the address of the chat, where it has an address of its own. */
+  readonly suffix: string;
+  /** Whether a request for chat asks for it. */
+  asked(body: Members): boolean;
+  /** The same in plain words, for upstreams that do not know it. */
+  summaryRequest(body: Members): Members;
+  /** The body with what was made here opened; null = nothing was. @param open throws what the caller is told. */
+  opened(body: Members, open: (sealed: string) => string): Members | null;
+  /** What a client keeps instead of the conversation. */
+  item(id: string, sealed: string): unknown;
+  /** Whether an answer, or a frame of one, holds such a thing. */
+  isTold(answer: string): boolean;
+  /** An answer in the form of the call that has an address of its own. @param body of the request. */
+  asCall(response: unknown, body: Members): unknown;
+}
+
 export interface Traits {
   /** As its makers call it. */
   readonly label: string;
@@ -158,6 +178,9 @@ export interface Traits {
   readonly countOperation?: string;
   readonly models?: ModelList;
   readonly kept?: KeptRules;
+  readonly compaction?: CompactionRules;
+  /** Takes a line out that stands before everything else that the model is told. @returns null = it is not there. */
+  withoutLine?(body: Members, line: RegExp): MemberEdits | null;
   readonly suffix: SuffixRules;
   /** What options of the operator add to a call of its upstreams. */
   readonly operator?: {

@@ -22,7 +22,7 @@ import { type Work, worksFor } from './endpoints/tasks/routes.ts';
 import type { WorkStore } from './endpoints/tasks/store.ts';
 import { createWorks } from './endpoints/tasks/tasks.ts';
 import { type Authorise, createAuthorise } from './intake/authorise.ts';
-import type { Peer, Principal } from './intake/inquiry.ts';
+import type { Capsule, Inquiry, Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
 import { type FindSession, identifyPlayer, inChosenGroup } from './intake/playground.ts';
 import { createRequestIds } from './intake/request-id.ts';
@@ -38,6 +38,7 @@ import type { ChannelSnapshot } from './state/snapshot.ts';
 import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
 import type { Cuttable } from './upstream/client-disconnect.ts';
+import { createNativeCompactions } from './upstream/condense.ts';
 import { createDispatch } from './upstream/http.ts';
 import { createConnect } from './upstream/line.ts';
 
@@ -54,6 +55,8 @@ export interface RelayDeps {
   /** [0, 1). */
   readonly random: () => number;
   readonly keyHmac: (key: string) => string;
+  /** For what clients keep in our place. */
+  readonly capsule: Capsule;
   /** Whose console session a playground request belongs to. */
   readonly findSession: FindSession;
   /** Where drawings and songs are kept. */
@@ -192,7 +195,10 @@ export function createRelay(deps: RelayDeps): Relay {
     allowModel: authorise.allowModel,
   });
   /** What all stages after admission share. */
+  const compactions = createNativeCompactions();
+  state.onChannel(compactions.forget);
   const pipeline: AnswerDeps = {
+    compactions,
     dispatch,
     now: deps.now,
     settings: state.settings,
@@ -228,8 +234,14 @@ export function createRelay(deps: RelayDeps): Relay {
     const { route } = matched;
     const identified = tier === 1 ? { principal: unbilled, free: true } : await identify(route);
     const { free } = identified;
-    const inquiry = await parse(request, matched, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
+    const asked = await parse(request, matched, {
+      requestId,
+      startedMs,
+      bodyLimit: deps.limits.bodyLimit,
+      capsule: deps.capsule,
+    });
     deps.watch?.heard(request);
+    const inquiry: Inquiry = free ? { ...asked, candid: true } : asked;
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     if (inquiry.operation === 'count_tokens') {
       authorise.allowModel(principal, inquiry.model);

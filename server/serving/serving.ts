@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { benchTier } from '../bench-tier.ts';
 import { AppError } from '../contract/errors.ts';
 import { dataDirFiles } from '../data-dir.ts';
-import { vaultFor } from '../domain/secrets/vault.ts';
+import { capsuleOf, vaultFor } from '../domain/secrets/vault.ts';
 import { createConnections } from '../http/connections.ts';
 import { createConsoleAssets } from '../http/console-assets.ts';
 import type { Descriptors } from '../http/descriptors.ts';
@@ -51,6 +51,7 @@ export function createServing(deps: ServingDeps): Serving {
   const works = createWorkCalls((id, call) => tell({ kind: 'work', id, call }));
   const bench = benchTier(order.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
+  const vault = vaultFor(files.secretKey, order.env, order.sample);
   const relay = createRelay({
     state,
     balances: deps.balances,
@@ -60,7 +61,8 @@ export function createServing(deps: ServingDeps): Serving {
     now: Date.now,
     steady: deps.steady,
     random: Math.random,
-    keyHmac: vaultFor(files.secretKey, order.env, order.sample).keyHmac,
+    keyHmac: vault.keyHmac,
+    capsule: capsuleOf(vault),
     works: works.store,
     findSession: createFindSession(files.httpSocket),
     trouble: (trouble) => tell({ kind: 'trouble', trouble }),

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type PracticeUpstream, startPracticeUpstream } from '../../server/practice/upstream.ts';
 import { runChannelTest } from '../../server/relay/channel-test.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sendJson, startUpstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
 let practice: PracticeUpstream;
@@ -57,4 +58,19 @@ test('W16: without a name the cheapest suitable model is asked, and a picture is
     ok: false,
     message: expect.stringContaining('name one'),
   });
+});
+
+test('G11: the administrator reads the upstream’s own status and words, its callers do not', async () => {
+  const upstream = await startUpstream((response) =>
+    sendJson(response, { error: { message: 'Incorrect API key provided', type: 'x', code: 'invalid_api_key' } }, 401),
+  );
+  const id = await gateway.channel(upstream.url, { type: 1, models: 'm' });
+  const order = { channelId: id, model: 'm', stream: false };
+  const result = await runChannelTest(gateway.relay, gateway.state, order, Date.now);
+  expect(result.message).toBe('HTTP 401: Incorrect API key provided');
+  await gateway.option('SelfUseModeEnabled', 'true');
+  const { key } = await gateway.token();
+  const asked = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] });
+  expect(await asked.text()).not.toContain('Incorrect API key');
+  await upstream.stop();
 });

@@ -5,6 +5,7 @@ import { codecs } from '../../server/protocols/registry.ts';
 import { scenarios } from '../protocols/scenarios.ts';
 import { context, encoder, meaning, readStream, streamOf } from '../protocols/support.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { heardOf } from '../support/heard.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
@@ -72,7 +73,8 @@ async function ask(dialect: ProtocolId, stream: boolean) {
     path,
     { ip: () => '127.0.0.1' },
   );
-  return { status: response.status, text: await response.text(), headers: response.headers };
+  const { text } = await heardOf(response);
+  return { status: response.status, text, headers: response.headers };
 }
 
 /** In the dialect's own form, whatever that is. */

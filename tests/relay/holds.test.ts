@@ -1,5 +1,6 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { capsuleOf } from '../../server/domain/secrets/vault.ts';
 import { bookReports } from '../../server/ledger/verify.ts';
 import { type Balances, createBalances } from '../../server/relay/admission/balances.ts';
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
@@ -360,6 +361,7 @@ beforeAll(async () => {
       steady: () => performance.now(),
       random: Math.random,
       keyHmac: gateway.vault.keyHmac,
+      capsule: capsuleOf(gateway.vault),
       works: { ...gateway.services.works, addDrawing: nobody, addSong: nobody },
       findSession: async () => 0,
       trouble: () => undefined,

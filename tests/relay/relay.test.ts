@@ -233,7 +233,7 @@ test.each([
     400,
     'sensitive_words',
   ],
-  ['an unknown model', JSON.stringify({ ...ask, model: 'nobody-has-it' }), 503, 'channel_unavailable'],
+  ['an unknown model', JSON.stringify({ ...ask, model: 'nobody-has-it' }), 404, 'model_not_found'],
 ])('bad body: %s', async (_name, body, status, code) => {
   await gateway.channel(upstream.url);
   const { key } = await gateway.token();
@@ -260,6 +260,9 @@ test('an unset price is refused in both languages, and accepted in self-use mode
   expect(error.message).toContain('not configured');
   await gateway.option('SelfUseModeEnabled', 'true');
   expect((await gateway.chat(key, { ...ask, model: 'brand-new-model' })).status).toBe(200);
+  // G11: the row says that its price is nobody's.
+  const [log] = await gateway.logs();
+  expect(JSON.parse(log?.other ?? '{}')).toMatchObject({ model_ratio: 37.5, unpriced: ['model:brand-new-model'] });
 });
 
 const places: readonly (readonly [string, (key: string) => { headers: Record<string, string>; query?: string }])[] = [

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Trouble } from '../../server/contract/trouble.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
-import { createVault } from '../../server/domain/secrets/vault.ts';
+import { capsuleOf, createVault } from '../../server/domain/secrets/vault.ts';
 import { createSnapshotSource } from '../../server/domain/snapshot/load.ts';
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
 import { createPasswords } from '../../server/domain/users/passwords.ts';
@@ -84,6 +84,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     steady: () => performance.now(),
     random: Math.random,
     keyHmac: vault.keyHmac,
+    capsule: capsuleOf(vault),
     works: services.works,
     findSession: options.findSession ?? (async () => userId),
     trouble: (trouble) => void troubles.push(trouble),

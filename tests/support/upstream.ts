@@ -10,7 +10,7 @@ export interface Received {
   closed: boolean;
 }
 
-export type Script = (response: ServerResponse, received: Received) => void | Promise<void>;
+export type Script = (response: ServerResponse, received: Received) => unknown;
 
 export async function startUpstream(script: Script) {
   const requests: Received[] = [];

@@ -5,7 +5,16 @@ import { type CommandRun, type FlagValues, needed, text } from '../../command.ts
 import type { Context } from '../../context.ts';
 import { eachOf } from '../../parts/bulk.ts';
 import { modeOf } from '../../parts/existing.ts';
-import { allChannels, chosenChannels, detail, fieldsOf, findChannel, settingOf, typeOf } from './fields.ts';
+import {
+  allChannels,
+  checkDialect,
+  chosenChannels,
+  detail,
+  fieldsOf,
+  findChannel,
+  settingOf,
+  typeOf,
+} from './fields.ts';
 
 export const keyOf = (context: Context, flags: FlagValues): Promise<string | undefined> =>
   context.secret(flags, 'key', 'GATEWAY_CHANNEL_KEY');
@@ -26,6 +35,7 @@ export const add: CommandRun = async (context, flags) => {
   const { '--name': name } = needed({ '--name': given, '--key-stdin': secret });
   const client = await context.client();
   const { type, models } = await typeOf(client, text(flags.type));
+  await checkDialect(client, flags, [type]);
   const existing = (await allChannels(client)).find((channel) => channel.name === name && channel.type === type);
   if (existing !== undefined && mode === 'skip') return print(context, [existing], 'unchanged');
   if (existing !== undefined && mode === 'error') throw new AppError('conflict', { what: `channel ${name}` });
@@ -52,6 +62,7 @@ export const edit: CommandRun = async (context, flags, ref, refs) => {
   const { tag: _tag, ...choice } = flags;
   const channels = await chosenChannels(client, choice, refs);
   const type = text(flags.type) === undefined ? undefined : (await typeOf(client, text(flags.type))).type;
+  await checkDialect(client, flags, type === undefined ? channels.map((channel) => channel.type) : [type]);
   const key = await keyOf(context, flags);
   const change = { ...fieldsOf(flags), type, key };
   const [only] = channels;

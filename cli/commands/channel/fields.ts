@@ -106,18 +106,31 @@ export const fieldsOf = (flags: FlagValues) => ({
   param_override: jsonOf(text(flags.override), '--override'),
 });
 
+/** Whether channels of this type can speak the dialect that a flag names. @throws AppError usage */
+export async function checkDialect(client: Client, flags: FlagValues, types: readonly number[]): Promise<void> {
+  const wanted = text(flags.dialect);
+  if (wanted === undefined || wanted === 'auto') return;
+  const offered = (await client.call('channel.types')).filter(({ type }) => types.includes(type));
+  for (const { dialects } of offered)
+    if (!dialects.includes(wanted))
+      throw new AppError('usage', { detail: `--dialect ${wanted}: ${['auto', ...dialects].join(', ')}` });
+}
+
 /** The channel's settings with what the flags change; undefined = nothing. @param before as stored. @throws AppError usage */
 export function settingOf(flags: FlagValues, before: string): string | undefined {
   const tiers = text(flags.allowTiers);
   if (tiers !== undefined && tiers !== 'on' && tiers !== 'off')
     throw new AppError('usage', { detail: `--allow-tiers ${tiers}: on, off` });
   const region = typeof flags.region === 'string' ? flags.region.trim() : undefined;
-  if (tiers === undefined && region === undefined) return undefined;
-  const { allow_tiers, region: formerly, ...rest } = JSON.parse(before || '{}') as Record<string, unknown>;
+  const spoken = text(flags.dialect);
+  if (tiers === undefined && region === undefined && spoken === undefined) return undefined;
+  const { allow_tiers, region: formerly, dialect, ...rest } = JSON.parse(before || '{}') as Record<string, unknown>;
   const allowed = tiers === undefined ? allow_tiers === true : tiers === 'on';
   const place = region ?? formerly;
+  const tongue = spoken === undefined ? dialect : spoken === 'auto' ? undefined : spoken;
   const next = {
     ...rest,
+    ...(tongue === undefined ? {} : { dialect: tongue }),
     ...(allowed ? { allow_tiers: true } : {}),
     ...(place === undefined || place === '' ? {} : { region: place }),
   };

@@ -23,6 +23,11 @@ const fields: readonly Flag[] = [
     en: 'let priced service tiers, speeds and regions through',
   },
   { flag: '--region <name>', zh: '价格区域，留空则删除', en: 'region whose price factor holds; empty removes it' },
+  {
+    flag: '--dialect <name>',
+    zh: '与上游使用的协议，auto 为自动选择',
+    en: 'dialect to speak with the upstream; auto chooses',
+  },
   { flag: '--test-model <name>', zh: '测试模型', en: 'model for tests' },
 ];
 

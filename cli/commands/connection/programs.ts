@@ -1,15 +1,39 @@
 /** Other programs through the gateway: their environment, their start, and a first question. */
+import { homedir } from 'node:os';
+import { type Agent, type AgentFacts, agentOf, agents, setupSteps } from '../../../server/contract/agents.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Audience, addressOf, audiences, tokenFor, variablesFor } from '../../parts/access.ts';
+import { type AgentRun, factsFor, prepareRun } from '../../parts/agent-run.ts';
+
+const dialects: readonly string[] = audiences;
+const isAudience = (name: string): name is Audience => dialects.includes(name);
+
+/** Whom `--for` means: an agent, or whoever speaks a dialect; null = nobody in particular. @throws AppError usage */
+function meant(flags: FlagValues): Agent | Audience | null {
+  const wanted = text(flags.for);
+  if (wanted === undefined) return null;
+  const agent = agents.find(({ name }) => name === wanted);
+  if (agent !== undefined) return agent;
+  if (isAudience(wanted)) return wanted;
+  const known = [...audiences, ...agents.map(({ name }) => name)];
+  throw new AppError('usage', { detail: `--for ${wanted}: ${known.join(', ')}` });
+}
+
+async function agentFacts(context: Context, flags: FlagValues, agent: Agent): Promise<AgentFacts> {
+  const { key } = await tokenFor(context, text(flags.token));
+  return context.during(factsFor(agent, { url: addressOf(context), key, model: text(flags.model) }));
+}
 
 async function variablesOf(context: Context, flags: FlagValues): Promise<Record<string, string>> {
-  const wanted = text(flags.for);
-  const audience = wanted === undefined ? null : audiences.find((one) => one === wanted);
-  if (audience === undefined) throw new AppError('usage', { detail: `--for ${wanted}: ${audiences.join(', ')}` });
+  const wanted = meant(flags);
+  if (wanted !== null && typeof wanted !== 'string') {
+    const { environment = {} } = wanted.always(await agentFacts(context, flags, wanted));
+    return { ...environment };
+  }
   const { key } = await tokenFor(context, text(flags.token));
-  return variablesFor(audience satisfies Audience | null, addressOf(context), key);
+  return variablesFor(wanted, addressOf(context), key);
 }
 
 const quoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
@@ -34,22 +58,65 @@ export const env: CommandRun = async (context, flags) => {
   );
 };
 
-export const exec: CommandRun = async (context, flags, _first, command) => {
-  const variables = await variablesOf(context, flags);
+const ordinaryRun = (environment: AgentRun['environment']): AgentRun => ({
+  environment,
+  arguments: [],
+  close: () => undefined,
+});
+
+export const exec: CommandRun = async (context, flags, first, command) => {
+  const wanted = meant(flags);
+  const agent = wanted === null ? agentOf(first) : typeof wanted === 'string' ? undefined : wanted;
+  const run =
+    agent === undefined
+      ? ordinaryRun(await variablesOf(context, flags))
+      : prepareRun(agent, await agentFacts(context, flags, agent), context.env.HOME ?? homedir());
   await context.close();
-  let child: Bun.Subprocess;
   try {
-    child = Bun.spawn([...command], {
-      env: { ...context.env, ...variables },
+    const child = Bun.spawn([first, ...run.arguments, ...command.slice(1)], {
+      env: { ...context.env, ...run.environment },
       stdin: 'inherit',
       stdout: 'inherit',
       stderr: 'inherit',
     });
+    // A terminal tells its whole group of Ctrl-C: the program decides what it means, and its files stay until it is gone.
+    process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+    const code = await child.exited;
+    run.close();
+    process.exit(code);
   } catch (error) {
-    throw new AppError('not_found', { what: command[0] ?? '' }, error);
+    run.close();
+    throw new AppError('not_found', { what: first }, error);
   }
-  process.exit(await child.exited);
 };
+
+/** Prints a key on purpose, as `env` does. */
+export const list: CommandRun = async (context, flags, name) => {
+  const wanted = name === '' ? agents : agents.filter((agent) => agent.name === name);
+  if (wanted.length === 0)
+    throw new AppError('usage', { detail: `${name}: ${agents.map((agent) => agent.name).join(', ')}` });
+  const rows = [];
+  for (const agent of wanted) {
+    const steps = setupSteps(agent, await agentFacts(context, flags, agent));
+    rows.push({ name: agent.name, label: agent.label, run: `gateway exec -- ${agent.program}`, steps });
+  }
+  const shell = context.say('在终端中', 'in a shell');
+  const lines = rows.flatMap(({ label, run, steps }, index) => [
+    ...(index === 0 ? [] : ['']),
+    `${label}: ${run}`,
+    ...noteOf(wanted[index], context),
+    ...steps.flatMap(({ path, text: content }) => [
+      '',
+      `# ${path === '' ? shell : path}`,
+      ...content.trimEnd().split('\n'),
+    ]),
+  ]);
+  context.output.object(rows, lines, rows.map((row) => row.name).join(' '));
+};
+
+const noteOf = (agent: Agent | undefined, context: Context): readonly string[] =>
+  agent?.note === undefined ? [] : [context.say(agent.note.zh, agent.note.en)];
 
 interface Delta {
   readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];

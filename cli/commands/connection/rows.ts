@@ -2,8 +2,13 @@ import type { CommandRow, Flag } from '../../command.ts';
 
 const audience: Flag = {
   flag: '--for <program>',
-  zh: 'openai、anthropic、gemini、claude、codex、opencode',
-  en: 'openai, anthropic, gemini, claude, codex, opencode',
+  zh: '为哪个程序：openai、anthropic、gemini，或代理的名称（见 gateway agents）',
+  en: 'for whom: openai, anthropic, gemini, or an agent (see gateway agents)',
+};
+const model: Flag = {
+  flag: '-m, --model <name>',
+  zh: '代理使用的模型（默认按代理挑选）',
+  en: 'model for the agent (default: what suits it)',
 };
 const token: Flag = {
   flag: '--token <name>',
@@ -23,12 +28,21 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'exec',
     argument: '<command...>',
-    zh: '在该环境中运行命令',
-    en: 'run a command in that environment',
-    flags: [audience, token],
+    zh: '让程序通过网关运行：claude、codex、gemini、opencode、qwen、aider 无需任何配置',
+    en: 'run a program through the gateway; claude, codex, gemini, opencode, qwen, aider need nothing set up',
+    flags: [audience, token, model],
     passThrough: true,
     examples: ['exec -- claude', 'exec --token laptop -- python script.py'],
     load: async () => (await import('./programs.ts')).exec,
+  },
+  {
+    name: 'agents',
+    argument: '[name]',
+    zh: '各编程代理自己的配置：本网关的地址与令牌',
+    en: 'lines for the own configuration of each agent: this gateway and a token',
+    flags: [token, model],
+    examples: ['agents', 'agents codex --token laptop'],
+    load: async () => (await import('./programs.ts')).list,
   },
   {
     name: 'chat',

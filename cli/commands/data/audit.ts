@@ -1,7 +1,7 @@
 /** The audit trail. */
 import { AppError } from '../../../server/contract/errors.ts';
 import { type CommandRun, integer, text } from '../../command.ts';
-import { detailLines, isoTime } from '../../output.ts';
+import { isoTime } from '../../output.ts';
 
 export const list: CommandRun = async (context, flags) => {
   const limit = integer(text(flags.limit), '--limit') ?? 20;
@@ -22,6 +22,11 @@ export const list: CommandRun = async (context, flags) => {
 
 export const verify: CommandRun = async (context) => {
   const found = await context.during((await context.client()).call('audit.verify'));
-  context.output.object(found, detailLines(found), String(found.checked));
+  const { checked, broken } = found;
+  const line =
+    broken === null
+      ? context.say(`审计记录完整，共检查 ${checked} 条`, `the audit trail is whole: ${checked} entries checked`)
+      : context.say(`第 ${broken} 条审计记录起链条断裂`, `the audit trail is broken at entry ${broken}`);
+  context.output.object(found, [line], String(checked));
   if (found.broken !== null) throw new AppError('check_failed', { detail: `#${found.broken}` });
 };

@@ -13,6 +13,11 @@ const kinds: Readonly<Record<BillLine['kind'], { zh: string; en: string }>> = {
   call: { zh: '按次', en: 'per call' },
 };
 
+const compactions: Readonly<Record<string, { zh: string; en: string }>> = {
+  native: { zh: '对话压缩：由上游完成', en: 'conversation compacted by the upstream itself' },
+  summary: { zh: '对话压缩：由同一模型撰写摘要', en: 'conversation compacted by a summary that the same model wrote' },
+};
+
 const listOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 
@@ -57,6 +62,9 @@ export const explain: CommandRun = async (context, _flags, ref) => {
       : []),
     ...(prices.surcharges ?? []).map((surcharge) => `  x ${surcharge.name} ${surcharge.ratio}`),
     ...listOf(facts.unpriced).map((what) => `  ! ${context.say('没有价格', 'no price')}: ${what}`),
+    ...(typeof facts.compaction === 'string'
+      ? [`  ~ ${compactions[facts.compaction]?.[context.language] ?? facts.compaction}`]
+      : []),
     ...listOf(facts.dropped).map((what) => `  - ${context.say('未发往上游', 'not sent upstream')}: ${what}`),
     `  = ${quota} quota = $${formatUsd(quota)}   ${right ? (context.language === 'zh' ? '与扣费一致' : 'equals the charge') : `<> ${row.quota}`}`,
     ...paidByOthers(JSON.parse(row.other) as Record<string, unknown>).map((one) => `  ${one[context.language]}`),

@@ -12,6 +12,12 @@ export interface Vault {
   keyHmac(key: string): string;
 }
 
+/** Words that others keep for us. */
+export const capsuleOf = ({ seal, open }: Vault): { seal(text: string): string; open(sealed: string): string } => ({
+  seal: (text) => seal('capsule', text),
+  open: (sealed) => open('capsule', sealed),
+});
+
 const version = 'v1';
 
 export function createVault(masterKey: Buffer): Vault {

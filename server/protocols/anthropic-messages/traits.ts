@@ -1,5 +1,5 @@
 /** The habits of Anthropic's messages. */
-import { idOf, present } from '../shared/json.ts';
+import { idOf, present, record, text } from '../shared/json.ts';
 import { modelsSinceText, namedBehind, sizeOf } from '../shared/model-card.ts';
 import type { Traits } from '../traits.ts';
 import { suffix } from './suffix.ts';
@@ -61,6 +61,16 @@ export const traits: Traits = {
     },
   },
   kept: { asked: (body) => idOf(body.container), made: (_body, { container }) => container },
+  withoutLine({ system }, line) {
+    if (typeof system === 'string') {
+      const [first = '', ...rest] = system.split('\n');
+      return line.test(first) ? new Map([['system', JSON.stringify(rest.join('\n'))]]) : null;
+    }
+    const words = Array.isArray(system) ? text(record(system[0])?.text) : null;
+    if (!Array.isArray(system) || words === null || !line.test(words.trimEnd())) return null;
+    const rest = system.slice(1);
+    return new Map([['system', rest.length === 0 ? undefined : JSON.stringify(rest)]]);
+  },
   suffix,
   operator: {
     headers: (settings, model) => settings.claudeHeaders(model),

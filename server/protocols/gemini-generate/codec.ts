@@ -14,7 +14,14 @@ export const geminiGenerate: Codec = {
   id: 'gemini-generate',
   traits,
   foreignBlocks,
-  client: { encodeError, encodeStreamError, ping: ': PING\n\n', reshape: reshapeFor },
+  client: {
+    encodeError,
+    encodeStreamError,
+    breaksOff: true,
+    // Comments are no JSON to google-genai for Python, which reads line by line; blank lines it passes over.
+    ping: '\n\n',
+    reshape: reshapeFor,
+  },
   upstream: {
     decodeResponse,
     reader: createReader,

@@ -10,6 +10,7 @@ const words: Readonly<Record<number, string>> = {
   404: 'NOT_FOUND',
   409: 'ABORTED',
   413: 'INVALID_ARGUMENT',
+  415: 'INVALID_ARGUMENT',
   429: 'RESOURCE_EXHAUSTED',
   499: 'CANCELLED',
   500: 'INTERNAL',

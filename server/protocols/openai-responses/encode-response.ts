@@ -23,6 +23,7 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
     else if (part.type === 'refusal') output.push(messageItem(idOf('msg'), [{ type: 'refusal', refusal: part.text }]));
     else if (part.type === 'reasoning') output.push(thoughtItem(idOf('rs'), part));
     else if (part.type === 'tool-call') output.push(callItem(idOf('fc'), part));
+    else if (part.type === 'unknown' && part.dialect === 'openai-responses') output.push(part.raw as Item);
     else if (part.type === 'image') output.push(messageItem(idOf('msg'), [textPart(imageText(part))]));
   }
   return responseObject(context, statusOf(finish, output), { output, usage, reason: finish });

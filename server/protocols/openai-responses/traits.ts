@@ -2,11 +2,13 @@
 import { idOf, records } from '../shared/json.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 import type { Traits } from '../traits.ts';
+import { compaction } from './compaction.ts';
 
 export const traits: Traits = {
   label: 'OpenAI Responses',
   routes: [
     { path: '/v1/responses', operation: 'chat' },
+    { path: '/v1/responses/compact', operation: 'chat', stream: false, compacts: true },
     { path: '/v1/responses/input_tokens', operation: 'count_tokens' },
   ],
   claims: (path) => path.startsWith('/v1/responses'),
@@ -33,5 +35,6 @@ export const traits: Traits = {
     },
     made: (body, { response, container }) => (body.store !== false ? response : container),
   },
+  compaction,
   suffix: effortSuffix((body, effort) => [['reasoning', { ...(body.reasoning as object | undefined), effort }]]),
 };

@@ -1,5 +1,5 @@
 /** Answers as a response event stream: the whole life of every item, numbered. */
-import type { ChatEvent, Citation, Part, Usage } from '../canonical.ts';
+import type { ChatEvent, Citation, EventOf, Part, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
 import {
   callItem,
@@ -129,6 +129,13 @@ export function createWriter(context: ResponseContext): StreamWriter {
     return told + done(entry, callItem(entry.id, part));
   };
 
+  /** An item of this dialect's own, as it is. */
+  const whole = ({ dialect, raw }: EventOf<'unknown'>): string => {
+    if (dialect !== 'openai-responses') return '';
+    const item = raw as Item;
+    return added(item) + sendObject('response.output_item.done', { output_index: output.length - 1, item });
+  };
+
   return {
     write(event) {
       switch (event.type) {
@@ -174,6 +181,8 @@ export function createWriter(context: ResponseContext): StreamWriter {
           return callMore(event.index, event.arguments);
         case 'tool-call-end':
           return endCall(event.index);
+        case 'unknown':
+          return whole(event);
         case 'usage':
           usage = event.usage;
           return '';

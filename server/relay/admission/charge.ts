@@ -28,6 +28,8 @@ export interface Finish {
   readonly tried: readonly Tried[];
   /** What a translation could not carry over. */
   readonly dropped: readonly string[];
+  /** How the conversation was made short. */
+  readonly compaction?: string | undefined;
   /** Words for an error row. */
   readonly content?: string;
   /** HTTP status or reason for an error row's `other`. */
@@ -255,6 +257,7 @@ function factsOf(
   }
   if (inquiry.route.path !== usualPath) facts.request_path = inquiry.route.path;
   if (finish.failure !== undefined) facts.failure = finish.failure;
+  if (finish.compaction !== undefined) facts.compaction = finish.compaction;
   if (finish.dropped.length > 0) facts.dropped = finish.dropped;
   const admin: Record<string, unknown> = { use_channel: tried.map(({ channelId }) => String(channelId)) };
   if (tried.some(({ failed }) => failed !== null))

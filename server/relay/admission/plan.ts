@@ -24,7 +24,7 @@ export interface PlanDeps {
   readonly random: () => number;
 }
 
-/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @throws AppError channel_*, model_price_unset. */
+/** Before it is known whether it can be paid: the whole is held. @param test a disabled channel may be tested. @throws AppError channel_*, model_not_found, model_price_unset. */
 export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal, test = false): Plan {
   const { state } = deps;
   const { group, user } = principal;
@@ -41,7 +41,10 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
     preferred: () => deps.affinity.find(conversation),
   };
   const candidates = orderChannels(route, facts);
-  if (candidates.length === 0) throw new AppError('channel_unavailable', { group, model: inquiry.model });
+  if (candidates.length === 0) {
+    const known = state.configured(group, inquiry.model);
+    throw new AppError(known ? 'channel_unavailable' : 'model_not_found', { group, model: inquiry.model });
+  }
   const settings = state.settings();
   const acceptUnset = settings.selfUse || user.setting.accept_unset_model_ratio_model === true;
   const pricing = { tables: settings.priceTables, group, userGroup: user.group };

@@ -193,6 +193,6 @@ export function reportedPrices(
   return {
     ...own,
     ...(others.size === 0 ? {} : { others }),
-    ...(unknown.size === 0 ? {} : { unpriced: [...unknown] }),
+    ...(unknown.size === 0 ? {} : { unpriced: [...(own.unpriced ?? []), ...unknown] }),
   };
 }

@@ -213,9 +213,14 @@ const changed = (events: readonly ChatEvent[], change: ReturnType<typeof changeF
 
 /** Events in the client's dialect: one JSON text, or a whole event stream where the client asked for one. */
 export function retold(exchange: Exchange, events: readonly ChatEvent[], nowMs: number): string {
-  const translation = codecFor(exchange.inquiry.protocol).translation;
+  const { inquiry } = exchange;
+  const { translation, traits } = codecFor(inquiry.protocol);
   const context = contextOf(exchange, nowMs);
-  if (!exchange.inquiry.stream) return JSON.stringify(translation.encodeResponse(events, context));
+  if (!inquiry.stream) {
+    const told = translation.encodeResponse(events, context);
+    const called = inquiry.compaction?.form === 'call' ? traits.compaction?.asCall(told, inquiry.body) : undefined;
+    return JSON.stringify(called ?? told);
+  }
   const writer = translation.writer(context);
   return events.map((event) => writer.write(event)).join('');
 }
@@ -316,10 +321,13 @@ function pumpOptions(
   reached: () => Pick<Reached, 'prepared' | 'tried'> | null,
 ) {
   const { client } = codecOf(exchange);
+  const reshape = reshapeFor(exchange);
   deps.lasting(exchange.inquiry.request);
   return {
     ping: client.ping,
-    reshape: reshapeFor(exchange),
+    // In a list the error is an item, which no reader takes for an answer.
+    breaksOff: client.breaksOff === true && reshape === null,
+    reshape,
     pingMs: deps.settings().pingMs,
     idleMs: deps.idleMs,
     checkpointMs: deps.checkpointMs,

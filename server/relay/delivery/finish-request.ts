@@ -7,7 +7,7 @@ import type { Exchange } from '../admission/exchange.ts';
 import { finalPrices } from '../admission/meter.ts';
 import { reportedPrices, type SentTerms } from '../admission/terms.ts';
 import { failureError, type Tried } from '../shared/failure.ts';
-import { clientError, retryAfterOf } from '../shared/render-error.ts';
+import { candidError, clientError, retryAfterOf } from '../shared/render-error.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { Failed } from '../upstream/try-channels.ts';
 
@@ -16,6 +16,8 @@ export interface Served {
   readonly channel: ChannelSnapshot;
   readonly upstreamModel: string;
   readonly dropped: readonly string[];
+  /** How the conversation was made short; null = nobody asked for that. */
+  readonly compaction?: string | null;
   /** Absent = none could be sent. */
   readonly terms?: SentTerms;
 }
@@ -57,6 +59,7 @@ export function finishRequest(
     channel: served?.channel ?? last,
     upstreamModel: served?.upstreamModel ?? '',
     dropped: served?.dropped ?? [],
+    compaction: served?.compaction ?? undefined,
   });
 }
 
@@ -89,9 +92,10 @@ export function refusalOf(
       : tried.length === 0 && !gone
         ? new AppError('operation_unsupported', { operation: inquiry.operation })
         : new AppError('upstream_unreachable'));
+  const shown = clientError(error, inquiry.requestId, failure);
   return {
     error,
-    shown: clientError(error, inquiry.requestId, failure),
+    shown: inquiry.candid === true ? candidError(shown, failure) : shown,
     retryAfter: failure?.retryAfter ?? retryAfterOf(stopped),
   };
 }

@@ -1,4 +1,5 @@
 /** Carries an upstream's event stream to the client; the last frame waits for the bill. */
+import { createDeadlines } from '../shared/deadlines.ts';
 import { nowhere, reshaped, type Sink, whilePresent } from '../shared/sink.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import { createClientSide, pinging } from './client-side.ts';
@@ -7,15 +8,22 @@ import { createFrames, type Ends } from './frames.ts';
 import type { PumpOptions } from './stream-options.ts';
 import { createWatchdog } from './watchdog.ts';
 
+/** A reset overtakes what the client has not read yet. */
+const readMs = 50;
+const lastWords = createDeadlines(10);
+
 export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
   let started = false;
-  const start = (sink: Sink) => {
+  const start = async (sink: Sink): Promise<void> => {
     if (started) return;
     started = true;
-    return pump(options, sink);
+    if ((await pump(options, sink)) !== 'broken off') return;
+    await new Promise<void>((resolve) => void lastWords.start(readMs, resolve));
+    // The listener resets the connection, and says nothing of it in the log where there is no reason.
+    await Promise.reject(null);
   };
   // A client that left before the answer began never pulls, and what it owes would stay open.
-  options.departure.onGone(() => void start(nowhere));
+  options.departure.onGone(() => void start(nowhere).catch(() => undefined));
   return new ReadableStream({
     type: 'direct',
     pull: start,
@@ -23,8 +31,19 @@ export function relayStream(options: PumpOptions): ReadableStream<Uint8Array> {
   } as unknown as UnderlyingDefaultSource<Uint8Array>);
 }
 
-async function pump(options: PumpOptions, raw: Sink): Promise<void> {
-  const { departure } = options;
+/** An error frame was the last that the client got. */
+type Ended = 'well' | 'broken off';
+
+async function pump(given: PumpOptions, raw: Sink): Promise<Ended> {
+  const { departure } = given;
+  let failed = false;
+  const options: PumpOptions = {
+    ...given,
+    errorFrame(kind) {
+      failed = true;
+      return given.errorFrame(kind);
+    },
+  };
   const { upstream } = departure;
   const present = whilePresent(raw, departure.gone);
   const sink = options.reshape === null ? present : reshaped(present, options.reshape);
@@ -32,20 +51,29 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
   const client = createClientSide(options, sink, watchdog);
   const ending = createEnding(options, client, watchdog);
   let stream: OpenStream | null = null;
+  const close = (): Ended => {
+    if (!failed || !options.breaksOff || departure.gone()) {
+      client.end();
+      return 'well';
+    }
+    sink.flush();
+    return 'broken off';
+  };
   try {
     if (options.opening instanceof Promise) client.ping();
     const opening = options.opening instanceof Promise ? await options.opening : options.opening;
     if (typeof opening === 'string') {
       raw.write(opening);
-      return void raw.end();
+      raw.end();
+      return 'well';
     }
     if (opening === null) {
       client.write(ending.bad('failed'));
-      return void client.end();
+      return close();
     }
     stream = opening;
     await carry(options, stream, { client, watchdog, ending });
-    client.end();
+    return close();
   } catch {
     // Either the upstream broke off or the client left; the abort signal tells which.
     const left = departure.gone() || (upstream.aborted && !watchdog.idleCut() && departure.cutBy() === null);
@@ -57,9 +85,10 @@ async function pump(options: PumpOptions, raw: Sink): Promise<void> {
         client.release();
         client.write(ending.bad('broken'));
       }
-      client.end();
+      return close();
     } catch {
       // The client's side is closed; nobody is left to tell.
+      return 'well';
     }
   } finally {
     watchdog.stop();

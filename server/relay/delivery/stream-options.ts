@@ -34,6 +34,8 @@ export interface PumpOptions {
   readonly finish: (end: StreamEnd) => Promise<void>;
   /** Text of an error frame in the client's dialect. */
   readonly errorFrame: (kind: 'broken' | 'quota' | 'failed' | 'stopped') => string;
+  /** Behind an error frame the connection breaks off instead of ending. */
+  readonly breaksOff: boolean;
   /** Between signs of life while the end waits for its bill. */
   readonly commitPingMs: number;
   /** What the client gets instead of events. */

@@ -33,7 +33,7 @@ export interface FormLimits {
 }
 
 /** @throws AppError body_invalid when it is no form that everybody reads alike, body_too_large. */
-export async function readForm(request: Request, limits: FormLimits): Promise<Form> {
+export async function readForm(request: Pick<Request, 'headers' | 'body'>, limits: FormLimits): Promise<Form> {
   const contentType = request.headers.get('content-type') ?? '';
   const scan = scanForm(boundaryOf(contentType));
   if (request.body === null) throw new AppError('body_invalid', { detail: 'the form is empty' });

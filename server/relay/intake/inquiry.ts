@@ -34,9 +34,28 @@ export interface Inquiry {
   readonly prompt: Prompt;
   /** The longest answer that was written into the body because no longer one can be paid. */
   readonly ceiling?: number;
+  /** A channel's own test: told in the upstream's words. */
+  readonly candid?: true;
+  /** Set where the conversation is to be made short. */
+  readonly compaction?: Compaction;
   /** Set where work is ordered that is fetched later. */
   readonly order?: Order;
   readonly request: Request;
+}
+
+/** Seals words so that only this site reads them again, whichever of its threads and whenever. */
+export interface Capsule {
+  seal(text: string): string;
+  /** @throws AppError secret_unreadable. */
+  open(sealed: string): string;
+}
+
+/** How a summary is asked for: in a conversation, or with a path of its own. */
+export interface Compaction {
+  readonly form: 'item' | 'call';
+  readonly seal: Capsule['seal'];
+  /** Asked in plain words already. */
+  readonly plain?: true;
 }
 
 /** Work as its upstream's own interface wants it. */

@@ -1,17 +1,21 @@
 /** Stage 1: path and body become an inquiry; everything that is wrong with them is said here. */
 import { AppError } from '../../contract/errors.ts';
+import { compactionOf, jsonOf, openedSummaries, summaryBody } from './compaction.ts';
 import { type Form, readForm } from './form.ts';
-import type { Inquiry, JsonContent } from './inquiry.ts';
+import type { Capsule, Inquiry, JsonContent } from './inquiry.ts';
 import { outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName } from './members.ts';
+import { plainBody, readBody } from './packed-body.ts';
 import { readPrompt } from './prompt.ts';
-import type { MatchedRoute, Operation } from './routes.ts';
+import type { MatchedRoute, Operation, RelayRoute } from './routes.ts';
 
 export interface ParseContext {
   readonly requestId: string;
   readonly startedMs: number;
   /** Largest body in bytes. */
   readonly bodyLimit: number;
+  /** For summaries of conversations; absent where there are none. */
+  readonly capsule?: Capsule;
 }
 
 /** @throws AppError body_*, model_missing. */
@@ -20,12 +24,15 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   const declared = Number.parseInt(request.headers.get('content-length') ?? '0', 10);
   if (declared > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
   const asksForm = route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
-  const content = asksForm
+  const given = asksForm
     ? await readFormContent(request, context, route.operation)
     : await readJsonContent(request, context);
+  if (given.json === null) checkFields(given.body, route.operation);
+  else checkMembers(given.json, given.body, matched);
+  const { capsule } = context;
+  const content = capsule === undefined ? given : plain(given, route, capsule);
   const { body } = content;
-  if (content.json === null) checkFields(body, route.operation);
-  else checkMembers(content.json, body, matched);
+  const compaction = capsule === undefined ? null : compactionOf(route, body, capsule);
   const model = matched.model ?? body.model ?? route.defaultModel;
   if (model === undefined || model === null || model === '') throw new AppError('model_missing');
   if (typeof model !== 'string') throw new AppError('body_invalid', { detail: 'model must be a string' });
@@ -45,9 +52,17 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
     json: content.json,
     form: content.form,
     body,
-    prompt: readPrompt(body),
+    // Counted with the words that ask for a summary, should it come to that.
+    prompt: readPrompt(compaction === null ? body : summaryBody(route, body)),
+    ...(compaction === null ? {} : { compaction }),
     request,
   };
+}
+
+/** Without summaries that nobody but this site can read. */
+function plain(content: Content, route: RelayRoute, capsule: Capsule): Content {
+  const body = content.json === null ? null : openedSummaries(route, content.body, capsule);
+  return body === null ? content : { body, json: jsonOf(body), form: null };
 }
 
 interface Content {
@@ -59,13 +74,12 @@ interface Content {
 async function readFormContent(request: Request, context: ParseContext, operation: Operation): Promise<Content> {
   // Recordings are paid by their length, pictures by fields.
   const whole = operation !== 'transcriptions' && operation !== 'translations';
-  const form = await readForm(request, { size: context.bodyLimit, whole });
+  const form = await readForm(await plainBody(request, context.bodyLimit), { size: context.bodyLimit, whole });
   return { body: Object.fromEntries(form.fields), json: null, form };
 }
 
 async function readJsonContent(request: Request, context: ParseContext): Promise<Content> {
-  const bytes = await request.bytes();
-  if (bytes.length > context.bodyLimit) throw new AppError('body_too_large', { limit: context.bodyLimit });
+  const bytes = await readBody(request, context.bodyLimit);
   const text = decode(bytes);
   const shape = outline(text);
   if (!shape.ok) {

@@ -34,6 +34,8 @@ export interface RelayRoute {
   readonly streamsUnlessTold?: true;
   /** The playground: whose request it is follows from the console's session, not from a key. */
   readonly session?: true;
+  /** Makes a conversation short. */
+  readonly compacts?: true;
 }
 
 const row = (
@@ -121,6 +123,24 @@ export const relaySegments: readonly string[] = [
   ...relayPrefixes.map((prefix) => prefix.replaceAll('/', '')),
   'rerank',
 ];
+
+/** Paths that clients ask for whose base address lacks its version. */
+const versionless: ReadonlyMap<string, string> = new Map(
+  ['/chat/completions', '/completions', '/embeddings', '/messages', '/messages/count_tokens', '/responses']
+    .concat(['/responses/compact', '/moderations', '/images/generations', '/images/edits', '/audio/speech'])
+    .concat(['/audio/transcriptions', '/audio/translations'])
+    .map((path) => [path, `/v1${path}`]),
+);
+
+/** A base address with the version in it before a path that has one too: `/v1/v1/messages`, `/v1/v1beta/models`. */
+const doubled = /^\/v1(?:beta)?(?=\/v1(?:beta)?\/)/;
+
+/** @returns the path that is meant; most often the same. Pages of the console are read, so what is sent elsewhere is meant for programs. */
+export function forgivenPath(path: string, method: string): string {
+  if (path.startsWith('/v1')) return path.replace(doubled, '');
+  if (method !== 'POST') return path;
+  return versionless.get(path.endsWith('/') ? path.slice(0, -1) : path) ?? path;
+}
 
 /** Paths that belong to the relay even when no row matches: their errors have the relay's shape. */
 export const isRelayPath = (path: string): boolean =>

@@ -10,7 +10,7 @@ export interface UpstreamFailure {
   readonly error: UpstreamError | null;
   /** Seconds the upstream asked us to wait. */
   readonly retryAfter: number | null;
-  readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty';
+  readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty' | 'uncompacted';
   /** What had been reported before. */
   readonly usage?: Usage | null;
   /** Its words are among those that the operator disables channels for, whatever its status. */
@@ -107,6 +107,7 @@ export function failureError(failure: UpstreamFailure): AppError {
       return new AppError('upstream_broken');
     case 'invalid':
     case 'empty':
+    case 'uncompacted':
       return new AppError('upstream_invalid');
     case 'status':
       if (failure.status === overloaded) return new AppError('upstream_overloaded');

@@ -8,12 +8,14 @@ import type { UpstreamFailure } from './failure.ts';
 /** @param failure the upstream's own refusal of the caller's request; its status, code and words are passed on. */
 export function clientError(error: unknown, requestId: string, failure: UpstreamFailure | null = null): ClientError {
   if (failure?.error != null && (failure.class === 'client' || failure.class === 'refusal')) {
+    const status = failure.status ?? 400;
     return {
-      status: failure.status ?? 400,
+      status,
       type: failure.error.type ?? 'invalid_request_error',
       code: failure.error.code ?? 'upstream_status',
       message: `${failure.error.message} (request id: ${requestId})`,
       requestId,
+      ...(passing.has(status) ? {} : final),
     };
   }
   const known = error instanceof AppError ? error : new AppError('internal', {}, error);
@@ -25,6 +27,7 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
     code: known.code,
     message: `${en} / ${zh} (request id: ${requestId})`,
     requestId,
+    ...(isFinal(known) ? final : {}),
   };
 }
 
@@ -37,6 +40,31 @@ function knownStatus(protocol: ProtocolId, error: ClientError): ClientError {
   return { ...error, status: plain };
 }
 
+/** For whoever runs the channel: the upstream's own status and words, which its callers never see. */
+export function candidError(shown: ClientError, failure: UpstreamFailure | null): ClientError {
+  if (failure?.status == null || failure.reason !== 'status') return shown;
+  const said = failure.error?.message ?? '';
+  return { ...shown, message: `HTTP ${failure.status}${said === '' ? '' : `: ${said}`}` };
+}
+
+const final = { final: true } as const;
+/** The caller's mistakes that may be gone the next time: a conflict, too early, too fast. */
+const passing = new Set([408, 409, 425, 429]);
+/** What no upstream does, none will do in a second. */
+const undone = 501;
+
+/** Whether the same request would fail again: a window reopens and an upstream recovers, a wrong key stays wrong. */
+const isFinal = ({ row }: AppError): boolean =>
+  row.status === undone ||
+  ((row.class === 'client' || row.class === 'refusal') &&
+    (!passing.has(row.status) || row.type === 'insufficient_quota'));
+
+/** Official SDKs, and the agents built on them, ask again after nearly every failure unless this tells them not to. */
+const retryHeaders = (error: ClientError, retryAfter: number | null): Record<string, string> => ({
+  ...(error.final === true ? { 'x-should-retry': 'false' } : {}),
+  ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+});
+
 export function errorResponse(protocol: ProtocolId, given: ClientError, retryAfter: number | null = null): Response {
   const error = knownStatus(protocol, given);
   return new Response(JSON.stringify(codecFor(protocol).client.encodeError(error)), {
@@ -44,7 +72,7 @@ export function errorResponse(protocol: ProtocolId, given: ClientError, retryAft
     headers: {
       'content-type': 'application/json; charset=utf-8',
       'x-oneapi-request-id': error.requestId,
-      ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+      ...retryHeaders(error, retryAfter),
     },
   });
 }
@@ -71,7 +99,7 @@ export function refusalFor(
   if (form === undefined) return listedError(errorResponse(protocol, shown, retryAfter), path, request.url);
   return Response.json(form(shown), {
     status: common[shown.status] ?? shown.status,
-    headers: retryAfter === null ? [] : [['retry-after', String(retryAfter)]],
+    headers: retryHeaders(shown, retryAfter),
   });
 }
 

@@ -20,6 +20,8 @@ export interface RelayState {
   channels(): Iterable<ChannelSnapshot>;
   /** Enabled channels that serve `model` to `group`, by tiers. */
   route(group: string, model: string): Route;
+  /** Some channel is meant to serve `model` to `group`, even if none does at the moment. */
+  configured(group: string, model: string): boolean;
   /** Model names some enabled channel serves to `group`. */
   models(group: string): readonly string[];
   /** Called with the id of each channel that was edited. */
@@ -48,6 +50,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   const options = new Map<string, string>();
   let settings = compileSettings(options);
   let routes = new Map<string, Map<string, Route>>();
+  let resting = new Map<string, Set<string>>();
   let revision = 0;
   let seq = 0;
   const listeners: ((id: number) => void)[] = [];
@@ -103,7 +106,10 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
       }
       if (news.kind === 'snapshot' || Object.keys(news.options).length > 0) settings = compileSettings(options);
       const rerouted = news.channels.length > 0 || (news.kind === 'delta' && news.removed.channels.length > 0);
-      if (news.kind === 'snapshot' || rerouted) routes = buildRoutes(channels.values());
+      if (news.kind === 'snapshot' || rerouted) {
+        routes = buildRoutes(channels.values());
+        resting = restingModels(channels.values());
+      }
       if (news.kind === 'snapshot') arrived();
       for (const watcher of watchers) watcher();
     },
@@ -114,6 +120,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     channel: (id) => channels.get(id),
     channels: () => channels.values(),
     route: (group, model) => routes.get(group)?.get(model) ?? [],
+    configured: (group, model) => routes.get(group)?.has(model) === true || resting.get(group)?.has(model) === true,
     models: (group) => [...(routes.get(group)?.keys() ?? [])],
     onChannel: (listener) => void listeners.push(listener),
     onNews(listener) {
@@ -151,6 +158,20 @@ function buildRoutes(channels: Iterable<ChannelSnapshot>): Map<string, Map<strin
     routes.set(group, new Map([...models].map(([model, list]) => [model, tiersOf(list)])));
   }
   return routes;
+}
+
+/** Models of channels that are switched off. */
+function restingModels(channels: Iterable<ChannelSnapshot>): Map<string, Set<string>> {
+  const resting = new Map<string, Set<string>>();
+  for (const channel of channels) {
+    if (channel.status === ChannelStatus.enabled) continue;
+    for (const group of channel.groups) {
+      const models = resting.get(group) ?? new Set<string>();
+      resting.set(group, models);
+      for (const model of channel.models) models.add(model);
+    }
+  }
+  return resting;
 }
 
 function tiersOf(channels: readonly ChannelSnapshot[]): Route {

@@ -8,21 +8,24 @@ import { toolRestorer } from '../../protocols/shared/restore.ts';
 import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
-import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
 import { agentHeaders } from '../../providers/knowledge/agent-headers.ts';
+import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
 import { signingAt } from '../../providers/knowledge/signatures.ts';
 import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/target.ts';
 import { endpointFor, type Provider, servesAt } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
 import { carriedTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
+import { asSummary } from '../intake/compaction.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { mapModel } from '../routing/choose.ts';
 import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
+import { withoutAgentLines } from './agent-lines.ts';
 import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
+import { compactionAddress, condensing } from './condense.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
 import { foreignEdits, withoutForeign } from './foreign-blocks.ts';
 import { mappedEdits } from './mapped.ts';
@@ -39,6 +42,10 @@ export interface Prepared {
   readonly upstream: UpstreamHalf;
   /** The answer must be told anew in the client's dialect. */
   readonly retold: boolean;
+  /** How the conversation is made short, where that was asked for. */
+  readonly compaction: 'native' | 'summary' | null;
+  /** Makes what turns a summary in words into what the client waits for. */
+  readonly condense: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
   /** Makes what gives one answer's tool calls back the names the client knows; null where none was changed. */
   readonly restore: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
   /** Tells a whole answer of another operation than chat anew. */
@@ -89,33 +96,36 @@ const countOf = (protocol: ProtocolId): string => codecFor(protocol).traits.coun
 
 /** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
 export function prepareAttempt(
-  inquiry: Inquiry,
+  given: Inquiry,
   channel: ChannelSnapshot,
   key: KeyChoice,
   settings: RelaySettings,
 ): Prepared | null {
   const provider = providerByType(channel.type);
   if (provider === undefined) return null;
-  const mapped = mapModel(channel.modelMapping, inquiry.model);
-  const first = dialectWith(provider, inquiry, channel, mapped);
+  const mapped = mapModel(channel.modelMapping, given.model);
+  const first = dialectWith(provider, given, channel, mapped);
   if (first === null) return null;
   const wish =
-    inquiry.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking, takesSuffix) : null;
+    given.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking, takesSuffix) : null;
   const upstreamModel = wish?.model ?? mapped;
   if (!isModelName(upstreamModel)) return null;
   const quirk = quirkOf(provider.slug);
-  const chat = inquiry.operation === 'chat';
+  const chat = given.operation === 'chat';
   const wire = chat ? (quirk?.wireFor?.(upstreamModel, key.key) ?? null) : null;
-  const form = chat ? null : (quirk?.formFor?.(inquiry.operation, upstreamModel) ?? null);
+  const form = chat ? null : (quirk?.formFor?.(given.operation, upstreamModel) ?? null);
   const dialect = wire?.dialect ?? first;
   const codec = codecFor(dialect);
-  const translated = dialect !== inquiry.protocol || (wire !== null && wire.dialect === undefined);
+  const translated = dialect !== given.protocol || (wire !== null && wire.dialect === undefined);
+  const compaction = compactionAt(given, translated);
   const dropped: string[] = [];
+  const asked = compaction === 'summary' ? asSummary(given) : given;
+  const inquiry = chat ? withoutAgentLines(asked, channel.baseUrl || provider.baseUrl, dropped) : asked;
   const terms = termsFor(inquiry, channel, settings, upstreamModel);
   const rules =
     chat && (wire === null || wire.dialect !== undefined) ? rulesFor(provider.slug, dialect, translated) : undefined;
-  const asked = codec.traits.asksForUsage === true && wire === null && wantsUsageFrame(inquiry, translated);
-  const usageAsked = asked && !refusesMember(rules, upstreamModel, usageMember);
+  const wantsUsage = codec.traits.asksForUsage === true && wire === null && wantsUsageFrame(inquiry, translated);
+  const usageAsked = wantsUsage && !refusesMember(rules, upstreamModel, usageMember);
   const attempt: Attempt = {
     inquiry,
     channel,
@@ -138,12 +148,13 @@ export function prepareAttempt(
   const headers = headersOf(attempt);
   const address = addressed(attempt, body.body, dropped);
   if (address === null) return null;
+  const url = compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url;
   // Nearly every request has no headers but the fixed ones.
   const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
   for (const more of own) if (more !== undefined) Object.assign(headers, more);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
-    call: { url: address.url, headers, body: address.body, channel, upstream },
+    call: { url, headers, body: address.body, channel, upstream },
     channel,
     keyIndex: key.index,
     key: key.key,
@@ -151,7 +162,10 @@ export function prepareAttempt(
     upstream,
     restore: translated && chat ? toolRestorer(decodedRequest(inquiry).tools) : null,
     retell: body.retell,
+    compaction,
+    condense: compaction === 'summary' ? () => condensing(inquiry) : null,
     retold:
+      compaction === 'summary' ||
       (translated && body.retell === null) ||
       channel.setting.force_format === true ||
       channel.setting.thinking_to_content === true,
@@ -163,6 +177,10 @@ export function prepareAttempt(
     foreign: body.foreign,
   };
 }
+
+/** Only an upstream of the client's own dialect can know how. */
+const compactionAt = ({ compaction }: Inquiry, translated: boolean): Prepared['compaction'] =>
+  compaction === undefined ? null : translated || compaction.plain === true ? 'summary' : 'native';
 
 const readerOf = (upstream: UpstreamHalf, form: ForeignForm | null): UpstreamHalf =>
   form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };

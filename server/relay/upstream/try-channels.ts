@@ -5,6 +5,7 @@ import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { SignFacts } from '../../providers/quirk.ts';
 import type { Exchange } from '../admission/exchange.ts';
+import { asSummary } from '../intake/compaction.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import type { Affinity } from '../routing/affinity.ts';
 import type { Health } from '../routing/health.ts';
@@ -22,6 +23,7 @@ import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
 import type { Departure } from './client-disconnect.ts';
+import { isCompacted, lacksCompaction, type NativeCompactions, provenRelay, uncompacted } from './condense.ts';
 import { finished, inlined } from './custom-operation.ts';
 import { type FrameRelay, translatingRelay, verbatimRelay } from './frame-relay.ts';
 import type { UpstreamAnswer } from './http.ts';
@@ -36,6 +38,7 @@ export interface AttemptsDeps {
   readonly health: Health;
   readonly token: SignFacts['token'];
   readonly affinity: Affinity;
+  readonly compactions: NativeCompactions;
   readonly idleMs: number;
 }
 
@@ -76,13 +79,22 @@ export interface Left {
 /** Never rejects. */
 export const tryChannels = (deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> =>
   eachChannel<Exclude<Outcome, Failed>>(deps, exchange, departure, async (prepared, tried, abort) => {
-    const result = await send(deps, prepared, abort);
-    if (result.kind === 'failure') return { failure: result.failure, answered: false };
-    const reached = await open(deps, exchange, { prepared, response: result.response, tried }, { abort, departure });
-    return 'kind' in reached ? reached : { failure: reached, answered: true };
+    const once = async (asked: Prepared): ReturnType<Attempt<Exclude<Outcome, Failed>>> => {
+      const result = await send(deps, asked, abort);
+      if (result.kind === 'failure') return { failure: result.failure, answered: false };
+      const facts = { prepared: asked, response: result.response, tried };
+      const reached = await open(deps, exchange, facts, { abort, departure });
+      return 'kind' in reached ? reached : { failure: reached, answered: true };
+    };
+    const first = await once(prepared);
+    if (prepared.compaction !== 'native' || 'kind' in first || !lacksCompaction(first.failure)) return first;
+    deps.compactions.noteLack(prepared.channel);
+    const key = { key: prepared.key, index: prepared.keyIndex };
+    const plain = prepare(asSummary(exchange.inquiry), prepared.channel, key, deps.settings());
+    return plain === null || plain instanceof AppError ? first : once(plain);
   });
 
-export type CandidatesDeps = Pick<AttemptsDeps, 'now' | 'settings' | 'health' | 'affinity'>;
+export type CandidatesDeps = Pick<AttemptsDeps, 'now' | 'settings' | 'health' | 'affinity' | 'compactions'>;
 
 /** @returns what can be worked with, or why not, and whether the upstream had taken the request. */
 type Attempt<T> = (
@@ -114,7 +126,8 @@ export async function eachChannel<T extends { readonly kind: string }>(
     while (again && tried.length < attempts && !departure.gone() && !upstream.aborted) {
       again = false;
       const key = deps.health.pickKey(channel);
-      const prepared = prepare(inquiry, channel, key, settings);
+      const known = inquiry.compaction === undefined || !deps.compactions.lackedBy(channel);
+      const prepared = prepare(known ? inquiry : asSummary(inquiry), channel, key, settings);
       if (prepared instanceof AppError) return failed(prepared);
       if (prepared === null) break;
       tried.push(triedOnly(channel));
@@ -206,6 +219,10 @@ async function open(
       now: deps.now,
       abort,
     });
+    if (opening.ok && isLacking(prepared, () => opening.stream.frameRelay.hasContent())) {
+      void opening.stream.reader.cancel().catch(() => undefined);
+      return uncompacted(response.status);
+    }
     if (opening.ok) return { kind: 'stream', ...reached, stream: opening.stream };
     if (opening.error !== null) return inBodyFailure(opening.error, prepared);
     const { reason, usage } = opening;
@@ -239,11 +256,15 @@ async function open(
   if (operation === 'chat' && (status === 'queued' || status === 'in_progress')) {
     return { ...hostFailure(response.status, 'invalid'), class: 'client' };
   }
+  if (isLacking(prepared, () => isCompacted(exchange.inquiry, told()))) return uncompacted(response.status);
   const usage = upstream.readUsage(body);
   const silent = operation === 'chat' && (usage === null || usage.output + usage.reasoning === 0);
   if (silent && saysNothing(upstream.decodeResponse(body), usage)) return hostFailure(response.status, 'empty');
   return { kind: 'whole', ...reached, bytes, body, firstByteMs };
 }
+
+/** It was asked natively and answered something else. */
+const isLacking = ({ compaction }: Prepared, holds: () => boolean): boolean => compaction === 'native' && !holds();
 
 /** What answers of foreign forms are made into. */
 const openAi = codecFor(commonProtocol).upstream;
@@ -290,6 +311,7 @@ function passageFor(exchange: Exchange, prepared: Prepared, nowMs: number): Fram
   const { inquiry } = exchange;
   const { upstream } = prepared;
   if (isGathered(inquiry)) return translatingRelay(upstream, null, changeFor(prepared));
+  if (prepared.compaction === 'native') return provenRelay(inquiry, verbatimRelay(upstream, prepared.usageAsked));
   if (!prepared.retold) return verbatimRelay(upstream, prepared.usageAsked);
   const { writer } = codecFor(inquiry.protocol).translation;
   return translatingRelay(upstream, writer(contextOf(exchange, nowMs)), changeFor(prepared));
@@ -300,6 +322,7 @@ export const isGathered = (inquiry: Inquiry): boolean => !inquiry.stream && inqu
 
 /** What happens to an answer's events between the two dialects. */
 export function changeFor(prepared: Prepared): ((event: ChatEvent) => readonly ChatEvent[]) | undefined {
+  if (prepared.condense !== null) return prepared.condense();
   const restore = prepared.restore?.();
   if (prepared.channel.setting.thinking_to_content !== true) return restore;
   const tell = thinkingToContent();

@@ -44,6 +44,14 @@ const requestRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (r
   [t('logs.end'), log.end_reason],
   [t('logs.firstToken'), typeof facts.frt === 'number' && facts.frt >= 0 ? `${facts.frt} ms` : ''],
   [t('logs.unpriced'), wordsIn(facts.unpriced)],
+  [
+    t('logs.compaction'),
+    facts.compaction === 'native'
+      ? t('logs.compactionNative')
+      : facts.compaction === 'summary'
+        ? t('logs.compactionSummary')
+        : '',
+  ],
   [t('logs.dropped'), wordsIn(facts.dropped)],
   [t('logs.seconds'), typeof facts.ms === 'number' ? `${facts.ms} ms` : `${log.use_time} s`],
 ];

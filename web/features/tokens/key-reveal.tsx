@@ -1,6 +1,5 @@
 /** A new key with ready lines for using it, and the fallback when the clipboard is closed to us. */
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Token } from '../../../server/contract/entities.ts';
@@ -8,32 +7,7 @@ import { shownKey } from '../../../server/contract/token-key.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { money } from '../../lib/format.ts';
-
-const snippets = (origin: string, key: string): readonly (readonly [string, string])[] => [
-  [
-    'curl',
-    `curl ${origin}/v1/chat/completions \\\n  -H "Authorization: Bearer ${key}" \\\n  -H "Content-Type: application/json" \\\n  -d '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}]}'`,
-  ],
-  [
-    'Python',
-    `from openai import OpenAI\n\nclient = OpenAI(base_url="${origin}/v1", api_key="${key}")\nanswer = client.chat.completions.create(\n    model="gpt-4o-mini",\n    messages=[{"role": "user", "content": "hi"}],\n)\nprint(answer.choices[0].message.content)`,
-  ],
-  [
-    'JavaScript',
-    `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${key}' });\nconst answer = await client.chat.completions.create({\n  model: 'gpt-4o-mini',\n  messages: [{ role: 'user', content: 'hi' }],\n});\nconsole.log(answer.choices[0].message.content);`,
-  ],
-  ['Claude Code', `export ANTHROPIC_BASE_URL=${origin}\nexport ANTHROPIC_AUTH_TOKEN=${key}\nclaude`],
-  [
-    'Codex',
-    `# ~/.codex/config.toml\nmodel_provider = "gateway"\n\n[model_providers.gateway]\nname = "gateway"\nbase_url = "${origin}/v1"\nwire_api = "responses"\nenv_key = "GATEWAY_KEY"\n\n# then\nexport GATEWAY_KEY=${key}\ncodex`,
-  ],
-  ['Gemini CLI', `export GOOGLE_GEMINI_BASE_URL=${origin}\nexport GEMINI_API_KEY=${key}\ngemini`],
-  [
-    'opencode',
-    `// opencode.json\n{\n  "provider": {\n    "gateway": {\n      "npm": "@ai-sdk/openai-compatible",\n      "options": { "baseURL": "${origin}/v1", "apiKey": "${key}" },\n      "models": { "gpt-4o-mini": {} }\n    }\n  }\n}`,
-  ],
-  ['Shell', `export OPENAI_BASE_URL=${origin}/v1\nexport OPENAI_API_KEY=${key}`],
-];
+import { UseWith } from './use-with.tsx';
 
 export interface KeyRevealProps {
   readonly token: Token;
@@ -66,9 +40,6 @@ function FirstRequest({ name }: { readonly name: string }) {
 export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
   const { t } = useTranslation();
   const key = shownKey(token.key);
-  const lines = snippets(location.origin, key);
-  const [shown, setShown] = useState('curl');
-  const text = lines.find(([name]) => name === shown)?.[1] ?? '';
   return (
     <Drawer title={t('tokens.reveal')} onClose={onClose}>
       <div className="mb-3 flex items-center gap-2 rounded-2 border border-line-strong bg-sunken p-2">
@@ -79,25 +50,7 @@ export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
       </div>
       <FirstRequest name={token.name} />
       <p className="mb-2 text-ink-2">{t('tokens.revealHelp')}</p>
-      <div className="mb-2 flex flex-wrap gap-1">
-        {lines.map(([name]) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={name === shown}
-            className={`min-h-6 rounded-1 px-2 text-[12px] ${name === shown ? 'bg-accent-soft text-accent-text' : 'bg-sunken text-ink-2'}`}
-            onClick={() => setShown(name)}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
-      <pre className="mb-2 rounded-2 border border-line bg-sunken p-3 font-mono text-[12px] leading-5 break-all whitespace-pre-wrap">
-        {text}
-      </pre>
-      <button type="button" className="button" onClick={() => onCopy(text)}>
-        {t('tokens.copySnippet', { name: shown })}
-      </button>
+      <UseWith token={token} onCopy={onCopy} />
     </Drawer>
   );
 }

@@ -15,10 +15,11 @@ export interface TokenColumnsWanted {
   readonly t: TFunction;
   readonly refresh: () => Promise<unknown>;
   readonly onEdit: (token: Token) => void;
+  readonly onUse: (token: Token) => void;
   readonly onRemove: (token: Token) => void;
 }
 
-function TokenActions({ row, t, refresh, onEdit, onRemove }: TokenColumnsWanted & { readonly row: Token }) {
+function TokenActions({ row, t, refresh, onEdit, onUse, onRemove }: TokenColumnsWanted & { readonly row: Token }) {
   const toggle = () => {
     const put = (status: number) => call('token.update', { id: row.id, status_only: true, status });
     void undoable({
@@ -33,6 +34,9 @@ function TokenActions({ row, t, refresh, onEdit, onRemove }: TokenColumnsWanted 
       <button type="button" className="button" onClick={() => copyOrShow(shownKey(row.key))}>
         <Icon name="copy" />
         {t('app.copy')}
+      </button>
+      <button type="button" className="button button-ghost" onClick={() => onUse(row)}>
+        {t('tokens.useWith')}
       </button>
       <button type="button" className="button button-ghost" onClick={toggle}>
         {row.status === 1 ? t('app.disable') : t('app.enable')}

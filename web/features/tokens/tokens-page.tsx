@@ -17,6 +17,7 @@ import { OpenedToken } from './opened-token.tsx';
 import { RemoveToken, TokenBulk } from './token-bulk.tsx';
 import { tokenColumns } from './token-columns.tsx';
 import { useTokens } from './use-tokens.ts';
+import { UseWithDrawer } from './use-with.tsx';
 
 function TokenFilters({ url }: { readonly url: Url }) {
   const { t } = useTranslation();
@@ -64,6 +65,7 @@ export function TokensPage() {
   const { url, paging, rows, loading, searching } = useTokens();
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const [removing, setRemoving] = useState<Token | null>(null);
+  const [using, setUsing] = useState<Token | null>(null);
   const selection = { chosen, onChange: setChosen };
   const edit = (row: Token) => url.set('open', String(row.id));
   const add = () => url.set('open', 'new');
@@ -90,6 +92,7 @@ export function TokensPage() {
         <>
           <TokenBulk {...{ rows, selection, refresh }} onCopy={copyChosen} />
           <OpenedToken refresh={refresh} />
+          {using === null ? null : <UseWithDrawer token={using} onCopy={copyOrShow} onClose={() => setUsing(null)} />}
           {removing === null ? null : (
             <RemoveToken token={removing} refresh={refresh} onClose={() => setRemoving(null)} />
           )}
@@ -100,7 +103,7 @@ export function TokensPage() {
       <DataTable
         caption={t('tokens.title')}
         rows={rows}
-        columns={tokenColumns({ t, refresh, onEdit: edit, onRemove: setRemoving })}
+        columns={tokenColumns({ t, refresh, onEdit: edit, onUse: setUsing, onRemove: setRemoving })}
         loading={loading}
         onOpen={edit}
         selection={selection}

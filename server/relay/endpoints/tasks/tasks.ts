@@ -1,9 +1,10 @@
 /** Drawings and songs: submitted like any paid request, kept as rows, fetched by their owner. */
 import { AppError } from '../../../contract/errors.ts';
-import { record } from '../../../protocols/shared/json.ts';
+import { parseJson, record } from '../../../protocols/shared/json.ts';
 import type { Refusal } from '../../delivery/finish-request.ts';
 import { inquiryFor } from '../../intake/bare-inquiry.ts';
 import type { Principal } from '../../intake/inquiry.ts';
+import { readBody } from '../../intake/packed-body.ts';
 import { parse } from '../../intake/parse.ts';
 import { isMedia } from '../../shared/sealed.ts';
 import { createDraw } from './draw.ts';
@@ -56,7 +57,7 @@ export function createWorks(deps: WorksDeps) {
         return Response.json(drawingView(deps, found, originOf(request)));
       }
       case 'drawings': {
-        const { ids } = await jsonOf(request);
+        const { ids } = await jsonOf(request, deps.bodyLimit);
         deps.heard(request);
         const wanted = Array.isArray(ids) ? ids.map(String) : [];
         const found = await deps.store.drawings(principal.user.id, wanted);
@@ -69,7 +70,7 @@ export function createWorks(deps: WorksDeps) {
           : Response.json({ code: 'success', message: '', data: songView(found) });
       }
       case 'songs': {
-        const { ids } = await jsonOf(request);
+        const { ids } = await jsonOf(request, deps.bodyLimit);
         deps.heard(request);
         const found = await deps.store.songs(principal.user.id, Array.isArray(ids) ? ids.map(String) : []);
         return Response.json({ code: 'success', message: '', data: found.map(songView) });
@@ -88,11 +89,10 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** @throws AppError body_not_json. */
-async function jsonOf(request: Request): Promise<Record<string, unknown>> {
-  const body = record(
-    await request.json().catch((cause: unknown) => Promise.reject(new AppError('body_not_json', {}, cause))),
-  );
+/** @throws AppError body_*. */
+async function jsonOf(request: Request, limit: number): Promise<Record<string, unknown>> {
+  const bytes = await readBody(request, limit);
+  const body = record(parseJson(new TextDecoder().decode(bytes)));
   if (body === null) throw new AppError('body_not_json');
   return body;
 }
@@ -155,7 +155,7 @@ async function image(deps: WorksDeps, mjId: string): Promise<Response> {
 /** An upstream's own report. The address it was given carries a proof that only this gateway can make. */
 async function notify(deps: WorksDeps, work: Extract<Work, { kind: 'notify' }>, request: Request): Promise<Response> {
   if (!deps.authorise.provesChannel(work.channelId, work.proof)) throw new AppError('token_invalid');
-  const report = await jsonOf(request);
+  const report = await jsonOf(request, deps.bodyLimit);
   deps.heard(request);
   const known = await deps.store.noteDrawing(work.channelId, report);
   return known ? Response.json({ code: 1, description: 'success' }) : complaint(404, 4, 'task_no_found');

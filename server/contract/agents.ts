@@ -1,0 +1,278 @@
+/** How programs that work with models are told to use this gateway: `gateway exec`, `gateway agents`, the console and the documents read the same rows. */
+
+export interface AgentFacts {
+  /** Of the gateway, without a slash at its end. */
+  readonly url: string;
+  readonly key: string;
+  /** Names that the key may use; empty = not known. */
+  readonly models: readonly string[];
+  /** The one to begin with; '' = the program's own choice. */
+  readonly model: string;
+}
+
+export interface AgentFile {
+  /** Where the program's user keeps it. */
+  readonly path: string;
+  readonly text: string;
+  /** Variable by which one run gets it: it names the file, holds its content, or names a home folder in which its members are added to the user's own. */
+  readonly once?: { readonly variable: string; readonly as: 'file' | 'content' | 'home' };
+}
+
+interface Setup {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly files?: readonly AgentFile[];
+  /** In front of what the user says. */
+  readonly arguments?: readonly string[];
+}
+
+export interface Agent {
+  readonly name: string;
+  readonly label: string;
+  /** As it is called in a shell. */
+  readonly program: string;
+  /** Package of the npm registry; absent = it comes otherwise. */
+  readonly package?: string;
+  /** Models it is made for, best kind first. */
+  readonly prefers: readonly RegExp[];
+  /** Variables that would lead it past the gateway. */
+  readonly unset: readonly string[];
+  /** For one run, leaving the user's own settings as they are. */
+  once(facts: AgentFacts): Setup;
+  /** For good. */
+  always(facts: AgentFacts): Setup;
+  readonly note?: { readonly zh: string; readonly en: string };
+}
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+/** TOML's basic strings are JSON's. */
+const toml = (value: string): string => JSON.stringify(value);
+const given = (name: string, value: string): Readonly<Record<string, string>> =>
+  value === '' ? {} : { [name]: value };
+
+/** The first of the names that fits, else the one to begin with. */
+const nearest = ({ models, model }: AgentFacts, pattern: RegExp): string =>
+  pattern.test(model) ? model : (models.findLast((name) => pattern.test(name)) ?? model);
+
+const claudeEnvironment = (facts: AgentFacts): Readonly<Record<string, string>> => ({
+  ANTHROPIC_BASE_URL: facts.url,
+  ANTHROPIC_AUTH_TOKEN: facts.key,
+  ...given('ANTHROPIC_MODEL', facts.model),
+  // What it does on the side is asked of smaller models; where they are not served it would fail there.
+  ...given('ANTHROPIC_DEFAULT_OPUS_MODEL', nearest(facts, /opus/)),
+  ...given('ANTHROPIC_DEFAULT_SONNET_MODEL', nearest(facts, /sonnet/)),
+  ...given('ANTHROPIC_DEFAULT_HAIKU_MODEL', nearest(facts, /haiku/)),
+  // It writes a line in front of its prompt that changes with every request.
+  CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
+});
+
+const codexKey = 'GATEWAY_API_KEY';
+const codexProvider = ({ url }: AgentFacts): readonly (readonly [string, string])[] => [
+  ['name', toml('gateway')],
+  ['base_url', toml(`${url}/v1`)],
+  ['env_key', toml(codexKey)],
+  ['wire_api', toml('responses')],
+  // It asks again even after a refusal; the gateway has tried every channel by then.
+  ['stream_max_retries', '2'],
+];
+
+const geminiEnvironment = ({ url, key, model }: AgentFacts): Readonly<Record<string, string>> => ({
+  GOOGLE_GEMINI_BASE_URL: url,
+  GEMINI_API_KEY: key,
+  ...given('GEMINI_MODEL', model),
+});
+const geminiSettings = json({ security: { auth: { selectedType: 'gemini-api-key' } } });
+
+const qwenEnvironment = ({ url, key, model }: AgentFacts): Readonly<Record<string, string>> => ({
+  OPENAI_BASE_URL: `${url}/v1`,
+  OPENAI_API_KEY: key,
+  ...given('OPENAI_MODEL', model),
+});
+const qwenSettings = json({ security: { auth: { selectedType: 'openai' } } });
+
+const opencodeConfig = ({ url, key, model, models }: AgentFacts): string =>
+  json({
+    $schema: 'https://opencode.ai/config.json',
+    ...given('model', model === '' ? '' : `gateway/${model}`),
+    ...given('small_model', model === '' ? '' : `gateway/${model}`),
+    provider: {
+      gateway: {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'gateway',
+        options: { baseURL: `${url}/v1`, apiKey: key },
+        models: Object.fromEntries([...models, model].filter((name) => name !== '').map((name) => [name, { name }])),
+      },
+    },
+  });
+
+const aiderEnvironment = ({ url, key, model }: AgentFacts): Readonly<Record<string, string>> => ({
+  OPENAI_API_BASE: `${url}/v1`,
+  OPENAI_API_KEY: key,
+  ...given('AIDER_MODEL', model === '' ? '' : `openai/${model}`),
+});
+
+export const agents: readonly Agent[] = [
+  {
+    name: 'claude',
+    label: 'Claude Code',
+    program: 'claude',
+    package: '@anthropic-ai/claude-code',
+    prefers: [/^claude-.*sonnet/, /^claude-.*opus/, /^claude/],
+    unset: ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'],
+    once: (facts) => ({ environment: claudeEnvironment(facts) }),
+    always: (facts) => ({
+      files: [{ path: '~/.claude/settings.json', text: json({ env: claudeEnvironment(facts) }) }],
+    }),
+  },
+  {
+    name: 'codex',
+    label: 'Codex',
+    program: 'codex',
+    package: '@openai/codex',
+    prefers: [/codex/, /^gpt-5/, /^gpt/],
+    unset: ['OPENAI_BASE_URL'],
+    once: (facts) => ({
+      environment: { [codexKey]: facts.key, CODEX_API_KEY: facts.key },
+      arguments: [
+        'model_provider="gateway"',
+        ...codexProvider(facts).map(([name, value]) => `model_providers.gateway.${name}=${value}`),
+        ...(facts.model === '' ? [] : [`model=${toml(facts.model)}`]),
+      ].flatMap((setting) => ['-c', setting]),
+    }),
+    always: (facts) => ({
+      environment: { [codexKey]: facts.key },
+      files: [
+        {
+          path: '~/.codex/config.toml',
+          text: [
+            'model_provider = "gateway"',
+            ...(facts.model === '' ? [] : [`model = ${toml(facts.model)}`]),
+            '',
+            '[model_providers.gateway]',
+            ...codexProvider(facts).map(([name, value]) => `${name} = ${value}`),
+            '',
+          ].join('\n'),
+        },
+      ],
+    }),
+    note: {
+      zh: 'Codex 不读取 OPENAI_BASE_URL：不写配置就会绕过网关。',
+      en: 'Codex does not read OPENAI_BASE_URL: without its configuration it goes past the gateway.',
+    },
+  },
+  {
+    name: 'gemini',
+    label: 'Gemini CLI',
+    program: 'gemini',
+    package: '@google/gemini-cli',
+    prefers: [/^gemini-.*pro/, /^gemini/],
+    unset: ['GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA', 'GOOGLE_VERTEX_BASE_URL'],
+    once: (facts) => ({
+      environment: geminiEnvironment(facts),
+      files: [
+        {
+          path: '~/.gemini/settings.json',
+          text: geminiSettings,
+          // Its system settings would do, but it reads them only where they belong to root.
+          once: { variable: 'GEMINI_CLI_HOME', as: 'home' },
+        },
+      ],
+    }),
+    always: (facts) => ({
+      environment: geminiEnvironment(facts),
+      files: [{ path: '~/.gemini/settings.json', text: geminiSettings }],
+    }),
+  },
+  {
+    name: 'opencode',
+    label: 'opencode',
+    program: 'opencode',
+    package: 'opencode-ai',
+    prefers: [/^claude/, /^gpt-5/, /^gpt/, /^gemini/],
+    unset: [],
+    once: (facts) => ({
+      files: [
+        {
+          path: '~/.config/opencode/opencode.json',
+          text: opencodeConfig(facts),
+          once: { variable: 'OPENCODE_CONFIG_CONTENT', as: 'content' },
+        },
+      ],
+    }),
+    always: (facts) => ({ files: [{ path: '~/.config/opencode/opencode.json', text: opencodeConfig(facts) }] }),
+  },
+  {
+    name: 'qwen',
+    label: 'Qwen Code',
+    program: 'qwen',
+    package: '@qwen-code/qwen-code',
+    prefers: [/^qwen.*coder/, /^qwen/],
+    unset: [],
+    once: (facts) => ({
+      environment: qwenEnvironment(facts),
+      files: [
+        {
+          path: '~/.qwen/settings.json',
+          text: qwenSettings,
+          once: { variable: 'QWEN_CODE_SYSTEM_SETTINGS_PATH', as: 'file' },
+        },
+      ],
+    }),
+    always: (facts) => ({
+      environment: qwenEnvironment(facts),
+      files: [{ path: '~/.qwen/settings.json', text: qwenSettings }],
+    }),
+  },
+  {
+    name: 'aider',
+    label: 'aider',
+    program: 'aider',
+    prefers: [/^claude/, /^gpt-5/, /^gpt/, /^deepseek/],
+    unset: [],
+    once: (facts) => ({ environment: aiderEnvironment(facts) }),
+    always: (facts) => ({ environment: aiderEnvironment(facts) }),
+  },
+];
+
+/** Models that do not write. */
+const silent = /embed|whisper|tts|dall-e|image|rerank|moderation|audio|realtime|transcribe|^mj_|^suno/i;
+
+/** The model that an agent begins with: of those it is made for the newest by name, else the first that writes. */
+export function modelFor(agent: Agent, models: readonly string[]): string {
+  const writing = models.filter((name) => !silent.test(name));
+  for (const pattern of agent.prefers) {
+    const found = writing
+      .filter((name) => pattern.test(name))
+      .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+      .at(-1);
+    if (found !== undefined) return found;
+  }
+  return writing[0] ?? '';
+}
+
+/** The agent behind a command: `/usr/bin/claude`, `codex.exe`. */
+export function agentOf(command: string): Agent | undefined {
+  const program = command
+    .split(/[\\/]/)
+    .at(-1)
+    ?.replace(/\.(?:exe|cmd|ps1)$/i, '');
+  return agents.find((agent) => agent.program === program);
+}
+
+const quoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
+
+/** One thing to do by hand. */
+export interface SetupStep {
+  /** '' = in a shell. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** What an agent needs for good, ready to be copied. */
+export function setupSteps(agent: Agent, facts: AgentFacts): readonly SetupStep[] {
+  const { environment = {}, files = [] } = agent.always(facts);
+  const exports = Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+  return [
+    ...files.map(({ path, text }) => ({ path, text })),
+    ...(exports.length === 0 ? [] : [{ path: '', text: exports.join('') }]),
+  ];
+}

@@ -1,0 +1,60 @@
+/** Conversations that are to be made short, and what was made of them before: opened before anything else looks at them. */
+import { AppError } from '../../contract/errors.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import type { CompactionRules } from '../../protocols/traits.ts';
+import type { Capsule, Compaction, Inquiry, JsonContent } from './inquiry.ts';
+import { outline } from './json-text.ts';
+import type { RelayRoute } from './routes.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const encoder = new TextEncoder();
+
+/** @throws AppError body_too_deep. */
+export function jsonOf(body: Body): JsonContent {
+  const text = JSON.stringify(body);
+  const shape = outline(text);
+  if (!shape.ok) throw new AppError('body_too_deep');
+  return { bytes: encoder.encode(text), text, shape };
+}
+
+const rulesOf = (route: RelayRoute): CompactionRules | undefined =>
+  route.operation === 'chat' || route.operation === 'count_tokens'
+    ? codecFor(route.protocol).traits.compaction
+    : undefined;
+
+/** @returns the body with the summaries of this site as text; null = there is none. @throws AppError body_invalid. */
+export function openedSummaries(route: RelayRoute, body: Body, capsule: Capsule): Body | null {
+  return (
+    rulesOf(route)?.opened(body, (sealed) => {
+      try {
+        return capsule.open(sealed);
+      } catch (cause) {
+        throw new AppError('body_invalid', { detail: 'a compaction item was not made by this site' }, cause);
+      }
+    }) ?? null
+  );
+}
+
+export function compactionOf(route: RelayRoute, body: Body, { seal }: Capsule): Compaction | null {
+  if (route.operation !== 'chat') return null;
+  if (route.compacts === true) return { form: 'call', seal };
+  return rulesOf(route)?.asked(body) === true ? { form: 'item', seal } : null;
+}
+
+/** What is asked of an upstream that knows no such thing. */
+export const summaryBody = (route: RelayRoute, body: Body): Body => rulesOf(route)?.summaryRequest(body) ?? body;
+
+const summaries = new WeakMap<Inquiry, Inquiry>();
+
+/** The same request for a summary in plain words. */
+export function asSummary(inquiry: Inquiry): Inquiry {
+  const known = summaries.get(inquiry);
+  if (known !== undefined) return known;
+  const { compaction } = inquiry;
+  if (compaction === undefined || compaction.plain === true) return inquiry;
+  const body = summaryBody(inquiry.route, inquiry.body);
+  const summary: Inquiry = { ...inquiry, body, json: jsonOf(body), compaction: { ...compaction, plain: true } };
+  summaries.set(inquiry, summary);
+  return summary;
+}

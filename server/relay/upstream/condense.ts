@@ -1,0 +1,93 @@
+/** Conversations made short: natively where the upstream knows it, else by a summary that the same model writes. */
+import type { ChatEvent } from '../../protocols/canonical.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import type { Inquiry } from '../intake/inquiry.ts';
+import type { UpstreamFailure } from '../shared/failure.ts';
+import type { ChannelSnapshot } from '../state/snapshot.ts';
+import type { FrameRelay } from './frame-relay.ts';
+
+/** Channels whose upstream was asked natively and knew nothing of it. */
+export interface NativeCompactions {
+  lackedBy(channel: ChannelSnapshot): boolean;
+  noteLack(channel: ChannelSnapshot): void;
+  /** It was edited: it may be another upstream now. */
+  forget(channelId: number): void;
+}
+
+export function createNativeCompactions(): NativeCompactions {
+  const lacking = new Set<number>();
+  return {
+    lackedBy: ({ id }) => lacking.has(id),
+    noteLack: ({ id }) => void lacking.add(id),
+    forget: (id) => void lacking.delete(id),
+  };
+}
+
+/** Where a conversation is made short natively. @param url of the chat. */
+export function compactionAddress({ protocol, compaction }: Inquiry, url: string): string {
+  const suffix = codecFor(protocol).traits.compaction?.suffix;
+  if (compaction?.form !== 'call' || suffix === undefined) return url;
+  const [path = '', query] = url.split('?', 2);
+  return query === undefined ? path + suffix : `${path}${suffix}?${query}`;
+}
+
+/** What an upstream answers to a path or an item it has never heard of. */
+const unheardOf = new Set([400, 404, 405, 415, 422, 501]);
+
+export const lacksCompaction = ({ reason, status }: UpstreamFailure): boolean =>
+  reason === 'uncompacted' || (reason === 'status' && unheardOf.has(status ?? 0));
+
+/** It answered as if nothing had been asked. */
+export const uncompacted = (status: number): UpstreamFailure => ({
+  class: 'host',
+  status,
+  error: null,
+  retryAfter: null,
+  reason: 'uncompacted',
+});
+
+export const isCompacted = ({ protocol }: Inquiry, answer: string): boolean =>
+  codecFor(protocol).traits.compaction?.isTold(answer) === true;
+
+/** Nothing goes to the client before it is sure that this upstream knows what was asked. */
+export function provenRelay(inquiry: Inquiry, relay: FrameRelay): FrameRelay {
+  let proven = false;
+  return {
+    ...relay,
+    pass(frame) {
+      proven ||= isCompacted(inquiry, frame.text());
+      return relay.pass(frame);
+    },
+    hasContent: () => proven,
+  };
+}
+
+/** Said where a model had nothing to say. */
+const nothing = '(no summary available)';
+
+/** A summary in words becomes the item the client waits for, and the only one. */
+export function condensing({ protocol, requestId, compaction }: Inquiry): (event: ChatEvent) => readonly ChatEvent[] {
+  const rules = codecFor(protocol).traits.compaction;
+  let words = '';
+  return (event) => {
+    switch (event.type) {
+      case 'text-delta':
+        words += event.text;
+        return [];
+      case 'response-start':
+      case 'usage':
+      case 'error':
+        return [event];
+      case 'finish': {
+        if (rules === undefined || compaction === undefined) return [event];
+        const raw = rules.item(requestId, compaction.seal(words.trim() === '' ? nothing : words.trim()));
+        return [
+          { type: 'unknown', dialect: protocol, raw },
+          { type: 'finish', reason: { unified: 'stop', raw: null } },
+        ];
+      }
+      default:
+        return [];
+    }
+  };
+}

@@ -1,0 +1,112 @@
+/** Ready lines for calling this site with a key: from code, from a shell, from each of the agents. */
+import { useQuery } from '@tanstack/react-query';
+import type { TFunction } from 'i18next';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { agents, modelFor, type SetupStep, setupSteps } from '../../../server/contract/agents.ts';
+import type { Token } from '../../../server/contract/entities.ts';
+import { shownKey } from '../../../server/contract/token-key.ts';
+import { Drawer } from '../../components/overlay.tsx';
+import { call } from '../../lib/api.ts';
+
+interface Choice {
+  readonly name: string;
+  readonly steps: readonly SetupStep[];
+  readonly note?: string | undefined;
+}
+
+const single = (name: string, text: string): Choice => ({ name, steps: [{ path: '', text }] });
+
+const codeChoices = (origin: string, key: string, model: string): readonly Choice[] => [
+  single(
+    'curl',
+    `curl ${origin}/v1/chat/completions \\\n  -H "Authorization: Bearer ${key}" \\\n  -H "Content-Type: application/json" \\\n  -d '{"model":"${model}","messages":[{"role":"user","content":"hi"}]}'`,
+  ),
+  single(
+    'Python',
+    `from openai import OpenAI\n\nclient = OpenAI(base_url="${origin}/v1", api_key="${key}")\nanswer = client.chat.completions.create(\n    model="${model}",\n    messages=[{"role": "user", "content": "hi"}],\n)\nprint(answer.choices[0].message.content)`,
+  ),
+  single(
+    'JavaScript',
+    `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${key}' });\nconst answer = await client.chat.completions.create({\n  model: '${model}',\n  messages: [{ role: 'user', content: 'hi' }],\n});\nconsole.log(answer.choices[0].message.content);`,
+  ),
+  single('Shell', `export OPENAI_BASE_URL=${origin}/v1\nexport OPENAI_API_KEY=${key}`),
+];
+
+function Step({
+  step,
+  onCopy,
+  t,
+}: {
+  readonly step: SetupStep;
+  readonly onCopy: (text: string) => void;
+  readonly t: TFunction;
+}) {
+  const place = step.path === '' ? t('tokens.inShell') : step.path;
+  return (
+    <section className="mb-3" aria-label={place}>
+      <div className="mb-1 flex items-center gap-2">
+        <span className="flex-1 font-mono text-[12px] text-ink-2">{place}</span>
+        <button type="button" className="button" onClick={() => onCopy(step.text)}>
+          {t('tokens.copySnippet', { name: place })}
+        </button>
+      </div>
+      <pre className="rounded-2 border border-line bg-sunken p-3 font-mono text-[12px] leading-5 break-all whitespace-pre-wrap">
+        {step.text}
+      </pre>
+    </section>
+  );
+}
+
+export interface UseWithProps {
+  readonly token: Token;
+  readonly onCopy: (text: string) => void;
+}
+
+export function UseWith({ token, onCopy }: UseWithProps) {
+  const { t, i18n } = useTranslation();
+  const language = i18n.language.startsWith('zh') ? 'zh' : 'en';
+  const models = useQuery({ queryKey: ['models'], queryFn: () => call('user.models') }).data ?? [];
+  const [shown, setShown] = useState('curl');
+  const key = shownKey(token.key);
+  const origin = location.origin;
+  const choices: readonly Choice[] = [
+    ...codeChoices(origin, key, models[0] ?? 'gpt-4o-mini'),
+    ...agents.map((agent) => ({
+      name: agent.label,
+      note: agent.note?.[language],
+      steps: setupSteps(agent, { url: origin, key, models, model: modelFor(agent, models) }),
+    })),
+  ];
+  const chosen = choices.find(({ name }) => name === shown);
+  return (
+    <>
+      <div className="mb-2 flex flex-wrap gap-1">
+        {choices.map(({ name }) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={name === shown}
+            className={`min-h-6 rounded-1 px-2 text-[12px] ${name === shown ? 'bg-accent-soft text-accent-text' : 'bg-sunken text-ink-2'}`}
+            onClick={() => setShown(name)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      {chosen?.note === undefined ? null : <p className="mb-2 text-ink-2">{chosen.note}</p>}
+      {chosen?.steps.map((step) => (
+        <Step key={step.path} step={step} onCopy={onCopy} t={t} />
+      ))}
+    </>
+  );
+}
+
+export function UseWithDrawer({ token, onCopy, onClose }: UseWithProps & { readonly onClose: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <Drawer title={t('tokens.useWithTitle', { name: token.name })} onClose={onClose}>
+      <UseWith token={token} onCopy={onCopy} />
+    </Drawer>
+  );
+}
