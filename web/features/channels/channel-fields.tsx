@@ -1,11 +1,12 @@
 /** The fields of a channel whose kind is known. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useTranslation } from 'react-i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useAside } from '../../lib/read.ts';
 import { ChannelAdvanced } from './channel-advanced.tsx';
 import {
   type ChannelForm,
@@ -100,7 +101,7 @@ function ModelFields({ form, channel, provider, onChange: change }: ChannelField
 
 export function ChannelFields({ form, channel, provider, onChange }: ChannelFieldsProps) {
   const { t } = useTranslation();
-  const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+  const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const line = (
     name: 'name' | 'base_url' | 'other',
     label: string,

@@ -1,4 +1,5 @@
 /** How one is told that the balance is about to end, and what may be used without a price. */
+
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,7 +10,7 @@ import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { money } from '../../lib/format.ts';
+import { useMoney } from '../../shell/money.ts';
 
 /** Quota. */
 const presets = [100_000, 500_000, 1_000_000, 5_000_000];
@@ -30,6 +31,7 @@ interface ThresholdFieldProps {
 
 function ThresholdField({ value, onChange }: ThresholdFieldProps) {
   const { t } = useTranslation();
+  const money = useMoney();
   return (
     <Field label={t('personal.threshold')} help={money(Number(value) || 0)}>
       {(ids) => (

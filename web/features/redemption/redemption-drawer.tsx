@@ -5,7 +5,7 @@ import { Field } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { money } from '../../lib/format.ts';
+import { useMoney } from '../../shell/money.ts';
 
 const presets = [500_000, 5_000_000, 25_000_000, 50_000_000, 250_000_000, 500_000_000];
 const mostCodes = 100;
@@ -20,6 +20,7 @@ export interface RedemptionDrawerProps {
 
 export function RedemptionDrawer({ redemption, onClose, onSaved }: RedemptionDrawerProps) {
   const { t } = useTranslation();
+  const money = useMoney();
   const [name, setName] = useState(redemption?.name ?? '');
   const [quota, setQuota] = useState(String(redemption?.quota ?? 100_000));
   const [count, setCount] = useState('1');

@@ -1,9 +1,11 @@
 /** The fields of a token. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useTranslation } from 'react-i18next';
 import { Field, TextField } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
-import { dateTime, money, parseDateTime } from '../../lib/format.ts';
+import { dateTime, parseDateTime } from '../../lib/format.ts';
+import { useAside } from '../../lib/read.ts';
+import { useMoney } from '../../shell/money.ts';
 import { limitNames, type TokenForm } from './token-form.ts';
 
 const presets = [500_000, 5_000_000, 25_000_000, 50_000_000, 250_000_000, 500_000_000];
@@ -24,6 +26,7 @@ interface PartProps {
 
 function QuotaField({ form, onChange }: PartProps) {
   const { t } = useTranslation();
+  const money = useMoney();
   return (
     <>
       <Field
@@ -105,7 +108,7 @@ function ExpiryField({ form, onChange }: PartProps) {
 
 function GroupField({ form, onChange }: PartProps) {
   const { t } = useTranslation();
-  const groups = useQuery({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
+  const groups = useAside({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   return (
     <Field label={t('tokens.group')}>
       {(ids) => (
