@@ -8,8 +8,8 @@ export interface MoneyFacts {
   readonly quotaPerUnit: number;
 }
 
-/** cents: two decimals; short: more where two would hide a small amount; exact: as many as the smallest amount has. */
-export type MoneyForm = 'cents' | 'short' | 'exact';
+/** whole: none unless needed; cents: two decimals; short: more where two would hide a small amount; exact: as many as the smallest amount has. */
+export type MoneyForm = 'whole' | 'cents' | 'short' | 'exact';
 
 const cents = 2;
 const usualDecimals = 6;
@@ -19,6 +19,7 @@ const isWholeCents = (quota: number, perUnit: number): boolean => Number.isInteg
 function decimalsOf(quota: number, form: MoneyForm, perUnit: number): number {
   const exact = Math.max(usualDecimals, Math.ceil(Math.log10(perUnit)));
   if (form === 'exact') return exact;
+  if (form === 'whole' && quota % perUnit === 0) return 0;
   return form === 'short' && quota !== 0 && Math.abs(quota) * 100 < perUnit ? exact : cents;
 }
 

@@ -145,6 +145,7 @@ async function visit(path: string): Promise<{ readonly reads: readonly string[];
   asked.clear();
   await page.goto(`${stage.url}/${path}`);
   await quietLine(page);
+  await page.waitForFunction(() => document.querySelector('main [data-waiting]') === null);
   return { reads: [...asked].filter((one) => !ground.has(one)), text: await shownText() };
 }
 
@@ -176,7 +177,8 @@ test('a session that ran out leads to the login from every page', async () => {
     await visit(path);
     const user = await page.evaluate(() => localStorage.getItem('user') ?? '');
     failing = { how: json(401, 'log in again'), only: null };
-    await page.goto(`${stage.url}/${path}`);
+    // The console leaves the page while it is still being loaded.
+    await page.goto(`${stage.url}/${path}`).catch(() => undefined);
     await page.waitForURL('**/login?expired=true');
     failing = null;
     await page.evaluate((text) => localStorage.setItem('user', text), user);

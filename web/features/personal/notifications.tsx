@@ -10,10 +10,10 @@ import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
-/** Quota. */
-const presets = [100_000, 500_000, 1_000_000, 5_000_000];
+/** Units of currency. */
+const presets = [0.2, 1, 2, 10];
 const kinds = ['email', 'webhook'] as const;
 
 function settingOf(self: User): Readonly<Record<string, unknown>> {
@@ -32,6 +32,7 @@ interface ThresholdFieldProps {
 function ThresholdField({ value, onChange }: ThresholdFieldProps) {
   const { t } = useTranslation();
   const money = useMoney();
+  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
   return (
     <Field label={t('personal.threshold')} help={money(Number(value) || 0)}>
       {(ids) => (
@@ -46,8 +47,8 @@ function ThresholdField({ value, onChange }: ThresholdFieldProps) {
           />
           <datalist id="thresholds">
             {presets.map((preset) => (
-              <option key={preset} value={preset}>
-                {money(preset)}
+              <option key={preset} value={preset * unit}>
+                {money(preset * unit)}
               </option>
             ))}
           </datalist>

@@ -13,6 +13,7 @@ import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { useList } from '../../lib/read.ts';
 import { useUser } from '../../lib/session.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
 import { rowsFor } from './price-rows.ts';
 import { pricingColumns } from './pricing-columns.tsx';
 
@@ -77,7 +78,9 @@ export function PricingPage() {
             ? t('pricing.anonymous', { ratio: ratioOf('default') })
             : t('pricing.own', { group: own, ratio: ratioOf(own) })}
         </p>
-        <p className="rounded-2 bg-sunken px-3 py-1.5 text-ink-2">{t('pricing.formula')}</p>
+        <p className="rounded-2 bg-sunken px-3 py-1.5 text-ink-2">
+          {t('pricing.formula', { unit: useMoneyFacts()?.quotaPerUnit ?? '–' })}
+        </p>
       </div>
       <DataTable
         caption={t('nav.pricing')}

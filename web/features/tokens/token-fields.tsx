@@ -5,10 +5,11 @@ import { Field, TextField } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import { dateTime, parseDateTime } from '../../lib/format.ts';
 import { useAside } from '../../lib/read.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 import { limitNames, type TokenForm } from './token-form.ts';
 
-const presets = [500_000, 5_000_000, 25_000_000, 50_000_000, 250_000_000, 500_000_000];
+/** Units of currency. */
+const presets = [1, 10, 50, 100, 500, 1000];
 const spans = [
   ['never', null],
   ['oneHour', 3600],
@@ -27,6 +28,7 @@ interface PartProps {
 function QuotaField({ form, onChange }: PartProps) {
   const { t } = useTranslation();
   const money = useMoney();
+  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
   return (
     <>
       <Field
@@ -51,9 +53,9 @@ function QuotaField({ form, onChange }: PartProps) {
             type="button"
             className="button"
             disabled={form.unlimited}
-            onClick={() => onChange({ quota: String(preset) })}
+            onClick={() => onChange({ quota: String(preset * unit) })}
           >
-            {`$${preset / 500_000}`}
+            {money(preset * unit, 'whole')}
           </button>
         ))}
         <label className="ml-2 flex items-center gap-2">

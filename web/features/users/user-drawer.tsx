@@ -8,7 +8,7 @@ import { Field, FormFooter, TextField } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
-import { useMoney } from '../../shell/money.ts';
+import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
 export interface UserDrawerProps {
   /** null = a new one. */
@@ -40,6 +40,7 @@ function BindingList({ user }: { readonly user: User }) {
 export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) {
   const { t } = useTranslation();
   const money = useMoney();
+  const unit = String(useMoneyFacts()?.quotaPerUnit ?? '');
   const [username, setUsername] = useState(user?.username ?? '');
   const [displayName, setDisplayName] = useState(user?.display_name ?? '');
   const [password, setPassword] = useState('');
@@ -107,7 +108,7 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
               label={t('users.addQuota')}
               help={t('users.addQuotaHelp', { now: money(user.quota), after: money(user.quota + more) })}
               inputMode="numeric"
-              placeholder="500000"
+              placeholder={unit}
               value={added}
               onChange={setAdded}
             />
