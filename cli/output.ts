@@ -9,7 +9,8 @@ export type Format = (typeof formats)[number];
 
 export interface Column<Row> {
   readonly name: string;
-  readonly value: (row: Row) => string;
+  /** @param rows all that are shown with it. */
+  readonly value: (row: Row, rows: readonly Row[]) => string;
   /** Numbers stand right. */
   readonly right?: boolean;
 }
@@ -18,6 +19,8 @@ export interface Output {
   /** Standard output is a terminal that can be drawn on. */
   readonly isTty: boolean;
   readonly format: Format;
+  /** Cells of a line on standard output, and whether its words may be coloured. */
+  readonly look: { readonly room: number; readonly colour: boolean };
   /** Data, to stdout. */
   line(text: string): void;
   /** Data that ends its own lines. */
@@ -96,6 +99,7 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
   return {
     isTty: streams.outIsTty,
     format: shape.format,
+    look: { room: streams.columns, colour: streams.colour === true },
     line,
     raw: (text) => void (text !== '' && streams.out.write(text)),
     note: (text) => void streams.err.write(`${text}\n`),
@@ -114,13 +118,13 @@ export function createOutput(streams: Streams, shape: Shape, told: (cell: string
           return;
         case 'csv':
           if (shape.header) line(csvLine(columns.map((column) => column.name)));
-          for (const row of rows) line(csvLine(columns.map((column) => column.value(row))));
+          for (const row of rows) line(csvLine(columns.map((column) => column.value(row, rows))));
           return;
         case 'env':
           throw new AppError('usage', { detail: '-o env' });
         case 'table': {
           const shown = streams.outIsTty && !shape.wide ? told : (cell: string) => cell;
-          const cells = rows.map((row) => columns.map((column) => shown(safeLine(column.value(row)))));
+          const cells = rows.map((row) => columns.map((column) => shown(safeLine(column.value(row, rows)))));
           const room = shape.wide ? Number.POSITIVE_INFINITY : streams.columns;
           const texts = streams.outIsTty
             ? table(columns, cells, { room, header: shape.header, colour: streams.colour === true })
@@ -169,8 +173,5 @@ export const detailLines = (value: object): string[] =>
       ([name, item]) =>
         `${name.padEnd(22)} ${safeLine(typeof item === 'object' ? JSON.stringify(item) : String(item))}`,
     );
-
-/** Quota as dollars, for people. */
-export const dollars = (quota: number): string => `$${(quota / 500_000).toFixed(Math.abs(quota) < 5000 ? 6 : 2)}`;
 
 export const isoTime = (seconds: number): string => (seconds <= 0 ? '' : new Date(seconds * 1000).toISOString());

@@ -1,6 +1,5 @@
 /** Numbers and amounts as people type them. */
 import { AppError } from '../../server/contract/errors.ts';
-import { quotaPerUnit } from '../../server/contract/pricing-tables.ts';
 
 /** @throws AppError usage. */
 export function wholeNumber(given: string | undefined, flag: string): number | undefined {
@@ -10,7 +9,7 @@ export function wholeNumber(given: string | undefined, flag: string): number | u
 }
 
 /** `500000` or `5usd`. @throws AppError usage. */
-export function quotaAmount(given: string | undefined, flag: string): number | undefined {
+export function quotaAmount(given: string | undefined, flag: string, quotaPerUnit: number): number | undefined {
   const usd = /^(\d+(?:\.\d+)?)usd$/i.exec(given ?? '');
   return usd === null ? wholeNumber(given, flag) : Math.round(Number(usd[1]) * quotaPerUnit);
 }

@@ -1,11 +1,10 @@
 /** Amounts and times as people write them. */
 import { AppError } from '../../server/contract/errors.ts';
-import { quotaPerUnit } from '../../server/contract/pricing-tables.ts';
 
 export const unlimited = 'unlimited';
 
 /** `500000`, `5usd`. @returns quota. @throws AppError usage */
-export function quotaOf(given: string, flag: string): number {
+export function quotaOf(given: string, flag: string, quotaPerUnit: number): number {
   const usd = /^(-?\d+(?:\.\d+)?)usd$/i.exec(given);
   if (usd !== null) return Math.round(Number(usd[1]) * quotaPerUnit);
   if (/^-?\d+$/.test(given)) return Number(given);

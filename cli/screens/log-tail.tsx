@@ -3,11 +3,13 @@ import { Box, Static, Text, useInput } from 'ink';
 import { useEffect, useReducer } from 'react';
 import type { Log } from '../../server/contract/entities.ts';
 import { safeLine } from '../../server/contract/safe-text.ts';
-import { columns } from '../commands/logs/filters.ts';
+import { tailHeading, tailLine } from '../commands/logs/tail-line.ts';
 import type { Context } from '../context.ts';
+import type { Money } from '../parts/money.ts';
 import { stage } from './stage.tsx';
 
-const lineOf = (row: Log): string => columns.map((column) => safeLine(column.value(row))).join('  ');
+/** What a filter looks at: everything the row says. */
+const wordsOf = (row: Log): string => safeLine(Object.values(row).join(' '));
 
 interface TailState {
   readonly shown: readonly Log[];
@@ -34,7 +36,7 @@ function press(state: TailState, character: string): TailState {
 }
 
 function arrive(state: TailState, rows: readonly Log[]): TailState {
-  const wanted = rows.filter((row) => lineOf(row).includes(state.filter));
+  const wanted = rows.filter((row) => wordsOf(row).includes(state.filter));
   return state.paused
     ? { ...state, waiting: [...state.waiting, ...wanted] }
     : { ...state, shown: [...state.shown, ...wanted] };
@@ -45,11 +47,12 @@ const reduce = (state: TailState, news: string | readonly Log[]): TailState =>
 
 interface TailProps {
   readonly context: Context;
+  readonly money: Money;
   readonly source: AsyncIterable<readonly Log[]>;
   readonly onEnd: () => void;
 }
 
-function Tail({ context, source, onEnd }: TailProps) {
+function Tail({ context, money, source, onEnd }: TailProps) {
   const [{ shown, waiting, paused, filter, typing }, tell] = useReducer(reduce, begin);
   useEffect(() => {
     const read = async () => {
@@ -67,7 +70,13 @@ function Tail({ context, source, onEnd }: TailProps) {
   const { say } = context;
   return (
     <Box flexDirection="column">
-      <Static items={[...shown]}>{(row) => <Text key={row.id}>{lineOf(row)}</Text>}</Static>
+      <Static items={[null, ...shown]}>
+        {(row) => (
+          <Text key={row?.id ?? 0} wrap="truncate">
+            {row === null ? tailHeading(context.output.look) : tailLine(row, money, context.output.look)}
+          </Text>
+        )}
+      </Static>
       <Text dimColor wrap="truncate">
         {typing
           ? `/${filter}`
@@ -77,8 +86,8 @@ function Tail({ context, source, onEnd }: TailProps) {
   );
 }
 
-export async function tailScreen(context: Context, source: AsyncIterable<readonly Log[]>): Promise<void> {
-  await stage<void>((finish) => <Tail context={context} source={source} onEnd={() => finish()} />, {
+export async function tailScreen(context: Context, source: AsyncIterable<readonly Log[]>, money: Money): Promise<void> {
+  await stage<void>((finish) => <Tail context={context} money={money} source={source} onEnd={() => finish()} />, {
     escapeEnds: true,
   });
 }

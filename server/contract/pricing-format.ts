@@ -2,13 +2,37 @@
 import { ratioOf } from './pricing-decimal.ts';
 import { formatUsd } from './quota.ts';
 
+/** What an amount of quota is called at this site. */
+export interface MoneyFacts {
+  readonly inCurrency: boolean;
+  readonly quotaPerUnit: number;
+}
+
+/** whole: none unless needed; cents: two decimals; short: more where two would hide a small amount; exact: as many as the smallest amount has. */
+export type MoneyForm = 'whole' | 'cents' | 'short' | 'exact';
+
+const cents = 2;
+const usualDecimals = 6;
+
+const isWholeCents = (quota: number, perUnit: number): boolean => Number.isInteger((quota * 100) / perUnit);
+
+function decimalsOf(quota: number, form: MoneyForm, perUnit: number): number {
+  const exact = Math.max(usualDecimals, Math.ceil(Math.log10(perUnit)));
+  if (form === 'exact') return exact;
+  if (form === 'whole' && quota % perUnit === 0) return 0;
+  return form === 'short' && quota !== 0 && Math.abs(quota) * 100 < perUnit ? exact : cents;
+}
+
+/** @returns the one form in which amounts below each other add up. */
+export const formOfColumn = (amounts: readonly number[], { inCurrency, quotaPerUnit }: MoneyFacts): MoneyForm =>
+  inCurrency && amounts.some((quota) => !isWholeCents(quota, quotaPerUnit)) ? 'exact' : 'cents';
+
 /** Quota as a person reads it: dollars where the site shows currency. */
-export function formatQuota(
-  quota: number,
-  display: { readonly inCurrency: boolean; readonly quotaPerUnit: number },
-): string {
-  if (display.inCurrency) return `$${formatUsd(quota, 2, display.quotaPerUnit)}`;
+export function formatQuota(quota: number, display: MoneyFacts, form: MoneyForm = 'cents'): string {
+  const perUnit = display.quotaPerUnit;
   const size = Math.abs(quota);
+  if (display.inCurrency)
+    return `${quota < 0 ? '-' : ''}$${formatUsd(size, decimalsOf(quota, form, perUnit), perUnit)}`;
   if (size >= 1e9) return `${(quota / 1e9).toFixed(1)}B`;
   if (size >= 1e6) return `${(quota / 1e6).toFixed(1)}M`;
   if (size >= 1e4) return `${(quota / 1e3).toFixed(1)}k`;

@@ -1,3 +1,6 @@
+import { Boundary } from '../components/failure.tsx';
+import { tellOfForgotten } from '../lib/attempt.ts';
+import { worthRetrying } from '../lib/read.ts';
 import './app.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
@@ -10,8 +13,9 @@ import { statusQuery } from '../shell/status.ts';
 import { Toasts } from '../shell/toasts.tsx';
 import { App, warmPage } from './routes.tsx';
 
-const client = new QueryClient({ defaultOptions: { queries: { retry: 1, refetchOnWindowFocus: false } } });
+const client = new QueryClient({ defaultOptions: { queries: { retry: worthRetrying, refetchOnWindowFocus: false } } });
 watchForms();
+tellOfForgotten();
 // Words, the site's status and the page that was asked for are on their way together.
 const words = startLanguage();
 void client.prefetchQuery(statusQuery);
@@ -22,7 +26,9 @@ if (root !== null) {
     createRoot(root).render(
       <StrictMode>
         <QueryClientProvider client={client}>
-          <App />
+          <Boundary>
+            <App />
+          </Boundary>
           <Toasts />
         </QueryClientProvider>
       </StrictMode>,

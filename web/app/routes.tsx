@@ -1,8 +1,12 @@
 /** Shows the page of an address to who may see it; pages load when they are opened. */
+
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Redirect, Route, Switch } from 'wouter';
 import { Role } from '../../server/contract/enums.ts';
+import { Boundary } from '../components/failure.tsx';
+import { Waiting } from '../components/waiting.tsx';
+import { messageOf } from '../lib/attempt.ts';
 import { isAdmin, readUser, useUser } from '../lib/session.ts';
 import { Shell } from '../shell/shell.tsx';
 import { useStatus } from '../shell/status.ts';
@@ -31,17 +35,24 @@ function Guarded({ needs, screen: Screen, params }: GuardedProps) {
   const user = useUser();
   if (needs !== Role.guest && user === null) return <Redirect to="/login" />;
   if (needs === Role.admin && !isAdmin(user)) return <NotFoundPage />;
-  return <Screen params={params} />;
+  return (
+    <Boundary>
+      <Screen params={params} />
+    </Boundary>
+  );
 }
 
 export function App() {
   const { t } = useTranslation();
   const status = useStatus();
-  if (status.isError) {
+  if (status.data === undefined && status.error !== null) {
     return (
       <main className="grid h-dvh place-items-center gap-3 p-5 text-center">
         <div>
-          <p className="mb-3 text-danger">{t('app.unreachable')}</p>
+          <p role="alert" data-failure className="text-danger">
+            {t('app.unreachable')}
+          </p>
+          <p className="mb-3 text-ink-2">{messageOf(status.error)}</p>
           <button type="button" className="button" onClick={() => status.refetch()}>
             {t('app.retry')}
           </button>
@@ -49,13 +60,21 @@ export function App() {
       </main>
     );
   }
-  if (status.data === undefined) return null;
+  if (status.data === undefined) return <Waiting />;
   const done = status.data.setup === true;
   return (
     <Shell>
-      <Suspense fallback={<p className="p-5 text-ink-3">{t('app.loading')}</p>}>
+      <Suspense fallback={<Waiting />}>
         <Switch>
-          <Route path="/setup">{done ? <Redirect to="/" /> : <SetupPage />}</Route>
+          <Route path="/setup">
+            {done ? (
+              <Redirect to="/" />
+            ) : (
+              <Boundary>
+                <SetupPage />
+              </Boundary>
+            )}
+          </Route>
           {done ? null : (
             <Route>
               <Redirect to="/setup" />

@@ -1,7 +1,9 @@
 /** Drawers for objects, dialogs for decisions. */
+
 import { Dialog, DialogPanel, DialogTitle } from '@headlessui/react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Boundary } from './failure.tsx';
 import { Icon } from './icon.tsx';
 
 export interface DrawerProps {
@@ -23,7 +25,9 @@ export function Drawer({ title, onClose, children, footer }: DrawerProps) {
             <Icon name="close" />
           </button>
         </header>
-        <div className="flex-1 overflow-auto px-5 py-4">{children}</div>
+        <div className="flex-1 overflow-auto px-5 py-4">
+          <Boundary>{children}</Boundary>
+        </div>
         {footer === undefined ? null : (
           <footer className="flex flex-none justify-end gap-2 border-t border-line px-5 py-2.5">{footer}</footer>
         )}

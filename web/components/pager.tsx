@@ -16,8 +16,8 @@ export interface PagerProps {
   readonly page: number;
   /** null = rows are added as one scrolls. */
   readonly size: number | null;
-  /** null = unknown: there is a next page while pages are full. */
-  readonly total: number | null;
+  /** null = unknown: there is a next page while pages are full; undefined = nothing is known yet. */
+  readonly total: number | null | undefined;
   /** Rows on this page. */
   readonly count?: number;
   readonly onPage: (page: number) => void;
@@ -28,6 +28,7 @@ export interface PagerProps {
 
 export function Pager({ page, size, total, count = 0, onPage, onSize, endless }: PagerProps) {
   const { t } = useTranslation();
+  if (total === undefined) return null;
   const isLast = size === null || (total === null ? count < size : page * size >= total);
   if (page === 1 && isLast && size !== null && (total ?? count) <= (pageSizes[0] ?? 0)) return null;
   const range = () =>

@@ -1,5 +1,6 @@
 /** The console's calls, typed by the endpoint table. */
 
+import i18next from 'i18next';
 import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
 import { endpointById } from '../../server/contract/endpoints/index.ts';
@@ -7,7 +8,7 @@ import { currentLanguage } from './i18n.ts';
 import { askForLogin, endSession, readUser, writeUser } from './session.ts';
 import { hasUnsaved } from './unsaved.ts';
 
-/** The server's own words about what went wrong. */
+/** The server's own words about what went wrong, or what is known where it has none; status 0 = it was not reached. */
 export class ApiError extends Error {
   readonly code: string;
   readonly status: number;
@@ -15,6 +16,22 @@ export class ApiError extends Error {
     super(message);
     this.code = code;
     this.status = status;
+  }
+}
+
+const worded = new Set([401, 403, 404, 429, 502, 503, 504]);
+
+/** What a status means where nobody said more. */
+function wordsFor(status: number): string {
+  const key = worded.has(status) ? `h${status}` : status >= 500 ? 'h500' : 'other';
+  return i18next.t(`failure.${key as 'other'}`, { status });
+}
+
+async function send(address: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address, request);
+  } catch (cause) {
+    throw Object.assign(new ApiError(i18next.t('failure.unreached'), 'network', 0), { cause });
   }
 }
 
@@ -35,7 +52,7 @@ export async function call<Id extends EndpointId>(
   const query =
     inQuery && present.length > 0 ? `?${new URLSearchParams(present.map(([key, value]) => [key, String(value)]))}` : '';
   const user = readUser();
-  const response = await fetch(path + query, {
+  const response = await send(path + query, {
     method: row.method,
     headers: {
       'cache-control': 'no-store',
@@ -61,8 +78,10 @@ export async function call<Id extends EndpointId>(
     }
   }
   if (body?.code === 'login_again_needed' && user !== null && (await askForLogin())) return call(id, input);
-  if (body === null) throw new ApiError(`HTTP ${response.status}`, 'http', response.status);
-  if (row.envelope === 'raw' && body.code === undefined) return body as OutputOf<EndpointOf<Id>>;
-  if (body.success !== true) throw new ApiError(body.message ?? '', body.code ?? '', response.status);
+  if (body === null) throw new ApiError(wordsFor(response.status), 'http', response.status);
+  if (row.envelope === 'raw' && response.ok && body.code === undefined && body.success !== false)
+    return body as OutputOf<EndpointOf<Id>>;
+  if (body.success !== true)
+    throw new ApiError(body.message || wordsFor(response.status), body.code ?? '', response.status);
   return body.data as OutputOf<EndpointOf<Id>>;
 }

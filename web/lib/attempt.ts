@@ -1,7 +1,15 @@
 /** Work that may fail: the server's own words become a toast. */
 import { toast } from 'sonner';
+import { ApiError } from './api.ts';
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What was sent without anybody waiting for the outcome fails aloud as well. */
+export function tellOfForgotten(): void {
+  addEventListener('unhandledrejection', ({ reason }: PromiseRejectionEvent) => {
+    if (reason instanceof ApiError) toast.error(reason.message);
+  });
+}
 
 /** @returns false when it failed and the reader was told. */
 export async function attempt(work: () => Promise<unknown>, done?: string): Promise<boolean> {

@@ -1,8 +1,4 @@
-/** Quota, times and the clipboard. */
-import { formatUsd } from '../../server/contract/quota.ts';
-
-/** Small amounts keep six decimals, or they would all read $0.00. */
-export const money = (quota: number): string => `$${formatUsd(quota, quota !== 0 && Math.abs(quota) < 5000 ? 6 : 2)}`;
+/** Times and the clipboard. */
 
 const two = (value: number): string => String(value).padStart(2, '0');
 

@@ -6,6 +6,7 @@ import channels from './en/channels.json';
 import chat from './en/chat.json';
 import checklist from './en/checklist.json';
 import dashboard from './en/dashboard.json';
+import failure from './en/failure.json';
 import login from './en/login.json';
 import logs from './en/logs.json';
 import nav from './en/nav.json';
@@ -34,6 +35,7 @@ export const en = {
   chat,
   checklist,
   dashboard,
+  failure,
   login,
   logs,
   nav,

@@ -6,6 +6,7 @@ import channels from './zh/channels.json';
 import chat from './zh/chat.json';
 import checklist from './zh/checklist.json';
 import dashboard from './zh/dashboard.json';
+import failure from './zh/failure.json';
 import login from './zh/login.json';
 import logs from './zh/logs.json';
 import nav from './zh/nav.json';
@@ -34,6 +35,7 @@ export const zh = {
   chat,
   checklist,
   dashboard,
+  failure,
   login,
   logs,
   nav,

@@ -1,15 +1,16 @@
 /** Channels that were disabled by themselves: counted in the sidebar and in the tab's title. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useEffect } from 'react';
 import type { User } from '../../server/contract/entities.ts';
 import { call } from '../lib/api.ts';
+import { useAside } from '../lib/read.ts';
 import { isAdmin } from '../lib/session.ts';
 
 const autoDisabled = 3;
 
 /** @returns how many, at most 100. */
 export function useTrouble(user: User): number {
-  const found = useQuery({
+  const found = useAside({
     queryKey: ['channels', 'trouble'],
     queryFn: () => call('channel.list', { status: autoDisabled, p: 0, page_size: 100 }),
     enabled: isAdmin(user),

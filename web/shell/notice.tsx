@@ -1,17 +1,18 @@
 /** The announcement: opens by itself once when it is new, afterwards from the bell. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Framed } from '../components/framed.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Drawer } from '../components/overlay.tsx';
 import { call } from '../lib/api.ts';
+import { useAside } from '../lib/read.ts';
 
 const seenKey = 'notice';
 
 export function NoticeButton() {
   const { t } = useTranslation();
-  const notice = useQuery({ queryKey: ['notice'], queryFn: () => call('status.notice'), staleTime: 60_000 }).data ?? '';
+  const notice = useAside({ queryKey: ['notice'], queryFn: () => call('status.notice'), staleTime: 60_000 }).data ?? '';
   const [open, setOpen] = useState(false);
   useEffect(() => {
     if (notice === '' || localStorage.getItem(seenKey) === notice) return;

@@ -1,11 +1,12 @@
 /** What the palette offers: places and actions, and things by name or id. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { User } from '../../server/contract/entities.ts';
 import type { IconName } from '../components/icon.tsx';
 import { call } from '../lib/api.ts';
 import { currentLanguage, setLanguage } from '../lib/i18n.ts';
+import { useAside } from '../lib/read.ts';
 import { isAdmin } from '../lib/session.ts';
 import { toggleTheme } from '../lib/theme.ts';
 import type { Place } from './nav.ts';
@@ -63,17 +64,17 @@ export function useFoundEntries(admin: boolean, needle: string): readonly Entry[
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const search = needle.length >= 2;
-  const tokens = useQuery({
+  const tokens = useAside({
     queryKey: ['palette', 'tokens', needle],
     queryFn: () => call('token.search', { keyword: needle }),
     enabled: search,
   }).data;
-  const channels = useQuery({
+  const channels = useAside({
     queryKey: ['palette', 'channels', needle],
     queryFn: () => call('channel.search', { keyword: needle }),
     enabled: search && admin,
   }).data;
-  const users = useQuery({
+  const users = useAside({
     queryKey: ['palette', 'users', needle],
     queryFn: () => call('user.search', { keyword: needle }),
     enabled: search && admin,

@@ -1,4 +1,5 @@
 /** The frame around every page: sidebar, top bar, content, and what is reachable from everywhere. */
+
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
@@ -6,6 +7,7 @@ import { call } from '../lib/api.ts';
 import { useEnded, useLoginAsked, useUser, writeUser } from '../lib/session.ts';
 import { forgetUnsaved } from '../lib/unsaved.ts';
 import { CopyByHand } from './copy-by-hand.tsx';
+import { FailedReads } from './failed-reads.tsx';
 import { placesFor } from './nav.ts';
 import { Shortcuts } from './shortcuts.tsx';
 import { Sidebar } from './sidebar.tsx';
@@ -89,6 +91,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           onLogout={logout}
         />
         <main id="content" className="min-h-0 flex-1 overflow-auto">
+          <FailedReads />
           {children}
         </main>
       </div>

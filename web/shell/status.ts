@@ -1,9 +1,12 @@
 /** What the site tells everybody, remembered under the keys that consoles of this family share. */
-import { useQuery } from '@tanstack/react-query';
+
 import { call } from '../lib/api.ts';
+import { useAside } from '../lib/read.ts';
 
 export interface Status {
   readonly system_name?: string;
+  readonly quota_per_unit?: number;
+  readonly display_in_currency?: boolean;
   readonly logo?: string;
   readonly footer_html?: string;
   readonly version?: string;
@@ -72,7 +75,7 @@ async function load(): Promise<Status> {
 }
 
 export const statusQuery = { queryKey: ['status'], queryFn: load, staleTime: 60_000 } as const;
-export const useStatus = () => useQuery(statusQuery);
+export const useStatus = () => useAside(statusQuery);
 
 export interface ChatLink {
   readonly name: string;

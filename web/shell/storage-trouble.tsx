@@ -1,13 +1,14 @@
 /** Paid requests are refused, or bills are not written as they should be: said on every page, to administrators. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useTranslation } from 'react-i18next';
+import { useAside } from '../lib/read.ts';
 import { statusQuery } from './status.ts';
 
 const lookMs = 15_000;
 
 export function StorageTrouble() {
   const { t } = useTranslation();
-  const storage = useQuery({ ...statusQuery, refetchInterval: lookMs }).data?.storage;
+  const storage = useAside({ ...statusQuery, refetchInterval: lookMs }).data?.storage;
   if (storage === undefined) return null;
   const { ok, reason, late, refused } = storage;
   const text = !ok

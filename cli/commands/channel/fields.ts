@@ -4,13 +4,14 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
 import { type FlagValues, integer, text } from '../../command.ts';
-import { type Column, detailLines, dollars } from '../../output.ts';
+import { type Column, detailLines } from '../../output.ts';
 import { everyPage, isId, only } from '../../parts/find.ts';
+import type { Money } from '../../parts/money.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'auto-disabled' } as const;
 export const statusWord = (status: number): string => statusWords[status as 1 | 2 | 3] ?? 'unknown';
 
-export const columns: readonly Column<Channel>[] = [
+export const columns = (money: Money): readonly Column<Channel>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
   { name: 'name', value: (row) => row.name },
   { name: 'status', value: (row) => statusWord(row.status) },
@@ -19,7 +20,7 @@ export const columns: readonly Column<Channel>[] = [
   { name: 'priority', value: (row) => String(row.priority), right: true },
   { name: 'weight', value: (row) => String(row.weight), right: true },
   { name: 'ms', value: (row) => (row.response_time === 0 ? '' : String(row.response_time)), right: true },
-  { name: 'used', value: (row) => dollars(row.used_quota), right: true },
+  money.column('used', (row) => row.used_quota),
   { name: 'tag', value: (row) => row.tag },
   { name: 'models', value: (row) => row.models },
 ];

@@ -4,12 +4,14 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { eachOf } from '../../parts/bulk.ts';
+import { moneyOf } from '../../parts/money.ts';
 import { allChannels, chosenChannels, columns, detail, filterOf, findChannel, statusWord } from './fields.ts';
 
 export const list: CommandRun = async (context, flags) => {
   const filter = text(flags.filter);
   const channels = await allChannels(await context.client());
-  context.output.list(filter === undefined ? channels : channels.filter(filterOf(filter)), columns, (row) =>
+  const money = await moneyOf(context);
+  context.output.list(filter === undefined ? channels : channels.filter(filterOf(filter)), columns(money), (row) =>
     String(row.id),
   );
 };

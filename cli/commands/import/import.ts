@@ -2,7 +2,6 @@
 import { AppError } from '../../../server/contract/errors.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
-import { dollars } from '../../output.ts';
 
 const families = ['new-api', 'one-api', 'litellm'] as const;
 
@@ -44,8 +43,8 @@ export const importFrom =
         ),
         ...report.notes.map((note) => `  ${note}`),
         context.say(
-          `额度：来源 ${report.quota.source}，导入 ${report.quota.imported}（${dollars(report.quota.imported)}）`,
-          `quota: ${report.quota.source} in the source, ${report.quota.imported} imported (${dollars(report.quota.imported)})`,
+          `额度：来源 ${report.quota.source}，导入 ${report.quota.imported}`,
+          `quota: ${report.quota.source} in the source, ${report.quota.imported} imported`,
         ),
         ...(dryRun ? [context.say('仅预演，未写入', 'dry run: nothing was written')] : []),
       ],

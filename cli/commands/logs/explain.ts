@@ -1,8 +1,9 @@
 /** One charge, line by line, recomputed from its log row. */
 import { AppError } from '../../../server/contract/errors.ts';
-import { type BillLine, formatUsd, recompute } from '../../../server/contract/quota.ts';
+import { type BillLine, recompute } from '../../../server/contract/quota.ts';
 import type { CommandRun } from '../../command.ts';
 import { isoTime } from '../../output.ts';
+import { moneyOf } from '../../parts/money.ts';
 
 const kinds: Readonly<Record<BillLine['kind'], { zh: string; en: string }>> = {
   input: { zh: '输入', en: 'input' },
@@ -43,6 +44,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
     return;
   }
   const { prices, lines, quota } = again;
+  const money = await moneyOf(context);
   const right = quota === row.quota || row.quota === 0;
   const name = ({ kind, detail }: BillLine) =>
     `${kinds[kind][context.language]}${detail === undefined ? '' : ` (${detail})`}`;
@@ -66,7 +68,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
       ? [`  ~ ${compactions[facts.compaction]?.[context.language] ?? facts.compaction}`]
       : []),
     ...listOf(facts.dropped).map((what) => `  - ${context.say('未发往上游', 'not sent upstream')}: ${what}`),
-    `  = ${quota} quota = $${formatUsd(quota)}   ${right ? (context.language === 'zh' ? '与扣费一致' : 'equals the charge') : `<> ${row.quota}`}`,
+    `  = ${quota} quota = ${money.of(quota, 'exact')}   ${right ? (context.language === 'zh' ? '与扣费一致' : 'equals the charge') : `<> ${row.quota}`}`,
     ...paidByOthers(JSON.parse(row.other) as Record<string, unknown>).map((one) => `  ${one[context.language]}`),
   ];
   context.output.object({ log: row, bill: { lines, prices, quota, matches: right } }, bill, String(row.id));

@@ -2,12 +2,13 @@
 import type { Log } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type Flag, type FlagValues, integer, text } from '../../command.ts';
-import { type Column, dollars, isoTime } from '../../output.ts';
+import { type Column, isoTime } from '../../output.ts';
+import type { Money } from '../../parts/money.ts';
 import { pastMoment } from '../../parts/when.ts';
 
 const types = ['unknown', 'topup', 'consume', 'manage', 'system', 'error'] as const;
 
-export const columns: readonly Column<Log>[] = [
+export const columns = (money: Money): readonly Column<Log>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
   { name: 'time', value: (row) => isoTime(row.created_at) },
   { name: 'type', value: (row) => types[row.type] ?? 'unknown' },
@@ -18,7 +19,7 @@ export const columns: readonly Column<Log>[] = [
   { name: 'in', value: (row) => String(row.prompt_tokens), right: true },
   { name: 'out', value: (row) => String(row.completion_tokens), right: true },
   { name: 'quota', value: (row) => String(row.quota), right: true },
-  { name: 'cost', value: (row) => dollars(row.quota), right: true },
+  money.column('cost', (row) => row.quota),
 ];
 
 export const filterFlags: readonly Flag[] = [

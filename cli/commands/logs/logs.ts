@@ -4,7 +4,9 @@ import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, integer, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
+import { moneyOf } from '../../parts/money.ts';
 import { columns, matches, queryOf, type TailQuery, tailQueryOf } from './filters.ts';
+import { tailHeading, tailLine } from './tail-line.ts';
 
 const largestPage = 100;
 
@@ -19,7 +21,7 @@ export const list: CommandRun = async (context, flags) => {
     rows.push(...items.slice(0, limit - rows.length));
     if (items.length < size) break;
   }
-  context.output.list(rows, columns, (row) => String(row.id));
+  context.output.list(rows, columns(await moneyOf(context)), (row) => String(row.id));
 };
 
 export const get: CommandRun = async (context, _flags, ref) => {
@@ -52,15 +54,17 @@ export async function* tailOf(
 
 export const tail: CommandRun = async (context, flags) => {
   const query = tailQueryOf(flags, Date.now());
-  const follow = flags.follow === true;
-  const rows = tailOf(context, query, integer(text(flags.lines), '--lines') ?? 10, follow);
   const { output } = context;
   const forPeople = output.isTty && output.format === 'table';
+  // Whoever looks on wants to see what comes; a script wants an end.
+  const follow = flags.follow === true || (flags.follow !== false && context.screens && forPeople);
+  const rows = tailOf(context, query, integer(text(flags.lines), '--lines') ?? 10, follow);
+  const money = await moneyOf(context);
   if (follow && context.screens && forPeople) {
     const { tailScreen } = await import('../../screens/log-tail.tsx');
-    return tailScreen(context, rows);
+    return tailScreen(context, rows, money);
   }
+  if (forPeople) output.line(tailHeading(output.look));
   for await (const some of rows)
-    for (const row of some)
-      output.line(forPeople ? columns.map((column) => column.value(row)).join('  ') : safeJson(row));
+    for (const row of some) output.line(forPeople ? tailLine(row, money, output.look) : safeJson(row));
 };

@@ -2,7 +2,7 @@
 import { AppError } from '../../../server/contract/errors.ts';
 import { type LogFormat, logFormats, logHeader, logLine } from '../../../server/contract/log-export.ts';
 import { type CommandRun, text } from '../../command.ts';
-import { dollars } from '../../output.ts';
+import { moneyOf } from '../../parts/money.ts';
 import { pastMoment } from '../../parts/when.ts';
 import { queryOf } from './filters.ts';
 
@@ -44,12 +44,13 @@ export const stat: CommandRun = async (context, flags) => {
   const client = await context.client();
   const filters = queryOf(flags, Date.now());
   const by = text(flags.by);
+  const money = await moneyOf(context);
   if (by === undefined) {
     const { quota, rpm, tpm, overrun } = await client.call('log.stat', filters);
-    const beyond = overrun === 0 ? '' : `  ${context.language === 'zh' ? '超支' : 'overrun'} ${dollars(overrun)}`;
+    const beyond = overrun === 0 ? '' : `  ${context.language === 'zh' ? '超支' : 'overrun'} ${money.of(overrun)}`;
     context.output.object(
       { quota, rpm, tpm, overrun },
-      [`${dollars(quota)}  ${rpm} rpm  ${tpm} tpm${beyond}`],
+      [`${money.of(quota)}  ${rpm} rpm  ${tpm} tpm${beyond}`],
       String(quota),
     );
     return;
@@ -61,19 +62,15 @@ export const stat: CommandRun = async (context, flags) => {
     { name: by, value: (row: (typeof rows)[number]) => row.name },
     { name: 'requests', value: (row: (typeof rows)[number]) => String(row.requests), right: true },
     { name: 'tokens', value: (row: (typeof rows)[number]) => String(row.tokens), right: true },
-    { name: 'charged', value: (row: (typeof rows)[number]) => dollars(row.quota), right: true },
+    money.column('charged', (row: (typeof rows)[number]) => row.quota),
     ...(flags.margin === true
       ? [
-          {
-            name: 'cost',
-            value: (row: (typeof rows)[number]) => (row.cost === null ? '?' : dollars(row.cost)),
-            right: true,
-          },
-          {
-            name: 'margin',
-            value: (row: (typeof rows)[number]) => (row.cost === null ? '?' : dollars(row.quota - row.cost)),
-            right: true,
-          },
+          money.column('cost', (row: (typeof rows)[number]) => row.cost, '?'),
+          money.column(
+            'margin',
+            (row: (typeof rows)[number]) => (row.cost === null ? null : row.quota - row.cost),
+            '?',
+          ),
           { name: 'share', value: (row: (typeof rows)[number]) => share(row.cost, row.quota), right: true },
         ]
       : []),

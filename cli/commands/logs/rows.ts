@@ -16,13 +16,14 @@ export const logRows: readonly CommandRow[] = [
     en: 'follow the log; on a terminal space pauses, / filters',
     flags: [
       { flag: '-n, --lines <n>', zh: '先显示的条数（默认 10）', en: 'rows to begin with (default 10)' },
-      { flag: '-f, --follow', zh: '持续跟随', en: 'keep following' },
+      { flag: '-f, --follow', zh: '持续跟随（终端中的默认）', en: 'keep following (the default on a terminal)' },
+      { flag: '--no-follow', zh: '显示后即结束', en: 'show what there is and end' },
       { flag: '--slow <seconds>', zh: '用时不少于，如 5s', en: 'took at least so long, such as 5s' },
       { flag: '--status <code>', zh: '上游的状态码：200、429、5xx', en: "the upstream's status: 200, 429, 5xx" },
       { flag: '--ended <reason>', zh: '结束原因', en: 'how it ended: the end_reason of the row' },
       ...filterFlags,
     ],
-    examples: ['logs tail -f', 'logs tail -n 50 --type error'],
+    examples: ['logs tail', 'logs tail -f', 'logs tail -n 50 --type error'],
     load: async () => (await import('./logs.ts')).tail,
   },
   {

@@ -1,6 +1,7 @@
 /** Online top-up: orders, what the payment providers reported, crediting by hand. */
 import { type CommandRun, text } from '../../command.ts';
-import { dollars, isoTime } from '../../output.ts';
+import { isoTime } from '../../output.ts';
+import { moneyOf } from '../../parts/money.ts';
 import { wholeNumber } from '../../parts/numbers.ts';
 
 const defaultRows = 20;
@@ -11,13 +12,14 @@ export const list: CommandRun = async (context, flags) => {
     page_size: wholeNumber(text(flags.limit), '--limit') ?? defaultRows,
     status: text(flags.status),
   });
+  const money = await moneyOf(context);
   context.output.list(
     items,
     [
       { name: 'order', value: (row) => row.trade_no },
       { name: 'user', value: (row) => String(row.user_id), right: true },
       { name: 'method', value: (row) => row.payment_method },
-      { name: 'quota', value: (row) => dollars(row.quota), right: true },
+      money.column('quota', (row) => row.quota),
       { name: 'money', value: (row) => `${row.money} ${row.currency}`, right: true },
       { name: 'status', value: (row) => row.status },
       { name: 'opened', value: (row) => isoTime(row.create_time) },
@@ -51,5 +53,9 @@ export const complete: CommandRun = async (context, _flags, tradeNo) => {
     context.language === 'zh' ? `将订单 ${tradeNo} 视为已支付并入账？` : `Credit order ${tradeNo} as paid?`,
   );
   const order = await (await context.client()).call('wallet.complete', { trade_no: tradeNo });
-  context.output.object(order, [`${order.trade_no} ${order.status} ${dollars(order.quota)}`], order.trade_no);
+  context.output.object(
+    order,
+    [`${order.trade_no} ${order.status} ${(await moneyOf(context)).of(order.quota)}`],
+    order.trade_no,
+  );
 };

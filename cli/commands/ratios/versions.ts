@@ -9,7 +9,8 @@ import { pricesDiffer } from '../../../server/contract/pricing-diff.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { dollars, isoTime } from '../../output.ts';
+import { isoTime } from '../../output.ts';
+import { moneyOf } from '../../parts/money.ts';
 import { idOf, wholeNumber } from '../../parts/numbers.ts';
 import { pastMoment } from '../../parts/when.ts';
 
@@ -158,14 +159,15 @@ export const simulate: CommandRun = async (context, flags) => {
   });
   const total = { model: context.language === 'zh' ? '合计' : 'total', ...result };
   if (context.output.format === 'json') return context.output.object(result, [], '');
+  const money = await moneyOf(context);
   context.output.list(
     [...result.models, total],
     [
       { name: 'model', value: (row) => row.model },
       { name: 'requests', value: (row) => String(row.requests), right: true },
-      { name: 'before', value: (row) => dollars(row.before), right: true },
-      { name: 'after', value: (row) => dollars(row.after), right: true },
-      { name: 'difference', value: (row) => dollars(row.after - row.before), right: true },
+      money.column('before', (row) => row.before),
+      money.column('after', (row) => row.after),
+      money.column('difference', (row) => row.after - row.before),
     ],
     (row) => row.model,
   );

@@ -3,18 +3,19 @@ import type { Redemption } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
-import { type Column, dollars, isoTime } from '../../output.ts';
+import { type Column, isoTime } from '../../output.ts';
 import { eachOf } from '../../parts/bulk.ts';
+import { type Money, moneyOf } from '../../parts/money.ts';
 import { idOf, quotaAmount, wholeNumber } from '../../parts/numbers.ts';
 
 const statusWords = { 1: 'unused', 2: 'disabled', 3: 'used' } as const;
 
-const columns: readonly Column<Redemption>[] = [
+const columns = (money: Money): readonly Column<Redemption>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
   { name: 'name', value: (row) => row.name },
   { name: 'code', value: (row) => row.key },
   { name: 'status', value: (row) => statusWords[row.status as 1 | 2 | 3] ?? 'unknown' },
-  { name: 'quota', value: (row) => dollars(row.quota), right: true },
+  money.column('quota', (row) => row.quota),
   { name: 'created', value: (row) => isoTime(row.created_time) },
   { name: 'redeemed', value: (row) => isoTime(row.redeemed_time) },
   { name: 'user', value: (row) => (row.used_user_id === 0 ? '' : String(row.used_user_id)), right: true },
@@ -23,7 +24,7 @@ const columns: readonly Column<Redemption>[] = [
 const pageRows = 100;
 
 export const create: CommandRun = async (context, flags) => {
-  const quota = quotaAmount(text(flags.quota), '--quota');
+  const quota = quotaAmount(text(flags.quota), '--quota', (await moneyOf(context)).quotaPerUnit);
   if (quota === undefined) throw new AppError('input_needed', { flags: '--quota' });
   const codes = await (await context.client()).call('redemption.create', {
     name: text(flags.name),
@@ -50,14 +51,14 @@ const named = (client: Client, refs: readonly string[]): Promise<Redemption[]> =
 export const list: CommandRun = async (context, flags) => {
   const limit = wholeNumber(text(flags.limit), '--limit') ?? pageRows;
   const rows = await rowsOf(await context.client(), text(flags.search), limit);
-  context.output.list(rows, columns, (row) => String(row.id));
+  context.output.list(rows, columns(await moneyOf(context)), (row) => String(row.id));
 };
 
 export const get: CommandRun = async (context, _flags, ref) => {
   const row = await (await context.client()).call('redemption.get', { id: idOf(ref, 'redemption id') });
   context.output.object(
     row,
-    columns.map((column) => `${column.name}: ${column.value(row)}`),
+    columns(await moneyOf(context)).map((column) => `${column.name}: ${column.value(row, [row])}`),
     row.key,
   );
 };
@@ -66,7 +67,7 @@ export const edit: CommandRun = async (context, flags, ref) => {
   const row = await (await context.client()).call('redemption.update', {
     id: idOf(ref, 'redemption id'),
     name: text(flags.name),
-    quota: quotaAmount(text(flags.quota), '--quota'),
+    quota: quotaAmount(text(flags.quota), '--quota', (await moneyOf(context)).quotaPerUnit),
   });
   context.output.object(row, [`${row.id} updated`], String(row.id));
 };
@@ -121,5 +122,5 @@ export const prune: CommandRun = async (context, flags) => {
 /** Whole codes of everything that is listed: one per line with `-q`. */
 export const exportAll: CommandRun = async (context) => {
   const rows = await rowsOf(await context.client(), undefined, Number.POSITIVE_INFINITY);
-  context.output.list(rows, columns, (row) => row.key);
+  context.output.list(rows, columns(await moneyOf(context)), (row) => row.key);
 };

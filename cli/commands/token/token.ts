@@ -5,10 +5,11 @@ import { shownKey } from '../../../server/contract/token-key.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, integer, needed, text, texts } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type Column, detailLines, dollars, isoTime } from '../../output.ts';
+import { type Column, detailLines, isoTime } from '../../output.ts';
 import { eachOf } from '../../parts/bulk.ts';
 import { modeOf } from '../../parts/existing.ts';
 import { everyPage, isId, only } from '../../parts/find.ts';
+import { type Money, moneyOf } from '../../parts/money.ts';
 import { quotaAmount } from '../../parts/numbers.ts';
 import { expiryOf, quotaOf, unlimited } from '../../parts/values.ts';
 
@@ -20,13 +21,13 @@ function masked(token: Token): Token {
   return { ...token, key: `${key.slice(0, 7)}…${key.slice(-4)}` };
 }
 
-const columns: readonly Column<Token>[] = [
+const columns = (money: Money): readonly Column<Token>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
   { name: 'name', value: (row) => row.name },
   { name: 'key', value: (row) => row.key },
   { name: 'status', value: (row) => statusWord(row.status) },
-  { name: 'remaining', value: (row) => (row.unlimited_quota ? unlimited : dollars(row.remain_quota)), right: true },
-  { name: 'used', value: (row) => dollars(row.used_quota), right: true },
+  money.column('remaining', (row) => (row.unlimited_quota ? null : row.remain_quota), unlimited),
+  money.column('used', (row) => row.used_quota),
   { name: 'expires', value: (row) => (row.expired_time === -1 ? 'never' : isoTime(row.expired_time)) },
   { name: 'group', value: (row) => row.group },
 ];
@@ -50,7 +51,10 @@ export async function findToken(client: Client, ref: string): Promise<Token> {
 const findAll = (client: Client, refs: readonly string[]): Promise<Token[]> =>
   Promise.all(refs.map((ref) => findToken(client, ref)));
 
-function fieldsOf(flags: FlagValues) {
+async function fieldsOf(context: Context, flags: FlagValues) {
+  const asked = [flags.quota, flags.dayBudget, flags.monthBudget].some((value) => value !== undefined);
+  // Only amounts in dollars need to know what a dollar is here.
+  const { quotaPerUnit } = asked ? await moneyOf(context) : { quotaPerUnit: 1 };
   const models = text(flags.models);
   const quota = text(flags.quota);
   return {
@@ -58,13 +62,13 @@ function fieldsOf(flags: FlagValues) {
       ? {}
       : quota === unlimited
         ? { unlimited_quota: true, remain_quota: 0 }
-        : { unlimited_quota: false, remain_quota: quotaOf(quota, '--quota') }),
+        : { unlimited_quota: false, remain_quota: quotaOf(quota, '--quota', quotaPerUnit) }),
     expired_time: expiryOf(text(flags.expires), Date.now()),
     ...(models === undefined ? {} : { model_limits_enabled: models !== '', model_limits: models }),
     allow_ips: flags.allowIp === undefined ? undefined : texts(flags.allowIp).join('\n').replaceAll(',', '\n'),
     group: text(flags.group),
-    day_budget: quotaAmount(text(flags.dayBudget), '--day-budget'),
-    month_budget: quotaAmount(text(flags.monthBudget), '--month-budget'),
+    day_budget: quotaAmount(text(flags.dayBudget), '--day-budget', quotaPerUnit),
+    month_budget: quotaAmount(text(flags.monthBudget), '--month-budget', quotaPerUnit),
     rpm_limit: integer(text(flags.rpm), '--rpm'),
     tpm_limit: integer(text(flags.tpm), '--tpm'),
     concurrency_limit: integer(text(flags.concurrency), '--concurrency'),
@@ -94,7 +98,7 @@ export const create: CommandRun = async (context, flags) => {
     if (existing !== undefined && mode === 'error') throw new AppError('conflict', { what: `token ${name}` });
     if (existing !== undefined && mode === 'skip') return print(context, [masked(existing)], 'unchanged');
     if (existing !== undefined) {
-      const changed = await client.call('token.update', { id: existing.id, ...fieldsOf(flags) });
+      const changed = await client.call('token.update', { id: existing.id, ...(await fieldsOf(context, flags)) });
       return print(context, [masked(changed)], differs(existing, changed) ? 'updated' : 'unchanged');
     }
   }
@@ -103,7 +107,11 @@ export const create: CommandRun = async (context, flags) => {
   const made: Token[] = [];
   for (let number = 1; number <= count; number++)
     made.push(
-      await client.call('token.create', { name: count === 1 ? name : `${name}-${number}`, ...fieldsOf(flags), key }),
+      await client.call('token.create', {
+        name: count === 1 ? name : `${name}-${number}`,
+        ...(await fieldsOf(context, flags)),
+        key,
+      }),
     );
   context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
   print(context, made, 'created');
@@ -111,7 +119,7 @@ export const create: CommandRun = async (context, flags) => {
 
 export const list: CommandRun = async (context) => {
   const rows = await allTokens(await context.client());
-  context.output.list(rows.map(masked), columns, (row) => String(row.id));
+  context.output.list(rows.map(masked), columns(await moneyOf(context)), (row) => String(row.id));
 };
 
 export const get: CommandRun = async (context, _flags, ref) => {
@@ -126,7 +134,9 @@ export const showKey: CommandRun = async (context, _flags, ref) => {
 export const edit: CommandRun = async (context, flags, ref) => {
   const client = await context.client();
   const { id } = await findToken(client, ref);
-  const token = masked(await client.call('token.update', { id, name: text(flags.name), ...fieldsOf(flags) }));
+  const token = masked(
+    await client.call('token.update', { id, name: text(flags.name), ...(await fieldsOf(context, flags)) }),
+  );
   context.output.object(token, detailLines({ ...token, status: statusWord(token.status) }), String(id));
 };
 

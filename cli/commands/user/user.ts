@@ -4,23 +4,24 @@ import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type Column, detailLines, dollars } from '../../output.ts';
+import { type Column, detailLines } from '../../output.ts';
 import { eachOf } from '../../parts/bulk.ts';
 import { modeOf } from '../../parts/existing.ts';
 import { everyPage, isId, only } from '../../parts/find.ts';
+import { type Money, moneyOf } from '../../parts/money.ts';
 import { quotaOf } from '../../parts/values.ts';
 
 const roleWord = (role: number): string => (role >= 100 ? 'root' : role >= 10 ? 'admin' : 'user');
 const statusWord = (status: number): string => (status === 1 ? 'enabled' : 'disabled');
 
-const columns: readonly Column<User>[] = [
+const columns = (money: Money): readonly Column<User>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
   { name: 'username', value: (row) => row.username },
   { name: 'role', value: (row) => roleWord(row.role) },
   { name: 'status', value: (row) => statusWord(row.status) },
   { name: 'group', value: (row) => row.group },
-  { name: 'quota', value: (row) => dollars(row.quota), right: true },
-  { name: 'used', value: (row) => dollars(row.used_quota), right: true },
+  money.column('quota', (row) => row.quota),
+  money.column('used', (row) => row.used_quota),
   { name: 'requests', value: (row) => String(row.request_count), right: true },
   { name: 'email', value: (row) => row.email },
 ];
@@ -48,7 +49,7 @@ const show = (context: Context, user: User, result: string): void =>
   );
 
 export const list: CommandRun = async (context) => {
-  context.output.list(await allUsers(await context.client()), columns, (row) => String(row.id));
+  context.output.list(await allUsers(await context.client()), columns(await moneyOf(context)), (row) => String(row.id));
 };
 
 export const get: CommandRun = async (context, _flags, ref) => {
@@ -142,10 +143,10 @@ export const remove = manage('delete');
 
 async function move(context: Context, user: User, by: number): Promise<void> {
   const client = await context.client();
-  if (by < 0)
-    await context.confirm(
-      context.say(`从 ${user.username} 扣除 ${dollars(-by)}？`, `Take ${dollars(-by)} from ${user.username}?`),
-    );
+  if (by < 0) {
+    const taken = (await moneyOf(context)).of(-by);
+    await context.confirm(context.say(`从 ${user.username} 扣除 ${taken}？`, `Take ${taken} from ${user.username}?`));
+  }
   if (by === 0) return show(context, user, 'unchanged');
   show(context, await client.call('user.update', { id: user.id, add_quota: by }), 'updated');
 }
@@ -158,12 +159,12 @@ const amountOf = (all: readonly string[]): string => {
 
 export const addQuota: CommandRun = async (context, _flags, ref, all) => {
   const user = await findUser(await context.client(), ref);
-  await move(context, user, quotaOf(amountOf(all), 'AMOUNT'));
+  await move(context, user, quotaOf(amountOf(all), 'AMOUNT', (await moneyOf(context)).quotaPerUnit));
 };
 
 export const setQuota: CommandRun = async (context, _flags, ref, all) => {
   const user = await findUser(await context.client(), ref);
-  await move(context, user, quotaOf(amountOf(all), 'AMOUNT') - user.quota);
+  await move(context, user, quotaOf(amountOf(all), 'AMOUNT', (await moneyOf(context)).quotaPerUnit) - user.quota);
 };
 
 /** On the machine itself nobody is asked for the old password: whoever owns the data owns the accounts. */

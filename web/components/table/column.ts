@@ -4,7 +4,10 @@ import type { ReactNode } from 'react';
 export interface Column<Row> {
   readonly id: string;
   readonly header: string;
-  readonly cell: (row: Row) => ReactNode;
+  /** Not needed for amounts. */
+  readonly cell?: (row: Row) => ReactNode;
+  /** Quota, shown as money; null = this row has none, and its cell says what it has instead. */
+  readonly amount?: (row: Row) => number | null;
   readonly number?: boolean;
   /** Part of the card on a phone. */
   readonly key?: boolean;

@@ -1,12 +1,16 @@
 /** The one table of the console: sorting, columns, density, selection, keys, many rows, cards on a phone. */
 import { type ReactNode, useRef } from 'react';
 import type { FilterPlace } from '../../../server/contract/endpoints/access-token.ts';
+import type { ListState } from '../../lib/read.ts';
+import { FailureNote } from '../failure.tsx';
+import { Waiting } from '../waiting.tsx';
 import { Bar } from './bar.tsx';
 import { Body, virtualFrom } from './body.tsx';
 import type { Column, Selection } from './column.ts';
 import { Head } from './head.tsx';
 import { MeasuredColumns } from './measured-columns.tsx';
 import { usePreferences } from './preferences.ts';
+import { useAmounts } from './use-amounts.ts';
 import { useHandlers } from './use-handlers.ts';
 import { useRowKeys } from './use-row-keys.ts';
 import { useSorting } from './use-sorting.ts';
@@ -19,7 +23,7 @@ export interface DataTableProps<Row extends { readonly id: number }> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly empty: ReactNode;
-  readonly loading: boolean;
+  readonly list: ListState;
   readonly onOpen?: (row: Row) => void;
   readonly selection?: Selection;
   /** Where the choice of columns is remembered; without it there is none. */
@@ -35,10 +39,11 @@ export interface DataTableProps<Row extends { readonly id: number }> {
 }
 
 export function DataTable<Row extends { readonly id: number }>(props: DataTableProps<Row>) {
-  const { caption, rows, columns, empty, loading, selection, storeKey = '', place, bar, note, onEnd } = props;
+  const { caption, rows, columns, empty, list, selection, storeKey = '', place, bar, note, onEnd } = props;
   const preferences = usePreferences(storeKey);
   const box = useRef<HTMLElement>(null);
   const { sortOn, direction, shown, visibleKey, ordered } = useSorting({ rows, columns, visible: preferences.shown });
+  const cells = useAmounts(shown, ordered);
   const { select, open } = useHandlers(props);
   const many = ordered.length > virtualFrom || onEnd !== undefined;
   const widths = useWidths(box, many, `${visibleKey} ${preferences.density} ${ordered[0]?.id ?? ''}`);
@@ -47,13 +52,20 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
   return (
     <>
       <Bar {...{ columns, storeKey, preferences, place, bar }} />
-      {!loading && rows.length === 0 ? (
-        <div className="border-t border-line px-5 py-8 text-ink-2">{empty}</div>
+      {list.failure === null ? null : (
+        <div className="border-t border-line px-5 py-3">
+          <FailureNote failure={list.failure} />
+        </div>
+      )}
+      {rows.length === 0 ? (
+        list.failure === null ? (
+          <div className="border-t border-line px-5 py-8 text-ink-2">{list.pending ? <Waiting /> : empty}</div>
+        ) : null
       ) : (
         <section
           ref={box}
-          className={many ? 'max-h-[calc(100dvh-220px)] overflow-auto' : 'overflow-auto'}
-          aria-busy={loading}
+          className={`overflow-auto ${many ? 'max-h-[calc(100dvh-220px)]' : ''} ${list.failure === null ? '' : 'opacity-60'}`}
+          aria-busy={list.pending}
           aria-label={caption}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
           tabIndex={0}
@@ -65,10 +77,10 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
           >
             <caption className="sr-only">{caption}</caption>
             <MeasuredColumns widths={widths} />
-            <Head columns={shown} rows={ordered} selection={selection} sortOn={sortOn} direction={direction} />
+            <Head columns={cells} rows={ordered} selection={selection} sortOn={sortOn} direction={direction} />
             <Body
               rows={ordered}
-              columns={shown}
+              columns={cells}
               chosen={selection?.chosen ?? null}
               onSelect={select}
               onOpen={open}

@@ -28,7 +28,7 @@ interface CellsProps<Row> {
 function PlainCells<Row>({ row, columns }: CellsProps<Row>): ReactNode {
   return columns.map((column) => (
     <td key={column.id} className={shapeOf(column)}>
-      {column.cell(row)}
+      {column.cell?.(row)}
     </td>
   ));
 }

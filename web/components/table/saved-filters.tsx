@@ -1,5 +1,6 @@
 /** Filters of this table that the reader keeps: applied with a click, wherever one logs in. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
@@ -7,6 +8,7 @@ import type { FilterPlace } from '../../../server/contract/endpoints/access-toke
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useAside } from '../../lib/read.ts';
 import { filterOf } from '../../lib/url.ts';
 import { Icon } from '../icon.tsx';
 import { Popover } from '../popover.tsx';
@@ -16,7 +18,7 @@ export function SavedFilters({ place }: { readonly place: FilterPlace }) {
   const client = useQueryClient();
   const [query, setQuery] = useSearchParams();
   const [name, setName] = useState('');
-  const kept = useQuery({ queryKey: ['filters', place], queryFn: () => call('filter.list', { place }) }).data ?? [];
+  const kept = useAside({ queryKey: ['filters', place], queryFn: () => call('filter.list', { place }) }).data ?? [];
   const current = filterOf(query);
   const change = async (work: () => Promise<unknown>) => {
     if (!(await attempt(work))) return false;

@@ -1,9 +1,11 @@
 /** The HTTP API, browsable, from the same document that machines read. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useTranslation } from 'react-i18next';
 import { PageHead } from '../../components/page.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useRead } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
 
 interface Operation {
@@ -63,7 +65,7 @@ function Call({ row }: { readonly row: Row }) {
 export function ApiDocsPage() {
   const { t } = useTranslation();
   const url = useUrl();
-  const document = useQuery({ queryKey: ['openapi', currentLanguage()], queryFn: () => call('status.openapi') }).data;
+  const document = useRead({ queryKey: ['openapi', currentLanguage()], queryFn: () => call('status.openapi') }).data;
   const needle = url.get('q').trim().toLowerCase();
   const rows = document === undefined ? [] : rowsOf(document);
   const found = rows.filter((row) => `${row.path} ${row.operationId} ${row.summary}`.toLowerCase().includes(needle));
@@ -85,6 +87,7 @@ export function ApiDocsPage() {
         </a>
       </PageHead>
       <p className="px-5 pb-3 text-ink-2">{t('apiDocs.help')}</p>
+      {document === undefined ? <Waiting /> : null}
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 px-5 pb-6">
         {[...groups].map(([name, inside]) => (
           <section key={name} aria-label={name} className="rounded-3 border border-line">

@@ -4,7 +4,6 @@ import type { Channel } from '../../../server/contract/entities.ts';
 import { Icon } from '../../components/icon.tsx';
 import { LazyMenu } from '../../components/lazy-menu.tsx';
 import type { Column } from '../../components/table/column.ts';
-import { money } from '../../lib/format.ts';
 import type { ChannelActions } from './actions.ts';
 import { InlineNumber } from './inline-number.tsx';
 import { ResponseTime } from './response-time.tsx';
@@ -101,7 +100,7 @@ export function channelColumns({
       header: t('channels.used'),
       number: true,
       sort: (row) => row.used_quota,
-      cell: (row) => money(row.used_quota),
+      amount: (row) => row.used_quota,
     },
     {
       id: 'balance',

@@ -1,5 +1,5 @@
 /** The fields of a channel whose kind is known. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useTranslation } from 'react-i18next';
 import { keysIn } from '../../../server/contract/channel-keys.ts';
 import type { Channel } from '../../../server/contract/entities.ts';
@@ -7,6 +7,7 @@ import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useAside } from '../../lib/read.ts';
 import { ChannelAdvanced } from './channel-advanced.tsx';
 import { type ChannelForm, type ChannelType, endsInVersion, fieldsOf, settingIn, withSetting } from './channel-form.ts';
 import { ChannelModels } from './channel-models.tsx';
@@ -93,7 +94,7 @@ function ModelFields({ form, channel, provider, onChange: change }: ChannelField
 
 export function ChannelFields({ form, channel, provider, onChange }: ChannelFieldsProps) {
   const { t } = useTranslation();
-  const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+  const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const line = (
     name: 'name' | 'base_url' | 'other',
     label: string,

@@ -66,7 +66,7 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
       caption={t('channels.title')}
       rows={state.channels}
       columns={columns}
-      loading={state.loading}
+      list={state.list}
       onOpen={({ id }) => navigate(`/channel/edit/${id}${location.search}`)}
       selection={selection}
       storeKey="channels-table-columns"

@@ -24,7 +24,7 @@ export function ChannelsPage() {
   const [removing, setRemoving] = useState<Channel | null>(null);
   const [testing, setTesting] = useState<Channel | null>(null);
   const [tag, setTag] = useState<TagRow | null>(null);
-  const { channels, loading } = state;
+  const { channels } = state;
   const selection = { chosen, onChange: setChosen };
   const bar = <ChannelFilters state={state} />;
   return (
@@ -56,7 +56,7 @@ export function ChannelsPage() {
           <div className="flex flex-wrap items-center gap-2 px-5 pb-3">{bar}</div>
           <TagTable
             channels={channels}
-            loading={loading}
+            list={state.list}
             actions={actions}
             onEdit={setTag}
             onOpen={(row) => navigate(`/channel?tag=${encodeURIComponent(row.tag)}`)}

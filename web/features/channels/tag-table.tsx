@@ -6,20 +6,20 @@ import { Empty } from '../../components/empty.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
-import { money } from '../../lib/format.ts';
+import type { ListState } from '../../lib/read.ts';
 import type { ChannelActions } from './actions.ts';
 import { ResponseTime } from './response-time.tsx';
 import { type TagRow, tagRows } from './tag-rows.ts';
 
 export interface TagTableProps {
   readonly channels: readonly Channel[];
-  readonly loading: boolean;
+  readonly list: ListState;
   readonly actions: ChannelActions;
   readonly onEdit: (row: TagRow) => void;
   readonly onOpen: (row: TagRow) => void;
 }
 
-export function TagTable({ channels, loading, actions, onEdit, onOpen }: TagTableProps) {
+export function TagTable({ channels, list, actions, onEdit, onOpen }: TagTableProps) {
   const { t } = useTranslation();
   const columns: readonly Column<TagRow>[] = [
     {
@@ -49,7 +49,7 @@ export function TagTable({ channels, loading, actions, onEdit, onOpen }: TagTabl
       number: true,
       key: true,
       sort: (row) => row.used,
-      cell: (row) => money(row.used),
+      amount: (row) => row.used,
     },
     { id: 'priority', header: t('channels.priority'), number: true, cell: (row) => row.priority ?? '≠' },
     { id: 'weight', header: t('channels.weight'), number: true, cell: (row) => row.weight ?? '≠' },
@@ -86,7 +86,7 @@ export function TagTable({ channels, loading, actions, onEdit, onOpen }: TagTabl
       caption={t('channels.tagMode')}
       rows={tagRows(channels)}
       columns={columns}
-      loading={loading}
+      list={list}
       onOpen={onOpen}
       empty={<Empty text={t('channels.noMatch')} command="gateway tag list" />}
     />

@@ -1,9 +1,10 @@
 /** The channels that pass the filters of the address. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+
 import { useMemo, useState } from 'react';
 import type { Channel } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { type ListState, useAside, useList } from '../../lib/read.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import type { ChannelType } from './channel-form.ts';
 
@@ -18,7 +19,7 @@ export interface Channels {
   readonly all: readonly Channel[] | undefined;
   /** Those of them that pass. */
   readonly channels: readonly Channel[];
-  readonly loading: boolean;
+  readonly list: ListState;
   readonly tagMode: boolean;
   readonly idSort: boolean;
   readonly setIdSort: (on: boolean) => void;
@@ -36,13 +37,12 @@ export function useChannels(): Channels {
   const [keyword, group, model] = [url.get('q'), url.get('group'), url.get('model')];
   const [status, type, onlyTag] = [Number(url.get('status')), Number(url.get('type')), url.get('tag')];
   const types =
-    useQuery({ queryKey: ['channel-types'], queryFn: () => call('channel.types'), staleTime: Number.POSITIVE_INFINITY })
+    useAside({ queryKey: ['channel-types'], queryFn: () => call('channel.types'), staleTime: Number.POSITIVE_INFINITY })
       .data ?? noTypes;
-  const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
-  const list = useQuery({
+  const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+  const list = useList({
     queryKey: ['channels', keyword, group, model, idSort],
     queryFn: () => call('channel.search', { keyword, group, model, id_sort: idSort }),
-    placeholderData: keepPreviousData,
     refetchInterval: 30_000,
   });
   const all = list.data;
@@ -62,7 +62,7 @@ export function useChannels(): Channels {
     groups,
     all,
     channels,
-    loading: list.isPending,
+    list,
     tagMode: url.get('mode') === 'tag',
     idSort,
     setIdSort: (on) => {

@@ -1,9 +1,12 @@
 /** First steps of an administrator. They tick themselves from what is stored; closing is kept on the server. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { Icon } from '../../components/icon.tsx';
 import { call } from '../../lib/api.ts';
+import { attempt } from '../../lib/attempt.ts';
+import { useAside } from '../../lib/read.ts';
 import { useStatus } from '../../shell/status.ts';
 
 const requests = 2;
@@ -36,7 +39,7 @@ export function Checklist() {
   const { t } = useTranslation();
   const client = useQueryClient();
   const wanted = useStatus().data?.checklist_enabled === true;
-  const done = useQuery({ queryKey: ['checklist'], queryFn: progress, enabled: wanted, refetchInterval: 10_000 }).data;
+  const done = useAside({ queryKey: ['checklist'], queryFn: progress, enabled: wanted, refetchInterval: 10_000 }).data;
   if (!wanted || done === undefined || steps.every(([step]) => done[step])) return null;
   const next = steps.find(([step]) => !done[step])?.[0];
   return (
@@ -52,7 +55,7 @@ export function Checklist() {
           type="button"
           className="button button-ghost"
           onClick={async () => {
-            await call('option.set', { key: 'console_setting.checklist_enabled', value: 'false' });
+            await attempt(() => call('option.set', { key: 'console_setting.checklist_enabled', value: 'false' }));
             await client.invalidateQueries({ queryKey: ['status'] });
           }}
         >

@@ -1,11 +1,15 @@
 /** What each model, user or channel brought in, and what it cost where cost prices are known. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
+import { formOfColumn } from '../../../server/contract/pricing-format.ts';
+import { FailureNote } from '../../components/failure.tsx';
 import { Segment } from '../../components/segment.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
-import { money } from '../../lib/format.ts';
+import { useList } from '../../lib/read.ts';
+import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
 const kinds = ['model', 'user', 'channel'] as const;
 const most = 20;
@@ -26,12 +30,14 @@ export interface BreakdownProps {
 
 export function Breakdown({ range, username }: BreakdownProps) {
   const { t } = useTranslation();
+  const money = useMoney();
+  const facts = useMoneyFacts();
   const [by, setBy] = useState<(typeof kinds)[number]>('model');
-  const rows = useQuery({
+  const list = useList({
     queryKey: ['breakdown', by, range, username],
     queryFn: () => call('log.breakdown', { ...range, username, by }),
-    placeholderData: keepPreviousData,
-  }).data;
+  });
+  const rows = list.data;
   const priced = (rows ?? []).filter(({ cost }) => cost !== null);
   const sum = (list: readonly Row[], of: (row: Row) => number): number =>
     list.reduce((total, row) => total + of(row), 0);
@@ -46,15 +52,22 @@ export function Breakdown({ range, username }: BreakdownProps) {
           // Only what has a cost price can be set against its income.
           cost: priced.length === rows.length ? sum(priced, ({ cost }) => cost ?? 0) : null,
         };
+  const form =
+    facts === null
+      ? 'cents'
+      : formOfColumn(
+          (rows ?? []).flatMap((row) => [row.quota, row.cost ?? 0]),
+          facts,
+        );
   const line = ({ name, requests, tokens, quota, cost }: Row) => (
     <>
       <td className="max-w-60 truncate">{name || '–'}</td>
       <td className="number">{requests}</td>
       <td className="number max-sm:hidden">{tokens}</td>
-      <td className="number">{money(quota)}</td>
-      <td className="number text-ink-2 max-sm:hidden">{cost === null ? '–' : money(cost)}</td>
+      <td className="number">{money(quota, form)}</td>
+      <td className="number text-ink-2 max-sm:hidden">{cost === null ? '–' : money(cost, form)}</td>
       <td className={`number max-sm:hidden ${cost !== null && cost > quota ? 'text-danger' : ''}`}>
-        {cost === null ? '–' : money(quota - cost)}
+        {cost === null ? '–' : money(quota - cost, form)}
       </td>
       <td className={`number ${cost !== null && cost > quota ? 'text-danger' : 'text-ink-2'}`}>
         {cost === null || quota === 0 ? '–' : `${(((quota - cost) / quota) * 100).toFixed(1)} %`}
@@ -72,6 +85,12 @@ export function Breakdown({ range, username }: BreakdownProps) {
           onChange={setBy}
         />
       </header>
+      {list.failure === null ? null : (
+        <div className="p-3">
+          <FailureNote failure={list.failure} />
+        </div>
+      )}
+      {list.pending ? <Waiting /> : null}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <section className="overflow-auto" tabIndex={0} aria-label={t(`dashboard.${by}`)}>
         <table className="sheet-table">

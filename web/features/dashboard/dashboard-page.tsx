@@ -1,21 +1,19 @@
 /** What was used: numbers of the window, bars by model, and the same as a table. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
 import { SearchField } from '../../components/filters.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Segment } from '../../components/segment.tsx';
-import { call } from '../../lib/api.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
 import { Breakdown } from './breakdown.tsx';
 import { Figures } from './figures.tsx';
-import { granularities, metrics, type UsageRow, windows } from './series.ts';
+import { granularities, metrics, windows } from './series.ts';
 import { Usage } from './usage.tsx';
+import { useUsage } from './use-usage.ts';
 
-const noRows: readonly UsageRow[] = [];
 /** Charts end an hour after now, so that the running hour is whole. */
 const hourSeconds = 3600;
 
@@ -43,20 +41,8 @@ export function DashboardPage() {
       { replace: true },
     );
   const range = { start_timestamp: from, end_timestamp: to };
-  const rows = useQuery({
-    queryKey: ['usage', admin, from, to, username],
-    queryFn: () => (admin ? call('usage.all', { ...range, username }) : call('usage.self', range)),
-    placeholderData: keepPreviousData,
-    refetchInterval: 60_000,
-  });
-  const self = useQuery({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
-  const beyond = useQuery({
-    queryKey: ['overrun', from, to, username],
-    queryFn: () => call('log.stat', { ...range, username }),
-    enabled: admin,
-    refetchInterval: 60_000,
-  }).data?.overrun;
-  const data = rows.data;
+  const reach = { admin, from, to, username };
+  const usage = useUsage(reach);
   const wanted = useMemo(() => ({ from, to, granularity, metric }), [from, to, granularity, metric]);
 
   return (
@@ -79,13 +65,8 @@ export function DashboardPage() {
       </PageHead>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 px-5 pb-6">
         {admin ? <Checklist /> : null}
-        <Figures {...{ granularity, self, beyond }} rows={data ?? []} runs={!admin} />
-        <Usage
-          rows={data ?? noRows}
-          loading={rows.isPending}
-          wanted={wanted}
-          onMetric={(value) => set('show', value)}
-        />
+        <Figures {...{ granularity, usage }} window={reach} />
+        <Usage list={usage} wanted={wanted} onMetric={(value) => set('show', value)} />
         {admin ? <Breakdown range={range} username={username} /> : null}
       </div>
     </>

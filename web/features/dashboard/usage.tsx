@@ -1,29 +1,33 @@
 /** What was used as bars by model, and the same as a table. */
+
 import { lazy, Suspense, useCallback, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Segment } from '../../components/segment.tsx';
-import { money } from '../../lib/format.ts';
+import type { List } from '../../lib/read.ts';
+import { useMoney } from '../../shell/money.ts';
 import { compact } from './compact.ts';
 import { chartOf, labelOf, metrics, type UsageRow } from './series.ts';
 import { SeriesTable } from './series-table.tsx';
 
 const StackedBars = lazy(() => import('./stacked-bars.tsx').then((module) => ({ default: module.StackedBars })));
 
+const noRows: readonly UsageRow[] = [];
+
 export interface UsageProps {
-  readonly rows: readonly UsageRow[];
-  readonly loading: boolean;
+  readonly list: List<readonly UsageRow[]>;
   readonly wanted: Parameters<typeof chartOf>[1];
   readonly onMetric: (metric: (typeof metrics)[number]) => void;
 }
 
-export function Usage({ rows, loading, wanted, onMetric }: UsageProps) {
+export function Usage({ list, wanted, onMetric }: UsageProps) {
   const { t } = useTranslation();
+  const money = useMoney();
   const { granularity, metric } = wanted;
-  const chart = useMemo(() => chartOf(rows, wanted), [rows, wanted]);
+  const chart = useMemo(() => chartOf(list.data ?? noRows, wanted), [list.data, wanted]);
   const nameOf = useCallback((name: string) => (name === '' ? t('dashboard.others') : name), [t]);
   const format = useCallback(
     (value: number) => (metric === 'quota' ? money(Math.round(value)) : compact.format(value)),
-    [metric],
+    [metric, money],
   );
   const formatTime = useCallback((start: number) => labelOf(start, granularity), [granularity]);
 
@@ -39,7 +43,9 @@ export function Usage({ rows, loading, wanted, onMetric }: UsageProps) {
         />
       </header>
       {chart.series.length === 0 ? (
-        <p className="px-4 py-8 text-ink-2">{loading ? t('app.loading') : t('dashboard.empty')}</p>
+        <p className="px-4 py-8 text-ink-2">
+          {list.pending ? t('app.loading') : list.data === undefined ? '–' : t('dashboard.empty')}
+        </p>
       ) : (
         <div className="px-4 py-3">
           <Suspense fallback={<div className="h-60" />}>

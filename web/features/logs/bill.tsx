@@ -1,7 +1,8 @@
 /** What a request cost, line by line. */
+
 import { useTranslation } from 'react-i18next';
 import { type BillLine, recompute } from '../../../server/contract/quota.ts';
-import { money } from '../../lib/format.ts';
+import { useMoney } from '../../shell/money.ts';
 
 const labels = {
   input: 'logs.input',
@@ -14,6 +15,7 @@ const labels = {
 
 export function Bill({ facts }: { readonly facts: Readonly<Record<string, unknown>> }) {
   const { t } = useTranslation();
+  const money = useMoney();
   const bill = recompute(facts);
   if (bill === null) return null;
   return (

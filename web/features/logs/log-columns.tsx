@@ -2,7 +2,7 @@
 import type { TFunction } from 'i18next';
 import type { Log } from '../../../server/contract/entities.ts';
 import type { Column } from '../../components/table/column.ts';
-import { dateTime, money } from '../../lib/format.ts';
+import { dateTime } from '../../lib/format.ts';
 
 /** Under 101 s green, under 300 s orange, else red. */
 const timeLook = (seconds: number): string =>
@@ -75,7 +75,7 @@ export function logColumns(t: TFunction, admin: boolean): readonly Column<Log>[]
       header: t('logs.cost'),
       number: true,
       key: true,
-      cell: (row) => (charged(row) ? money(row.quota) : ''),
+      amount: (row) => (charged(row) ? row.quota : null),
     },
     {
       id: 'content',

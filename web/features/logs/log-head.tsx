@@ -1,8 +1,9 @@
 /** Beside the title of the log: sums, and the log as a file. */
+
 import { Menu, MenuButton, MenuItem, MenuItems } from '@headlessui/react';
 import { useTranslation } from 'react-i18next';
 import { attempt } from '../../lib/attempt.ts';
-import { money } from '../../lib/format.ts';
+import { useMoney } from '../../shell/money.ts';
 import { exportLogs } from './export.ts';
 import type { LogFilters } from './use-logs.ts';
 
@@ -21,11 +22,12 @@ export interface LogSumsProps {
 
 export function LogSums({ stat }: LogSumsProps) {
   const { t } = useTranslation();
+  const money = useMoney();
   return (
     <>
-      <Chip label={t('logs.quota')} value={money(stat?.quota ?? 0)} />
-      <Chip label="RPM" value={String(stat?.rpm ?? 0)} />
-      <Chip label="TPM" value={String(stat?.tpm ?? 0)} />
+      <Chip label={t('logs.quota')} value={stat === undefined ? '–' : money(stat.quota)} />
+      <Chip label="RPM" value={String(stat?.rpm ?? '–')} />
+      <Chip label="TPM" value={String(stat?.tpm ?? '–')} />
     </>
   );
 }

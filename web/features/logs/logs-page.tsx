@@ -1,6 +1,5 @@
 /** The usage log: sums, filters, rows that explain themselves, new ones as they come. */
 
-import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Log } from '../../../server/contract/entities.ts';
@@ -8,6 +7,7 @@ import { PageHead } from '../../components/page.tsx';
 import { Pager, rememberedSize } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
+import { useAside } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
 import { LogBar } from './log-bar.tsx';
@@ -31,7 +31,7 @@ export function LogsPage() {
   const live = url.get('live') !== 'off' && size !== null && page === 1 && !held && open === null;
   const filters = filtersIn(url, admin);
   const filtered = Object.values(filters).some((value) => value !== '' && value !== 0);
-  const { rows, total, loading, onEnd } = useLogs({
+  const { rows, total, list, onEnd } = useLogs({
     admin,
     filters,
     page,
@@ -39,7 +39,7 @@ export function LogsPage() {
     refetchInterval: live ? liveMs : false,
   });
   const columns = useMemo(() => logColumns(t, admin), [t, admin]);
-  const stat = useQuery({
+  const stat = useAside({
     queryKey: ['log-stat', admin, filters],
     queryFn: () => call(admin ? 'log.stat' : 'log.self_stat', filters),
     refetchInterval: live ? liveMs : false,
@@ -56,7 +56,7 @@ export function LogsPage() {
           caption={t('logs.title')}
           rows={rows}
           columns={columns}
-          loading={loading}
+          list={list}
           onEnd={onEnd}
           onOpen={setOpen}
           storeKey="logs-table-columns"
@@ -68,7 +68,7 @@ export function LogsPage() {
       <Pager
         page={page}
         size={size}
-        total={total ?? 0}
+        total={total}
         onPage={(next) => url.set('p', String(next))}
         onSize={(next) => url.set('size', next === null ? 'all' : String(next))}
         endless={rows.length}

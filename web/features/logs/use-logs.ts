@@ -1,8 +1,9 @@
 /** The rows of the log: one page of them, or page after page as they are scrolled to. */
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useCallback, useMemo, useState } from 'react';
+
+import { useMemo, useState } from 'react';
 import type { Log } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
+import { type ListState, useEndlessList, useList } from '../../lib/read.ts';
 
 export interface LogFilters {
   readonly type: number;
@@ -29,7 +30,7 @@ export interface LogsWanted {
 export interface Logs {
   readonly rows: readonly Log[];
   readonly total: number | undefined;
-  readonly loading: boolean;
+  readonly list: ListState;
   /** More rows, where there are some. */
   readonly onEnd: (() => void) | undefined;
 }
@@ -42,33 +43,27 @@ export function useLogs({ admin, filters, page, size, refetchInterval }: LogsWan
   const endless = size === null;
   const ask = (p: number, pageSize: number, until = filters.end_timestamp) =>
     call(admin ? 'log.list' : 'log.self', { p, page_size: pageSize, ...filters, end_timestamp: until });
-  const list = useQuery({
+  const list = useList({
     queryKey: ['logs', admin, page, size, filters],
     queryFn: () => ask(page, size ?? piece),
-    placeholderData: keepPreviousData,
     refetchInterval,
     enabled: !endless,
   });
   // Pages are counted from the newest row: what comes later must not move them.
   const [now] = useState(() => Math.floor(Date.now() / 1000));
-  const all = useInfiniteQuery({
+  const all = useEndlessList({
     queryKey: ['logs', admin, 'all', filters],
-    queryFn: ({ pageParam }) => ask(pageParam, piece, filters.end_timestamp || now),
-    initialPageParam: 1,
-    getNextPageParam: (last, pages) => (last.items.length === piece ? pages.length + 1 : undefined),
+    queryFn: (part) => ask(part, piece, filters.end_timestamp || now),
+    isLast: (last) => last.items.length < piece,
     enabled: endless,
   });
-  const pages = all.data?.pages;
+  const pages = all.data;
   const rows = useMemo(() => {
     const seen = new Map<number, Log>();
     for (const one of pages ?? []) for (const row of one.items) seen.set(row.id, row);
     return [...seen.values()];
   }, [pages]);
-  const { hasNextPage, isFetching, fetchNextPage } = all;
-  const more = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [hasNextPage, isFetching, fetchNextPage]);
   return endless
-    ? { rows, total: pages?.[0]?.total, loading: all.isPending, onEnd: more }
-    : { rows: list.data?.items ?? none, total: list.data?.total, loading: list.isPending, onEnd: undefined };
+    ? { rows, total: pages?.[0]?.total, list: all, onEnd: all.more }
+    : { rows: list.data?.items ?? none, total: list.data?.total, list, onEnd: undefined };
 }

@@ -1,4 +1,3 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { PaymentCallback } from '../../../server/contract/entities.ts';
@@ -10,6 +9,7 @@ import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
+import { useList } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
 
 const outcomes = ['new', 'credited', 'duplicate', 'unmatched', 'mismatch', 'ignored'] as const;
@@ -30,10 +30,9 @@ export function CallbackTable() {
   const paging = usePaging();
   const { page, size } = paging;
   const outcome = url.get('outcome');
-  const list = useQuery({
+  const list = useList({
     queryKey: ['callbacks', page, size, outcome],
     queryFn: () => call('wallet.callbacks', { p: page, page_size: size, outcome }),
-    placeholderData: keepPreviousData,
   });
   const shown = (value: string) => (
     <span className={looks[value as Outcome] ?? 'status'}>{t(`orders.o.${value as Outcome}`)}</span>
@@ -55,7 +54,7 @@ export function CallbackTable() {
         caption={t('orders.callbacks')}
         rows={list.data?.items ?? []}
         columns={columns}
-        loading={list.isPending}
+        list={list}
         onOpen={setOpen}
         bar={
           <FilterSelect
@@ -68,7 +67,7 @@ export function CallbackTable() {
         }
         empty={<Empty text={t('orders.noCallbacks')} command="gateway payment callbacks" />}
       />
-      <Pager {...paging} total={list.data?.total ?? 0} />
+      <Pager {...paging} total={list.data?.total} />
       {open === null ? null : (
         <Drawer title={open.trade_no} onClose={() => setOpen(null)}>
           <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2">

@@ -2,7 +2,7 @@
 import type { TFunction } from 'i18next';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
 import type { Column } from '../../components/table/column.ts';
-import { dateTime, money } from '../../lib/format.ts';
+import { dateTime } from '../../lib/format.ts';
 
 export const states = ['pending', 'success', 'expired'] as const;
 const looks: Readonly<Record<string, string>> = {
@@ -35,7 +35,7 @@ export function orderColumns({ t, mayCredit, onCredit }: OrderColumnsWanted): re
       key: true,
       cell: (row) => `${row.money} ${row.currency.toUpperCase()}`,
     },
-    { id: 'quota', header: t('wallet.credited'), number: true, cell: (row) => money(row.quota) },
+    { id: 'quota', header: t('wallet.credited'), number: true, amount: (row) => row.quota },
     {
       id: 'status',
       header: t('orders.status'),

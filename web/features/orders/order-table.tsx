@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TopUpOrder } from '../../../server/contract/entities.ts';
@@ -10,13 +10,15 @@ import { Pager, usePaging } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { money } from '../../lib/format.ts';
+import { useList } from '../../lib/read.ts';
 import { useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
+import { useMoney } from '../../shell/money.ts';
 import { orderColumns, states } from './order-columns.tsx';
 
 export function OrderTable() {
   const { t } = useTranslation();
+  const money = useMoney();
   const client = useQueryClient();
   const user = useUser();
   const url = useUrl();
@@ -24,10 +26,9 @@ export function OrderTable() {
   const paging = usePaging();
   const { page, size } = paging;
   const [keyword, status] = [url.get('q'), url.get('status')];
-  const list = useQuery({
+  const list = useList({
     queryKey: ['orders', 'all', page, size, keyword, status],
     queryFn: () => call('wallet.orders', { p: page, page_size: size, keyword, status }),
-    placeholderData: keepPreviousData,
   });
   const columns = orderColumns({ t, mayCredit: user?.role === Role.root, onCredit: setCrediting });
   return (
@@ -36,7 +37,7 @@ export function OrderTable() {
         caption={t('orders.orders')}
         rows={list.data?.items ?? []}
         columns={columns}
-        loading={list.isPending}
+        list={list}
         storeKey="orders-table-columns"
         bar={
           <>
@@ -58,7 +59,7 @@ export function OrderTable() {
         }
         empty={<Empty text={t('orders.none')} command="gateway payment list" />}
       />
-      <Pager {...paging} total={list.data?.total ?? 0} />
+      <Pager {...paging} total={list.data?.total} />
       {crediting === null ? null : (
         <Confirm
           title={t('orders.completeTitle', { no: crediting.trade_no })}

@@ -1,15 +1,18 @@
 /** Access tokens with scopes: for programs that manage the gateway, each with no more rights than it needs. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { scopes as allScopes, type Scope } from '../../../server/contract/scopes.ts';
 import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
 import { Confirm, Drawer } from '../../components/overlay.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime } from '../../lib/format.ts';
+import { useRead } from '../../lib/read.ts';
 
 /** Days, 0 = never. */
 const lives = [30, 90, 365, 0] as const;
@@ -111,13 +114,18 @@ function NewToken({ onClose, onMade }: { readonly onClose: () => void; readonly 
 export function AccessTokens() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const list = useQuery({ queryKey: ['access-tokens'], queryFn: () => call('access_token.list') }).data ?? [];
+  const read = useRead({ queryKey: ['access-tokens'], queryFn: () => call('access_token.list') }).data;
+  const list = read ?? [];
   const [making, setMaking] = useState(false);
   const [removing, setRemoving] = useState<(typeof list)[number] | null>(null);
   const refresh = () => client.invalidateQueries({ queryKey: ['access-tokens'] });
   return (
     <Card title={t('personal.accessTokens')}>
-      {list.length === 0 ? <p className="mb-3 text-ink-2">{t('personal.noAccessTokens')}</p> : null}
+      {read === undefined ? (
+        <Waiting />
+      ) : list.length === 0 ? (
+        <p className="mb-3 text-ink-2">{t('personal.noAccessTokens')}</p>
+      ) : null}
       <ul className="mb-3">
         {list.map((row) => (
           <li key={row.id} className="flex min-h-10 items-center gap-3 border-b border-line">

@@ -1,21 +1,25 @@
 /** Models the reader may use; many fold away, and how is remembered. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Card } from '../../components/card.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useRead } from '../../lib/read.ts';
 
 const shownAtFirst = 10;
 const key = 'modelsExpanded';
 
 export function Models() {
   const { t } = useTranslation();
-  const models = useQuery({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data ?? [];
+  const read = useRead({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
+  const models = read ?? [];
   const [all, setAll] = useState(() => localStorage.getItem(key) === 'true');
   const shown = all ? models : models.slice(0, shownAtFirst);
   return (
     <Card title={t('personal.models')}>
+      {read === undefined ? <Waiting /> : null}
       <ul className="flex flex-wrap gap-1.5">
         {shown.map((name) => (
           <li key={name}>

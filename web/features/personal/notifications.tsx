@@ -1,4 +1,5 @@
 /** How one is told that the balance is about to end, and what may be used without a price. */
+
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,10 +10,10 @@ import { Field, TextField } from '../../components/form.tsx';
 import { Segment } from '../../components/segment.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { money } from '../../lib/format.ts';
+import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
-/** Quota. */
-const presets = [100_000, 500_000, 1_000_000, 5_000_000];
+/** Units of currency. */
+const presets = [0.2, 1, 2, 10];
 const kinds = ['email', 'webhook'] as const;
 
 function settingOf(self: User): Readonly<Record<string, unknown>> {
@@ -30,6 +31,8 @@ interface ThresholdFieldProps {
 
 function ThresholdField({ value, onChange }: ThresholdFieldProps) {
   const { t } = useTranslation();
+  const money = useMoney();
+  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
   return (
     <Field label={t('personal.threshold')} help={money(Number(value) || 0)}>
       {(ids) => (
@@ -44,8 +47,8 @@ function ThresholdField({ value, onChange }: ThresholdFieldProps) {
           />
           <datalist id="thresholds">
             {presets.map((preset) => (
-              <option key={preset} value={preset}>
-                {money(preset)}
+              <option key={preset} value={preset * unit}>
+                {money(preset * unit)}
               </option>
             ))}
           </datalist>

@@ -1,19 +1,23 @@
 /** Passkeys of the account: add, rename, remove. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Card } from '../../components/card.tsx';
 import { Confirm } from '../../components/overlay.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { dateTime } from '../../lib/format.ts';
+import { useRead } from '../../lib/read.ts';
 import { addPasskey, canPasskey, wasCancelled } from '../account/passkey.ts';
 
 export function Passkeys() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const list = useQuery({ queryKey: ['passkeys'], queryFn: () => call('passkey.list') }).data ?? [];
+  const read = useRead({ queryKey: ['passkeys'], queryFn: () => call('passkey.list') }).data;
+  const list = read ?? [];
   const [name, setName] = useState('');
   const [removing, setRemoving] = useState<number | null>(null);
   const refresh = () => client.invalidateQueries({ queryKey: ['passkeys'] });
@@ -29,7 +33,11 @@ export function Passkeys() {
   };
   return (
     <Card title={t('personal.passkeys')}>
-      {list.length === 0 ? <p className="mb-3 text-ink-2">{t('personal.noPasskeys')}</p> : null}
+      {read === undefined ? (
+        <Waiting />
+      ) : list.length === 0 ? (
+        <p className="mb-3 text-ink-2">{t('personal.noPasskeys')}</p>
+      ) : null}
       <ul className="mb-3">
         {list.map((key) => (
           <li key={key.id} className="flex min-h-10 items-center gap-2 border-b border-line">

@@ -1,17 +1,20 @@
 /** One's own account. */
-import { useQuery } from '@tanstack/react-query';
+
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { User } from '../../../server/contract/entities.ts';
 import { Card } from '../../components/card.tsx';
+import { Boundary } from '../../components/failure.tsx';
 import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { money } from '../../lib/format.ts';
+import { useRead } from '../../lib/read.ts';
 import { isRoot, roleLabel } from '../../lib/session.ts';
+import { useMoney } from '../../shell/money.ts';
 import { AccessTokens } from './access-tokens.tsx';
 import { Bindings } from './bindings.tsx';
 import { Models } from './models.tsx';
@@ -23,6 +26,7 @@ import { Sessions } from './sessions.tsx';
 
 function Profile({ self }: { readonly self: User }) {
   const { t } = useTranslation();
+  const money = useMoney();
   const [name, setName] = useState(self.display_name);
   const save = (event: FormEvent) => {
     event.preventDefault();
@@ -80,7 +84,8 @@ function Profile({ self }: { readonly self: User }) {
 
 function Invite({ self }: { readonly self: User }) {
   const { t } = useTranslation();
-  const code = useQuery({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data ?? '';
+  const money = useMoney();
+  const code = useRead({ queryKey: ['invitation'], queryFn: () => call('affiliate.code') }).data ?? '';
   const link = `${location.origin}/register?aff=${code}`;
   return (
     <Card title={t('personal.invite')}>
@@ -106,26 +111,31 @@ function Invite({ self }: { readonly self: User }) {
 
 export function PersonalPage() {
   const { t } = useTranslation();
-  const self = useQuery({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
+  const self = useRead({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
   return (
     <>
       <PageHead title={t('nav.account')} />
       {self === undefined ? (
-        <p className="px-5 text-ink-3">{t('app.loading')}</p>
+        <Waiting />
       ) : (
         <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-4 px-5 pb-6 xl:grid-cols-2">
           <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
             <Profile self={self} />
             <Bindings self={self} />
-            <Invite self={self} />
-            <Models />
+            <Boundary>
+              <Invite self={self} />
+            </Boundary>
+            <Boundary>
+              <Models />
+            </Boundary>
           </div>
           <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
             <Notifications key={self.setting} self={self} />
-            <SecondFactor />
-            <Passkeys />
-            <Sessions />
-            <AccessTokens />
+            {[SecondFactor, Passkeys, Sessions, AccessTokens].map((Part) => (
+              <Boundary key={Part.name}>
+                <Part />
+              </Boundary>
+            ))}
             <Security self={self} />
           </div>
         </div>

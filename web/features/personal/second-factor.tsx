@@ -1,14 +1,17 @@
 /** The second factor: scan, confirm, keep the recovery codes; off again with a code. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { renderSVG } from 'uqr';
 import { Card } from '../../components/card.tsx';
 import { Field } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useRead } from '../../lib/read.ts';
 
 type Step =
   | { readonly kind: 'scan'; readonly secret: string; readonly uri: string }
@@ -46,7 +49,7 @@ function CodeForm({ action, onCode }: { readonly action: string; readonly onCode
 export function SecondFactor() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const state = useQuery({ queryKey: ['second-factor'], queryFn: () => call('second_factor.get') }).data;
+  const state = useRead({ queryKey: ['second-factor'], queryFn: () => call('second_factor.get') }).data;
   const [step, setStep] = useState<Step | null>(null);
   const refresh = () => client.invalidateQueries({ queryKey: ['second-factor'] });
   const close = () => setStep(null);
@@ -75,7 +78,13 @@ export function SecondFactor() {
   return (
     <Card title={t('personal.secondFactor')}>
       <p className="mb-3 text-ink-2">
-        {state?.enabled ? t('personal.secondOn', { count: state.recovery_codes_left }) : t('personal.secondOff')}
+        {state === undefined ? (
+          <Waiting />
+        ) : state.enabled ? (
+          t('personal.secondOn', { count: state.recovery_codes_left })
+        ) : (
+          t('personal.secondOff')
+        )}
       </p>
       <div className="flex gap-2">
         {state?.enabled ? (
@@ -88,7 +97,7 @@ export function SecondFactor() {
             </button>
           </>
         ) : (
-          <button type="button" className="button" onClick={begin}>
+          <button type="button" className="button" disabled={state === undefined} onClick={begin}>
             {t('personal.turnOn')}
           </button>
         )}

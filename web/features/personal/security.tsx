@@ -1,5 +1,6 @@
 /** Password, management access token, closing the account. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
@@ -11,12 +12,13 @@ import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
 import { copyText } from '../../lib/format.ts';
+import { useAside } from '../../lib/read.ts';
 import { writeUser } from '../../lib/session.ts';
 
 function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const twoSteps = useQuery({ queryKey: ['second-factor'], queryFn: () => call('second_factor.get') }).data?.enabled;
+  const twoSteps = useAside({ queryKey: ['second-factor'], queryFn: () => call('second_factor.get') }).data?.enabled;
   const [error, setError] = useState('');
   const [endAll, setEndAll] = useState(true);
   const submit = async (event: FormEvent<HTMLFormElement>) => {

@@ -1,18 +1,22 @@
 /** Where the account is logged in: what is not known is ended here. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Card } from '../../components/card.tsx';
 import { Confirm } from '../../components/overlay.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { dateTime } from '../../lib/format.ts';
+import { useRead } from '../../lib/read.ts';
 
 export function Sessions() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const list = useQuery({ queryKey: ['sessions'], queryFn: () => call('session.list') }).data ?? [];
+  const read = useRead({ queryKey: ['sessions'], queryFn: () => call('session.list') }).data;
+  const list = read ?? [];
   const [asking, setAsking] = useState(false);
   const refresh = () => client.invalidateQueries({ queryKey: ['sessions'] });
   const end = async (id: string) => {
@@ -22,6 +26,7 @@ export function Sessions() {
   return (
     <Card title={t('personal.sessions')}>
       <p className="mb-3 text-ink-2">{t('personal.sessionsHelp')}</p>
+      {read === undefined ? <Waiting /> : null}
       <ul className="mb-3">
         {list.map((session) => {
           const browser = session.browser || t('personal.unknownBrowser');

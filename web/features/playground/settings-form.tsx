@@ -1,13 +1,14 @@
 /** The settings beside the conversation. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useTranslation } from 'react-i18next';
 import { Field, TextField } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
+import { useAside } from '../../lib/read.ts';
 import type { Settings } from './use-settings.ts';
 
 function GroupField({ settings: { group, change } }: { readonly settings: Settings }) {
   const { t } = useTranslation();
-  const groups = useQuery({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
+  const groups = useAside({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   return (
     <Field label={t('playground.group')}>
       {(ids) => (
@@ -28,11 +29,11 @@ function GroupField({ settings: { group, change } }: { readonly settings: Settin
 
 export function SettingsForm({ settings }: { readonly settings: Settings }) {
   const { t } = useTranslation();
-  const { models, model, chosen, temperature, maxTokens, system, change } = settings;
+  const { models, none, model, chosen, temperature, maxTokens, system, change } = settings;
   return (
     <div className="w-full flex-none sm:w-64">
       <GroupField settings={settings} />
-      <Field label={t('playground.model')} help={models.length === 0 ? t('playground.noModels') : undefined}>
+      <Field label={t('playground.model')} help={none ? t('playground.noModels') : undefined}>
         {(ids) => (
           <>
             <input

@@ -1,7 +1,8 @@
 /** Whom one talks to, and how. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useState } from 'react';
 import { call } from '../../lib/api.ts';
+import { useAside } from '../../lib/read.ts';
 
 const fallbackModel = 'gpt-4o-mini';
 
@@ -16,16 +17,20 @@ export interface Chosen {
 
 export interface Settings extends Chosen {
   readonly models: readonly string[];
+  /** The account may use none; false also while they are not known. */
+  readonly none: boolean;
   readonly model: string;
   readonly change: (some: Partial<Chosen>) => void;
 }
 
 export function useSettings(): Settings {
-  const models = useQuery({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data ?? [];
+  const known = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
+  const models = known ?? [];
   const [own, setOwn] = useState<Chosen>({ group: '', chosen: '', temperature: 0.1, maxTokens: '', system: '' });
   return {
     ...own,
     models,
+    none: known?.length === 0,
     model: own.chosen || (models.includes(fallbackModel) ? fallbackModel : (models[0] ?? '')),
     change: (some) => setOwn((before) => ({ ...before, ...some })),
   };

@@ -1,6 +1,5 @@
 /** What every model costs, in the group the reader looks at. */
 
-import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
@@ -12,7 +11,9 @@ import { PageHead } from '../../components/page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useList } from '../../lib/read.ts';
 import { useUser } from '../../lib/session.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
 import { rowsFor } from './price-rows.ts';
 import { pricingColumns } from './pricing-columns.tsx';
 
@@ -21,7 +22,7 @@ export function PricingPage() {
   const user = useUser();
   const [query, setQuery] = useSearchParams();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const list = useQuery({ queryKey: ['pricing', user?.id ?? 0], queryFn: () => call('pricing.get') });
+  const list = useList({ queryKey: ['pricing', user?.id ?? 0], queryFn: () => call('pricing.get') });
   const own = user?.group || 'default';
   const group = query.get('group') ?? own;
   const search = query.get('q') ?? '';
@@ -51,7 +52,7 @@ export function PricingPage() {
 
   return (
     <>
-      <PageHead title={t('nav.pricing')} count={rows.length}>
+      <PageHead title={t('nav.pricing')} count={list.data === undefined ? undefined : rows.length}>
         <SearchField
           slash
           className="w-52"
@@ -77,13 +78,15 @@ export function PricingPage() {
             ? t('pricing.anonymous', { ratio: ratioOf('default') })
             : t('pricing.own', { group: own, ratio: ratioOf(own) })}
         </p>
-        <p className="rounded-2 bg-sunken px-3 py-1.5 text-ink-2">{t('pricing.formula')}</p>
+        <p className="rounded-2 bg-sunken px-3 py-1.5 text-ink-2">
+          {t('pricing.formula', { unit: useMoneyFacts()?.quotaPerUnit ?? '–' })}
+        </p>
       </div>
       <DataTable
         caption={t('nav.pricing')}
         rows={rows}
         columns={columns}
-        loading={list.isPending}
+        list={list}
         empty={<Empty text={search === '' ? t('pricing.empty') : t('pricing.noMatch')} command="gateway model list" />}
       />
     </>

@@ -5,7 +5,7 @@ import { Icon } from '../../components/icon.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { dateTime, money } from '../../lib/format.ts';
+import { dateTime } from '../../lib/format.ts';
 import { undoable } from '../../lib/undo.ts';
 
 const looks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
@@ -77,7 +77,7 @@ export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Col
         <span className={looks[row.status as 1 | 2 | 3]}>{t(`redemption.s${row.status as 1 | 2 | 3}`)}</span>
       ),
     },
-    { id: 'quota', header: t('redemption.quota'), number: true, key: true, cell: (row) => money(row.quota) },
+    { id: 'quota', header: t('redemption.quota'), number: true, key: true, amount: (row) => row.quota },
     { id: 'created', header: t('redemption.created'), cell: (row) => dateTime(row.created_time) },
     {
       id: 'used',

@@ -5,9 +5,10 @@ import { Field } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { money } from '../../lib/format.ts';
+import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
-const presets = [500_000, 5_000_000, 25_000_000, 50_000_000, 250_000_000, 500_000_000];
+/** Units of currency. */
+const presets = [1, 10, 50, 100, 500, 1000];
 const mostCodes = 100;
 
 export interface RedemptionDrawerProps {
@@ -20,6 +21,8 @@ export interface RedemptionDrawerProps {
 
 export function RedemptionDrawer({ redemption, onClose, onSaved }: RedemptionDrawerProps) {
   const { t } = useTranslation();
+  const money = useMoney();
+  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
   const [name, setName] = useState(redemption?.name ?? '');
   const [quota, setQuota] = useState(String(redemption?.quota ?? 100_000));
   const [count, setCount] = useState('1');
@@ -85,8 +88,8 @@ export function RedemptionDrawer({ redemption, onClose, onSaved }: RedemptionDra
         </Field>
         <div className="-mt-2 mb-4 flex flex-wrap gap-1.5">
           {presets.map((preset) => (
-            <button key={preset} type="button" className="button" onClick={() => setQuota(String(preset))}>
-              {`$${preset / 500_000}`}
+            <button key={preset} type="button" className="button" onClick={() => setQuota(String(preset * unit))}>
+              {money(preset * unit, 'whole')}
             </button>
           ))}
         </div>

@@ -1,5 +1,6 @@
 /** Codes that are worth something: made, copied, switched off. */
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
@@ -12,6 +13,7 @@ import { usePaging } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useList } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
 import { redemptionColumns } from './redemption-columns.tsx';
 import { RedemptionOverlays } from './redemption-overlays.tsx';
@@ -26,13 +28,12 @@ export function RedemptionPage() {
   const paging = usePaging();
   const { page, size } = paging;
   const keyword = url.get('q');
-  const list = useQuery({
+  const list = useList({
     queryKey: ['redemptions', page, size, keyword],
     queryFn: () =>
       keyword === ''
         ? call('redemption.list', { p: page, page_size: size })
         : call('redemption.search', { keyword, p: page, page_size: size }),
-    placeholderData: keepPreviousData,
   });
   const rows = list.data?.items ?? [];
   const refresh = () => client.invalidateQueries({ queryKey: ['redemptions'] });
@@ -53,14 +54,14 @@ export function RedemptionPage() {
           <AddButton label={t('redemption.add')} onClick={() => setEdited('new')} />
         </>
       }
-      pager={{ ...paging, total: list.data?.total ?? 0 }}
+      pager={{ ...paging, total: list.data?.total }}
       over={<RedemptionOverlays {...{ edited, removing, refresh }} onEdit={setEdited} onRemove={setRemoving} />}
     >
       <DataTable
         caption={t('redemption.title')}
         rows={rows}
         columns={redemptionColumns({ t, refresh, onEdit: setEdited, onRemove: setRemoving })}
-        loading={list.isPending}
+        list={list}
         selection={{ chosen: picked, onChange: setPicked }}
         storeKey="redemptions-table-columns"
         place="redemptions"

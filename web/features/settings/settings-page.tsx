@@ -1,12 +1,16 @@
 /** All options, rendered from their catalogue: tabs, panels, search, what differs from its default. */
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
 import { type OptionKey, optionKeys, optionRow } from '../../../server/contract/options.ts';
+import { FailureNote } from '../../components/failure.tsx';
 import { SearchField } from '../../components/filters.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
+import { useList } from '../../lib/read.ts';
 import { ClearLogs } from './extras/clear-logs.tsx';
 import { OidcDiscovery } from './extras/oidc-discovery.tsx';
 import { SystemInfo } from './extras/system-info.tsx';
@@ -62,7 +66,7 @@ export function SettingsPage() {
   const [query, setQuery] = useSearchParams();
   const tab = tabs.find((name) => name === query.get('tab')) ?? 'operation';
   const search = query.get('q') ?? '';
-  const details = useQuery({ queryKey: ['options'], queryFn: () => call('option.details') });
+  const details = useList({ queryKey: ['options'], queryFn: () => call('option.details') });
   const stored = new Map((details.data ?? []).map((option) => [option.key, option]));
   const needle = search.trim().toLowerCase();
   const onlyChanged = query.get('changed') === 'true';
@@ -108,12 +112,10 @@ export function SettingsPage() {
       </PageHead>
       <Tabs tab={everywhere ? null : tab} onGo={go} />
       <div className="grid max-w-4xl gap-4 px-5 py-4">
-        {details.isError ? (
-          <p role="alert" className="text-danger">
-            {t('settings.refreshFailed')}
-          </p>
-        ) : null}
-        {details.isPending ? <p className="text-ink-3">{t('app.loading')}</p> : null}
+        {details.failure === null ? null : (
+          <FailureNote failure={details.failure} title={t('settings.refreshFailed')} />
+        )}
+        {details.pending ? <Waiting /> : null}
         {details.data !== undefined && panels.size === 0 ? <p className="text-ink-2">{t('settings.none')}</p> : null}
         {tab === 'other' && !everywhere ? <SystemInfo /> : null}
         {details.data === undefined

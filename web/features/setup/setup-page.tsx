@@ -1,9 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState, useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
+import { FailureNote } from '../../components/failure.tsx';
 import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { ApiError, call } from '../../lib/api.ts';
+import { useList } from '../../lib/read.ts';
 import { codeIn } from './code-in.ts';
 
 const modes = ['external', 'self', 'demo'] as const;
@@ -66,17 +68,16 @@ function ModeChoice({ mode, onMode }: { readonly mode: Mode; readonly onMode: (m
 export function SetupPage() {
   const { t } = useTranslation();
   const code = useSyncExternalStore(onFragment, linkedCode, linkedCode);
-  const { data: state, isError } = useQuery({ queryKey: ['setup'], queryFn: () => call('setup.get') });
+  const { data: state, failure } = useList({ queryKey: ['setup'], queryFn: () => call('setup.get') });
   const [mode, setMode] = useState<Mode>('external');
   const [error, setError] = useState('');
   const [phase, setPhase] = useState<'open' | 'busy' | 'done'>('open');
-  if (isError)
+  if (state === undefined)
     return (
-      <p role="alert" className="p-5 text-danger">
-        {t('setup.loadFailed')}
-      </p>
+      <div className="p-5">
+        {failure === null ? <Waiting /> : <FailureNote failure={failure} title={t('setup.loadFailed')} />}
+      </div>
     );
-  if (state === undefined) return null;
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

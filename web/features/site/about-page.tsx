@@ -1,13 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { Framed } from '../../components/framed.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
+import { useRead } from '../../lib/read.ts';
 
 export function AboutPage() {
   const { t } = useTranslation();
-  const about = useQuery({ queryKey: ['about'], queryFn: () => call('status.about') }).data;
+  const about = useRead({ queryKey: ['about'], queryFn: () => call('status.about') }).data;
   return (
     <>
       <PageHead title={t('nav.about')} />
@@ -15,7 +16,7 @@ export function AboutPage() {
         {about ? (
           <Framed title={t('nav.about')} content={about} asPage />
         ) : (
-          <p className="text-ink-2">{about === undefined ? t('app.loading') : t('site.noAbout')}</p>
+          <>{about === undefined ? <Waiting /> : <p className="text-ink-2">{t('site.noAbout')}</p>}</>
         )}
         <p className="mt-4">
           <Link href="/api-docs">{t('apiDocs.title')}</Link>

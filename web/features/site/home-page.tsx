@@ -1,12 +1,14 @@
 /** The front door: the administrator's own page, or what this place is and how to call it. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { Framed } from '../../components/framed.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useRead } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Checklist } from '../checklist/checklist.tsx';
@@ -22,9 +24,9 @@ export function HomePage() {
   const { t } = useTranslation();
   const user = useUser();
   const status = useStatus().data;
-  const home = useQuery({ queryKey: ['home'], queryFn: () => call('status.home'), staleTime: 60_000 }).data;
+  const home = useRead({ queryKey: ['home'], queryFn: () => call('status.home'), staleTime: 60_000 }).data;
   const address = status?.server_address || location.origin;
-  if (home === undefined) return null;
+  if (home === undefined) return <Waiting />;
   if (home !== '') {
     const title = status?.system_name ?? '';
     return (

@@ -1,12 +1,12 @@
 /** A new key with ready lines for using it, and the fallback when the clipboard is closed to us. */
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Token } from '../../../server/contract/entities.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
-import { money } from '../../lib/format.ts';
+import { useAside } from '../../lib/read.ts';
+import { useMoney } from '../../shell/money.ts';
 import { UseWith } from './use-with.tsx';
 
 export interface KeyRevealProps {
@@ -18,7 +18,8 @@ export interface KeyRevealProps {
 /** Looks for the first request with the new key until there is one. */
 function FirstRequest({ name }: { readonly name: string }) {
   const { t } = useTranslation();
-  const found = useQuery({
+  const money = useMoney();
+  const found = useAside({
     queryKey: ['first-request', name],
     queryFn: () => call('log.self', { p: 1, page_size: 1, token_name: name }),
     refetchInterval: (query) => ((query.state.data?.total ?? 0) > 0 ? false : 2000),

@@ -1,11 +1,12 @@
 /** The token whose address is open, or a new one; a key that was just made is shown once. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import type { Token } from '../../../server/contract/entities.ts';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
+import { useAside } from '../../lib/read.ts';
 import { useUrl } from '../../lib/url.ts';
 import { KeyReveal } from './key-reveal.tsx';
 import { TokenDrawer } from './token-drawer.tsx';
@@ -15,7 +16,7 @@ export function OpenedToken({ refresh }: { readonly refresh: () => Promise<unkno
   const url = useUrl();
   const [revealed, setRevealed] = useState<Token | null>(null);
   const openId = Number(url.get('open')) || 0;
-  const opened = useQuery({
+  const opened = useAside({
     queryKey: ['tokens', 'one', openId],
     queryFn: () => call('token.get', { id: openId }),
     enabled: openId > 0,

@@ -6,7 +6,7 @@ import { Icon } from '../../components/icon.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { copyOrShow } from '../../lib/copy.ts';
-import { dateTime, money } from '../../lib/format.ts';
+import { dateTime } from '../../lib/format.ts';
 import { undoable } from '../../lib/undo.ts';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad', 4: 'status status-bad' } as const;
@@ -76,14 +76,15 @@ export function tokenColumns(wanted: TokenColumnsWanted): readonly Column<Token>
       header: t('tokens.remaining'),
       number: true,
       key: true,
-      cell: (row) => (row.unlimited_quota ? t('tokens.unlimited') : money(row.remain_quota)),
+      amount: (row) => (row.unlimited_quota ? null : row.remain_quota),
+      cell: () => t('tokens.unlimited'),
     },
     {
       id: 'used',
       header: t('tokens.used'),
       number: true,
       sort: (row) => row.used_quota,
-      cell: (row) => money(row.used_quota),
+      amount: (row) => row.used_quota,
     },
     {
       id: 'created',

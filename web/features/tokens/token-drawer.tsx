@@ -6,6 +6,7 @@ import { FormFooter } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { useMoneyFacts } from '../../shell/money.ts';
 import { TokenFields } from './token-fields.tsx';
 import { fieldsOf, formOf, type TokenForm } from './token-form.ts';
 
@@ -23,7 +24,8 @@ export interface TokenDrawerProps {
 
 export function TokenDrawer({ token, onClose, onSaved }: TokenDrawerProps) {
   const { t } = useTranslation();
-  const [form, setForm] = useState(() => formOf(token));
+  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
+  const [form, setForm] = useState(() => formOf(token, unit));
   const change = (some: Partial<TokenForm>) => setForm((before) => ({ ...before, ...some }));
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);

@@ -1,12 +1,15 @@
 /** The fields of a token. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useTranslation } from 'react-i18next';
 import { Field, TextField } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
-import { dateTime, money, parseDateTime } from '../../lib/format.ts';
+import { dateTime, parseDateTime } from '../../lib/format.ts';
+import { useAside } from '../../lib/read.ts';
+import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 import { limitNames, type TokenForm } from './token-form.ts';
 
-const presets = [500_000, 5_000_000, 25_000_000, 50_000_000, 250_000_000, 500_000_000];
+/** Units of currency. */
+const presets = [1, 10, 50, 100, 500, 1000];
 const spans = [
   ['never', null],
   ['oneHour', 3600],
@@ -24,6 +27,8 @@ interface PartProps {
 
 function QuotaField({ form, onChange }: PartProps) {
   const { t } = useTranslation();
+  const money = useMoney();
+  const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
   return (
     <>
       <Field
@@ -48,9 +53,9 @@ function QuotaField({ form, onChange }: PartProps) {
             type="button"
             className="button"
             disabled={form.unlimited}
-            onClick={() => onChange({ quota: String(preset) })}
+            onClick={() => onChange({ quota: String(preset * unit) })}
           >
-            {`$${preset / 500_000}`}
+            {money(preset * unit, 'whole')}
           </button>
         ))}
         <label className="ml-2 flex items-center gap-2">
@@ -105,7 +110,7 @@ function ExpiryField({ form, onChange }: PartProps) {
 
 function GroupField({ form, onChange }: PartProps) {
   const { t } = useTranslation();
-  const groups = useQuery({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
+  const groups = useAside({ queryKey: ['own-groups'], queryFn: () => call('user.groups') }).data ?? {};
   return (
     <Field label={t('tokens.group')}>
       {(ids) => (

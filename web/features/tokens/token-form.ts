@@ -17,9 +17,10 @@ export interface TokenForm {
   readonly limits: Readonly<Record<(typeof limitNames)[number], string>>;
 }
 
-export const formOf = (token: Token | null): TokenForm => ({
+/** @param unit what a new token starts with. */
+export const formOf = (token: Token | null, unit: number): TokenForm => ({
   name: token?.name ?? '',
-  quota: String(token?.remain_quota ?? 500_000),
+  quota: String(token?.remain_quota ?? unit),
   unlimited: token?.unlimited_quota ?? false,
   expires: token === null || token.expired_time === -1 ? '-1' : dateTime(token.expired_time),
   models: token?.model_limits ?? '',

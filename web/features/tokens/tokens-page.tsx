@@ -62,7 +62,7 @@ function NoTokens({ searching, onAdd }: { readonly searching: boolean; readonly 
 export function TokensPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const { url, paging, rows, loading, searching } = useTokens();
+  const { url, paging, rows, list, searching } = useTokens();
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const [removing, setRemoving] = useState<Token | null>(null);
   const [using, setUsing] = useState<Token | null>(null);
@@ -104,7 +104,7 @@ export function TokensPage() {
         caption={t('tokens.title')}
         rows={rows}
         columns={tokenColumns({ t, refresh, onEdit: edit, onUse: setUsing, onRemove: setRemoving })}
-        loading={loading}
+        list={list}
         onOpen={edit}
         selection={selection}
         storeKey="tokens-table-columns"

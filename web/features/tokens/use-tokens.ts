@@ -1,15 +1,16 @@
 /** The tokens that the address asks for. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+
 import type { Token } from '../../../server/contract/entities.ts';
 import { type Paging, usePaging } from '../../components/pager.tsx';
 import { call } from '../../lib/api.ts';
+import { type ListState, useList } from '../../lib/read.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 
 export interface Tokens {
   readonly url: Url;
   readonly paging: Paging;
   readonly rows: readonly Token[];
-  readonly loading: boolean;
+  readonly list: ListState;
   readonly searching: boolean;
 }
 
@@ -19,11 +20,10 @@ export function useTokens(): Tokens {
   const { page, size } = paging;
   const [keyword, key] = [url.get('q'), url.get('key')];
   const searching = keyword !== '' || key !== '';
-  const list = useQuery({
+  const list = useList({
     queryKey: ['tokens', page, size, keyword, key],
     queryFn: () =>
       searching ? call('token.search', { keyword, token: key }) : call('token.list', { p: page - 1, size }),
-    placeholderData: keepPreviousData,
   });
-  return { url, paging, rows: list.data ?? [], loading: list.isPending, searching };
+  return { url, paging, rows: list.data ?? [], list, searching };
 }

@@ -1,5 +1,4 @@
 /** Ready lines for calling this site with a key: from code, from a shell, from each of the agents. */
-import { useQuery } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,6 +7,7 @@ import type { Token } from '../../../server/contract/entities.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
+import { useAside } from '../../lib/read.ts';
 
 interface Choice {
   readonly name: string;
@@ -66,7 +66,7 @@ export interface UseWithProps {
 export function UseWith({ token, onCopy }: UseWithProps) {
   const { t, i18n } = useTranslation();
   const language = i18n.language.startsWith('zh') ? 'zh' : 'en';
-  const models = useQuery({ queryKey: ['models'], queryFn: () => call('user.models') }).data ?? [];
+  const models = useAside({ queryKey: ['models'], queryFn: () => call('user.models') }).data ?? [];
   const [shown, setShown] = useState('curl');
   const key = shownKey(token.key);
   const origin = location.origin;

@@ -4,7 +4,6 @@ import type { User } from '../../../server/contract/entities.ts';
 import { Role } from '../../../server/contract/enums.ts';
 import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
-import { money } from '../../lib/format.ts';
 import { isAdmin, isRoot } from '../../lib/session.ts';
 import { undoable } from '../../lib/undo.ts';
 
@@ -101,14 +100,14 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       number: true,
       sort: (row) => row.quota,
       key: true,
-      cell: (row) => money(row.quota),
+      amount: (row) => row.quota,
     },
     {
       id: 'used',
       header: t('users.used'),
       number: true,
       sort: (row) => row.used_quota,
-      cell: (row) => money(row.used_quota),
+      amount: (row) => row.used_quota,
     },
     {
       id: 'requests',

@@ -1,4 +1,5 @@
 /** Adds or edits a user; quota is added or taken, never set, so that a payment meanwhile is not lost. */
+
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
@@ -7,7 +8,7 @@ import { Field, FormFooter, TextField } from '../../components/form.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt, messageOf } from '../../lib/attempt.ts';
-import { money } from '../../lib/format.ts';
+import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
 export interface UserDrawerProps {
   /** null = a new one. */
@@ -38,6 +39,8 @@ function BindingList({ user }: { readonly user: User }) {
 
 export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) {
   const { t } = useTranslation();
+  const money = useMoney();
+  const unit = String(useMoneyFacts()?.quotaPerUnit ?? '');
   const [username, setUsername] = useState(user?.username ?? '');
   const [displayName, setDisplayName] = useState(user?.display_name ?? '');
   const [password, setPassword] = useState('');
@@ -105,7 +108,7 @@ export function UserDrawer({ user, groups, onClose, onSaved }: UserDrawerProps) 
               label={t('users.addQuota')}
               help={t('users.addQuotaHelp', { now: money(user.quota), after: money(user.quota + more) })}
               inputMode="numeric"
-              placeholder="500000"
+              placeholder={unit}
               value={added}
               onChange={setAdded}
             />

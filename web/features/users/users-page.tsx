@@ -1,5 +1,6 @@
 /** Everybody who has an account here. */
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
@@ -13,6 +14,7 @@ import { usePaging } from '../../components/pager.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
+import { useAside, useList } from '../../lib/read.ts';
 import { type Url, useUrl } from '../../lib/url.ts';
 import { userColumns } from './user-columns.tsx';
 import { UserDrawer } from './user-drawer.tsx';
@@ -49,21 +51,20 @@ export function UsersPage() {
   const { page, size } = paging;
   const [keyword, group] = [url.get('q'), url.get('group')];
   const editing = Number(/^\/user\/edit\/(\d+)$/.exec(path)?.[1] ?? 0);
-  const edited = useQuery({
+  const edited = useAside({
     queryKey: ['users', 'one', editing],
     queryFn: () => call('user.get', { id: editing }),
     enabled: editing > 0,
   }).data;
   const back = () => navigate(`/user${location.search}`);
   const edit = ({ id }: User) => navigate(`/user/edit/${id}${location.search}`);
-  const groups = useQuery({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
-  const list = useQuery({
+  const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
+  const list = useList({
     queryKey: ['users', page, size, keyword, group],
     queryFn: () =>
       keyword === '' && group === ''
         ? call('user.list', { p: page, page_size: size })
         : call('user.search', { keyword, group, p: page, page_size: size }),
-    placeholderData: keepPreviousData,
   });
   const refresh = () => client.invalidateQueries({ queryKey: ['users'] });
   const close = async ({ id }: User) => {
@@ -76,7 +77,7 @@ export function UsersPage() {
       title={t('users.title')}
       count={list.data?.total}
       actions={<AddButton label={t('users.add')} onClick={() => navigate(`/user/edit${location.search}`)} />}
-      pager={{ ...paging, total: list.data?.total ?? 0 }}
+      pager={{ ...paging, total: list.data?.total }}
       over={
         <>
           {path === '/user/edit' || edited !== undefined ? (
@@ -110,7 +111,7 @@ export function UsersPage() {
         caption={t('users.title')}
         rows={list.data?.items ?? []}
         columns={userColumns({ t, refresh, onEdit: edit, onClose: setClosing })}
-        loading={list.isPending}
+        list={list}
         storeKey="users-table-columns"
         place="users"
         bar={<UserFilters url={url} groups={groups} />}

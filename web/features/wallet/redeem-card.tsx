@@ -1,15 +1,17 @@
 /** A code becomes balance. */
+
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Card } from '../../components/card.tsx';
 import { TextField } from '../../components/form.tsx';
 import { ApiError, call } from '../../lib/api.ts';
-import { money } from '../../lib/format.ts';
+import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 
 export function RedeemCard({ onRedeemed }: { readonly onRedeemed: () => Promise<unknown> }) {
   const { t } = useTranslation();
+  const money = useMoney();
   const [code, setCode] = useState('');
   const [error, setError] = useState('');
   const link = useStatus().data?.top_up_link ?? '';

@@ -1,10 +1,11 @@
 /** Online top-up: the amount, what it costs, and the way to the payment page. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Field } from '../../components/form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
 import { ApiError, call } from '../../lib/api.ts';
+import { useAside } from '../../lib/read.ts';
 import { useStatus } from '../../shell/status.ts';
 
 type Method = 'zfb' | 'wx' | 'stripe';
@@ -35,7 +36,7 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
   const wanted = Number.parseInt(amount, 10) || 0;
   const epay = status?.enable_online_topup === true;
   const stripe = status?.enable_stripe_topup === true;
-  const cost = useQuery({
+  const cost = useAside({
     queryKey: ['amount', wanted],
     queryFn: () => call('wallet.amount', { amount: wanted }),
     enabled: epay && wanted >= least,

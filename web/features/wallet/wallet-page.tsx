@@ -1,14 +1,17 @@
 /** The reader's balance, redeeming a code, topping up online, invitations and own orders. */
 
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Card } from '../../components/card.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { Boundary } from '../../components/failure.tsx';
 import { PageHead } from '../../components/page.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
-import { dateTime, money } from '../../lib/format.ts';
+import { dateTime } from '../../lib/format.ts';
+import { useList } from '../../lib/read.ts';
+import { Balance } from './balance.tsx';
 import { InviteCard } from './invite-card.tsx';
 import { RedeemCard } from './redeem-card.tsx';
 import { TopUp } from './top-up.tsx';
@@ -18,8 +21,7 @@ type Order = Awaited<ReturnType<typeof call<'wallet.orders_self'>>>['items'][num
 export function WalletPage() {
   const { t } = useTranslation();
   const client = useQueryClient();
-  const self = useQuery({ queryKey: ['self'], queryFn: () => call('user.self') }).data;
-  const orders = useQuery({
+  const orders = useList({
     queryKey: ['orders'],
     queryFn: () => call('wallet.orders_self', { p: 1, page_size: 20 }),
   });
@@ -36,7 +38,7 @@ export function WalletPage() {
     },
     { id: 'method', header: t('wallet.method'), cell: (row) => row.payment_method },
     { id: 'money', header: t('wallet.paid'), number: true, key: true, cell: (row) => row.money },
-    { id: 'quota', header: t('wallet.credited'), number: true, key: true, cell: (row) => money(row.quota) },
+    { id: 'quota', header: t('wallet.credited'), number: true, key: true, amount: (row) => row.quota },
     { id: 'status', header: t('users.status'), cell: (row) => row.status },
   ];
 
@@ -44,24 +46,23 @@ export function WalletPage() {
     <>
       <PageHead title={t('wallet.title')} />
       <div className="grid gap-3 px-5 pb-5 lg:grid-cols-2">
-        <Card title={t('wallet.balance')}>
-          <p className="text-[28px] leading-9 font-semibold">{money(self?.quota ?? 0)}</p>
-          <p className="mt-1 text-ink-2">
-            {t('wallet.used', { usd: money(self?.used_quota ?? 0), count: self?.request_count ?? 0 })}
-          </p>
-        </Card>
+        <Boundary>
+          <Balance />
+        </Boundary>
         <RedeemCard onRedeemed={refresh} />
         <Card title={t('wallet.online')}>
           <TopUp onPaid={refresh} />
         </Card>
-        <InviteCard self={self} onTransferred={refresh} />
+        <Boundary>
+          <InviteCard onTransferred={refresh} />
+        </Boundary>
       </div>
       <h2 className="px-5 pb-2 font-semibold">{t('wallet.orders')}</h2>
       <DataTable
         caption={t('wallet.orders')}
         rows={orders.data?.items ?? []}
         columns={columns}
-        loading={orders.isPending}
+        list={orders}
         empty={<Empty text={t('wallet.noOrders')} />}
       />
     </>

@@ -1,6 +1,5 @@
 /** Drawings and tasks: the same page with other columns. */
 
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
@@ -10,6 +9,7 @@ import { PageHead } from '../../components/page.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { SavedFilters } from '../../components/table/saved-filters.tsx';
+import { useList } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 
 export interface WorkRow {
@@ -69,10 +69,9 @@ export function WorksPage<Row extends WorkRow>({
       },
       { replace: true },
     );
-  const list = useQuery({
+  const list = useList({
     queryKey: ['works', title, admin, work, channel, from, to, page],
     queryFn: () => load(admin, { work, channel: Number(channel) || 0, from: seconds(from), to: seconds(to) }, page - 1),
-    placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   });
   const field = (name: string, label: string, value: string, type = 'text') => (
@@ -103,7 +102,7 @@ export function WorksPage<Row extends WorkRow>({
         caption={title}
         rows={list.data ?? []}
         columns={columns(admin)}
-        loading={list.isPending}
+        list={list}
         onOpen={setOpen}
         empty={<Empty text={t('works.empty')} command={`gateway ${place === 'tasks' ? 'task' : 'drawing'} list`} />}
       />

@@ -1,11 +1,15 @@
 /** Every change of the price maps, newest first: who, when, what; the way back. */
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { FailureNote } from '../../../components/failure.tsx';
 import { Pager } from '../../../components/pager.tsx';
+import { Waiting } from '../../../components/waiting.tsx';
 import { call } from '../../../lib/api.ts';
 import { attempt } from '../../../lib/attempt.ts';
 import { dateTime } from '../../../lib/format.ts';
+import { useAside, useList } from '../../../lib/read.ts';
 import { Changes } from './changes.tsx';
 
 const pageSize = 10;
@@ -15,12 +19,11 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
   const client = useQueryClient();
   const [page, setPage] = useState(1);
   const [open, setOpen] = useState<number | null>(null);
-  const list = useQuery({
+  const list = useList({
     queryKey: ['ratio', 'history', page],
     queryFn: () => call('ratio.history', { p: page, page_size: pageSize }),
-    placeholderData: keepPreviousData,
   });
-  const changes = useQuery({
+  const changes = useAside({
     queryKey: ['ratio', 'changes', open],
     queryFn: () => call('ratio.changes', { id: open ?? 0 }),
     enabled: open !== null,
@@ -39,7 +42,8 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
     await client.invalidateQueries({ queryKey: ['ratio'] });
   };
 
-  if (!list.isPending && rows.length === 0)
+  if (list.pending) return <Waiting />;
+  if (list.failure === null && rows.length === 0)
     return (
       <p className="px-4 py-6 text-ink-2">
         {t('prices.noHistory')} <code className="font-mono text-[12px] text-ink-3">{'gateway ratios history'}</code>
@@ -47,6 +51,7 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
     );
   return (
     <>
+      {list.failure === null ? null : <FailureNote failure={list.failure} />}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <section className="overflow-auto" tabIndex={0} aria-label={t('prices.view.history')}>
         <table className="sheet-table">
@@ -83,7 +88,7 @@ export function History({ onSaved }: { readonly onSaved: () => void }) {
           </tbody>
         </table>
       </section>
-      <Pager page={page} size={pageSize} total={list.data?.total ?? 0} onPage={setPage} />
+      <Pager page={page} size={pageSize} total={list.data?.total} onPage={setPage} />
       {open === null || changes.data === undefined ? null : (
         <Changes
           title={t('prices.versionTitle', { version: open })}

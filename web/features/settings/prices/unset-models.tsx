@@ -1,9 +1,12 @@
 /** Models on enabled channels that nobody priced; several get a price at once. */
-import { useQuery } from '@tanstack/react-query';
+
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { FailureNote } from '../../../components/failure.tsx';
 import { Pager } from '../../../components/pager.tsx';
+import { Waiting } from '../../../components/waiting.tsx';
 import { call } from '../../../lib/api.ts';
+import { useList } from '../../../lib/read.ts';
 import { FillFields } from './fill-fields.tsx';
 import { type MapTexts, type ModelRow, rowsOf, withModel } from './price-maps.ts';
 
@@ -78,7 +81,7 @@ export function UnsetModels({
   readonly onChange: (texts: MapTexts) => void;
 }) {
   const { t } = useTranslation();
-  const unset = useQuery({ queryKey: ['ratio', 'unset'], queryFn: () => call('ratio.unset') });
+  const unset = useList({ queryKey: ['ratio', 'unset'], queryFn: () => call('ratio.unset') });
   const [page, setPage] = useState(1);
   const [size, setSize] = useState(10);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -94,12 +97,8 @@ export function UnsetModels({
     setChosen(new Set());
   };
 
-  if (unset.isError)
-    return (
-      <p role="alert" className="px-4 py-5 text-danger">
-        {t('prices.enabledFailed')}
-      </p>
-    );
+  if (unset.pending) return <Waiting />;
+  if (unset.failure !== null) return <FailureNote failure={unset.failure} title={t('prices.enabledFailed')} />;
   if (unset.data !== undefined && models.length === 0)
     return <p className="px-4 py-5 text-ink-2">{t('prices.noneUnset')}</p>;
   return (

@@ -1,0 +1,90 @@
+/** That something could not be read or shown: why, how old what is shown instead is, and the way to try again. */
+import { QueryErrorResetBoundary } from '@tanstack/react-query';
+import { Component, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { messageOf } from '../lib/attempt.ts';
+import { codeIsGone, loadAnew } from '../lib/code-gone.ts';
+import { dateTime } from '../lib/format.ts';
+import type { Failure } from '../lib/read.ts';
+
+export interface FailureNoteProps {
+  readonly failure: Failure;
+  /** What could not be done; that something could not be loaded when absent. */
+  readonly title?: string;
+}
+
+export function FailureNote({ failure: { error, lastGoodAt, retry }, title }: FailureNoteProps) {
+  const { t } = useTranslation();
+  return (
+    <div
+      role="alert"
+      data-failure
+      className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-2 bg-danger-soft px-3 py-2 text-danger"
+    >
+      <p className="min-w-0 flex-1 basis-60 break-words">
+        {t('failure.because', { title: title ?? t('failure.title'), cause: messageOf(error) })}
+        {lastGoodAt === 0 ? null : (
+          <span className="block text-[12px]">
+            {t('failure.lastGood', { time: dateTime(Math.floor(lastGoodAt / 1000)) })}
+          </span>
+        )}
+      </p>
+      <button type="button" className="button" onClick={() => retry()}>
+        {t('app.retry')}
+      </button>
+    </div>
+  );
+}
+
+/** A page that cannot go on: its code is gone, or it broke. */
+function Broken({ error }: { readonly error: unknown }) {
+  const { t } = useTranslation();
+  const gone = codeIsGone(error);
+  return (
+    <div role="alert" data-failure className="grid max-w-prose justify-items-start gap-3 p-5">
+      <h1 className="text-danger">{t('failure.broken')}</h1>
+      <p className="text-ink-2">{gone ? t('failure.codeGone') : messageOf(error)}</p>
+      <button type="button" className="button button-primary" onClick={() => location.reload()}>
+        {t('failure.reload')}
+      </button>
+    </div>
+  );
+}
+
+interface CatcherProps {
+  readonly onRetry: () => void;
+  readonly children: ReactNode;
+}
+
+class Catcher extends Component<CatcherProps, { readonly error: unknown }> {
+  override state = { error: null as unknown };
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error };
+  }
+
+  override componentDidCatch(error: unknown) {
+    if (codeIsGone(error)) loadAnew();
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (error === null) return this.props.children;
+    // What a read threw has a status; anything else is a fault of the page.
+    if (!(error instanceof Error) || !('status' in error)) return <Broken error={error} />;
+    const retry = () => {
+      this.props.onRetry();
+      this.setState({ error: null });
+    };
+    return (
+      <div className="p-5">
+        <FailureNote failure={{ error, lastGoodAt: 0, retry }} />
+      </div>
+    );
+  }
+}
+
+/** Stands in for its contents when they cannot be shown; what is around it stays. */
+export const Boundary = ({ children }: { readonly children: ReactNode }) => (
+  <QueryErrorResetBoundary>{({ reset }) => <Catcher onRetry={reset}>{children}</Catcher>}</QueryErrorResetBoundary>
+);

@@ -1,0 +1,120 @@
+/** Every read of the console. That one failed is always shown: by the table, by the piece of the page, or above the page. */
+import {
+  keepPreviousData,
+  type QueryKey,
+  type UseQueryOptions,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/react-query';
+import { useRef } from 'react';
+import { ApiError } from './api.ts';
+
+export interface Failure {
+  readonly error: Error;
+  /** Epoch milliseconds of what is shown instead; 0 = there is nothing. */
+  readonly lastGoodAt: number;
+  readonly retry: () => unknown;
+}
+
+/** What a table needs to know about the read of its rows. */
+export interface ListState {
+  readonly pending: boolean;
+  readonly failure: Failure | null;
+}
+
+export interface List<Data> extends ListState {
+  /** The last good answer while a newer one fails; undefined = there was none yet. */
+  readonly data: Data | undefined;
+}
+
+/** Who shows a failure. */
+type Teller = 'list' | 'piece' | 'page';
+
+declare module '@tanstack/react-query' {
+  interface Register {
+    queryMeta: { readonly teller?: Teller };
+  }
+}
+
+type Wanted<Data> = Pick<
+  UseQueryOptions<Data>,
+  'enabled' | 'placeholderData' | 'queryFn' | 'refetchInterval' | 'staleTime'
+> & { readonly queryKey: QueryKey };
+
+/** What a server has decided stays decided; what went wrong on the way may go well at once. */
+export const worthRetrying = (count: number, error: Error): boolean =>
+  count < 1 && (!(error instanceof ApiError) || error.status >= 500 || error.status === 0);
+
+/** What a piece of the page cannot be shown without: the boundary around it says what failed. */
+export const useRead = <Data>(wanted: Wanted<Data>): UseQueryResult<Data> =>
+  useQuery({
+    ...wanted,
+    meta: { teller: 'piece' },
+    throwOnError: (_error, query) => query.state.data === undefined,
+  });
+
+/** What a piece can be shown without: the failure is said above the page. */
+export const useAside = <Data>(wanted: Wanted<Data>): UseQueryResult<Data> =>
+  useQuery({ ...wanted, meta: { teller: 'page' } });
+
+function useLastGood<Data>(result: {
+  readonly data: Data | undefined;
+  readonly isPlaceholderData?: boolean;
+  readonly isPending: boolean;
+  readonly error: Error | null;
+  readonly dataUpdatedAt: number;
+  readonly refetch: () => unknown;
+}): List<Data> {
+  const last = useRef<{ readonly data: Data; readonly at: number } | null>(null);
+  if (result.data !== undefined && result.isPlaceholderData !== true)
+    last.current = { data: result.data, at: result.dataUpdatedAt };
+  return {
+    data: result.data ?? last.current?.data,
+    pending: result.isPending,
+    failure:
+      result.error === null
+        ? null
+        : { error: result.error, lastGoodAt: last.current?.at ?? 0, retry: () => result.refetch() },
+  };
+}
+
+/** Rows of a table, which shows the failure in their place or above the last good ones. */
+export const useList = <Data>(wanted: Wanted<Data>): List<Data> =>
+  useLastGood(useQuery({ placeholderData: keepPreviousData, ...wanted, meta: { teller: 'list' } }));
+
+export interface EndlessList<Part> extends List<readonly Part[]> {
+  /** Asks for the next part, where there is one. */
+  readonly more: () => void;
+}
+
+/** Rows that come part by part. @param wanted.isLast whether nothing follows a part. */
+export function useEndlessList<Part>(wanted: {
+  readonly queryKey: QueryKey;
+  readonly enabled: boolean;
+  /** @param part counted from 1. */
+  readonly queryFn: (part: number) => Promise<Part>;
+  readonly isLast: (part: Part) => boolean;
+}): EndlessList<Part> {
+  const { queryKey, enabled, queryFn, isLast } = wanted;
+  const result = useInfiniteQuery({
+    queryKey,
+    enabled,
+    queryFn: ({ pageParam }) => queryFn(pageParam),
+    initialPageParam: 1,
+    getNextPageParam: (last: Part, parts: readonly Part[]) => (isLast(last) ? undefined : parts.length + 1),
+    meta: { teller: 'list' },
+  });
+  const { hasNextPage, isFetching, fetchNextPage, isFetchNextPageError } = result;
+  const list = useLastGood({
+    ...result,
+    data: result.data?.pages,
+    refetch: () => (isFetchNextPageError ? fetchNextPage() : result.refetch()),
+  });
+  return {
+    ...list,
+    more: () => {
+      if (hasNextPage && !isFetching && !isFetchNextPageError) void fetchNextPage();
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/** Above every page: reads of the page that failed and that nothing else on it tells of. */
+import { type Query, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useSyncExternalStore } from 'react';
+import { useTranslation } from 'react-i18next';
+import { FailureNote } from '../components/failure.tsx';
+
+/** Lists tell of themselves; a piece that has something to show does not. */
+const isUntold = (query: Query): boolean =>
+  query.state.status === 'error' &&
+  query.observers.length > 0 &&
+  query.meta?.teller !== 'list' &&
+  !(query.meta?.teller === 'piece' && query.state.data === undefined);
+
+export function FailedReads() {
+  const { t } = useTranslation();
+  const cache = useQueryClient().getQueryCache();
+  const subscribe = useCallback((listener: () => void) => cache.subscribe(listener), [cache]);
+  const first = useSyncExternalStore(subscribe, () => cache.getAll().find(isUntold));
+  const error = first?.state.error ?? null;
+  if (first === undefined || error === null) return null;
+  const retry = () =>
+    Promise.all(
+      cache
+        .getAll()
+        .filter(isUntold)
+        .map((query) => query.fetch()),
+    );
+  return (
+    <div className="px-5 pt-3">
+      <FailureNote
+        failure={{ error, lastGoodAt: first.state.dataUpdatedAt, retry }}
+        title={first.state.data === undefined ? t('failure.part') : t('failure.notRefreshed')}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+/** Amounts as this site shows them: its unit, and currency or short numbers. */
+import { useCallback } from 'react';
+import { formatQuota, type MoneyFacts, type MoneyForm } from '../../server/contract/pricing-format.ts';
+import { useStatus } from './status.ts';
+
+export type Money = (quota: number | undefined, form?: MoneyForm) => string;
+
+/** @returns null while the site has not told. */
+export function useMoneyFacts(): MoneyFacts | null {
+  const status = useStatus().data;
+  const unit = status?.quota_per_unit;
+  return unit === undefined ? null : { inCurrency: status?.display_in_currency !== false, quotaPerUnit: unit };
+}
+
+/** What is not known reads as a dash, never as nothing. Stable while the site's facts are. */
+export function useMoney(): Money {
+  const facts = useMoneyFacts();
+  const [inCurrency, unit] = [facts?.inCurrency, facts?.quotaPerUnit];
+  return useCallback(
+    (quota, form = 'short') =>
+      quota === undefined || inCurrency === undefined || unit === undefined
+        ? '–'
+        : formatQuota(quota, { inCurrency, quotaPerUnit: unit }, form),
+    [inCurrency, unit],
+  );
+}
