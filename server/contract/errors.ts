@@ -418,7 +418,7 @@ export const errors = {
     'client',
     '无权进行此操作，权限不足',
     'You do not have permission to do this',
-    403,
+    200,
   ),
   cross_site: row(
     403,

@@ -232,6 +232,16 @@ export const chatLinks: OptionKind<unknown> = {
   },
 };
 
+/** One such address, with places to fill in, or nothing. */
+export const link: OptionKind<string> = {
+  ...text,
+  clean: (value) => value.trim(),
+  check: (value) =>
+    runs.test(value.replace(/[\p{C}\s]/gu, ''))
+      ? { zh: `不允许的地址：${value}`, en: `this kind of address is refused: ${value}` }
+      : null,
+};
+
 /** JSON object of name -> text. */
 export const texts: OptionKind<Readonly<Record<string, string>>> = {
   name: 'json',

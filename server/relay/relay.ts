@@ -24,7 +24,7 @@ import { createWorks } from './endpoints/tasks/tasks.ts';
 import { type Authorise, createAuthorise } from './intake/authorise.ts';
 import type { Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
-import { type FindSession, identifyPlayer, inChosenGroup } from './intake/playground.ts';
+import { type FindSession, identifyPlayer, inChosenGroup, withoutEmptyLimit } from './intake/playground.ts';
 import { createRequestIds } from './intake/request-id.ts';
 import { type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
 import { createAffinity } from './routing/affinity.ts';
@@ -218,7 +218,8 @@ export function createRelay(deps: RelayDeps): Relay {
     const { route } = matched;
     const identified = tier === 1 ? { principal: unbilled, free: true } : await identify(route);
     const { free } = identified;
-    const inquiry = await parse(request, matched, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
+    const parsed = await parse(request, matched, { requestId, startedMs, bodyLimit: deps.limits.bodyLimit });
+    const inquiry = route.session ? withoutEmptyLimit(parsed) : parsed;
     deps.watch?.heard(request);
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     if (inquiry.operation === 'count_tokens') {

@@ -271,7 +271,13 @@ export const channelEndpoints = [
     method: 'POST',
     path: '/api/channel/',
     access: 'admin',
-    input: z.object(channelFields),
+    /** The fields themselves, or as newer clients put them: in `channel`, with what several keys mean beside it. */
+    input: z.object({
+      ...channelFields,
+      mode: text,
+      multi_key_mode: text,
+      channel: z.optional(z.object(channelFields)),
+    }),
     output: z.array(channelShape),
     summary: { zh: '创建渠道', en: 'Create channels' },
   }),

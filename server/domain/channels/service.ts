@@ -89,6 +89,13 @@ export function createChannels(deps: {
       const rows = shown.length === 0 ? [] : await repository.ofTags(shown, filter);
       return { items: rows.map(channelView), total: tags.length };
     },
+    /** Ids of the channels that a key belongs to. */
+    async withKey(key: string): Promise<number[]> {
+      if (key.length < shortestKey) return [];
+      return (await repository.all())
+        .filter(({ key_sealed }) => deps.vault.open('channel-key', key_sealed).split('\n').includes(key))
+        .map(({ id }) => id);
+    },
     get: async (id: number): Promise<Channel> => channelView(await find(id)),
     count: repository.count,
     /** What every channel serves, without its secrets. */
@@ -278,6 +285,9 @@ export function createChannels(deps: {
 }
 
 export type ChannelsService = ReturnType<typeof createChannels>;
+
+/** Whatever is shorter is a word somebody looks for. */
+const shortestKey = 8;
 
 const defaults = {
   organization: '',

@@ -22,8 +22,6 @@ export function createStatus(deps: {
         start_time: deps.startedAt,
         // The public half of the token; the sign-in page needs it.
         telegram_bot_id: options.get('TelegramBotToken').split(':')[0] ?? '',
-        chat_link: '',
-        chat_link2: '',
         enable_batch_update: false,
         enable_online_topup:
           options.get('PayAddress') !== '' && options.get('EpayId') !== '' && options.get('EpayKey') !== '',

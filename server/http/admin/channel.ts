@@ -4,6 +4,7 @@ import type { KeyHolder } from '../../domain/channels/service.ts';
 import { dialectsOf } from '../../providers/dialects.ts';
 import type { Actor } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
+import { pushedFields } from './pushed-channel.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(1000, size === undefined || size <= 0 ? 10 : size);
 /** Over the network nobody but who types it may send a key elsewhere, the super administrator included. */
@@ -54,7 +55,8 @@ export const channelHandlers: HandlersOf<
     const group = input.group === 'null' ? undefined : input.group;
     const { keyword, model, id_sort: idSort, status, type } = input;
     const list = input.tag_mode === true ? services.channels.byTags : services.channels.list;
-    const { items, total } = await list({ keyword, group, model, idSort, status, type }, 0, searchLimit);
+    const keyed = await services.channels.withKey((keyword ?? '').trim());
+    const { items, total } = await list({ keyword, group, model, idSort, status, type, keyed }, 0, searchLimit);
     reply.header('X-Total-Count', String(total));
     return items;
   },
@@ -76,7 +78,7 @@ export const channelHandlers: HandlersOf<
       ...dialectsOf(operations),
     })),
   'channel.get': ({ services, input }) => services.channels.get(input.id),
-  'channel.create': ({ services, input }) => services.channels.create(input),
+  'channel.create': ({ services, input }) => services.channels.create(pushedFields(input)),
   'channel.update': ({ services, input, actor }) => services.channels.update(input.id, input, holderOf(actor)),
   'channel.delete': ({ services, input }) => services.channels.remove(input.id),
   'channel.test': async ({ services, input }) => {

@@ -1,4 +1,5 @@
 /** The habits of chat completions. */
+import { endpointTypesOf } from '../../contract/endpoint-types.ts';
 import { modelsSince, namedBehind } from '../shared/model-card.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 import type { Traits } from '../traits.ts';
@@ -27,7 +28,13 @@ export const traits: Traits = {
   models: {
     named: (path) => namedBehind(path, '/v1/models'),
     asks: () => true,
-    card: (id) => ({ id, object: 'model', created: modelsSince, owned_by: 'gateway' }),
+    card: (id) => ({
+      id,
+      object: 'model',
+      created: modelsSince,
+      owned_by: 'gateway',
+      supported_endpoint_types: endpointTypesOf(id),
+    }),
     list: (data) => ({ object: 'list', success: true, data }),
   },
   suffix: effortSuffix((body, effort) => (body.reasoning_effort === undefined ? [['reasoning_effort', effort]] : [])),

@@ -4,6 +4,7 @@ import type { Prices } from '../../contract/prices.ts';
 import { completionTokensOf, loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../ledger/commands.ts';
 import type { Usage } from '../../protocols/canonical.ts';
+import { record } from '../../protocols/shared/json.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
 import { type Tried, triedOnly } from '../shared/failure.ts';
@@ -220,6 +221,13 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   };
 }
 
+/** As the request words it in any dialect. */
+function effortOf({ reasoning_effort: plain, reasoning, output_config: config }: Inquiry['body']): string | null {
+  const effort = plain ?? record(reasoning)?.effort ?? record(config)?.effort;
+  return typeof effort === 'string' && effort.length <= longestEffort ? effort : null;
+}
+const longestEffort = 32;
+
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
 function factsOf(
   inquiry: Inquiry,
@@ -235,6 +243,8 @@ function factsOf(
     facts.is_model_mapped = true;
     facts.upstream_model_name = upstreamModel;
   }
+  const effort = effortOf(inquiry.body);
+  if (effort !== null) facts.reasoning_effort = effort;
   if (inquiry.route.path !== usualPath) facts.request_path = inquiry.route.path;
   if (finish.failure !== undefined) facts.failure = finish.failure;
   if (finish.dropped.length > 0) facts.dropped = finish.dropped;

@@ -309,6 +309,9 @@ function waitingStream(deps: AnswerDeps, exchange: Exchange, trying: Promise<Out
 
 const codecOf = ({ inquiry }: Exchange) => codecFor(inquiry.protocol);
 
+/** Players of this family take a comment of its own for an event without data; one that leads the next event's lines is part of that. */
+const playgroundPing = ': PING\n';
+
 function pumpOptions(
   deps: AnswerDeps,
   exchange: Exchange,
@@ -318,7 +321,7 @@ function pumpOptions(
   const { client } = codecOf(exchange);
   deps.lasting(exchange.inquiry.request);
   return {
-    ping: client.ping,
+    ping: exchange.inquiry.route.session === true ? playgroundPing : client.ping,
     reshape: reshapeFor(exchange),
     pingMs: deps.settings().pingMs,
     idleMs: deps.idleMs,

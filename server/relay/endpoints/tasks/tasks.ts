@@ -154,6 +154,7 @@ async function image(deps: WorksDeps, mjId: string): Promise<Response> {
 
 /** An upstream's own report. The address it was given carries a proof that only this gateway can make. */
 async function notify(deps: WorksDeps, work: Extract<Work, { kind: 'notify' }>, request: Request): Promise<Response> {
+  if (work.proof === '') return complaint(403, 4, 'reports are taken at the address that came with the order only');
   if (!deps.authorise.provesChannel(work.channelId, work.proof)) throw new AppError('token_invalid');
   const report = await jsonOf(request);
   deps.heard(request);
