@@ -136,7 +136,7 @@ function openDoor(
       shared: order.shared,
       trustsProxy: (address) => state.settings().trustsProxy(address),
       secureHost: () => state.settings().secureHost,
-      consoleAsset: createConsoleAssets(() => state.settings().botCheck),
+      consoleAsset: createConsoleAssets(state.settings),
     });
   } catch (error) {
     throw portError(error, order.port);

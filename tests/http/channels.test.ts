@@ -43,9 +43,9 @@ test('tags: set, edited, enabled, disabled, dissolved', async () => {
 
 test.each([
   ['PUT', '/api/channel/tag', { tag: 'a' }, '没有任何修改！'],
-  ['PUT', '/api/channel/tag', { priority: 1 }, 'tag不能为空'],
+  ['PUT', '/api/channel/tag', { priority: 1 }, '标签不能为空！'],
   ['PUT', '/api/channel/tag', { tag: 'a', model_mapping: '{' }, '模型映射必须是合法的 JSON 格式！'],
-  ['POST', '/api/channel/tag/enabled', {}, 'tag不能为空'],
+  ['POST', '/api/channel/tag/enabled', {}, '标签不能为空！'],
   ['POST', '/api/channel/fetch_models', { type: 1, base_url: 'http://x', key: '' }, '请填写密钥'],
 ])('%s %s with %j says %s', async (method, path, body, message) => {
   const answer = await api.send(method, path, body, { ...admin, 'accept-language': 'zh' });

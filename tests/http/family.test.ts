@@ -399,7 +399,9 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
     'F5: log rows after choosing no group',
     async () => {
       await consumed();
-      const rows = (await works('GET', '/api/log/self/?p=1&page_size=10&group=null', undefined, plain)) as { total: number };
+      const rows = (await works('GET', '/api/log/self/?p=1&page_size=10&group=null', undefined, plain)) as {
+        total: number;
+      };
       expect(rows.total).toBeGreaterThan(0);
     },
   ],

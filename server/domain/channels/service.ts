@@ -121,6 +121,7 @@ export function createChannels(deps: {
       if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
       if (members(fields.models ?? '').length === 0) throw new AppError('channel_models_required');
       checkJson(fields);
+      const fallback = providerByType(type)?.other?.fallback ?? '';
       const shared = {
         type,
         status: fields.status ?? ChannelStatus.enabled,
@@ -128,6 +129,7 @@ export function createChannels(deps: {
         models: '',
         group_name: 'default',
         ...columnsOf(fields),
+        ...((fields.other ?? '').trim() === '' ? { other: fallback } : {}),
       };
       const rows = keys.map(
         (key, index): Insertable<ChannelsTable> =>

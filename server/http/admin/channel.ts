@@ -119,7 +119,8 @@ export const channelHandlers: HandlersOf<
     services.channels.modelsFor(input.type ?? 1, input.base_url ?? '', input.key ?? ''),
   'channel.delete_disabled': ({ services }) => services.channels.removeDisabled(),
   'channel.delete_many': ({ services, input }) => services.channels.removeMany(input.ids),
-  'channel.tag_many': ({ services, input }) => services.channels.tagMany(input.ids, input.tag ?? ''),
+  'channel.tag_many': ({ services, input }) =>
+    services.channels.tagMany(input.ids, input.dissolve === true ? null : (input.tag ?? '')),
   'channel.status_many': ({ services, input }) =>
     services.channels.statusMany(input.ids, input.status === 1 ? ChannelStatus.enabled : ChannelStatus.disabled),
   'channel.fix': ({ services }) => services.channels.fix(),

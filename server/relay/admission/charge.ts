@@ -76,6 +76,8 @@ export interface ChargeFacts {
   readonly row: number;
 }
 
+/** What the family calls requests that try a channel. */
+const testLabel = '模型测试';
 /** Not worth a word in a log row. */
 const usualPath = '/v1/chat/completions';
 
@@ -99,7 +101,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       userId,
       username: principal.user.username,
       tokenId,
-      tokenName: principal.token?.name ?? '',
+      tokenName: free ? testLabel : (principal.token?.name ?? ''),
       channelId: finish.channel?.id ?? 0,
       group: principal.group,
       model: inquiry.model,
@@ -108,7 +110,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       promptTokens: usage === null ? 0 : loggedPromptTokens(usage),
       completionTokens: usage === null ? 0 : completionTokensOf(usage),
       quota: amount,
-      content: finish.content ?? '',
+      content: finish.content ?? (free ? testLabel : ''),
       other: JSON.stringify(factsOf(inquiry, usage, finish, endedMs)),
       usageSource: finish.usageSource,
       endReason: finish.endReason,

@@ -216,7 +216,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
       for (const [name, value] of traits.suffix.edits(
         inquiry.body,
         wish,
-        traits.operator?.maxTokens?.(settings, upstreamModel) ?? 0,
+        traits.operator?.maxTokens?.(settings, upstreamModel, inquiry.model) ?? 0,
       ))
         edits.set(name, value);
     const own = edited(inquiry.body);

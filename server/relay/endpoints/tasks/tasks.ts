@@ -45,8 +45,10 @@ export function createWorks(deps: WorksDeps) {
     const principal = identify();
     switch (work.kind) {
       case 'draw':
+        if (!deps.state.settings().drawing.draws) throw new AppError('drawing_closed');
         return draw(await submission(request, requestId, principal, 'drawing'), work);
       case 'sing':
+        if (!deps.state.settings().drawing.sings) throw new AppError('tasks_closed');
         return sing(await submission(request, requestId, principal, 'music'), work.action);
       case 'drawing': {
         const found = await deps.store.drawing(principal.user.id, work.mjId);
