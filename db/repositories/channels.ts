@@ -13,22 +13,26 @@ export interface ChannelFilter {
   readonly status?: number | undefined;
   readonly type?: number | undefined;
   readonly idSort?: boolean | undefined;
+  /** Channels whose key the keyword is. */
+  readonly keyed?: readonly number[] | undefined;
 }
 
 /** Member of a comma list, whole names only. */
 const inList = (column: string, value: string) =>
   sql<boolean>`instr(',' || ${sql.ref(column)} || ',', ${`,${value},`}) > 0`;
 
-/** @param keyword part of the name, or the whole id. */
+/** @param keyword part of the name or of the address, or the whole id. */
 const filtered = (
   channels: SelectQueryBuilder<Schema, 'channels', Record<never, never>>,
-  { keyword, group, model, status, type }: ChannelFilter,
+  { keyword, group, model, status, type, keyed = [] }: ChannelFilter,
 ) =>
   channels
     .$if(Boolean(keyword), (q) =>
       q.where((eb) =>
         eb.or([
           eb('name', 'like', `%${escapeLike(keyword ?? '')}%`),
+          eb('base_url', 'like', `%${escapeLike(keyword ?? '')}%`),
+          ...(keyed.length === 0 ? [] : [eb('id', 'in', keyed)]),
           ...(/^\d+$/.test(keyword ?? '') ? [eb('id', '=', Number(keyword))] : []),
         ]),
       ),
@@ -57,10 +61,15 @@ export function createChannelsRepository({ query }: Database) {
           .select((eb) => eb.fn.countAll<number>().as('n'))
           .executeTakeFirstOrThrow()
       ).n,
-    /** Distinct tags of the channels that match, '' for those without one. */
+    /** Distinct tags of the channels that match. */
     tags: async (filter: ChannelFilter): Promise<string[]> =>
       (
-        await filtered(query.selectFrom('channels'), filter).select('tag').distinct().orderBy('tag', 'desc').execute()
+        await filtered(query.selectFrom('channels'), filter)
+          .select('tag')
+          .where('tag', '<>', '')
+          .distinct()
+          .orderBy('tag', 'desc')
+          .execute()
       ).map(({ tag }) => tag),
     /** Channels of several tags, those of a tag together. */
     ofTags: (tags: readonly string[], filter: ChannelFilter): Promise<ChannelRow[]> =>

@@ -10,6 +10,7 @@ export interface LogFilter {
   readonly type?: number | undefined;
   readonly username?: string | undefined;
   readonly tokenName?: string | undefined;
+  /** Whole name; `%` stands for anything. */
   readonly model?: string | undefined;
   readonly channel?: number | undefined;
   readonly group?: string | undefined;
@@ -46,6 +47,14 @@ type Equal = readonly [keyof LogsTable, string | number];
 /** Rows that charged something; all other types are few and have an index of their own. */
 const consume = 2;
 
+/** More would let one question be asked in exponentially many ways. */
+const mostWildcards = 4;
+const isPattern = (model: string | undefined): boolean => model?.includes('%') === true;
+const patternOf = (model: string): string => {
+  const parts = model.replace(/[\\_]/g, '\\$&').split(/%+/);
+  return parts.length > mostWildcards + 1 ? `${parts.slice(0, mostWildcards).join('%')}%` : parts.join('%');
+};
+
 export function createLogsRepository({ query }: Database) {
   /** The equalities a filter asks for, those that usually leave the fewest rows first. @param userId of the name in the filter. */
   const equalities = (filter: LogFilter, userId: number | undefined): Equal[] => {
@@ -55,7 +64,7 @@ export function createLogsRepository({ query }: Database) {
       ['user_id', userId],
       ['token_name', filter.tokenName],
       ['channel_id', filter.channel],
-      ['model_name', filter.model],
+      ['model_name', isPattern(filter.model) ? undefined : filter.model],
       ['group_name', filter.group],
       ['type', filter.type],
     ];
@@ -73,7 +82,10 @@ export function createLogsRepository({ query }: Database) {
   const inRange = <O>(q: SelectQueryBuilder<Schema, 'logs', O>, filter: LogFilter) =>
     q
       .$if(filter.from !== undefined, (one) => one.where('logs.created_at', '>=', filter.from ?? 0))
-      .$if(filter.to !== undefined, (one) => one.where('logs.created_at', '<=', filter.to ?? 0));
+      .$if(filter.to !== undefined, (one) => one.where('logs.created_at', '<=', filter.to ?? 0))
+      .$if(isPattern(filter.model), (one) =>
+        one.where(sql<boolean>`logs.model_name LIKE ${patternOf(filter.model ?? '')} ESCAPE '\\'`),
+      );
 
   /** The unary plus keeps SQLite from using the other columns' indexes. */
   const where = <O>(

@@ -3,6 +3,7 @@ import type { Database } from '../open.ts';
 
 export interface UsageHour {
   readonly hour_at: number;
+  readonly user_id: number;
   readonly username: string;
   readonly model_name: string;
   readonly channel_id: number;
@@ -24,7 +25,7 @@ export function createUsageRepository({ query }: Database) {
     hours: (filter: UsageFilter, limit: number): Promise<UsageHour[]> =>
       query
         .selectFrom('usage_hours')
-        .select(['hour_at', 'username', 'model_name', 'channel_id', 'count', 'tokens', 'quota'])
+        .select(['hour_at', 'user_id', 'username', 'model_name', 'channel_id', 'count', 'tokens', 'quota'])
         .where('hour_at', '>=', filter.from)
         .where('hour_at', '<=', filter.to)
         .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', filter.userId ?? 0))

@@ -92,7 +92,14 @@ export function createUsersRepository({ query }: Database) {
         .selectFrom('users')
         .select('id')
         .where('id', '<>', exceptId)
-        .where((eb) => eb.or([eb('username', '=', name), eb('email', '=', name)]))
+        .where((eb) =>
+          eb.or([
+            // SQLite folds the letters of ASCII alone.
+            eb(eb.fn('lower', ['username']), '=', name.toLowerCase()),
+            eb('username', 'in', [name, name.toLowerCase(), name.toUpperCase()]),
+            eb(eb.fn('lower', ['email']), '=', name.toLowerCase()),
+          ]),
+        )
         .limit(1)
         .executeTakeFirst()) !== undefined,
     /** Also addresses of closed accounts, and addresses that are somebody's username. */
@@ -101,7 +108,12 @@ export function createUsersRepository({ query }: Database) {
         .selectFrom('users')
         .select('id')
         .where('id', '<>', exceptId)
-        .where((eb) => eb.or([eb(eb.fn('lower', ['email']), '=', email.toLowerCase()), eb('username', '=', email)]))
+        .where((eb) =>
+          eb.or([
+            eb(eb.fn('lower', ['email']), '=', email.toLowerCase()),
+            eb(eb.fn('lower', ['username']), '=', email.toLowerCase()),
+          ]),
+        )
         .limit(1)
         .executeTakeFirst()) !== undefined,
     findByEmail: (email: string): Promise<UserRow | undefined> =>

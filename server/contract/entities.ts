@@ -54,6 +54,8 @@ export const tokenShape = z.object({
   /** Used in the current day and month. */
   day_used: int,
   month_used: int,
+  /** Always null: a deleted token is listed nowhere. */
+  DeletedAt: z.null(),
 });
 export type Token = z.infer<typeof tokenShape>;
 
@@ -69,6 +71,10 @@ export const redemptionShape = z.object({
   redeemed_time: int,
   /** 0 = nobody yet. */
   used_user_id: int,
+  /** Always 0: how many are to be made is a question of the making alone. */
+  count: int,
+  /** Always null: a deleted code is listed nowhere. */
+  DeletedAt: z.null(),
 });
 export type Redemption = z.infer<typeof redemptionShape>;
 

@@ -442,7 +442,7 @@ export const errors = {
     'client',
     '无权进行此操作，权限不足',
     'You do not have permission to do this',
-    403,
+    200,
   ),
   cross_site: row(
     403,
@@ -467,8 +467,8 @@ export const errors = {
     'permission_error',
     6,
     'client',
-    '演示站点，无法进行修改',
-    'This is a demo site; changes are refused',
+    '本站仅作演示之用，无服务端！',
+    'This site is a demo only, without a backend: nothing can be changed here',
     405,
   ),
   too_many_attempts: row(
@@ -701,7 +701,34 @@ export const errors = {
   fetch_models_key: business('请填写密钥', 'Please enter the key', 2),
   channel_pick_tag: business('请先选择要设置标签的渠道！', 'Please choose the channels to tag first!', 2),
   channel_pick_delete: business('请先选择要删除的通道！', 'Please choose the channels to delete first!', 2),
-  tag_required: business('tag不能为空', 'The tag must not be empty', 2),
+  tag_required: business('标签不能为空！', 'The tag must not be empty!', 2),
+  tag_priority: business('优先级必须是整数！', 'The priority must be a whole number!', 2),
+  tag_weight: business('权重必须是非负整数！', 'The weight must be a whole number that is not negative!', 2),
+  self_username: business(
+    '用户名不能自行修改，请联系管理员',
+    'A username cannot be changed by its owner; please ask the administrator',
+    4,
+  ),
+  drawing_closed: row(
+    403,
+    'permission_error',
+    4,
+    'client',
+    '管理员未启用绘图功能',
+    'Drawing is not enabled by the administrator',
+    200,
+  ),
+  tasks_closed: row(
+    403,
+    'permission_error',
+    4,
+    'client',
+    '管理员未启用任务功能',
+    'Tasks are not enabled by the administrator',
+    200,
+  ),
+  models_unlisted: business('该类型的上游不提供模型列表', 'This provider lists no models', 5),
+  token_group: business('无权使用分组 {group}', 'Group {group} is not available to the account', 4),
   nothing_changed: business('没有任何修改！', 'Nothing was changed!', 2),
   channel_test_failed: row(502, 'api_error', 8, 'host', '测试失败：{detail}', 'Test failed: {detail}', 200),
   token_name_required: business('请输入名称', 'A name is required', 2),
@@ -834,7 +861,28 @@ export class AppError extends Error {
   }
 }
 
+/** What things are called where a message names one of them by its number or name. */
+const nouns: Readonly<Record<string, string>> = {
+  channel: '渠道',
+  token: '令牌',
+  user: '用户',
+  redemption: '兑换码',
+  group: '分组',
+  log: '日志',
+  tag: '标签',
+  key: '密钥',
+  drawing: '绘图任务',
+  task: '任务',
+};
+
+const inChinese = (what: string): string =>
+  what.replace(/^[a-z]+(?= |$)/, (noun) => (Object.hasOwn(nouns, noun) ? (nouns[noun] ?? noun) : noun));
+
 /** Text of an error in one language, placeholders filled in. */
 export function formatError(code: ErrorCode, params: ErrorParams, language: Language): string {
-  return errors[code][language].replace(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole));
+  return errors[code][language].replace(/\{(\w+)\}/g, (whole, name: string) => {
+    // Words that were made in both languages.
+    const value = params[`${name}_${language}`] ?? params[name] ?? whole;
+    return name === 'what' && language === 'zh' ? inChinese(String(value)) : String(value);
+  });
 }

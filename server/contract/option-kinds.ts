@@ -227,9 +227,22 @@ export const chatLinks: OptionKind<unknown> = {
   check(value) {
     const complaint = json('array').check(value);
     if (complaint !== null || value.trim() === '') return complaint;
-    const bad = strings(jsonOf(value)).find((item) => runs.test(item.replace(/[\p{C}\s]/gu, '')));
+    const list = jsonOf(value) as readonly unknown[];
+    if (!list.every((entry) => isRecord(entry) && Object.values(entry).every((link) => typeof link === 'string')))
+      return { zh: '每项必须形如 {"名称": "地址"}', en: 'each entry must look like {"name": "address"}' };
+    const bad = strings(list).find((item) => runs.test(item.replace(/[\p{C}\s]/gu, '')));
     return bad === undefined ? null : { zh: `不允许的地址：${bad}`, en: `this kind of address is refused: ${bad}` };
   },
+};
+
+/** One such address, with places to fill in, or nothing. */
+export const link: OptionKind<string> = {
+  ...text,
+  clean: (value) => value.trim(),
+  check: (value) =>
+    runs.test(value.replace(/[\p{C}\s]/gu, ''))
+      ? { zh: `不允许的地址：${value}`, en: `this kind of address is refused: ${value}` }
+      : null,
 };
 
 /** JSON object of name -> text. */
@@ -281,14 +294,19 @@ export const termTable: OptionKind<Readonly<Record<string, Readonly<Record<strin
   },
 };
 
-/** JSON object of model -> list of steps: `above` so many tokens, and factors. */
+/** JSON object of model -> list of steps: `above` so many tokens, and factors, `input` among them. */
 export const tiers: OptionKind<unknown> = {
   ...json('object'),
   check(value) {
     const complaint = json('object').check(value);
     if (complaint !== null || value.trim() === '') return complaint;
     for (const [name, steps] of Object.entries(jsonOf(value) as Record<string, unknown>)) {
-      for (const { above: _, ...factors } of Array.isArray(steps) ? steps.filter(isRecord) : []) {
+      if (!Array.isArray(steps) || !steps.every(isStep))
+        return {
+          zh: `${name} 必须是列表，每项形如 {"above": 200000, "input": 2, "output": 1.5}`,
+          en: `${name} must be a list of steps such as {"above": 200000, "input": 2, "output": 1.5}`,
+        };
+      for (const { above: _, ...factors } of steps) {
         const bad = ratios.check(JSON.stringify(factors));
         if (bad !== null) return { zh: `${name}：${bad.zh}`, en: `${name}: ${bad.en}` };
       }
@@ -296,6 +314,49 @@ export const tiers: OptionKind<unknown> = {
     return null;
   },
 };
+
+const isStep = (step: unknown): step is Record<string, unknown> =>
+  isRecord(step) && Number.isSafeInteger(step.above) && Number(step.above) >= 0 && typeof step.input === 'number';
+
+/** An option of JSON whose parts are looked at one by one. @param part of an object by its name, of a list by its number. */
+const partwise = (
+  shape: 'object' | 'array',
+  fits: (part: unknown, name: string) => boolean,
+  words: Complaint,
+): OptionKind<unknown> => ({
+  ...json(shape),
+  check(value) {
+    const complaint = json(shape).check(value);
+    if (complaint !== null || value.trim() === '') return complaint;
+    const bad = Object.entries(jsonOf(value) as object).find(([name, part]) => !fits(part, name));
+    return bad === undefined ? null : { zh: `${bad[0]}：${words.zh}`, en: `${bad[0]}: ${words.en}` };
+  },
+});
+
+/** What HTTP lets a header be called and say. */
+const isHeader = ([name, value]: readonly [string, unknown]): boolean =>
+  /^[!#$%&'*+.^`|~\w-]+$/.test(name) &&
+  (Array.isArray(value) ? value : [value]).every(
+    (one) => typeof one === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(one),
+  );
+
+/** JSON object of model -> (header -> text or list of texts). */
+export const headerTable = partwise('object', (part) => isRecord(part) && Object.entries(part).every(isHeader), {
+  zh: '必须是 {"请求头": "值"}，请求头名称不能包含空格等字符',
+  en: 'must be {"header": "value"}, and no header has a blank in its name',
+});
+
+/** JSON object of model -> how many tokens. */
+export const tokenTable = partwise('object', (part) => Number.isSafeInteger(part) && Number(part) > 0, {
+  zh: '必须是正整数',
+  en: 'must be a whole number above 0',
+});
+
+/** JSON list of names. */
+export const nameList = partwise('array', (part) => typeof part === 'string' && part !== '', {
+  zh: '必须是名称',
+  en: 'must be a name',
+});
 
 const limitNames = ['rpm', 'tpm', 'concurrency'];
 

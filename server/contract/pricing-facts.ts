@@ -62,7 +62,7 @@ export function bucketFacts(counts: Buckets, prices: BucketRatios | null): Recor
   }
   // The wire contract tells words apart where there is sound.
   if (facts.audio === true) {
-    facts.text_input = facts.input;
+    facts.text_input = counts.input + counts.cacheRead;
     facts.text_output = facts.output;
   }
   return facts;

@@ -26,10 +26,12 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** No inline script, no eval, nothing from elsewhere; styles are set by components, hence unsafe-inline for styles alone. */
-const policy = (scripts: string): string =>
-  `default-src 'self'; script-src 'self'${scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; connect-src 'self'; frame-src https:; object-src 'none'; base-uri 'none'; form-action 'self' https:; frame-ancestors 'none'`;
-const plainPolicy = policy('');
-const botCheckPolicy = policy(' https://challenges.cloudflare.com');
+const policy = (scripts: string, forms: string): string =>
+  `default-src 'self'; script-src 'self'${scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; connect-src 'self'; frame-src https:; object-src 'none'; base-uri 'none'; form-action 'self' https:${forms}; frame-ancestors 'none'`;
+const botCheckScripts = ' https://challenges.cloudflare.com';
+/** A payment gateway without TLS is the operator's own choice; nothing else may be sent to one. */
+const formsTo = (payAddress: string): string =>
+  /^http:/i.test(payAddress) && URL.canParse(payAddress) ? ` ${new URL(payAddress).origin}` : '';
 
 const once = <T>(make: () => T): (() => T) => {
   let value: { readonly made: T } | null = null;
@@ -86,20 +88,32 @@ function fromDisk(root: string): EmbeddedFile[] {
     });
 }
 
-/** @param botCheck whether the sign-in pages load one from elsewhere. @returns null when there is no console in this build or the method is not a read. */
-export function createConsoleAssets(botCheck: () => boolean): (request: Request, path: string) => Response | null {
+/** Names of files: who asks for one that is not there wants no page. */
+const fileName = /\.(js|mjs|css|map|json|png|jpe?g|gif|svg|ico|webp|txt|xml|webmanifest|woff2?)$/i;
+
+export interface ConsoleFacts {
+  /** Whether the sign-in pages load one from elsewhere. */
+  readonly botCheck: boolean;
+  /** Where forms of payments go, '' = nowhere. */
+  readonly payAddress: string;
+}
+
+/** @returns null when there is no console in this build or the method is not a read. */
+export function createConsoleAssets(facts: () => ConsoleFacts): (request: Request, path: string) => Response | null {
   const assets = once(load);
   return (request, path) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return null;
     const found = assets().get(path);
-    if (found === undefined && path.startsWith('/assets/')) return new Response('Not found', { status: 404 });
+    if (found === undefined && (path.startsWith('/assets/') || fileName.test(path)))
+      return new Response('Not found', { status: 404 });
     const asset = found ?? assets().get('/index.html');
     if (asset === undefined) return null;
+    const { botCheck, payAddress } = facts();
     const headers = new Headers({
       'content-type': asset.type,
       etag: asset.etag,
       'cache-control': asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-      'content-security-policy': botCheck() ? botCheckPolicy : plainPolicy,
+      'content-security-policy': policy(botCheck ? botCheckScripts : '', formsTo(payAddress)),
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'same-origin',
       vary: 'accept-encoding',

@@ -42,7 +42,7 @@ export async function invoke(id: string, raw: unknown, invocation: Invocation): 
     throw new AppError('demo_readonly');
   }
   const parsed = (row.input as z.ZodMiniType).safeParse(raw);
-  if (!parsed.success) throw new AppError('params_invalid', { detail: describe(parsed.error.issues) });
+  if (!parsed.success) throw new AppError('params_invalid', describe(parsed.error.issues));
   // A token that may manage people would otherwise give its own user a password, and with it everything.
   if (actor.scopes !== undefined && areaOf(row) === 'users' && mutates(row) && idOf(parsed.data) === actor.userId)
     throw new AppError('scope_too_small', { call: id });
@@ -86,5 +86,35 @@ function allow(row: Endpoint, actor: Actor): void {
     throw new AppError('scope_too_small', { call: row.id });
 }
 
-const describe = (issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string =>
-  issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`).join('; ');
+/** Words of the validator, so far as they say more than that something is wrong. */
+const kinds: Readonly<Record<string, { readonly zh: string; readonly en: string }>> = {
+  int: { zh: '必须是整数', en: 'must be a whole number' },
+  number: { zh: '必须是数字', en: 'must be a number' },
+  string: { zh: '必须是文本', en: 'must be a text' },
+  boolean: { zh: '必须是 true 或 false', en: 'must be true or false' },
+  array: { zh: '必须是列表', en: 'must be a list' },
+  object: { zh: '必须是对象', en: 'must be an object' },
+};
+const wrong = { zh: '值无效', en: 'is not valid' };
+
+interface Issue {
+  readonly path: readonly PropertyKey[];
+  readonly code?: string | undefined;
+  readonly expected?: unknown;
+  readonly values?: readonly unknown[];
+}
+
+const wordsOf = ({ code, expected, values }: Issue): { readonly zh: string; readonly en: string } => {
+  if (code === 'invalid_value' && values !== undefined)
+    return { zh: `必须是 ${values.join('、')} 之一`, en: `must be one of ${values.join(', ')}` };
+  if (code === 'too_small') return { zh: '过小', en: 'is too small' };
+  if (code === 'too_big') return { zh: '过大', en: 'is too large' };
+  return kinds[String(expected)] ?? wrong;
+};
+
+/** One text for each language. */
+function describe(issues: readonly Issue[]): { readonly detail_zh: string; readonly detail_en: string } {
+  const told = (language: 'zh' | 'en') =>
+    issues.map((issue) => `${issue.path.map(String).join('.')} ${wordsOf(issue)[language]}`.trim()).join('; ');
+  return { detail_zh: told('zh'), detail_en: told('en') };
+}

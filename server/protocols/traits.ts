@@ -76,7 +76,7 @@ export interface ThinkingSettings {
 /** What an operator sets for upstreams of single dialects. */
 export interface OperatorSettings {
   /** Tokens an Anthropic request may write when its client named no limit; null = the operator leaves it to the model. */
-  readonly claudeMaxTokens: (model: string) => number | null;
+  readonly claudeMaxTokens: (model: string, asked?: string) => number | null;
   /** Header overrides of a model at Anthropic. */
   readonly claudeHeaders: (model: string) => Readonly<Record<string, string>>;
   /** Version of Google's API for a model. */
@@ -185,7 +185,8 @@ export interface Traits {
   /** What options of the operator add to a call of its upstreams. */
   readonly operator?: {
     readonly headers?: (settings: OperatorSettings, model: string) => Readonly<Record<string, string>>;
-    readonly maxTokens?: (settings: OperatorSettings, model: string) => number | null;
+    /** @param asked the model as the client calls it. */
+    readonly maxTokens?: (settings: OperatorSettings, model: string, asked: string) => number | null;
     /** In the path of its addresses. */
     readonly version?: (settings: OperatorSettings, model: string) => string;
     readonly change?: (request: ChatRequest, settings: OperatorSettings) => ChatRequest;

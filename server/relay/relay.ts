@@ -24,7 +24,7 @@ import { createWorks } from './endpoints/tasks/tasks.ts';
 import { type Authorise, createAuthorise } from './intake/authorise.ts';
 import type { Capsule, Inquiry, Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
-import { type FindSession, identifyPlayer, inChosenGroup } from './intake/playground.ts';
+import { type FindSession, identifyPlayer, inChosenGroup, withoutEmptyLimit } from './intake/playground.ts';
 import { createRequestIds } from './intake/request-id.ts';
 import { plainPath, type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
 import { createAffinity } from './routing/affinity.ts';
@@ -234,12 +234,13 @@ export function createRelay(deps: RelayDeps): Relay {
     const { route } = matched;
     const identified = tier === 1 ? { principal: unbilled, free: true } : await identify(route);
     const { free } = identified;
-    const asked = await parse(request, matched, {
+    const parsed = await parse(request, matched, {
       requestId,
       startedMs,
       bodyLimit: deps.limits.bodyLimit,
       capsule: deps.capsule,
     });
+    const asked = route.session ? withoutEmptyLimit(parsed) : parsed;
     deps.watch?.heard(request);
     const inquiry: Inquiry = free ? { ...asked, candid: true } : asked;
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;

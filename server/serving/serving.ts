@@ -165,7 +165,7 @@ function openDoor(
       mayServe: () => ledger.healthy().ok,
       trustsProxy: (address) => state.settings().trustsProxy(address),
       secureHost: () => state.settings().secureHost,
-      consoleAsset: createConsoleAssets(() => state.settings().botCheck),
+      consoleAsset: createConsoleAssets(state.settings),
     });
   } catch (error) {
     throw portError(error, order.port);

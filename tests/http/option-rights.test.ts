@@ -158,6 +158,8 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   FileDownloadPermission: [10, idle],
   ImageUploadPermission: [10, idle],
   ImageDownloadPermission: [10, idle],
+  ChatLink: [100, address],
+  ChatLink2: [100, address],
 };
 
 let api: ApiFixture;
@@ -208,13 +210,15 @@ const addresses = [
   'general_setting.docs_link',
   'general_setting.release_url',
 ] as const;
+/** With places to fill in; schemes of programs on a desk are allowed. */
+const templates = ['ChatLink', 'ChatLink2'] as const;
 const pictures = ['Logo', 'WeChatAccountQRCodeImageURL'] as const;
 
 test('A2: every row that looks like an address is known as one', () => {
   const named = optionKeys.filter((key) => /url|address|link|endpoint|well_known|logo/i.test(key));
   const switches = named.filter((key) => optionRow(key).kind.name === 'switch');
   expect(named.filter((key) => !switches.includes(key)).sort()).toEqual(
-    [...bases, ...addresses, ...pictures].sort() as string[],
+    [...bases, ...addresses, ...pictures, ...templates].sort() as string[],
   );
 });
 

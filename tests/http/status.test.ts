@@ -13,7 +13,7 @@ const fields =
   chats data_export_default_time default_collapse_sidebar mj_notify_enabled chat_link chat_link2 docs_link version start_time
   email_verification turnstile_check turnstile_site_key github_oauth github_client_id oidc_enabled oidc_authorization_endpoint
   oidc_client_id wechat_login wechat_qrcode telegram_oauth telegram_bot_name linuxdo_oauth linuxdo_client_id setup
-  telegram_bot_id register_enabled checklist_enabled self_use_mode_enabled demo_site_enabled server_address price min_topup top_up_link enable_batch_update enable_online_topup
+  telegram_bot_id register_enabled password_login_enabled password_register_enabled checklist_enabled self_use_mode_enabled demo_site_enabled server_address price min_topup top_up_link enable_batch_update enable_online_topup
   enable_stripe_topup`.split(/\s+/);
 
 const status = async () => (await api.send('GET', '/api/status')).body.data as Record<string, unknown>;
@@ -50,6 +50,7 @@ test('it follows the options, and keeps secrets', async () => {
     ['PayAddress', 'https://pay.example'],
     ['EpayId', '1001'],
     ['EpayKey', 'canary-pay'],
+    ['ServerAddress', 'https://gateway.example'],
     ['TurnstileSecretKey', 'canary-bot'],
     ['oidc.client_secret', 'canary-oidc'],
   ] as const)

@@ -41,6 +41,8 @@ test('the price list names what a reader may use, and nothing else', async () =>
       completion_ratio: expect.any(Number),
       cache_ratio: 1,
       enable_groups: ['default', 'vip'],
+      owner_by: '',
+      supported_endpoint_types: ['image-generation'],
     },
     {
       model_name: 'gpt-4o',
@@ -50,6 +52,8 @@ test('the price list names what a reader may use, and nothing else', async () =>
       completion_ratio: 4,
       cache_ratio: 0.5,
       enable_groups: ['default', 'vip'],
+      owner_by: '',
+      supported_endpoint_types: ['openai', 'openai-response', 'anthropic', 'gemini'],
     },
   ]);
   expect(list.usable_group).toEqual({ default: 'Everybody', vip: 'Paying' });
@@ -88,6 +92,8 @@ test('usage by the hour: everybody’s for operators, one’s own without channe
   const all = (await get('/api/data/', root)).data as object[];
   expect(all).toHaveLength(3);
   expect(all).toContainEqual({
+    id: expect.any(Number),
+    user_id: myId,
     created_at: hour,
     model_name: 'm',
     username: 'me',

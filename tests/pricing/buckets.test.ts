@@ -118,7 +118,7 @@ function factsByHand(usage: Buckets): Record<string, unknown> {
     facts.audio = true;
     facts.audio_input = usage.audioInput;
     facts.audio_output = usage.audioOutput;
-    facts.text_input = usage.input;
+    facts.text_input = usage.input + usage.cacheRead;
     facts.text_output = usage.output + usage.reasoning;
     facts.audio_ratio = plain.audioRatio;
     facts.audio_completion_ratio = plain.audioCompletionRatio;

@@ -160,7 +160,7 @@ test('facts have the names of the wire contract', () => {
     audio: true,
     audio_input: 7,
     audio_output: 8,
-    text_input: 300,
+    text_input: 304,
     text_output: 9,
     tier_above: 300,
   });

@@ -122,7 +122,7 @@ const demo = async () => {
   await set('DemoSiteEnabled', 'true');
   await api.gateway.call('setup.run', { DemoSiteEnabled: true });
   const answer = await api.send('POST', '/api/token/', { name: 'x' }, plain);
-  expect([answer.status, answer.body.message]).toEqual([405, '演示站点，无法进行修改']);
+  expect([answer.status, answer.body.message]).toEqual([405, '本站仅作演示之用，无服务端！']);
 };
 
 /** Every message the dictionaries list, each brought about. */

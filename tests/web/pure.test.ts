@@ -104,6 +104,8 @@ test('the price list is sorted for its reader and priced for the group', () => {
     completion_ratio: 4,
     cache_ratio: 1,
     enable_groups: groups,
+    owner_by: '',
+    supported_endpoint_types: [],
   });
   const list: PriceList = {
     success: true,

@@ -4,6 +4,9 @@ import { Role } from '../../server/contract/enums.ts';
 import type { IconName } from '../components/icon.tsx';
 import type { Status } from '../shell/status.ts';
 
+/** Services that send their visitors back to a page of ours. */
+const returns: ReadonlySet<string> = new Set(['github', 'oidc', 'linuxdo']);
+
 export interface PageProps {
   /** What the address says in the places the path names. */
   readonly params: Readonly<Record<string, string | undefined>>;
@@ -57,7 +60,9 @@ export const pages: readonly Page[] = [
     path: '/oauth/:type',
     load: async () => {
       const { CallbackPage } = await import('../features/account/callback-page.tsx');
-      return ({ params }) => <CallbackPage type={params.type ?? ''} />;
+      const { NotFoundPage } = await import('../features/site/not-found-page.tsx');
+      return ({ params }) =>
+        returns.has(params.type ?? '') ? <CallbackPage type={params.type ?? ''} /> : <NotFoundPage />;
     },
     needs: Role.guest,
   },

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { endpoint } from '../endpoint.ts';
 import { channelShape } from '../entities.ts';
-import { commaList, id, jsonText, nothing, number, text, toggle } from './fields.ts';
+import { commaList, figure, id, jsonText, nothing, number, text, toggle } from './fields.ts';
 
 const none = z.object({});
 const paging = { p: number, page_size: number };
@@ -191,7 +191,8 @@ export const channelEndpoints = [
     method: 'POST',
     path: '/api/channel/batch/tag',
     access: 'admin',
-    input: z.object({ ids, tag: text }),
+    /** `dissolve`: they are to have none. */
+    input: z.object({ ids, tag: text, dissolve: toggle }),
     output: z.int(),
     summary: { zh: '批量设置标签', en: 'Tag several channels' },
   }),
@@ -230,8 +231,8 @@ export const channelEndpoints = [
     input: z.object({
       tag: text,
       new_tag: text,
-      priority: number,
-      weight: number,
+      priority: figure,
+      weight: figure,
       model_mapping: jsonText,
       models: commaList,
       groups: commaList,
@@ -271,7 +272,13 @@ export const channelEndpoints = [
     method: 'POST',
     path: '/api/channel/',
     access: 'admin',
-    input: z.object(channelFields),
+    /** The fields themselves, or as newer clients put them: in `channel`, with what several keys mean beside it. */
+    input: z.object({
+      ...channelFields,
+      mode: text,
+      multi_key_mode: text,
+      channel: z.optional(z.object(channelFields)),
+    }),
     output: z.array(channelShape),
     summary: { zh: '创建渠道', en: 'Create channels' },
   }),

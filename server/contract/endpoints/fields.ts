@@ -15,6 +15,16 @@ const isPlain = (value: unknown): boolean => typeof value !== 'object' || value 
 
 /** Whole number; text is accepted, nonsense in a query counts as absent. */
 export const number = z.optional(z.pipe(z.transform(numeric), z.optional(z.int())));
+/** Any number; whoever uses it says in words of its own what it must be. What is none is one that never fits. */
+export const figure = z.optional(
+  z.pipe(
+    z.transform((value) => {
+      const given = numeric(value);
+      return given === undefined ? undefined : typeof given === 'number' && Number.isFinite(given) ? given : 0.5;
+    }),
+    z.optional(z.number()),
+  ),
+);
 export const id = z.pipe(z.transform(numeric), z.int().check(z.positive()));
 export const text = z.optional(
   z.pipe(

@@ -22,9 +22,14 @@ export const optionEndpoints = [
     access: 'admin',
     input: z.object({
       key: z.string(),
-      value: z.pipe(
-        z.transform((value) => (typeof value === 'boolean' || typeof value === 'number' ? String(value) : value)),
-        z.string(),
+      /** Absent = stays as it is: consoles send no value for a secret they do not know. */
+      value: z.optional(
+        z.pipe(
+          z.transform((value) =>
+            typeof value === 'boolean' || typeof value === 'number' ? String(value) : (value ?? undefined),
+          ),
+          z.optional(z.string()),
+        ),
       ),
     }),
     output: nothing,

@@ -6,6 +6,9 @@ import { number, text } from './fields.ts';
 const range = { start_timestamp: number, end_timestamp: number, default_time: text };
 const hours = z.array(
   z.object({
+    /** Place in this answer, for clients that want a number. */
+    id: z.int(),
+    user_id: z.int(),
     /** Epoch seconds at which the hour begins. */
     created_at: z.int(),
     model_name: z.string(),
@@ -26,6 +29,10 @@ export const pricingItem = z.object({
   completion_ratio: z.number(),
   cache_ratio: z.number(),
   enable_groups: z.array(z.string()),
+  /** Always empty. */
+  owner_by: z.string(),
+  /** Interfaces the model is reached by. */
+  supported_endpoint_types: z.array(z.string()),
 });
 
 export const usageEndpoints = [

@@ -13,7 +13,15 @@ export const userEndpoints = [
     path: '/api/user/self',
     access: 'user',
     /** A new password needs the present one or a code of the second factor; it ends access tokens and passkeys unless `end_all` is false. */
-    input: z.object({ display_name: text, password: text, original_password: text, code: text, end_all: toggle }),
+    input: z.object({
+      /** Only one's own: whole records come back with it. */
+      username: text,
+      display_name: text,
+      password: text,
+      original_password: text,
+      code: text,
+      end_all: toggle,
+    }),
     output: nothing,
     summary: { zh: '修改自己的资料或密码', en: 'Change own name or password' },
   }),

@@ -22,6 +22,11 @@ const drawing = z.object({
   prompt_en: z.string(),
   fail_reason: z.string(),
   quota: z.int(),
+  description: z.string(),
+  state: z.string(),
+  /** JSON text. */
+  buttons: z.string(),
+  properties: z.string(),
 });
 const task = z.object({
   id: z.int(),
@@ -40,6 +45,7 @@ const task = z.object({
   fail_reason: z.string(),
   quota: z.int(),
   data: z.unknown(),
+  properties: z.unknown(),
 });
 const taskFilters = { task_id: text, platform: text, status: text, action: text };
 

@@ -1,8 +1,28 @@
 /** Kept for clients that still ask for them. */
-import { integer } from '../option-kinds.ts';
+import { integer, link } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 export const legacyOptions = {
+  ChatLink: option({
+    kind: link,
+    fallback: '',
+    tab: 'legacy',
+    panel: 'legacy',
+    label: { zh: '聊天链接（旧版）', en: 'Chat link (older clients)' },
+    help: { zh: '在站点状态中公布，供旧版客户端使用。', en: 'Told in the site’s status, for older clients.' },
+    role: 100,
+    publicAs: 'chat_link',
+  }),
+  ChatLink2: option({
+    kind: link,
+    fallback: '',
+    tab: 'legacy',
+    panel: 'legacy',
+    label: { zh: '聊天链接 2（旧版）', en: 'Second chat link (older clients)' },
+    help: { zh: '在站点状态中公布，供旧版客户端使用。', en: 'Told in the site’s status, for older clients.' },
+    role: 100,
+    publicAs: 'chat_link2',
+  }),
   FileUploadPermission: option({
     kind: integer(0),
     fallback: '0',

@@ -1,7 +1,7 @@
 /** How single families of models are spoken to. */
 
 import { modelRules } from '../model-rules.ts';
-import { decimal, integer, json, toggle, versionTable } from '../option-kinds.ts';
+import { decimal, headerTable, integer, nameList, texts, toggle, tokenTable, versionTable } from '../option-kinds.ts';
 import { option } from './row.ts';
 
 export const modelsOptions = {
@@ -17,7 +17,7 @@ export const modelsOptions = {
     },
   }),
   'gemini.safety_settings': option({
-    kind: json('object'),
+    kind: texts,
     fallback: '{"HARM_CATEGORY_CIVIC_INTEGRITY":"BLOCK_NONE","default":"OFF"}',
     tab: 'models',
     panel: 'gemini',
@@ -39,7 +39,7 @@ export const modelsOptions = {
     },
   }),
   'gemini.supported_imagine_models': option({
-    kind: json('array'),
+    kind: nameList,
     fallback: '["gemini-2.0-flash-exp-image-generation","gemini-2.0-flash-exp"]',
     tab: 'models',
     panel: 'gemini',
@@ -73,7 +73,7 @@ export const modelsOptions = {
     dependsOn: 'gemini.thinking_adapter_enabled',
   }),
   'claude.model_headers_settings': option({
-    kind: json('object'),
+    kind: headerTable,
     fallback: '{}',
     tab: 'models',
     panel: 'claude',
@@ -81,7 +81,7 @@ export const modelsOptions = {
     help: { zh: 'JSON：模型 → 额外的请求头。', en: 'JSON: model -> headers that are added.' },
   }),
   'claude.default_max_tokens': option({
-    kind: json('object'),
+    kind: tokenTable,
     fallback: '{"default":8192}',
     tab: 'models',
     panel: 'claude',

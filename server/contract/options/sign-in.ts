@@ -14,6 +14,7 @@ export const signInOptions = {
       en: 'When off, people sign in with another provider or a passkey only.',
     },
     role: 100,
+    publicAs: 'password_login_enabled',
     confirm: {
       value: 'false',
       zh: '您确定要取消密码登录功能吗？这可能会影响用户的登录方式。',
@@ -31,6 +32,7 @@ export const signInOptions = {
       en: 'When off, new accounts come from other sign-in providers only.',
     },
     role: 100,
+    publicAs: 'password_register_enabled',
   }),
   EmailVerificationEnabled: option({
     kind: toggle,

@@ -33,10 +33,10 @@ export function createBulk(repository: Repository, checkMapping: (text: string) 
     },
     removeDisabled: (): Promise<number> =>
       repository.removeByStatus([ChannelStatus.disabled, ChannelStatus.autoDisabled]),
-    /** @param tag '' dissolves it. @returns how many channels carry it now. @throws AppError channel_pick_tag */
-    async tagMany(ids: readonly number[], tag: string): Promise<number> {
+    /** @param tag null takes theirs away. @returns how many channels were changed. @throws AppError channel_pick_tag, tag_required */
+    async tagMany(ids: readonly number[], tag: string | null): Promise<number> {
       if (ids.length === 0) throw new AppError('channel_pick_tag');
-      return repository.updateMany(ids, { tag: tag.trim() });
+      return repository.updateMany(ids, { tag: tag === null ? '' : tagOf(tag) });
     },
     statusMany: (ids: readonly number[], status: number): Promise<number> =>
       repository.updateMany(ids, { status, other_info: '' }),
@@ -45,13 +45,16 @@ export function createBulk(repository: Repository, checkMapping: (text: string) 
         status: enabled ? ChannelStatus.enabled : ChannelStatus.disabled,
         other_info: '',
       }),
-    /** @throws AppError tag_required, channel_mapping_json, nothing_changed. */
+    /** @throws AppError tag_required, tag_priority, tag_weight, channel_mapping_json, nothing_changed. */
     async editTag(tag: string | undefined, change: TagChange): Promise<number> {
+      if (change.priority !== undefined && !Number.isSafeInteger(change.priority)) throw new AppError('tag_priority');
+      if (change.weight !== undefined && !(Number.isSafeInteger(change.weight) && change.weight >= 0))
+        throw new AppError('tag_weight');
       if (!blank(change.model_mapping)) checkMapping(change.model_mapping ?? '');
       const columns: Updateable<ChannelsTable> = {
         ...(change.new_tag === undefined || change.new_tag === tag ? {} : { tag: change.new_tag.trim() }),
         ...(change.priority === undefined ? {} : { priority: change.priority }),
-        ...(change.weight === undefined ? {} : { weight: Math.max(0, change.weight) }),
+        ...(change.weight === undefined ? {} : { weight: change.weight }),
         ...(blank(change.model_mapping) ? {} : { model_mapping: change.model_mapping }),
         ...(blank(change.models) ? {} : { models: change.models }),
         ...(blank(change.groups) ? {} : { group_name: change.groups }),

@@ -91,6 +91,13 @@ export function createChannels(deps: {
       const rows = shown.length === 0 ? [] : await repository.ofTags(shown, filter);
       return { items: rows.map(channelView), total: tags.length };
     },
+    /** Ids of the channels that a key belongs to. */
+    async withKey(key: string): Promise<number[]> {
+      if (key.length < shortestKey) return [];
+      return (await repository.all())
+        .filter(({ key_sealed }) => deps.vault.open('channel-key', key_sealed).split('\n').includes(key))
+        .map(({ id }) => id);
+    },
     get: async (id: number): Promise<Channel> => channelView(await find(id)),
     count: repository.count,
     /** What every channel serves, without its secrets. */
@@ -116,6 +123,7 @@ export function createChannels(deps: {
       if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
       if (members(fields.models ?? '').length === 0) throw new AppError('channel_models_required');
       checkJson(fields);
+      const fallback = providerByType(type)?.other?.fallback ?? '';
       const shared = {
         type,
         status: fields.status ?? ChannelStatus.enabled,
@@ -123,6 +131,7 @@ export function createChannels(deps: {
         models: '',
         group_name: 'default',
         ...columnsOf(fields),
+        ...((fields.other ?? '').trim() === '' ? { other: fallback } : {}),
       };
       const rows = keys.map(
         (key, index): Insertable<ChannelsTable> =>
@@ -282,6 +291,9 @@ export function createChannels(deps: {
 }
 
 export type ChannelsService = ReturnType<typeof createChannels>;
+
+/** Whatever is shorter is a word somebody looks for. */
+const shortestKey = 8;
 
 const defaults = {
   organization: '',

@@ -37,7 +37,7 @@ export async function fetchModels(deps: UpstreamDeps, type: number, baseUrl: str
   const provider = providerByType(type);
   if (provider === undefined) throw new AppError('channel_type_unknown', { type });
   const lookup = modelsLookup(provider, baseUrl, key);
-  if (lookup === null) throw new AppError('upstream_lookup', { detail: 'this provider lists no models' });
+  if (lookup === null) throw new AppError('models_unlisted');
   const names = readModels(await look(deps, lookup));
   if (names === null) throw new AppError('upstream_lookup', { detail: 'no list of models' });
   return names.sort();

@@ -16,6 +16,8 @@ import { recompute } from '../../contract/quota.ts';
 /** Rows read or deleted at once; between two steps others get their turn. */
 const rowsAtOnce = 500;
 const breath = () => new Promise<void>((resolve) => setImmediate(resolve));
+/** Rows of a search, which has no pages. */
+const mostFound = 100;
 /** Wrong rows that are named. */
 const mostExamples = 20;
 
@@ -47,6 +49,22 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
         repository.count(filter),
       ]);
       return { items: rows.map((row) => logView(row, full)), page, page_size: size, total };
+    },
+    /** The newest rows that a word names: by their type, user, token, model or request. */
+    async search(keyword: string, filter: LogFilter, full: boolean): Promise<Log[]> {
+      const word = keyword.trim();
+      const kinds: readonly LogFilter[] =
+        word === ''
+          ? [{}]
+          : /^\d$/.test(word)
+            ? [{ type: Number(word) }]
+            : [{ username: word }, { tokenName: word }, { model: word }, { requestId: word }];
+      const found = await Promise.all(kinds.map((kind) => repository.list({ ...kind, ...filter }, 0, mostFound)));
+      const rows = new Map(found.flat().map((row) => [row.id, row]));
+      return [...rows.values()]
+        .sort((one, other) => other.created_at - one.created_at || other.id - one.id)
+        .slice(0, mostFound)
+        .map((row) => logView(row, full));
     },
     /** Quota of the range; requests and tokens of the last minute. */
     async stat(filter: LogFilter): Promise<{ quota: number; rpm: number; tpm: number }> {

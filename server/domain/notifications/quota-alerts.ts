@@ -24,19 +24,20 @@ export function createQuotaAlerts(deps: {
   const repository = createAlertsRepository(deps.database);
 
   const notice = (setting: Readonly<Record<string, unknown>>, balance: number): Notice => {
-    const link = `${options.get('ServerAddress')}/topup`;
+    const site = options.get('ServerAddress');
+    const link = site === '' ? options.get('TopUpLink') : `${site}/topup`;
     const left = quotaWords(options, balance);
     return setting.language === 'en'
       ? {
           type: kind,
           title: 'Your quota is about to run out',
-          content: `Your quota is about to run out: ${left} left. Please top up in time: ${link}`,
+          content: `Your quota is about to run out: ${left} left. Please top up in time${link === '' ? '.' : `: ${link}`}`,
           values: [left, link],
         }
       : {
           type: kind,
           title: '您的额度即将用尽',
-          content: `您的额度即将用尽，当前剩余额度为 ${left}，为了不影响您的使用，请及时充值。充值链接：${link}`,
+          content: `您的额度即将用尽，当前剩余额度为 ${left}，为了不影响您的使用，请及时充值。${link === '' ? '' : `充值链接：${link}`}`,
           values: [left, link],
         };
   };

@@ -1,4 +1,6 @@
 /** The price list that everybody may read: models of enabled channels in the groups the reader may use. */
+
+import { endpointTypesOf } from '../../contract/endpoint-types.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { compilePriceTables, resolvePrices } from '../../contract/pricing-tables.ts';
 import type { ChannelsService } from '../channels/service.ts';
@@ -13,6 +15,8 @@ export interface PriceListItem {
   readonly completion_ratio: number;
   readonly cache_ratio: number;
   readonly enable_groups: readonly string[];
+  readonly owner_by: string;
+  readonly supported_endpoint_types: readonly string[];
 }
 
 export function createPriceList(deps: { readonly options: OptionsService; readonly channels: ChannelsService }) {
@@ -59,6 +63,8 @@ export function createPriceList(deps: { readonly options: OptionsService; readon
             completion_ratio: prices.completionRatio,
             cache_ratio: prices.cacheRatio,
             enable_groups: enabled,
+            owner_by: '',
+            supported_endpoint_types: endpointTypesOf(model),
           },
         ];
       });

@@ -53,6 +53,8 @@ export function createRedemptions(deps: {
     created_time: row.created_at,
     redeemed_time: row.redeemed_at,
     used_user_id: row.used_user_id,
+    count: 0,
+    DeletedAt: null,
   });
 
   const find = async (id: number): Promise<RedemptionRow> => {

@@ -22,12 +22,17 @@ export function createStatus(deps: {
         start_time: deps.startedAt,
         // The public half of the token; the sign-in page needs it.
         telegram_bot_id: options.get('TelegramBotToken').split(':')[0] ?? '',
-        chat_link: '',
-        chat_link2: '',
         enable_batch_update: false,
         enable_online_topup:
-          options.get('PayAddress') !== '' && options.get('EpayId') !== '' && options.get('EpayKey') !== '',
-        enable_stripe_topup: options.get('StripeApiSecret') !== '' && options.get('StripeWebhookSecret') !== '',
+          options.get('PayAddress') !== '' &&
+          options.get('EpayId') !== '' &&
+          options.get('EpayKey') !== '' &&
+          // Without an address of our own no payment could be told to us.
+          (options.get('CustomCallbackAddress') || options.get('ServerAddress')) !== '',
+        enable_stripe_topup:
+          options.get('StripeApiSecret') !== '' &&
+          options.get('StripeWebhookSecret') !== '' &&
+          options.get('ServerAddress') !== '',
         setup: await deps.setupDone(),
       };
     },

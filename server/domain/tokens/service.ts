@@ -31,6 +31,7 @@ export interface TokenFields {
 
 const limitNames = ['day_budget', 'month_budget', 'rpm_limit', 'tpm_limit', 'concurrency_limit'] as const;
 
+const statuses: ReadonlySet<number> = new Set(Object.values(TokenStatus));
 const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const keyLength = 48;
 const longestName = 30;
@@ -70,6 +71,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       concurrency_limit: row.concurrency_limit,
       day_used: row.day_at === periodStart('day', seconds()) ? row.day_used : 0,
       month_used: row.month_at === periodStart('month', seconds()) ? row.month_used : 0,
+      DeletedAt: null,
     };
   };
 
@@ -118,11 +120,17 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       return view(await find(id, owner));
     },
     async update(id: number, owner: number | null, fields: TokenFields, statusOnly: boolean): Promise<Token> {
-      const before = view(await find(id, owner));
+      const row = await find(id, owner);
+      if (fields.status !== undefined && !statuses.has(fields.status))
+        throw new AppError('params_invalid', { detail: 'status' });
+      // What follows from quota and time is not stored: whole records that come back say what was shown.
+      const follows = (fields.status ?? row.status) >= TokenStatus.expired;
+      const status = follows ? (row.status >= TokenStatus.expired ? TokenStatus.enabled : row.status) : fields.status;
       if (fields.status === TokenStatus.enabled)
-        checkEnable({ ...before, ...(statusOnly ? {} : definedOf(fields)) }, seconds());
+        checkEnable({ ...view(row), ...(statusOnly ? {} : definedOf(fields)) }, seconds());
       if (statusOnly) {
-        await repository.update(id, owner, fields.status === undefined ? {} : { status: fields.status }, undefined);
+        if (follows && fields.status !== undefined) throw new AppError('params_invalid', { detail: 'status' });
+        await repository.update(id, owner, status === undefined ? {} : { status }, undefined);
       } else {
         if (fields.name !== undefined) checkName(fields.name);
         checkExpiry(fields.expired_time);
@@ -130,7 +138,7 @@ export function createTokens(deps: { readonly database: Database; readonly vault
         await repository.update(
           id,
           owner,
-          { ...columnsOf(fields), ...(fields.status === undefined ? {} : { status: fields.status }) },
+          { ...columnsOf(fields), ...(status === undefined ? {} : { status }) },
           fields.remain_quota,
         );
       }

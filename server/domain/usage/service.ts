@@ -22,7 +22,8 @@ export function createUsage(deps: { readonly database: Database; readonly now: (
     return { from: start || to - daySeconds, to };
   };
   const read = async (filter: UsageFilter) =>
-    (await repository.hours(filter, mostRows)).map(({ hour_at, tokens, ...rest }) => ({
+    (await repository.hours(filter, mostRows)).map(({ hour_at, tokens, ...rest }, index) => ({
+      id: index + 1,
       ...rest,
       created_at: hour_at,
       token_used: tokens,

@@ -11,6 +11,8 @@ import { checkDisplayName, checkPassword } from './rules.ts';
 
 /** Absent = unchanged; every other field of a record that a console sends back is left alone. */
 export interface AccountEdit {
+  /** Another than the present one is refused. */
+  readonly username?: string | undefined;
   readonly display_name?: string | undefined;
   /** '' = unchanged. */
   readonly password?: string | undefined;
@@ -66,9 +68,10 @@ export function createAccount(deps: {
   };
 
   return {
-    /** @throws AppError input_invalid, password_proof_needed, login_again_needed, user_password_wrong, code_wrong, user_changed_meanwhile, too_many_attempts. */
+    /** @throws AppError self_username, input_invalid, password_proof_needed, login_again_needed, user_password_wrong, code_wrong, user_changed_meanwhile, too_many_attempts. */
     async update(id: number, edit: AccountEdit, editor: Editor): Promise<void> {
       const row = await find(id);
+      if ((edit.username ?? '') !== '' && edit.username !== row.username) throw new AppError('self_username');
       const password = edit.password ?? '';
       const name = edit.display_name === undefined ? row.display_name : checkDisplayName(edit.display_name);
       if (password !== '') {

@@ -6,6 +6,9 @@ export const shortestPassword = 8;
 export const longestPassword = 20;
 const longestDisplayName = 20;
 
+/** Controls, marks that turn the direction, joiners, fillers and spaces that are none: names that look like others'. */
+const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|[^\S ]|[\u2800]/u;
+
 const lengthOf = (text: string): number => [...text].length;
 
 const refuse = (zh: string, en: string): never => {
@@ -14,8 +17,10 @@ const refuse = (zh: string, en: string): never => {
 
 /** @returns the name without surrounding space. @throws AppError input_invalid */
 export function checkUsername(given: string): string {
-  const name = given.trim();
-  if (name === '' || lengthOf(name) > longestUsername || /\p{Cc}/u.test(name))
+  const name = given.normalize('NFC').trim();
+  if (unseen.test(name))
+    refuse('用户名不能包含不可见或控制字符', 'the username must not contain invisible or control characters');
+  if (name === '' || lengthOf(name) > longestUsername)
     refuse(`用户名长度须为 1 到 ${longestUsername} 个字符`, `the username needs 1 to ${longestUsername} characters`);
   return name;
 }

@@ -120,7 +120,7 @@ export function createWallet(deps: {
     async epayNotified(news: string | Readonly<Record<string, unknown>>): Promise<boolean> {
       const { merchant, key } = epay();
       const fields = epayFieldsOf(news);
-      if (merchant === '' || key === '') throw new AppError('route_unknown', { method: '', path: '/api/user/epay' });
+      if (merchant === '' || key === '') return false;
       if (fields === null || !epaySignatureFits(fields, key) || fields.pid !== merchant) return false;
       const { out_trade_no: tradeNo = '', trade_no: theirs = '', trade_status: status = '', money = '' } = fields;
       const outcome = await inbox.receive({

@@ -35,6 +35,10 @@ export function createWorkLists(deps: { readonly database: Database; readonly op
       prompt_en: row.prompt_en,
       fail_reason: row.fail_reason,
       quota: row.quota,
+      description: row.description,
+      state: row.state,
+      buttons: row.buttons,
+      properties: row.properties,
     };
   };
   const songView = (row: SongRow, full: boolean) => ({
@@ -54,6 +58,7 @@ export function createWorkLists(deps: { readonly database: Database; readonly op
     fail_reason: row.fail_reason,
     quota: row.quota,
     data: parsed(row.data),
+    properties: parsed(row.properties) ?? {},
   });
 
   return {

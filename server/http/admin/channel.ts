@@ -5,6 +5,7 @@ import { dialectsOf } from '../../providers/dialects.ts';
 import { operationsOf } from '../../providers/offers.ts';
 import type { Actor } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
+import { pushedFields } from './pushed-channel.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(1000, size === undefined || size <= 0 ? 10 : size);
 /** Over the network nobody but who types it may send a key elsewhere, the super administrator included. */
@@ -56,7 +57,8 @@ export const channelHandlers: HandlersOf<
     const group = input.group === 'null' ? undefined : input.group;
     const { keyword, model, id_sort: idSort, status, type } = input;
     const list = input.tag_mode === true ? services.channels.byTags : services.channels.list;
-    const { items, total } = await list({ keyword, group, model, idSort, status, type }, 0, searchLimit);
+    const keyed = await services.channels.withKey((keyword ?? '').trim());
+    const { items, total } = await list({ keyword, group, model, idSort, status, type, keyed }, 0, searchLimit);
     reply.header('X-Total-Count', String(total));
     return items;
   },
@@ -81,7 +83,7 @@ export const channelHandlers: HandlersOf<
       };
     }),
   'channel.get': ({ services, input }) => services.channels.get(input.id),
-  'channel.create': ({ services, input }) => services.channels.create(input),
+  'channel.create': ({ services, input }) => services.channels.create(pushedFields(input)),
   'channel.update': ({ services, input, actor }) => services.channels.update(input.id, input, holderOf(actor)),
   'channel.delete': ({ services, input }) => services.channels.remove(input.id),
   'channel.test': async ({ services, input }) => {
@@ -122,7 +124,8 @@ export const channelHandlers: HandlersOf<
     services.channels.modelsFor(input.type ?? 1, input.base_url ?? '', input.key ?? ''),
   'channel.delete_disabled': ({ services }) => services.channels.removeDisabled(),
   'channel.delete_many': ({ services, input }) => services.channels.removeMany(input.ids),
-  'channel.tag_many': ({ services, input }) => services.channels.tagMany(input.ids, input.tag ?? ''),
+  'channel.tag_many': ({ services, input }) =>
+    services.channels.tagMany(input.ids, input.dissolve === true ? null : (input.tag ?? '')),
   'channel.status_many': ({ services, input }) =>
     services.channels.statusMany(input.ids, input.status === 1 ? ChannelStatus.enabled : ChannelStatus.disabled),
   'channel.fix': ({ services }) => services.channels.fix(),

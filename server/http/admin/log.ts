@@ -25,7 +25,7 @@ const filterOf = (query: LogQuery): LogFilter => ({
   tokenName: query.token_name,
   model: query.model_name,
   channel: query.channel || undefined,
-  group: query.group,
+  group: query.group === 'null' ? undefined : query.group,
   requestId: query.request_id,
   from: query.start_timestamp || undefined,
   to: query.end_timestamp || undefined,
@@ -42,6 +42,8 @@ const download = (format: LogFormat, pieces: AsyncIterable<string>): Download =>
 export const logHandlers: HandlersOf<
   | 'log.list'
   | 'log.self'
+  | 'log.search'
+  | 'log.self_search'
   | 'log.stat'
   | 'log.self_stat'
   | 'log.token'
@@ -63,6 +65,9 @@ export const logHandlers: HandlersOf<
       pageSize(input.page_size),
       false,
     ),
+  'log.search': ({ services, input }) => services.logs.search(input.keyword ?? '', {}, true),
+  'log.self_search': ({ services, input, actor }) =>
+    services.logs.search(input.keyword ?? '', { userId: actor.userId }, false),
   'log.stat': async ({ services, input }) => ({
     ...(await services.logs.stat(filterOf(input))),
     overrun: await services.logs.overrun(filterOf(input)),

@@ -83,8 +83,9 @@ export const siteHandlers: HandlersOf<
       .list()
       .filter((option) => !option.secret)
       .map(({ key, value }) => ({ key, value })),
-  'option.set': ({ services, input, actor }) =>
-    services.options.set(input.key, input.value, actor.role, actor.username),
+  'option.set': async ({ services, input: { key, value }, actor }) => {
+    if (value !== undefined) await services.options.set(key, value, actor.role, actor.username);
+  },
   'option.details': async ({ services }) =>
     services.options.list().map(({ key, value, secret, isSet }) => ({ key, value, secret, is_set: isSet })),
   'option.reset': ({ services, input, actor }) => services.options.reset(input.key, actor.role, actor.username),

@@ -24,6 +24,20 @@ export async function creator({ actor, services }: Pick<Call<unknown>, 'actor' |
   return root.id;
 }
 
+/** A group that its user may not use would be refused with every request. @throws AppError token_group */
+async function checkGroup({
+  actor,
+  services,
+  input,
+}: Call<{ readonly id?: number; readonly group?: string | undefined }>) {
+  const { group = '', id } = input;
+  if (group === '' || group === actor.group || services.options.get('UserUsableGroups')[group] !== undefined) return;
+  if (actor.via === 'local' && services.options.get('GroupRatio').has(group)) return;
+  // What was allowed once may be sent back unchanged.
+  if (id !== undefined && (await services.tokens.get(id, ownerOf(actor))).group === group) return;
+  throw new AppError('token_group', { group });
+}
+
 export const tokenHandlers: HandlersOf<
   | 'token.list'
   | 'token.search'
@@ -51,10 +65,14 @@ export const tokenHandlers: HandlersOf<
   'token.create': async (call) => {
     const { key } = call.input;
     if (key !== undefined && call.actor.role < Role.admin) throw new AppError('role_too_low');
+    await checkGroup(call);
     return call.services.tokens.create(await creator(call), call.input, key);
   },
-  'token.update': ({ services, input, actor }) =>
-    services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false),
+  'token.update': async (call) => {
+    const { services, input, actor } = call;
+    if (input.status_only !== true) await checkGroup(call);
+    return services.tokens.update(input.id, ownerOf(actor), input, input.status_only ?? false);
+  },
   'token.rotate': ({ services, input, actor }) => services.tokens.rotate(input.id, ownerOf(actor)),
   'token.delete': ({ services, input, actor }) => services.tokens.remove(input.id, ownerOf(actor)),
   'token.delete_many': ({ services, input, actor }) => services.tokens.removeMany(input.ids, ownerOf(actor)),

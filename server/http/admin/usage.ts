@@ -1,4 +1,5 @@
 /** Prices for everybody, usage by the hour, drawings and tasks. */
+import { AppError } from '../../contract/errors.ts';
 import type { Call } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { pageSize } from './paging.ts';
@@ -31,19 +32,23 @@ export const usageHandlers: HandlersOf<
       const { mj_id: mjId, channel_id: channelId, start_timestamp: from, end_timestamp: to } = call.input;
       return call.services.workLists.drawings({ mjId, channelId, from, to }, page, size, true);
     }),
-  'drawing.self': (call) =>
-    counted(call, (page, size) => {
+  'drawing.self': async (call) => {
+    if (!call.services.options.get('DrawingEnabled')) throw new AppError('drawing_closed');
+    return counted(call, (page, size) => {
       const { mj_id: mjId, start_timestamp: from, end_timestamp: to } = call.input;
       return call.services.workLists.drawings({ mjId, from, to, userId: call.actor.userId }, page, size, false);
-    }),
+    });
+  },
   'task.list': (call) =>
     counted(call, (page, size) => {
       const { task_id: taskId, channel_id: channelId, start_timestamp: from, end_timestamp: to, ...rest } = call.input;
       return call.services.workLists.songs({ ...rest, taskId, channelId, from, to }, page, size, true);
     }),
-  'task.self': (call) =>
-    counted(call, (page, size) => {
+  'task.self': async (call) => {
+    if (!call.services.options.get('TaskEnabled')) throw new AppError('tasks_closed');
+    return counted(call, (page, size) => {
       const { task_id: taskId, start_timestamp: from, end_timestamp: to, ...rest } = call.input;
       return call.services.workLists.songs({ ...rest, taskId, from, to, userId: call.actor.userId }, page, size, false);
-    }),
+    });
+  },
 };

@@ -74,6 +74,6 @@ export const traits: Traits = {
   suffix,
   operator: {
     headers: (settings, model) => settings.claudeHeaders(model),
-    maxTokens: (settings, model) => settings.claudeMaxTokens(model),
+    maxTokens: (settings, model, asked) => settings.claudeMaxTokens(model, asked),
   },
 };

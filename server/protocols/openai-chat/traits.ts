@@ -1,4 +1,5 @@
 /** The habits of chat completions. */
+import { endpointTypesOf } from '../../contract/endpoint-types.ts';
 import { present } from '../shared/json.ts';
 import { modelsSince, namedBehind } from '../shared/model-card.ts';
 import { effortSuffix } from '../shared/suffix.ts';
@@ -55,6 +56,7 @@ export const traits: Traits = {
       created: modelsSince,
       owned_by: 'gateway',
       ...present({ context_length: inputLimit, max_completion_tokens: outputCap }),
+      supported_endpoint_types: endpointTypesOf(id),
     }),
     list: (data) => ({ object: 'list', success: true, data }),
   },

@@ -4,6 +4,7 @@ import type { Prices } from '../../contract/prices.ts';
 import { completionTokensOf, loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../ledger/commands.ts';
 import type { Usage } from '../../protocols/canonical.ts';
+import { record } from '../../protocols/shared/json.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
 import { type Tried, triedOnly } from '../shared/failure.ts';
@@ -79,6 +80,8 @@ export interface ChargeFacts {
   readonly row: number;
 }
 
+/** What the family calls requests that try a channel. */
+const testLabel = '模型测试';
 /** Not worth a word in a log row. */
 const usualPath = '/v1/chat/completions';
 
@@ -102,7 +105,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       userId,
       username: principal.user.username,
       tokenId,
-      tokenName: principal.token?.name ?? '',
+      tokenName: free ? testLabel : (principal.token?.name ?? ''),
       channelId: finish.channel?.id ?? 0,
       group: principal.group,
       model: inquiry.model,
@@ -111,7 +114,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       promptTokens: usage === null ? 0 : loggedPromptTokens(usage),
       completionTokens: usage === null ? 0 : completionTokensOf(usage),
       quota: amount,
-      content: finish.content ?? '',
+      content: finish.content ?? (free ? testLabel : ''),
       other: JSON.stringify(factsOf(inquiry, usage, finish, endedMs)),
       usageSource: finish.usageSource,
       endReason: finish.endReason,
@@ -240,6 +243,13 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   };
 }
 
+/** As the request words it in any dialect. */
+function effortOf({ reasoning_effort: plain, reasoning, output_config: config }: Inquiry['body']): string | null {
+  const effort = plain ?? record(reasoning)?.effort ?? record(config)?.effort;
+  return typeof effort === 'string' && effort.length <= longestEffort ? effort : null;
+}
+const longestEffort = 32;
+
 /** What explains a row besides its columns. Members are set one by one: this runs for each request. */
 function factsOf(
   inquiry: Inquiry,
@@ -255,6 +265,8 @@ function factsOf(
     facts.is_model_mapped = true;
     facts.upstream_model_name = upstreamModel;
   }
+  const effort = effortOf(inquiry.body);
+  if (effort !== null) facts.reasoning_effort = effort;
   if (inquiry.route.path !== usualPath) facts.request_path = inquiry.route.path;
   if (finish.failure !== undefined) facts.failure = finish.failure;
   if (finish.compaction !== undefined) facts.compaction = finish.compaction;

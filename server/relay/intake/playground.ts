@@ -3,6 +3,7 @@ import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { RelayState } from '../state/state.ts';
 import type { Inquiry, Principal } from './inquiry.ts';
+import { editMembers, outline } from './json-text.ts';
 
 /** @returns the id of the user whose session the request carries. @throws AppError login_required and its kin. */
 export type FindSession = (request: Request) => Promise<number>;
@@ -20,6 +21,17 @@ export async function identifyPlayer(
   if (user === undefined) throw new AppError('login_required');
   if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
   return { user, token: null, group: user.group, pinnedChannel: null };
+}
+
+/** The family's player writes 0, or nothing a number can be read from, where its user sets no limit. */
+export function withoutEmptyLimit(inquiry: Inquiry): Inquiry {
+  const { body, json } = inquiry;
+  if (json === null || (body.max_tokens !== 0 && body.max_tokens !== null)) return inquiry;
+  const text = editMembers(json.text, json.shape, new Map([['max_tokens', undefined]]));
+  const shape = outline(text);
+  if (!shape.ok) return inquiry;
+  const { max_tokens: _, ...rest } = body;
+  return { ...inquiry, body: rest, json: { text, shape, bytes: new TextEncoder().encode(text) } };
 }
 
 /** @throws AppError playground_group. */

@@ -116,11 +116,22 @@ function decoded(segment: string): string {
   }
 }
 
-const relayPrefixes = ['/v1/', '/v1beta/', '/v2/', '/openai/', '/pg/', '/mj', '/suno/'] as const;
+const relayPrefixes = [
+  '/v1/',
+  '/v1beta/',
+  '/v2/',
+  '/openai/',
+  '/pg/',
+  '/mj',
+  '/suno/',
+  '/fast/mj/',
+  '/relax/mj/',
+  '/turbo/mj/',
+] as const;
 
 /** First segments of the relay's paths. */
 export const relaySegments: readonly string[] = [
-  ...relayPrefixes.map((prefix) => prefix.replaceAll('/', '')),
+  ...relayPrefixes.map((prefix) => prefix.split('/')[1] ?? ''),
   'rerank',
 ];
 
@@ -160,4 +171,4 @@ const isDialectPath = (path: string): boolean => dialectPaths.has(path.endsWith(
 
 /** Paths of providers' state that no channel can be picked for: answered, not forgotten. */
 export const unimplementedPaths =
-  /^\/v1\/(files|fine[-_]tun\w*|batches|uploads|assistants|threads|vector_stores)(\/|$)/;
+  /^\/v1\/(edits|files|fine[-_]tun\w*|batches|uploads|assistants|threads|vector_stores)(\/|$)/;

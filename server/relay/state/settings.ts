@@ -10,6 +10,9 @@ import type { RateLimits } from './snapshot.ts';
 
 /** The operator's choices about drawings. */
 export interface DrawingSettings {
+  /** Drawings and songs are taken; what was ordered before can be fetched all the same. */
+  readonly draws: boolean;
+  readonly sings: boolean;
   readonly keepAccountFilter: boolean;
   readonly notifies: boolean;
   readonly forwardImages: boolean;
@@ -58,6 +61,8 @@ export interface RelaySettings extends OperatorSettings {
   readonly modelRequests: ModelRequestRule | null;
   /** Strangers' forms load a bot check from elsewhere. */
   readonly botCheck: boolean;
+  /** Where the console's forms of payments go, '' = nowhere. */
+  readonly payAddress: string;
   /** Whether a proxy at this address may say who it calls for. */
   readonly trustsProxy: (address: string) => boolean;
   /** Host of the site's own https address, '' = none. */
@@ -88,6 +93,8 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     ),
     blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
     drawing: {
+      draws: optionValue(stored, 'DrawingEnabled'),
+      sings: optionValue(stored, 'TaskEnabled'),
       keepAccountFilter: optionValue(stored, 'MjAccountFilterEnabled'),
       notifies: optionValue(stored, 'MjNotifyEnabled'),
       forwardImages: optionValue(stored, 'MjForwardUrlEnabled'),
@@ -108,6 +115,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     geminiSafety: safetySettings(optionValue(stored, 'gemini.safety_settings') as Record<string, unknown>),
     geminiImagineModels: new Set(optionValue(stored, 'gemini.supported_imagine_models') as readonly string[]),
     botCheck: optionValue(stored, 'TurnstileCheckEnabled'),
+    payAddress: optionValue(stored, 'PayAddress'),
     trustsProxy: proxyList(optionValue(stored, 'general_setting.trusted_proxies')),
     secureHost: secureHostOf(optionValue(stored, 'ServerAddress')),
     tokenStat: optionValue(stored, 'DisplayTokenStatEnabled'),
@@ -158,8 +166,9 @@ function modelRequestRule(stored: ReadonlyMap<string, string>): ModelRequestRule
 /** @param set whether an operator wrote the table: what it is shipped with says nothing of any model. */
 const maxTokensByModel =
   (table: Readonly<Record<string, unknown>>, set: boolean) =>
-  (model: string): number | null => {
-    const found = table[model] ?? table.default;
+  (model: string, asked = model): number | null => {
+    // Operators list a model also by the name that asks it to think.
+    const found = table[asked] ?? table[model] ?? table.default;
     return set && typeof found === 'number' && found > 0 ? found : null;
   };
 

@@ -7,6 +7,7 @@ import type { ModelWish, SuffixRules } from '../../protocols/traits.ts';
 import type { RelaySettings } from '../state/settings.ts';
 
 export interface ChangeFacts {
+  readonly inquiry: { readonly model: string };
   readonly upstreamModel: string;
   readonly wish: ModelWish | null;
   readonly dialect: ProtocolId;
@@ -14,13 +15,13 @@ export interface ChangeFacts {
 }
 
 export function requestChange(
-  { upstreamModel: model, wish, dialect, settings }: ChangeFacts,
+  { inquiry, upstreamModel: model, wish, dialect, settings }: ChangeFacts,
   ceiling?: number,
 ): (request: ChatRequest) => ChatRequest {
   const { operator, suffix } = codecFor(dialect).traits;
   return (given) => {
     const request = ceiling === undefined ? given : withinCeiling(given, ceiling);
-    const fallback = operator?.maxTokens?.(settings, model) ?? null;
+    const fallback = operator?.maxTokens?.(settings, model, inquiry.model) ?? null;
     const changed: ChatRequest = { ...request, model, maxTokens: request.maxTokens ?? fallback };
     const asked = wish === null ? changed : withWish(changed, wish, suffix, fallback);
     return operator?.change?.(asked, settings) ?? asked;

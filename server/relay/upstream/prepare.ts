@@ -263,7 +263,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
       for (const [name, value] of traits.suffix.edits(
         inquiry.body,
         wish,
-        traits.operator?.maxTokens?.(settings, upstreamModel) ?? null,
+        traits.operator?.maxTokens?.(settings, upstreamModel, inquiry.model) ?? null,
       ))
         edits.set(name, value);
     const own = edited(inquiry.body);

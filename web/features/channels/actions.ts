@@ -50,7 +50,8 @@ export function useChannelActions() {
           eachBefore(
             channels,
             (channel) => channel.tag,
-            (some, before) => call('channel.tag_many', { ids: some, tag: before }),
+            (some, before) =>
+              call('channel.tag_many', before === '' ? { ids: some, dissolve: true } : { ids: some, tag: before }),
           ),
         t('channels.taggedMany', { count: channels.length, tag }),
       ),

@@ -47,7 +47,13 @@ export function createDraw(deps: WorksDeps) {
     const exchange = await deps.admit(asked, pinned, false);
     const ordered = await orderWork(deps, exchange, ({ status, body: told }) => {
       const code = Number(told.code ?? 4);
-      return { paid: status === 200 && accepted.has(code) && !isFree(action), action, value: code };
+      const taken = status === 200 && accepted.has(code);
+      return {
+        paid: taken && !isFree(action),
+        action,
+        value: code,
+        complaint: taken ? '' : String(told.description ?? ''),
+      };
     });
     if ('shown' in ordered) return ordered;
     const { answer, value: code } = ordered;

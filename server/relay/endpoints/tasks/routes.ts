@@ -41,6 +41,8 @@ export function worksFor(path: string): Work | null {
   if (first === 'task' && (third === 'fetch' || third === 'image-seed'))
     return { kind: 'drawing', mjId: second, seed: third === 'image-seed' };
   if (first === 'image' && second !== '' && third === '') return { kind: 'image', mjId: second };
+  // Without the proof of the address that was given to the upstream nobody is believed.
+  if (rest === 'notify') return { kind: 'notify', channelId: 0, proof: '' };
   if (first === 'notify' && /^\d+$/.test(second)) return { kind: 'notify', channelId: Number(second), proof: third };
   return null;
 }
@@ -54,4 +56,4 @@ function songFor(rest: string): Work | null {
 }
 
 /** `mj-turbo` asks for turbo; the word goes upstream with the prompt only where the operator leaves it. */
-export const modeOf = (prefix: string): string => /^mj-(fast|relax|turbo)$/.exec(prefix)?.[1] ?? '';
+export const modeOf = (prefix: string): string => /^(?:mj-)?(fast|relax|turbo)$/.exec(prefix)?.[1] ?? '';

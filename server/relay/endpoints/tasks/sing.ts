@@ -26,7 +26,7 @@ export function createSing(deps: WorksDeps) {
     const exchange = await deps.admit(asked, pinned, false);
     const ordered = await orderWork(deps, exchange, ({ body: told }) => {
       const id = told.code === 'success' && typeof told.data === 'string' ? told.data : null;
-      return { paid: id !== null, action, value: id };
+      return { paid: id !== null, action, value: id, complaint: id === null ? String(told.message ?? '') : '' };
     });
     if ('shown' in ordered) return { ...ordered, shown: { ...ordered.shown, code: 'fail_to_fetch_task' } };
     const { answer, value: id } = ordered;

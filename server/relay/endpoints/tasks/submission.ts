@@ -84,6 +84,8 @@ export interface Ordered<T> {
   readonly paid: boolean;
   readonly action: string;
   readonly value: T;
+  /** Why nothing came of it, in the upstream's words. */
+  readonly complaint: string;
 }
 
 /**
@@ -102,7 +104,7 @@ export async function orderWork<T>(
       return 'body' in told ? { kind: 'told', prepared, tried, ...told } : { failure: told, answered: false };
     });
     if (outcome.kind === 'failed') return await finishFailed(exchange, outcome, { gone: false, stopped: null });
-    const { paid, action, value } = judge(outcome);
+    const { paid, action, value, complaint: words } = judge(outcome);
     // Money first: a row without its charge would be a gift, a charge without its row is refunded by nobody.
     await finishRequest(exchange, outcome.prepared, {
       endReason: paid ? 'completed' : 'upstream_failed',
@@ -110,7 +112,7 @@ export async function orderWork<T>(
       usageSource: paid ? 'reported' : 'none',
       firstByteMs: deps.now(),
       tried: outcome.tried,
-      content: `模型固定价格，操作 ${action}`,
+      content: paid || words === '' ? `模型固定价格，操作 ${action}` : words,
     });
     return { answer: outcome, value };
   } catch (error) {

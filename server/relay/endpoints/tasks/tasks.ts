@@ -46,8 +46,10 @@ export function createWorks(deps: WorksDeps) {
     const principal = identify();
     switch (work.kind) {
       case 'draw':
+        if (!deps.state.settings().drawing.draws) throw new AppError('drawing_closed');
         return draw(await submission(request, requestId, principal, 'drawing'), work);
       case 'sing':
+        if (!deps.state.settings().drawing.sings) throw new AppError('tasks_closed');
         return sing(await submission(request, requestId, principal, 'music'), work.action);
       case 'drawing': {
         const found = await deps.store.drawing(principal.user.id, work.mjId);
@@ -154,6 +156,7 @@ async function image(deps: WorksDeps, mjId: string): Promise<Response> {
 
 /** An upstream's own report. The address it was given carries a proof that only this gateway can make. */
 async function notify(deps: WorksDeps, work: Extract<Work, { kind: 'notify' }>, request: Request): Promise<Response> {
+  if (work.proof === '') return complaint(403, 4, 'reports are taken at the address that came with the order only');
   if (!deps.authorise.provesChannel(work.channelId, work.proof)) throw new AppError('token_invalid');
   const report = await jsonOf(request, deps.bodyLimit);
   deps.heard(request);
