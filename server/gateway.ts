@@ -85,19 +85,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
     const { host, port, env, say, metrics = null } = options;
-    const measured = metrics !== null;
-    const order = {
-      dataDir: files.dir,
-      host,
-      port,
-      shared: false,
-      env,
-      sample: ledgerThread.sample,
-      mark: '',
-      measured,
-    };
+    const here = { dataDir: files.dir, host, port, env, sample: ledgerThread.sample };
     const around: RelaysDeps = {
-      order,
+      order: { ...here, shared: false, mark: '', measured: metrics !== null },
       state,
       balances,
       ledger,

@@ -31,7 +31,7 @@ import { createAffinity } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
 import { createHearsay, type Hearsay } from './routing/hearsay.ts';
 import { createDeadlines } from './shared/deadlines.ts';
-import { createFigures, type RelayFigures } from './shared/figures.ts';
+import { createFigures, type Figures, type RelayFigures } from './shared/figures.ts';
 import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import { sealed } from './shared/sealed.ts';
 import type { ChannelSnapshot } from './state/snapshot.ts';
@@ -149,6 +149,26 @@ function createMemories({ steady: now, random, trouble, tell, state }: RelayDeps
   return { health, affinity: createAffinity(now, hearsay) };
 }
 
+/** @param missed counted up where an answer went out without its bill. */
+const chargingOf = (
+  { ledger, balances, now, state, limits, refused }: RelayDeps,
+  figures: Figures,
+  missed: { late: number; refused: number },
+): ChargeDeps => ({
+  ledger,
+  balances,
+  now,
+  logConsumption: () => state.settings().logConsumption,
+  commitCeilingMs: limits.commitCeilingMs,
+  commitLimits: createDeadlines(10),
+  late: () => missed.late++,
+  refused: (ref, reason) => {
+    missed.refused++;
+    refused?.(ref, reason);
+  },
+  figures,
+});
+
 type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
 
 /** Agents ask before they begin; an estimate now is better than a count later. */
@@ -165,26 +185,12 @@ export function createRelay(deps: RelayDeps): Relay {
   let open = 0;
   // Prices of the benchmark's first request, for the tiers that do not price.
   let measured: Plan | null = null;
-  let late = 0;
-  let refused = 0;
   let closed: AppError | null = null;
   const answering = new Map<Request, Cuttable>();
   const running = new Set<Cuttable>();
   const figures = createFigures();
-  const chargeDeps: ChargeDeps = {
-    ledger: deps.ledger,
-    balances: deps.balances,
-    now: deps.now,
-    logConsumption: () => state.settings().logConsumption,
-    commitCeilingMs: deps.limits.commitCeilingMs,
-    commitLimits: createDeadlines(10),
-    late: () => late++,
-    refused: (ref, reason) => {
-      refused++;
-      deps.refused?.(ref, reason);
-    },
-    figures,
-  };
+  const missed = { late: 0, refused: 0 };
+  const chargeDeps = chargingOf(deps, figures, missed);
   const admit = createAdmit({
     plan: planDeps,
     charge: chargeDeps,
@@ -374,7 +380,7 @@ export function createRelay(deps: RelayDeps): Relay {
       affinity.hear(news);
     },
     open: () => open,
-    unbilled: () => ({ late, refused }),
+    unbilled: () => ({ ...missed }),
     figures: () => ({ ...figures.read(), open }),
     close(reason) {
       closed = reason;

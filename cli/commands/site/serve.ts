@@ -8,6 +8,7 @@ import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce, setupLink } from '../../parts/access.ts';
 import { fromEnvironment } from './from-environment.ts';
+import { tellReady, tellReadyAsJson } from './ready.ts';
 
 const defaultGrace = 30;
 const longestGrace = 600;
@@ -44,7 +45,6 @@ export const serve: CommandRun = async (context, flags) => {
   // Somebody else's server keeps what it has; starting says that it is there.
   if (lockOwner(dataDirFiles(context.dataDir)) === null)
     for (const line of await fromEnvironment(context)) context.output.note(line);
-  const { output } = context;
   const json = flags.jsonLogs === true || context.env.GATEWAY_LOG_FORMAT === 'json';
   const say = (message: string) =>
     console.error(
@@ -75,58 +75,13 @@ export const serve: CommandRun = async (context, flags) => {
       reject(error);
     });
   });
-  const words =
-    context.language === 'zh'
-      ? {
-          url: '地址',
-          setup: '初始化（仅一次有效的链接）',
-          data: '数据目录',
-          open: '可同时打开的文件与连接',
-          metrics: '监控指标',
-          stop: 'Ctrl-C 停止',
-        }
-      : {
-          url: 'URL',
-          setup: 'Set-up (a link that works once)',
-          data: 'Data folder',
-          open: 'Open files and connections',
-          metrics: 'Metrics',
-          stop: 'Ctrl-C to stop',
-        };
   const link = gateway.setupCode === null ? null : setupLink(gateway.url, gateway.setupCode);
-  if (json)
-    output.line(
-      JSON.stringify({
-        level: 'info',
-        at: new Date().toISOString(),
-        event: 'ready',
-        url: gateway.url,
-        data_dir: context.dataDir,
-        setup_link: link,
-        recovered: gateway.recovered,
-        owed: gateway.owed,
-        descriptors: gateway.descriptors,
-        relays,
-        metrics_port: gateway.metricsPort,
-      }),
-    );
-  else {
-    output.line(`${words.url}: ${gateway.url}`);
-    if (link !== null) output.line(`${words.setup}: ${link}`);
-    output.line(`${words.data}: ${context.dataDir}`);
-  }
-  if (!json && gateway.metricsPort !== null)
-    output.note(`${words.metrics}: http://${metrics?.host}:${gateway.metricsPort}/metrics`);
-  if (flags.open === true) openBrowser(link ?? gateway.url);
-  if (!json && gateway.recovered.settled + gateway.recovered.voided > 0) {
-    output.note(`recovered: ${gateway.recovered.settled} settled, ${gateway.recovered.voided} voided`);
-  }
-  if (gateway.owed.files.length > 0 && !json)
-    output.note(`owed by an earlier run: ${gateway.owed.settled} settled from ${gateway.owed.files.join(', ')}`);
+  const ready = { gateway, link, relays, metricsHost: metrics?.host ?? '' };
+  if (json) tellReadyAsJson(context, ready);
+  else tellReady(context, ready);
   for (const line of gateway.owed.refused)
     say(`owed by an earlier run and turned down: ${line}; see ${gateway.owed.kept.join(', ')}`);
-  if (!json && gateway.descriptors !== null) output.note(`${words.open}: ${gateway.descriptors}`);
-  if (!json) output.note(words.stop);
+  if (flags.open === true) openBrowser(link ?? gateway.url);
 
   await ended;
 };

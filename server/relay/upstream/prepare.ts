@@ -145,13 +145,10 @@ export function prepareAttempt(
     mapped: chat && mapped !== inquiry.model,
   };
   const body = bodyOf(attempt, dropped);
-  const headers = headersOf(attempt);
   const address = addressed(attempt, body.body, dropped);
   if (address === null) return null;
   const url = compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url;
-  // Nearly every request has no headers but the fixed ones.
-  const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
-  for (const more of own) if (more !== undefined) Object.assign(headers, more);
+  const headers = allHeaders(attempt, address);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
     call: { url, headers, body: address.body, channel, upstream },
@@ -325,6 +322,15 @@ function passAgentHeaders(given: Headers, translated: boolean, headers: Record<s
     const value = given.get(name);
     if (value !== null && !(translated && own === true) && isHeaderValue(value)) headers[name] = value;
   }
+}
+
+/** Nearly every request has no headers but the fixed ones. */
+function allHeaders(attempt: Attempt, address: Address): Record<string, string> {
+  const { quirk, form, inquiry, channel } = attempt;
+  const headers = headersOf(attempt);
+  const own = [quirk?.headersFor?.(inquiry.operation, channel.other), form?.headers, address.headers];
+  for (const more of own) if (more !== undefined) Object.assign(headers, more);
+  return headers;
 }
 
 /** It means nothing to an upstream of another dialect. */

@@ -1,0 +1,65 @@
+/** What a server says when it begins to serve: lines for people, or one JSON line for programs. */
+import type { Gateway } from '../../../server/gateway.ts';
+import type { Context } from '../../context.ts';
+
+const wordings = {
+  zh: {
+    url: '地址',
+    setup: '初始化（仅一次有效的链接）',
+    data: '数据目录',
+    open: '可同时打开的文件与连接',
+    metrics: '监控指标',
+    stop: 'Ctrl-C 停止',
+  },
+  en: {
+    url: 'URL',
+    setup: 'Set-up (a link that works once)',
+    data: 'Data folder',
+    open: 'Open files and connections',
+    metrics: 'Metrics',
+    stop: 'Ctrl-C to stop',
+  },
+} as const;
+
+export interface Ready {
+  readonly gateway: Gateway;
+  /** For setting up in a browser; null once set up. */
+  readonly link: string | null;
+  readonly relays: number;
+  /** Host of the figures. */
+  readonly metricsHost: string;
+}
+
+export function tellReadyAsJson({ output, dataDir }: Context, { gateway, link, relays }: Ready): void {
+  output.line(
+    JSON.stringify({
+      level: 'info',
+      at: new Date().toISOString(),
+      event: 'ready',
+      url: gateway.url,
+      data_dir: dataDir,
+      setup_link: link,
+      recovered: gateway.recovered,
+      owed: gateway.owed,
+      descriptors: gateway.descriptors,
+      relays,
+      metrics_port: gateway.metricsPort,
+    }),
+  );
+}
+
+export function tellReady({ output, dataDir, language }: Context, { gateway, link, metricsHost }: Ready): void {
+  const words = wordings[language];
+  const { recovered, owed } = gateway;
+  output.line(`${words.url}: ${gateway.url}`);
+  if (link !== null) output.line(`${words.setup}: ${link}`);
+  output.line(`${words.data}: ${dataDir}`);
+  if (gateway.metricsPort !== null)
+    output.note(`${words.metrics}: http://${metricsHost}:${gateway.metricsPort}/metrics`);
+  if (recovered.settled + recovered.voided > 0)
+    output.note(`recovered: ${recovered.settled} settled, ${recovered.voided} voided`);
+  if (owed.files.length > 0)
+    output.note(`owed by an earlier run: ${owed.settled} settled from ${owed.files.join(', ')}`);
+  if (gateway.descriptors !== null) output.note(`${words.open}: ${gateway.descriptors}`);
+  output.note(words.stop);
+}
