@@ -34,6 +34,8 @@ export interface Inquiry {
   readonly prompt: Prompt;
   /** The longest answer that was written into the body because no longer one can be paid. */
   readonly ceiling?: number;
+  /** An upstream said that it did not sign what the history holds. */
+  readonly unsigned?: true;
   /** Set where work is ordered that is fetched later. */
   readonly order?: Order;
   readonly request: Request;

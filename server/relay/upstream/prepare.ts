@@ -8,7 +8,7 @@ import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { agentHeaders } from '../../providers/knowledge/agent-headers.ts';
-import { signingAt } from '../../providers/knowledge/signatures.ts';
+import { nothingSigned, signingAt } from '../../providers/knowledge/signatures.ts';
 import { endpointFor, type Provider, servesAt } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
@@ -237,8 +237,10 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null, terms };
 }
 
-const signingOf = ({ provider, channel, dialect }: Attempt) =>
-  signingAt(provider.slug, dialect, channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl);
+const signingOf = ({ inquiry, provider, channel, dialect }: Attempt) =>
+  inquiry.unsigned === true
+    ? nothingSigned
+    : signingAt(provider.slug, dialect, channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl);
 
 function headersOf(attempt: Attempt): Record<string, string> {
   const { inquiry, dialect, translated, settings, quirk } = attempt;
