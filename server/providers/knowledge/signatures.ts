@@ -56,7 +56,7 @@ export const signatureRefusals: readonly (Sourced & { readonly words: RegExp })[
   },
   {
     words: /invalid_encrypted_content|encrypted content .*could not be (?:verified|decrypted)/is,
-    source: 'https://github.com/openai/codex/issues',
+    source: 'https://github.com/openai/codex/issues/8145',
   },
   {
     words: /corrupted thought signature|thought signature is not valid/i,
@@ -73,8 +73,22 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostna
 
 const unknownSigning: Signing = { form: null, unsigned: false };
 
+const known = new Map<string, Signing>();
+/** A channel has one base. */
+const mostKnown = 1000;
+
 /** @param baseUrl where it is called. */
 export function signingAt(provider: string, dialect: ProtocolId, baseUrl: string): Signing {
+  const key = `${provider} ${dialect} ${baseUrl}`;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  if (known.size >= mostKnown) known.clear();
+  const signing = signingOf(provider, dialect, baseUrl);
+  known.set(key, signing);
+  return signing;
+}
+
+function signingOf(provider: string, dialect: ProtocolId, baseUrl: string): Signing {
   const row = signingRows.find((one) => one.provider === provider && one.dialect === dialect);
   if (row === undefined) return unknownSigning;
   const own = row.hosts === undefined || row.hosts.test(hostOf(baseUrl));
