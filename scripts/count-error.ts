@@ -1,4 +1,4 @@
-/** How far the local count of tokens is from what providers reported: `bun scripts/count-error.ts FOLDER` over recorded answers; nothing of them is kept. */
+/** How far the local count of tokens is from what providers reported: `bun scripts/count-error.ts FOLDER` over whole recorded answers (streams are often shortened); nothing of them is kept. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChatEvent, ProtocolId } from '../server/protocols/canonical.ts';
@@ -19,17 +19,10 @@ const dialectOf = (sample: unknown): ProtocolId | null => {
   return Array.isArray(body?.choices) && !('text' in (record(body.choices[0]) ?? {})) ? 'openai-chat' : null;
 };
 
-function eventsOf(name: string, source: string): readonly ChatEvent[] {
-  if (name.endsWith('.json')) {
-    const body = parseJson(source);
-    const dialect = dialectOf(body);
-    return dialect === null ? [] : codecs[dialect].upstream.decodeResponse(body);
-  }
-  const lines = source.split('\n').filter((line) => line.trim() !== '');
-  const dialect = dialectOf(parseJson(lines[0] ?? ''));
-  if (dialect === null) return [];
-  const reader = codecs[dialect].upstream.reader();
-  return [...lines.flatMap((data) => reader.feed({ event: '', data })), ...reader.end()];
+function eventsOf(source: string): readonly ChatEvent[] {
+  const body = parseJson(source);
+  const dialect = dialectOf(body);
+  return dialect === null ? [] : codecs[dialect].upstream.decodeResponse(body);
 }
 
 /** @returns null for answers whose reported tokens are more than their words: thoughts, calls, pictures. */
@@ -49,8 +42,8 @@ const percent = (value: number): string => `${(value * 100).toFixed(1)} %`;
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('usage: bun scripts/count-error.ts FOLDER');
 const { countTokens: count } = await import('gpt-tokenizer/encoding/o200k_base');
-const samples = [...new Bun.Glob('**/*.{json,chunks.txt}').scanSync({ cwd: folder })].sort().flatMap((name) => {
-  const found = sampleOf(name, eventsOf(name, readFileSync(join(folder, name), 'utf8')), (text) => count(text));
+const samples = [...new Bun.Glob('**/*.json').scanSync({ cwd: folder })].sort().flatMap((name) => {
+  const found = sampleOf(name, eventsOf(readFileSync(join(folder, name), 'utf8')), (text) => count(text));
   return found === null ? [] : [found];
 });
 const groups = [...Map.groupBy(samples, ({ provider }) => provider), ['all', samples] as const];

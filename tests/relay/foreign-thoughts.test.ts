@@ -236,3 +236,74 @@ test('G2: at its own host a provider is shown the form of signature that it make
   expect(foreign?.(item('bm90IGEgRmVybmV0IHRva2Vu'), atOpenAi)).toHaveLength(1);
   expect(foreign?.(item('gAAAAABqYUYAzHfrxAd'), atOpenAi)).toHaveLength(0);
 });
+
+test.each([
+  [
+    'another account',
+    '/v1/responses',
+    items([said, own, said]),
+    items([said, said]),
+    {
+      error: {
+        message: 'The encrypted content gAAA...YA could not be verified.',
+        type: 'invalid_request_error',
+        code: 'invalid_encrypted_content',
+      },
+    },
+  ],
+  [
+    'another model',
+    '/v1/messages',
+    turns([thinking(sealed), words]),
+    turns([words]),
+    {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: 'messages.1.content.0: Invalid `signature` in `thinking` block',
+      },
+    },
+  ],
+])(
+  'G2: what %s signed is refused once, and the conversation goes on without it',
+  async (_name, path, body, expected, refusal) => {
+    const usual = upstream.requests.length;
+    let refused = 0;
+    upstream.script((response) => {
+      refused++;
+      sendJson(
+        response,
+        refused === 1 ? refusal : path.endsWith('messages') ? answers.messages : answers.responses,
+        refused === 1 ? 400 : 200,
+      );
+    });
+    const first = await sent(path, body);
+    expect(first.body).toBe(body);
+    expect(upstream.requests.slice(usual).map((one) => one.body.toString('utf8'))).toEqual([body, expected]);
+    expect(first.dropped).toHaveLength(1);
+    expect(gateway.troubles).toEqual([]);
+  },
+);
+
+test('G2: who refuses without end is not asked without end', async () => {
+  const before = upstream.requests.length;
+  upstream.script((response) =>
+    sendJson(
+      response,
+      { type: 'error', error: { type: 'invalid_request_error', message: 'Invalid `signature` in `thinking` block' } },
+      400,
+    ),
+  );
+  const response = await gateway.relay.handle(
+    new Request('http://gateway/v1/messages', {
+      method: 'POST',
+      headers: { 'x-api-key': `sk-${key}` },
+      body: turns([thinking(sealed), words]),
+    }),
+    '/v1/messages',
+    { ip: () => '' },
+  );
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain('Invalid `signature`');
+  expect(upstream.requests.length - before).toBe(2);
+});

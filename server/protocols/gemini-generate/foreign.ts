@@ -1,16 +1,16 @@
 /** Thoughts and calls of a conversation that this dialect's upstream did not sign. */
 import { type Json, list, record, text } from '../shared/json.ts';
-import { type ForeignBlock, isMarked } from '../shared/signatures.ts';
+import { type ForeignBlock, isForeign, type Signing } from '../shared/signatures.ts';
 import { lostSignature } from './encode-request.ts';
 
 /** Other makers' ids; this dialect's own calls have none, or bear a signature. */
 const foreignId = /^(?:call_|toolu_|chatcmpl-|fc_)/;
 
-export function foreignBlocks(body: Json): readonly ForeignBlock[] {
+export function foreignBlocks(body: Json, signing: Signing): readonly ForeignBlock[] {
   const found: ForeignBlock[] = [];
   for (const [at, content] of list(body.contents).entries()) {
     const parts = list(record(content)?.parts);
-    const own = parts.map((value, index) => inPart(record(value) ?? {}, ['contents', at, 'parts', index]));
+    const own = parts.map((value, index) => inPart(record(value) ?? {}, ['contents', at, 'parts', index], signing));
     const gone = own.filter((blocks) => blocks[0]?.path.length === 4 && blocks[0].instead === undefined);
     if (gone.length > 0 && gone.length === parts.length)
       found.push({ path: ['contents', at], reason: gone[0]?.[0]?.reason ?? null });
@@ -19,10 +19,10 @@ export function foreignBlocks(body: Json): readonly ForeignBlock[] {
   return found;
 }
 
-function inPart(part: Record<string, unknown>, path: readonly (string | number)[]): ForeignBlock[] {
+function inPart(part: Record<string, unknown>, path: readonly (string | number)[], signing: Signing): ForeignBlock[] {
   const member = part.thoughtSignature === undefined ? 'thought_signature' : 'thoughtSignature';
   const signature = text(part[member]);
-  if (signature === null || !isMarked(signature)) return [];
+  if (signature === null || signature === lostSignature || !isForeign(signature, signing)) return [];
   const reason = `/${path.join('/')}: a signature that belongs to another provider`;
   const words = typeof part.text === 'string' ? part.text : null;
   if (callOf(part) !== null) return [{ path: [...path, member], instead: lostSignature, reason }];

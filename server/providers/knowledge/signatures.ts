@@ -48,12 +48,47 @@ export const signingRows: readonly SigningRow[] = [
   },
 ];
 
+/** How a refusal of a signature is worded: it may have the right form and still be another account's or model's. */
+export const signatureRefusals: readonly (Sourced & { readonly words: RegExp })[] = [
+  {
+    words: /invalid\s+`?signature`?\s+in\s+`?thinking`?/i,
+    source: 'https://github.com/anthropics/claude-code/issues/10627',
+  },
+  {
+    words: /invalid_encrypted_content|encrypted content .*could not be (?:verified|decrypted)/is,
+    source: 'https://github.com/openai/codex/issues/8145',
+  },
+  {
+    words: /corrupted thought signature|thought signature is not valid/i,
+    source: 'https://ai.google.dev/gemini-api/docs/thought-signatures',
+  },
+];
+
+export const refusesSignature = (words: string): boolean => signatureRefusals.some((row) => row.words.test(words));
+
+/** Nothing in a history was signed by whoever says so. */
+export const nothingSigned: Signing = { form: /(?!)/, unsigned: false };
+
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
 
 const unknownSigning: Signing = { form: null, unsigned: false };
 
+const known = new Map<string, Signing>();
+/** A channel has one base. */
+const mostKnown = 1000;
+
 /** @param baseUrl where it is called. */
 export function signingAt(provider: string, dialect: ProtocolId, baseUrl: string): Signing {
+  const key = `${provider} ${dialect} ${baseUrl}`;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  if (known.size >= mostKnown) known.clear();
+  const signing = signingOf(provider, dialect, baseUrl);
+  known.set(key, signing);
+  return signing;
+}
+
+function signingOf(provider: string, dialect: ProtocolId, baseUrl: string): Signing {
   const row = signingRows.find((one) => one.provider === provider && one.dialect === dialect);
   if (row === undefined) return unknownSigning;
   const own = row.hosts === undefined || row.hosts.test(hostOf(baseUrl));

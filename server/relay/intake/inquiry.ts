@@ -38,6 +38,8 @@ export interface Inquiry {
   readonly candid?: true;
   /** Set where the conversation is to be made short. */
   readonly compaction?: Compaction;
+  /** An upstream said that it did not sign what the history holds. */
+  readonly unsigned?: true;
   /** Set where work is ordered that is fetched later. */
   readonly order?: Order;
   readonly request: Request;

@@ -10,7 +10,7 @@ import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { agentHeaders } from '../../providers/knowledge/agent-headers.ts';
 import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
-import { signingAt } from '../../providers/knowledge/signatures.ts';
+import { nothingSigned, signingAt } from '../../providers/knowledge/signatures.ts';
 import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/target.ts';
 import { endpointFor, type Provider, servesAt } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
@@ -294,8 +294,10 @@ function editsOfMapping(attempt: Attempt, dropped: string[]): ReadonlyMap<string
   return mappedEdits(codecFor(dialect), inquiry.body, { model, target }, dropped);
 }
 
-const signingOf = ({ provider, channel, dialect }: Attempt) =>
-  signingAt(provider.slug, dialect, channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl);
+const signingOf = ({ inquiry, provider, channel, dialect }: Attempt) =>
+  inquiry.unsigned === true
+    ? nothingSigned
+    : signingAt(provider.slug, dialect, channel.baseUrl === '' ? provider.baseUrl : channel.baseUrl);
 
 function headersOf(attempt: Attempt): Record<string, string> {
   const { inquiry, dialect, translated, settings, quirk } = attempt;

@@ -3,6 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.ts';
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
+import { refusesSignature } from '../../providers/knowledge/signatures.ts';
 import type { SignFacts } from '../../providers/quirk.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { asSummary } from '../intake/compaction.ts';
@@ -114,11 +115,12 @@ export async function eachChannel<T extends { readonly kind: string }>(
   const { upstream } = departure;
   const settings = deps.settings();
   // A socket that was refused has cost nobody anything: whoever is left is asked.
-  const attempts = inquiry.operation === 'realtime' ? Number.POSITIVE_INFINITY : Math.max(1, settings.retryTimes + 1);
+  let attempts = inquiry.operation === 'realtime' ? Number.POSITIVE_INFINITY : Math.max(1, settings.retryTimes + 1);
   const tried: Tried[] = [];
   let failure: UpstreamFailure | null = null;
   let last: ChannelSnapshot | null = null;
   let left: Left | null = null;
+  let asking: Inquiry = inquiry;
   const failed = (error: AppError | null = null): Failed => ({ kind: 'failed', error, failure, last, tried, left });
 
   for (const channel of plan.candidates) {
@@ -126,8 +128,8 @@ export async function eachChannel<T extends { readonly kind: string }>(
     while (again && tried.length < attempts && !departure.gone() && !upstream.aborted) {
       again = false;
       const key = deps.health.pickKey(channel);
-      const known = inquiry.compaction === undefined || !deps.compactions.lackedBy(channel);
-      const prepared = prepare(known ? inquiry : asSummary(inquiry), channel, key, settings);
+      const known = asking.compaction === undefined || !deps.compactions.lackedBy(channel);
+      const prepared = prepare(known ? asking : asSummary(asking), channel, key, settings);
       if (prepared instanceof AppError) return failed(prepared);
       if (prepared === null) break;
       tried.push(triedOnly(channel));
@@ -161,6 +163,13 @@ export async function eachChannel<T extends { readonly kind: string }>(
         failed: failedAttempt(failure, deps.now() - askedMs),
       };
       deps.health.failed(channel, key.index, failure);
+      // A conversation that was begun elsewhere goes on without its thoughts, once.
+      if (asking === inquiry && failure.class === 'client' && refusesThoughts(failure)) {
+        asking = { ...inquiry, unsigned: true };
+        attempts++;
+        again = true;
+        continue;
+      }
       if (!mayRetry(failure) || inquiry.form?.replayable === false) return failed();
       again = failure.class === 'key' && deps.health.hasSpareKey(channel);
     }
@@ -168,6 +177,9 @@ export async function eachChannel<T extends { readonly kind: string }>(
   }
   return failed();
 }
+
+const refusesThoughts = ({ error }: UpstreamFailure): boolean =>
+  error !== null && refusesSignature(`${error.code ?? ''} ${error.message}`);
 
 /** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble. */
 export async function send(
