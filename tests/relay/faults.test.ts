@@ -16,9 +16,29 @@ let gateway: TestGateway;
 let upstream: Upstream;
 let key: string;
 
+/** Told when the gateway has read something of an upstream's body. */
+let read = Promise.withResolvers<void>();
+const watchedFetch = async (...asked: Parameters<typeof fetch>): Promise<Response> => {
+  const response = await fetch(...asked);
+  const heard = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, through) {
+      through.enqueue(chunk);
+      read.resolve();
+    },
+  });
+  return new Response(response.body?.pipeThrough(heard) ?? null, response);
+};
+/** Not before what was written was read: a reset overtakes whatever is still on its way. */
+const resetOnceRead = (response: ServerResponse) =>
+  void read.promise.then(() => setImmediate(() => response.destroy()));
+
 /** @param patienceMs how long an upstream may be silent. */
-async function begin(patienceMs: number): Promise<void> {
-  gateway = await createTestGateway({ limits: { headersTimeoutMs: patienceMs, idleMs: patienceMs } });
+async function begin(patienceMs: number, watched = false): Promise<void> {
+  read = Promise.withResolvers<void>();
+  gateway = await createTestGateway({
+    limits: { headersTimeoutMs: patienceMs, idleMs: patienceMs },
+    ...(watched ? { upstreamFetch: watchedFetch as typeof fetch } : {}),
+  });
   upstream = await startUpstream(() => undefined);
   await gateway.channel(upstream.url, { type: 199, models: 'm' });
   await gateway.option('ModelRatio', '{"m":1}');
@@ -94,6 +114,8 @@ interface Fault {
   readonly good?: true;
   /** It ends by the limit of silence alone. */
   readonly silent?: true;
+  /** It goes on when the gateway has read its beginning. */
+  readonly watched?: true;
 }
 
 const errorOf = (dialect: ProtocolId, status: number) => ({
@@ -162,8 +184,9 @@ const faults: Readonly<Record<string, Fault>> = {
     play: (response, dialect) => {
       startStream(response);
       response.write(wordsOf(dialect));
-      setTimeout(() => response.destroy(), 20);
+      resetOnceRead(response);
     },
+    watched: true,
     status: 200,
     partly: true,
   },
@@ -243,8 +266,9 @@ const faults: Readonly<Record<string, Fault>> = {
       const body = JSON.stringify(bodyOf(dialect));
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': String(body.length) });
       response.write(body.slice(0, body.length / 2));
-      setTimeout(() => response.destroy(), 20);
+      resetOnceRead(response);
     },
+    watched: true,
     status: 502,
   },
   'a body cut short': {
@@ -298,7 +322,7 @@ const cases = Object.entries(faults).flatMap(([name, fault]) =>
 
 test.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
   const stream = form === 'streamed';
-  await begin(fault.silent === true ? impatient : patient);
+  await begin(fault.silent === true ? impatient : patient, fault.watched);
   upstream.script((response) => void fault.play(response, dialect, stream));
   const before = await gateway.balance();
   const { status, text, headers } = await ask(dialect, stream);
