@@ -17,6 +17,10 @@ export const refusableMembers = [
   'forcedToolChoice',
   'schemaFormat',
   'jsonFormat',
+  // A form for the answer, where tools are offered too.
+  'formatWithTools',
+  // Tools that the provider runs, where others are offered too.
+  'hostedWithTools',
 ] as const;
 
 /** How a model is told to think: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level. */
@@ -52,7 +56,8 @@ const rule = z.strictObject({
   refusesThinking: z.optional(members),
   takes: z.optional(members),
   limitMember: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
-  switched: z.optional(z.boolean()),
+  switched: z.optional(z.enum(['thinking', 'enable_thinking'])),
+  suffixed: z.optional(z.boolean()),
   signedCalls: z.optional(z.boolean()),
   inputs: z.optional(kinds),
   outputs: z.optional(kinds),

@@ -26,8 +26,8 @@ export interface Target {
   readonly refusesThinking: ReadonlySet<RefusableMember>;
   /** The name it wants for the longest answer, where its dialect has an older and a newer one. */
   readonly limitMember: 'max_tokens' | 'max_completion_tokens' | null;
-  /** Thinking is switched by a member `thinking: {type}` besides, where the dialect has only a word for it. */
-  readonly switched: boolean;
+  /** The member by which thinking is switched off where its dialect has only a word for it: `thinking: {type}` or `enable_thinking`. */
+  readonly switched: 'thinking' | 'enable_thinking' | null;
   /** A word of effort may stand behind its name: `-high`. */
   readonly suffixed: boolean;
   /** Calls in the history must bear their signature, or the documented stand-in for one. */
@@ -49,7 +49,7 @@ export const unknownTarget: Target = {
   refuses: new Set(),
   refusesThinking: new Set(),
   limitMember: null,
-  switched: false,
+  switched: null,
   suffixed: false,
   signedCalls: false,
   inputs: null,

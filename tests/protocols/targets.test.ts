@@ -119,6 +119,9 @@ describe('W9: efforts and limits', () => {
     ['openrouter', 'openai/o1', 'xhigh', 'xhigh'],
     ['deepseek', 'deepseek-v4-pro', 'xhigh', 'high'],
     ['custom', 'whatever', 'xhigh', 'xhigh'],
+    // The table of limits says that it does not think.
+    ['together', 'Qwen/Qwen2.5-7B-Instruct-Turbo', 'high', undefined],
+    ['fireworks', 'accounts/fireworks/models/deepseek-v4-pro', 'low', 'high'],
   ])('%s %s is told %s as %s', (provider, model, word, expected) => {
     const { made, dropped } = told('openai-chat', [provider, model], { reasoning: effort(word) });
     expect(made.reasoning_effort).toBe(expected);
@@ -206,14 +209,66 @@ describe('how a model is told to think', () => {
     ['moonshot', 'kimi-k2.6', { thinking: { type: 'disabled' } }],
     ['zhipu-v4', 'glm-5.1', { thinking: { type: 'disabled' } }],
     ['deepseek', 'deepseek-v4-pro', { thinking: { type: 'disabled' } }],
+    ['ali', 'qwen3.6-plus', { enable_thinking: false }],
+    ['siliconflow', 'Qwen/Qwen3-14B', { enable_thinking: false }],
+    ['fireworks', 'accounts/fireworks/models/kimi-k2p6', { reasoning_effort: 'none' }],
     ['openai', 'gpt-5.1', { reasoning_effort: 'none' }],
     ['openai', 'gpt-5', { reasoning_effort: 'minimal' }],
     ['moonshot', 'kimi-k2.7-code', {}],
   ])('%s %s is asked not to', (provider, model, expected) => {
     const { made } = told('openai-chat', [provider, model], { reasoning: effort('none') });
-    const { thinking, reasoning_effort: word } = made as Record<string, unknown>;
-    expect(JSON.parse(JSON.stringify({ thinking, reasoning_effort: word }))).toEqual(expected);
+    const { thinking, reasoning_effort: word, enable_thinking } = made as Record<string, unknown>;
+    expect(JSON.parse(JSON.stringify({ thinking, reasoning_effort: word, enable_thinking }))).toEqual(expected);
   });
+});
+
+const tool = { kind: 'function', name: 'f', description: null, schema: { type: 'object' }, strict: null } as const;
+const search = { kind: 'provider', name: 'web_search', description: null, schema: null, strict: null } as const;
+
+describe('what cannot be asked together', () => {
+  const format = { type: 'json' } as const;
+
+  test('a form for the answer beside tools', () => {
+    const older = told('gemini-generate', ['gemini', 'gemini-2.5-pro'], { tools: [tool], responseFormat: format });
+    expect(older.made.generationConfig).toBeUndefined();
+    expect(older.dropped).toEqual(['/response_format: not taken beside tools by this model']);
+    const newer = told('gemini-generate', ['gemini', 'gemini-3.5-flash'], { tools: [tool], responseFormat: format });
+    expect(newer.made.generationConfig).toEqual({ responseMimeType: 'application/json' });
+  });
+
+  test('the provider’s own tools beside others', () => {
+    const { made, dropped } = told('gemini-generate', ['vertex', 'gemini-3.5-flash'], { tools: [search, tool] });
+    expect(JSON.stringify(made.tools)).not.toContain('googleSearch');
+    expect(dropped).toEqual(['/tools/0: web_search cannot be offered beside other tools here']);
+    const alone = told('gemini-generate', ['vertex', 'gemini-3.5-flash'], { tools: [search] });
+    expect(alone.made.tools).toEqual([{ googleSearch: {} }]);
+  });
+
+  test('several answers, and penalties', () => {
+    const asked = { candidates: 2, presencePenalty: 0.5, frequencyPenalty: 0 };
+    const { made, dropped } = told('gemini-generate', ['gemini', 'gemini-3.1-pro-preview'], asked);
+    expect(made.generationConfig).toBeUndefined();
+    expect(dropped).toEqual(['/presence_penalty: not taken by this model', '/n: one answer only']);
+    expect(told('gemini-generate', ['gemini', 'gemini-2.0-flash'], asked).made.generationConfig).toEqual({
+      candidateCount: 2,
+      presencePenalty: 0.5,
+      frequencyPenalty: 0,
+    });
+  });
+});
+
+test.each([
+  ['openai-responses', 'openai', 'gpt-5.1', 'xhigh', { reasoning: { effort: 'high', summary: 'auto' } }],
+  ['openai-responses', 'openai', 'gpt-5.2-codex', 'none', { reasoning: { effort: 'low', summary: 'auto' } }],
+  ['openai-responses', 'openai', 'gpt-4.1', 'high', {}],
+  ['cohere-chat', 'cohere', 'command-a-03-2025', 'high', {}],
+  ['cohere-chat', 'cohere', 'command-a-reasoning-08-2025', 'high', { thinking: { type: 'enabled' } }],
+  ['ollama-chat', 'ollama', 'gpt-oss:20b', 'xhigh', { think: 'high' }],
+  ['ollama-chat', 'ollama', 'llama3-7b', 'high', {}],
+] as const)('%s: %s %s is told %s as %j', (to, provider, model, word, expected) => {
+  const { made } = told(to, [provider, model], { reasoning: effort(word) });
+  const { reasoning, thinking, think } = made as Record<string, unknown>;
+  expect(JSON.parse(JSON.stringify({ reasoning, thinking, think }))).toEqual(expected);
 });
 
 test('W14: a call in the history bears a signature wherever one is wanted', () => {
@@ -226,7 +281,6 @@ test('W14: a call in the history bears a signature wherever one is wanted', () =
 });
 
 test('a tool that cannot be forced is offered, where forcing is refused', () => {
-  const tool = { kind: 'function', name: 'f', description: null, schema: { type: 'object' }, strict: null } as const;
   const asked = { tools: [tool], toolChoice: 'required' } as const satisfies Partial<ChatRequest>;
   const five = told('anthropic-messages', ['anthropic', 'claude-opus-5-5'], asked);
   expect(five.made.tool_choice).toEqual({ type: 'auto' });

@@ -5,7 +5,7 @@ import { allProviders, providerBySlug } from '../../server/providers/catalogue.t
 import { editsBetween, rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
 import { modelRows } from '../../server/providers/knowledge/models.ts';
 import { providerRows } from '../../server/providers/knowledge/providers.ts';
-import { rowsFor, targetFor } from '../../server/providers/knowledge/target.ts';
+import { rowsFor, sameDemands, targetFor, targetOf } from '../../server/providers/knowledge/target.ts';
 
 describe('rows', () => {
   const all = [...modelRows, ...providerRows];
@@ -23,15 +23,31 @@ describe('rows', () => {
     }
   });
 
-  test('each bites somewhere: no pattern is without a name', () => {
+  const asked = () => {
     const names = allProviders.flatMap(({ slug, models }) => models.map((model) => ({ slug, model })));
     const more =
       'glm-5 claude-opus-5-5 claude-opus-5 claude-fable-5 claude-sonnet-5-5 claude-opus-latest claude-v2 gemini-3.8-flash gemini-1.5-pro gemini-3-pro-preview gemini-2.5-flash-image gemma-3-27b kimi-k3 grok-4.5 grok-3-mini grok-4 grok-code-fast-1 magistral-medium-latest deepseek-r1 doubao-seed-1-6 o1-mini chatgpt-4o-latest'.split(
         ' ',
       );
     const known = [...names, ...more.flatMap((model) => allProviders.map(({ slug }) => ({ slug, model })))];
-    const used = new Set(known.flatMap(({ slug, model }) => rowsFor(slug, model)));
-    expect(modelRows.filter((row) => !used.has(row)).map(({ models }) => String(models))).toEqual([]);
+    return known;
+  };
+
+  test('each says something that no other says: without it somebody is told otherwise', () => {
+    const open = new Set(modelRows);
+    for (const { slug, model } of asked()) {
+      const rows = rowsFor(slug, model);
+      const whole = targetOf(model, rows);
+      for (const row of rows) {
+        if (!open.has(row)) continue;
+        const without = targetOf(
+          model,
+          rows.filter((other) => other !== row),
+        );
+        if (!sameDemands(whole, without)) open.delete(row);
+      }
+    }
+    expect([...open].map(({ models, provider, source }) => `${provider ?? ''} ${models} ${source}`)).toEqual([]);
   });
 
   test('bounds are bounds, words are words', () => {

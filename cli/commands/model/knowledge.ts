@@ -15,7 +15,7 @@ const labels: Readonly<Record<string, Words>> = {
   efforts: { zh: '思考强度', en: 'words for effort' },
   budget: { zh: '思考预算（token）', en: 'budget of a thought (tokens)' },
   limitMember: { zh: '长度上限字段', en: 'member for the longest answer' },
-  switched: { zh: '用 thinking.type 关闭思考', en: 'thinking is switched off by thinking.type' },
+  switched: { zh: '关闭思考所用字段', en: 'thinking is switched off by' },
   suffixed: { zh: '名称后可加 -high 等', en: 'a word such as -high may stand behind its name' },
   signedCalls: { zh: '历史中的工具调用须带签名', en: 'calls in the history must be signed' },
   inputs: { zh: '输入', en: 'input besides text' },

@@ -68,7 +68,8 @@ function encodeStop({ stop }: ChatRequest, dropped: Dropped): readonly string[] 
 
 function encodeReasoning(request: ChatRequest, target: Target, dropped: Dropped): Record<string, unknown> {
   const off = budgetOf(request.reasoning) === 0;
-  if (off && target.switched && !target.alwaysThinks) return { thinking: { type: 'disabled' } };
+  if (off && target.switched !== null && !target.alwaysThinks)
+    return target.switched === 'thinking' ? { thinking: { type: 'disabled' } } : { enable_thinking: false };
   return { reasoning_effort: encodeEffort(request, target, dropped) };
 }
 

@@ -38,6 +38,7 @@ export const traits: Traits = {
       'max_completion_tokens',
       'reasoning_effort',
       'thinking',
+      'enable_thinking',
       'parallel_tool_calls',
       'tool_choice',
       'response_format',

@@ -58,7 +58,8 @@ function withoutRefused(
     changes.candidates = 1;
     dropped.push('/n: one answer only');
   }
-  return { ...changes, ...toolsWithin(request, refused, dropped), ...formatWithin(request, refused, dropped) };
+  const tools = toolsWithin(request, refused, dropped);
+  return { ...changes, ...tools, ...formatWithin({ ...request, ...tools }, refused, dropped) };
 }
 
 function toolsWithin(
@@ -76,15 +77,35 @@ function toolsWithin(
   const unordered = parallelToolCalls !== null && refused('parallelToolCalls');
   if (unforced) dropped.push('/tool_choice: this model cannot be made to call a tool');
   if (unordered && parallelToolCalls === false) dropped.push('/parallel_tool_calls: not taken by this model');
-  return { ...(unforced ? { toolChoice: 'auto' as const } : {}), ...(unordered ? { parallelToolCalls: null } : {}) };
+  return {
+    ...(unforced ? { toolChoice: 'auto' as const } : {}),
+    ...(unordered ? { parallelToolCalls: null } : {}),
+    ...hostedWithin(tools, refused, dropped),
+  };
+}
+
+function hostedWithin(
+  tools: ChatRequest['tools'],
+  refused: (member: RefusableMember) => boolean,
+  dropped: Dropped,
+): Partial<ChatRequest> {
+  const own = tools.filter(({ kind }) => kind !== 'provider');
+  if (own.length === 0 || own.length === tools.length || !refused('hostedWithTools')) return {};
+  for (const [index, { kind, name }] of tools.entries())
+    if (kind === 'provider') dropped.push(`/tools/${index}: ${name} cannot be offered beside other tools here`);
+  return { tools: own };
 }
 
 function formatWithin(
-  { responseFormat }: ChatRequest,
+  { responseFormat, tools }: ChatRequest,
   refused: (member: RefusableMember) => boolean,
   dropped: Dropped,
 ): Partial<ChatRequest> {
   if (responseFormat === null) return {};
+  if (tools.length > 0 && refused('formatWithTools')) {
+    dropped.push('/response_format: not taken beside tools by this model');
+    return { responseFormat: null };
+  }
   if (responseFormat.type === 'schema' && !refused('schemaFormat')) return {};
   if (refused('jsonFormat')) {
     dropped.push('/response_format: not taken by this model');
@@ -137,7 +158,7 @@ function withWord(reasoning: Reasoning, target: Target, words: readonly string[]
   if (word === null) return reasoning;
   const off = word === 'none';
   // It is switched off otherwise than by a word.
-  const switched = target.thinking === 'adaptive' || target.switched;
+  const switched = target.thinking === 'adaptive' || target.switched !== null;
   if (off && !words.includes('none') && !target.alwaysThinks && switched) return reasoning;
   const near = nearestEffort(word, words);
   if (near === null) {

@@ -36,6 +36,7 @@ export function factsOf(provider: string, model: string, own: readonly ModelRow[
   if (limits.known) {
     facts.set('outputCap', fact('outputCap', limits.output, { source: limitsSource }));
     facts.set('inputLimit', fact('inputLimit', limits.context, { source: limitsSource }));
+    if (!limits.thinks) facts.set('thinking', fact('thinking', 'none', { source: limitsSource }));
   }
   for (const row of rowsFor(provider, model, own)) {
     for (const member of row.takes ?? [])

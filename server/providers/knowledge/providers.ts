@@ -147,6 +147,20 @@ const xai = of('xai', 'openai-chat', [
   ['stop', absent, grok, { models: /^grok-(?:3-mini|4|build|code)/ }],
 ]);
 
+/** Members that it does not know are refused. */
+const fireworksStrict = 'https://github.com/web-infra-dev/midscene/issues/1322';
+
+const fireworks = of(
+  'fireworks',
+  'openai-chat',
+  ['store', 'verbosity', 'safety_identifier', 'web_search_options'].map((member) => [
+    member,
+    absent,
+    fireworksStrict,
+    { assumed: true },
+  ]),
+);
+
 const minimaxChat = 'https://platform.minimax.io/docs/api-reference/text-openai-api';
 
 const minimax = of('minimax', 'openai-chat', [
@@ -165,5 +179,6 @@ export const providerRows: readonly ProviderRow[] = [
   ...perplexity,
   ...deepseek,
   ...xai,
+  ...fireworks,
   ...minimax,
 ];

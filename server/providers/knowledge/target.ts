@@ -25,7 +25,7 @@ export function targetFor(provider: string, model: string, own: readonly ModelRo
   const found = targets.get(key);
   if (found !== undefined) return found;
   if (targets.size >= mostKnown) targets.clear();
-  const made = madeOf(model, rowsFor(provider, model, own));
+  const made = targetOf(model, rowsFor(provider, model, own));
   targets.set(key, made);
   return made;
 }
@@ -41,13 +41,19 @@ export function rowsFor(provider: string, model: string, own: readonly ModelRow[
 /** Where the limits come from that no row says. */
 export const limitsSource = 'https://models.dev';
 
-function madeOf(model: string, rows: readonly ModelRow[]): Target {
+/** @param rows those that speak of the model. */
+export function targetOf(model: string, rows: readonly ModelRow[]): Target {
   const limits = modelLimits(model);
   if (rows.length === 0 && !limits.known) return unknownTarget;
   const refuses = new Set<RefusableMember>();
   const refusesThinking = new Set<RefusableMember>();
   let target: Target = limits.known
-    ? { ...unknownTarget, outputCap: limits.output, inputLimit: limits.context }
+    ? {
+        ...unknownTarget,
+        outputCap: limits.output,
+        inputLimit: limits.context,
+        thinking: limits.thinks ? null : 'none',
+      }
     : unknownTarget;
   for (const row of rows) {
     for (const member of row.takes ?? []) {

@@ -3,7 +3,6 @@ import type { ModelRow } from '../row.ts';
 
 const overview = 'https://platform.claude.com/docs/en/about-claude/models/overview';
 const adaptive = 'https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html';
-const effort = 'https://platform.claude.com/docs/en/build-with-claude/effort';
 const opus55 = 'https://platform.claude.com/docs/en/models/opus-5-5/migration-guide';
 /** From 4.7 on. */
 const newer = /^claude-(?:(?:opus|sonnet|haiku)-(?:4[.-][7-9]|[5-9])|fable|mythos)/;
@@ -36,7 +35,6 @@ export const anthropicModels: readonly ModelRow[] = [
     efforts: ['low', 'medium', 'high', 'max'],
     source: adaptive,
   },
-  { models: /^claude-(?:opus|sonnet)-4[.-]6/, outputCap: 128_000, source: overview },
   {
     models: newer,
     thinking: 'adaptive',
@@ -65,12 +63,6 @@ export const anthropicModels: readonly ModelRow[] = [
     refuses: ['forcedToolChoice'],
     source:
       'https://dev.to/persimmoq/claude-opus-55-sonnet-55-5-settings-that-return-400-when-you-only-change-the-model-name-5g36',
-    assumed: true,
-  },
-  {
-    models: /^claude-(?:opus|sonnet|fable|haiku)-latest/,
-    efforts: ['low', 'medium', 'high', 'max'],
-    source: effort,
     assumed: true,
   },
 ];

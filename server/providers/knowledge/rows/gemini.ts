@@ -12,6 +12,21 @@ export const geminiModels: readonly ModelRow[] = [
     inputs: ['image', 'audio', 'video', 'pdf'],
     source: models,
   },
+  {
+    models: /^gemini-/,
+    refuses: ['hostedWithTools'],
+    source: 'https://github.com/symfony/ai/issues/803',
+  },
+  {
+    models: /^gemini-(?:[01]|2)/,
+    refuses: ['formatWithTools'],
+    source: 'https://github.com/googleapis/python-genai/issues/867',
+  },
+  {
+    models: /^gemini-(?:2\.5|[3-9]|.*latest)/,
+    refuses: ['presencePenalty', 'frequencyPenalty'],
+    source: 'https://github.com/google-gemini/cookbook/issues/1290',
+  },
   // Names without a number stand for the newest.
   {
     models: /^gemini-(?:[3-9]|.*latest)/,
@@ -23,6 +38,11 @@ export const geminiModels: readonly ModelRow[] = [
     source: signatures,
   },
   {
+    models: /^gemini-(?:[3-9]|.*latest)/,
+    refuses: ['candidates'],
+    source: 'https://github.com/googleapis/js-genai/issues/1609',
+  },
+  {
     models: /^gemini-3-pro/,
     efforts: ['low', 'high'],
     source: 'https://hexdocs.pm/gemini_ex/Gemini.Types.Enums.ThinkingLevel.html',
@@ -31,11 +51,6 @@ export const geminiModels: readonly ModelRow[] = [
     models: /^gemini-3(?:\.[1-7])?-flash/,
     efforts: ['minimal', 'low', 'medium', 'high'],
     source: 'https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/guides/gemini-3-5-flash',
-  },
-  {
-    models: /^gemini-3\.8-flash/,
-    efforts: ['low', 'medium', 'high'],
-    source: 'https://github.com/simonw/llm-gemini/releases/tag/0.34',
   },
   { models: /^gemini-3.*-image/, efforts: ['high'], source: levels, assumed: true },
   { models: /^gemini-(?:[01]|2\.0)/, thinking: 'none', source: thinking },

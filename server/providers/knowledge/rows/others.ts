@@ -43,7 +43,6 @@ const groq: readonly ModelRow[] = [
     outputCap: 65_536,
     source: groqReasoning,
   },
-  { models: /^llama-3\.3-70b/, provider: 'groq', outputCap: 32_768, source: 'https://console.groq.com/docs/models' },
   {
     models: /^(?:llama-4|compound)/,
     provider: 'groq',
@@ -57,8 +56,13 @@ const cerebras: readonly ModelRow[] = [
     models: /^/,
     provider: 'cerebras',
     refuses: ['presencePenalty', 'frequencyPenalty'],
-    outputCap: 40_960,
     source: 'https://hexdocs.pm/req_llm/cerebras.html',
+  },
+  {
+    models: /^(?:gpt-oss|zai-glm)/,
+    provider: 'cerebras',
+    outputCap: 40_960,
+    source: 'https://models.dev/?search=cerebras',
   },
   {
     models: /^gpt-oss/,
@@ -87,7 +91,7 @@ const deepseek: readonly ModelRow[] = [
   {
     models: /^deepseek-(?:v4|flash|pro)/,
     provider: 'deepseek',
-    switched: true,
+    switched: 'thinking',
     source: 'https://api-docs.deepseek.com/guides/thinking_mode',
   },
   {
@@ -111,13 +115,12 @@ const deepseek: readonly ModelRow[] = [
     refuses: ['schemaFormat'],
     source: 'https://api-docs.deepseek.com/api/create-chat-completion',
   },
-  { models: /^deepseek-chat/, thinking: 'none', source: 'https://api-docs.deepseek.com/quick_start/pricing' },
 ];
 
 const moonshot: readonly ModelRow[] = [
   { models: /^kimi-k[2-9]/, thinking: 'effort', efforts: [], source: kimiThinking },
   { models: /^kimi-k(?:2[.p][5-9]|[3-9])/, refuses: fixed, thinksUnasked: true, source: kimiFixed },
-  { models: /^kimi-k2\.[56]/, provider: 'moonshot', switched: true, source: kimiThinking },
+  { models: /^kimi-k2\.[56]/, provider: 'moonshot', switched: 'thinking', source: kimiThinking },
   { models: /^kimi-k2(?:\.[7-9]|p[7-9]|-thinking)/, alwaysThinks: true, thinksUnasked: true, source: kimiThinking },
   { models: /^kimi-k[3-9]/, alwaysThinks: true, efforts: ['low', 'high', 'max'], source: kimiThinking },
 ];
@@ -160,7 +163,7 @@ const zhipu: readonly ModelRow[] = ['zhipu', 'zhipu-v4'].flatMap((provider): Mod
     thinking: 'effort',
     thinksUnasked: true,
     efforts: [],
-    switched: true,
+    switched: 'thinking',
     refuses: [
       'candidates',
       'seed',
@@ -187,7 +190,7 @@ const perplexity: readonly ModelRow[] = [
     provider: 'perplexity',
     thinking: 'none',
     refuses: ['tools', 'candidates'],
-    source: 'https://docs.perplexity.ai/api-reference/chat-completions-post',
+    source: 'https://github.com/pipecat-ai/pipecat/pull/4862',
   },
   {
     models: /^sonar-(?:deep-research|reasoning)/,
@@ -197,12 +200,6 @@ const perplexity: readonly ModelRow[] = [
     thinksUnasked: true,
     efforts: ['minimal', 'low', 'medium', 'high'],
     source: 'https://docs.perplexity.ai/api-reference/chat-completions-post',
-  },
-  {
-    models: /^sonar-pro/,
-    provider: 'perplexity',
-    outputCap: 8192,
-    source: 'https://docs.perplexity.ai/getting-started/models/models/sonar-pro',
   },
 ];
 
@@ -226,6 +223,71 @@ const rest: readonly ModelRow[] = [
   },
 ];
 
+const fireworksControls = 'https://github.com/anomalyco/models.dev/pull/2132';
+
+const fireworks: readonly ModelRow[] = [
+  {
+    models: /^(?:glm|kimi)/,
+    provider: 'fireworks',
+    thinking: 'effort',
+    alwaysThinks: false,
+    thinksUnasked: true,
+    efforts: ['none'],
+    takes: [...fixed],
+    source: fireworksControls,
+  },
+  {
+    models: /^deepseek-v4/,
+    provider: 'fireworks',
+    thinking: 'effort',
+    thinksUnasked: true,
+    efforts: ['none', 'high', 'max'],
+    source: fireworksControls,
+  },
+  {
+    models: /^minimax-m2/,
+    provider: 'fireworks',
+    thinking: 'effort',
+    alwaysThinks: true,
+    efforts: ['low', 'medium', 'high'],
+    source: fireworksControls,
+  },
+  {
+    models: /^qwen3p/,
+    provider: 'fireworks',
+    thinking: 'effort',
+    thinksUnasked: true,
+    efforts: ['none', 'low', 'medium', 'high'],
+    source: fireworksControls,
+  },
+];
+
+const dashscope = 'https://github.com/BerriAI/litellm/pull/40720';
+
+const ali: readonly ModelRow[] = [
+  { models: /^q(?:wen|wq|vq)/, provider: 'ali', thinking: 'effort', efforts: [], source: dashscope, assumed: true },
+  {
+    models: /^qwen3(?:\.[5-9]|-(?!coder|max|.*instruct))/,
+    provider: 'ali',
+    thinksUnasked: true,
+    switched: 'enable_thinking',
+    source: dashscope,
+  },
+];
+
+const siliconflow: readonly ModelRow[] = [
+  {
+    models: /^(?:qwen3-(?:8b|14b|32b)|hunyuan-a13b|glm-4\.[5-9]|glm-5|deepseek-v3\.[1-9]|deepseek-v4)/,
+    provider: 'siliconflow',
+    thinking: 'effort',
+    thinksUnasked: true,
+    efforts: [],
+    switched: 'enable_thinking',
+    source: 'https://docs.siliconflow.cn/cn/api-reference/chat-completions/chat-completions',
+    assumed: true,
+  },
+];
+
 const hosts: readonly ModelRow[] = [
   // It tells every model what it takes, and leaves out what it does not.
   {
@@ -242,7 +304,7 @@ const hosts: readonly ModelRow[] = [
     thinking: 'effort',
     thinksUnasked: true,
     efforts: ['minimal', 'low', 'medium', 'high'],
-    switched: true,
+    switched: 'thinking',
     source: 'https://www.volcengine.com/docs/82379/1494384',
     assumed: true,
   },
@@ -264,5 +326,8 @@ export const otherModels: readonly ModelRow[] = [
   ...xai,
   ...zhipu,
   ...perplexity,
+  ...fireworks,
+  ...ali,
+  ...siliconflow,
   ...hosts,
 ];
