@@ -85,9 +85,13 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
   return told;
 }
 
+const at = process.argv.indexOf('--only');
+const only = at < 0 ? '' : (process.argv[at + 1] ?? '');
+
 const child = process.env.GATEWAY_FLIP;
 if (child !== undefined) {
-  const wanted = child === 'none' ? flips : flips.filter(({ name }) => name === child);
+  const wanted =
+    child === 'none' ? flips.filter(({ label }) => label.includes(only)) : flips.filter(({ name }) => name === child);
   await Bun.write(Bun.stdout, JSON.stringify(await outcomes(wanted)));
   process.exit(0);
 }
@@ -95,7 +99,7 @@ if (child !== undefined) {
 const run = (flip: string): Promise<Awaited<ReturnType<typeof outcomes>>> =>
   new Promise((resolve, reject) => {
     const preload = new URL('flip/without.ts', import.meta.url).pathname;
-    const started = spawn(process.execPath, ['--preload', preload, new URL(import.meta.url).pathname], {
+    const started = spawn(process.execPath, ['--preload', preload, new URL(import.meta.url).pathname, '--only', only], {
       env: { ...process.env, GATEWAY_FLIP: flip },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -112,12 +116,9 @@ const run = (flip: string): Promise<Awaited<ReturnType<typeof outcomes>>> =>
     });
   });
 
-const at = process.argv.indexOf('--only');
-const only = at < 0 ? '' : (process.argv[at + 1] ?? '');
 const wanted = flips.filter(({ label }) => label.includes(only));
 const usual = await run('none');
 const counts = { refused: 0, 'told otherwise': 0, unnoticed: 0, 'not played': 0 };
-const lines: string[] = [];
 let next = 0;
 async function work(): Promise<void> {
   for (let flip = wanted[next++]; flip !== undefined; flip = wanted[next++]) {
@@ -128,11 +129,10 @@ async function work(): Promise<void> {
     const verdict =
       after === undefined ? 'not played' : refused ? 'refused' : otherwise ? 'told otherwise' : 'unnoticed';
     counts[verdict]++;
-    if (verdict === 'unnoticed' || verdict === 'not played') lines.push(`${verdict}\t${flip.name}\t${flip.label}`);
+    if (verdict === 'unnoticed' || verdict === 'not played') console.log(`${verdict}\t${flip.name}\t${flip.label}`);
   }
 }
 await Promise.all(Array.from({ length: Math.max(1, Math.min(8, availableParallelism() >> 1)) }, work));
-console.log(lines.toSorted().join('\n'));
 console.log(
   `${wanted.length} rows: ${Object.entries(counts)
     .map(([verdict, count]) => `${verdict} ${count}`)
