@@ -190,7 +190,7 @@ describe('provider rules', () => {
       expect(edits.size).toBe(0);
       expect(dropped).toEqual([]);
     }
-    expect(rulesFor('openai', 'openai-chat', false)).toBeUndefined();
+    expect(rulesFor('openrouter', 'openai-chat', false)).toBeUndefined();
   });
 
   test('edits are the members that changed and no others', () => {

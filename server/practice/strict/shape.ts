@@ -20,10 +20,14 @@ interface Issue {
 
 const depthOf = (issues: readonly Issue[]): number => Math.max(0, ...issues.map(({ path }) => path.length));
 
+/** It names itself by a tag which is not this form's. */
+const isOther = (issues: readonly Issue[]): boolean =>
+  issues.some(({ path }) => path.length === 1 && (path[0] === 'type' || path[0] === 'role'));
+
 /** Of a choice of forms, the one that was followed furthest is the one that was meant. */
 function meant(issue: Issue): Issue {
   const branches = (issue.errors ?? []).filter((errors) => errors.length > 0);
-  const best = branches.toSorted((a, b) => depthOf(b) - depthOf(a))[0]?.[0];
+  const best = branches.toSorted((a, b) => Number(isOther(a)) - Number(isOther(b)) || depthOf(b) - depthOf(a))[0]?.[0];
   if (best === undefined) return issue;
   return meant({ ...best, path: [...issue.path, ...best.path] });
 }
@@ -45,7 +49,12 @@ export function faultIn(schema: ZodType, body: unknown): Fault | null {
   const whole = key === undefined ? path : [...path, key];
   const input = valueAt(body, whole);
   const kind = key !== undefined ? 'unknown' : input === undefined ? 'missing' : 'wrong';
-  return { kind, path: whole, expected: issue.expected ?? issue.message, input };
+  return {
+    kind,
+    path: whole,
+    expected: issue.expected ?? issue.message.replace(/^Invalid input: expected /, ''),
+    input,
+  };
 }
 
 export const dotted = (path: Fault['path']): string => path.join('.');

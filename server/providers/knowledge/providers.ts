@@ -1,5 +1,6 @@
 /** Everything that is said of single providers' wires, whatever the model. */
 import type { Demand, ProviderRow } from './row.ts';
+import { strayRows } from './strays.ts';
 
 const absent: Demand = { kind: 'absent' };
 type Said = readonly [member: string, demand: Demand, source: string, more?: Partial<ProviderRow>];
@@ -122,19 +123,14 @@ const deepseek = of('deepseek', 'openai-chat', [
 ]);
 
 const openaiReasoning = 'https://platform.openai.com/docs/guides/reasoning#limitations';
-const openaiChat = 'https://platform.openai.com/docs/api-reference/chat/create';
 /** They think: no odds are told. */
 const thinking = { models: /^(?:o\d|gpt-5(?!.*chat))/, told: true } as const;
-/** The same address is often given to other makers' models, which want their thoughts back. */
-const theirs = { models: /^(?:gpt-\d|chatgpt|o\d)/, told: true, assumed: true } as const;
 
 const openai = ['openai', 'azure'].flatMap((provider) =>
   of(provider, 'openai-chat', [
     ['logprobs', absent, openaiReasoning, thinking],
     ['top_logprobs', absent, openaiReasoning, thinking],
     ['logit_bias', absent, openaiReasoning, thinking],
-    ['messages[].reasoning_content', absent, openaiChat, theirs],
-    ['messages[].reasoning_details', absent, openaiChat, theirs],
   ]),
 );
 
@@ -181,4 +177,5 @@ export const providerRows: readonly ProviderRow[] = [
   ...xai,
   ...fireworks,
   ...minimax,
+  ...strayRows,
 ];

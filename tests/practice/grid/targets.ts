@@ -15,7 +15,10 @@ export interface GridTarget {
 const chat = (double: string, model: string, efforts = '', lacks: GridTarget['lacks'] = []): GridTarget => ({
   double,
   model,
-  own: { 'openai-chat': words(efforts) },
+  own: {
+    'openai-chat': words(efforts),
+    ...(['groq', 'xai', 'openrouter'].includes(double) ? { 'openai-responses': words(efforts) } : {}),
+  },
   lacks,
 });
 const words = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '');

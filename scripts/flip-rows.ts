@@ -1,0 +1,141 @@
+/** Takes each row of knowledge away from the gateway once, while the doubles keep it, and prints the rows whose absence nobody notices. `--only TEXT` looks at rows whose source or models hold it. */
+import { spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { bareName } from '../server/contract/model-limits.ts';
+import { doubleNames } from '../server/practice/strict/names.ts';
+import { doubles } from '../server/practice/strict/table.ts';
+import { allProviders } from '../server/providers/catalogue.ts';
+import * as models from '../server/providers/knowledge/models.ts';
+import * as providers from '../server/providers/knowledge/providers.ts';
+import type { ModelRow, ProviderRow } from '../server/providers/knowledge/row.ts';
+import { aliasOf, type GridTarget, gridTargets } from '../tests/practice/grid/targets.ts';
+import { createWorld } from '../tests/practice/grid/world.ts';
+import { type FlipProbe, probesOfModel, probesOfProvider } from './flip/probes.ts';
+
+interface Flip {
+  readonly name: string;
+  readonly label: string;
+  readonly target: GridTarget | null;
+  readonly probes: readonly FlipProbe[];
+}
+
+const modelRows = (models as { all?: readonly ModelRow[] }).all ?? models.modelRows;
+const providerRows = (providers as { all?: readonly ProviderRow[] }).all ?? providers.providerRows;
+const slugs = new Map([...doubles.map(({ slug, name }) => [slug, name] as const), ['vertex', 'vertex'] as const]);
+const listed = [
+  ...gridTargets.map(({ double, model }) => ({ double, model })),
+  ...allProviders.flatMap(({ slug, models: names }) =>
+    names.map((model) => ({ double: slugs.get(slug) ?? '', model })),
+  ),
+].filter(({ double }) => doubleNames.includes(double));
+const own = ['openai', 'anthropic', 'gemini', 'mistral', 'deepseek', 'moonshot', 'zhipu', 'xai', 'perplexity', 'ali'];
+
+/** An upstream and a model that a row speaks of; those that a double of their maker plays come first. */
+function targetFor(pattern: RegExp | undefined, provider: string | undefined): GridTarget | null {
+  const fitting = listed.filter(
+    ({ double, model }) =>
+      (provider === undefined || double === slugs.get(provider)) &&
+      (pattern === undefined || pattern.test(bareName(model))),
+  );
+  const first = fitting.find(({ double }) => own.includes(double)) ?? fitting[0];
+  return first === undefined ? null : { ...first, own: {} };
+}
+
+const flips: readonly Flip[] = [
+  ...modelRows.map((row, at) => ({
+    name: `models ${at}`,
+    label: `${row.models} ${row.provider ?? ''} ${Object.keys(row).filter((key) => !['models', 'provider', 'source', 'assumed'].includes(key))} ${row.source}`,
+    target: targetFor(row.models, row.provider),
+    probes: probesOfModel(row),
+  })),
+  ...providerRows.map((row, at) => ({
+    name: `providers ${at}`,
+    label: `${row.provider} ${row.dialect} ${row.member} ${row.demand.kind} ${row.models ?? ''} ${row.source}`,
+    target: targetFor(row.models, row.provider),
+    probes: probesOfProvider(row),
+  })),
+];
+
+/** What each probe led to: whether the double refused it, and what it saw. */
+async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonly (readonly [string, string])[]>> {
+  const targets = new Map(
+    wanted.flatMap(({ target }) => (target === null ? [] : [[aliasOf(target), target] as const])),
+  );
+  const world = await createWorld([...targets.values()], { models: modelRows, providers: providerRows });
+  const told: Record<string, readonly (readonly [string, string])[]> = {};
+  for (const { name, target, probes } of wanted) {
+    if (target === null) continue;
+    const seen: (readonly [string, string])[] = [];
+    const model = aliasOf(target);
+    for (const { path, body } of probes) {
+      world.take();
+      const answer = await world.fetch(`http://gateway.test${path.replace('{model}', model)}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(path.includes('{model}') ? body : { model, ...body }),
+      });
+      await answer.text();
+      const exchange = world.take().at(-1);
+      seen.push([exchange?.refused?.rule ?? '', hash('md5', exchange?.text ?? `status ${answer.status}`)]);
+    }
+    told[name] = seen;
+  }
+  await world.close();
+  return told;
+}
+
+const at = process.argv.indexOf('--only');
+const only = at < 0 ? '' : (process.argv[at + 1] ?? '');
+
+const child = process.env.GATEWAY_FLIP;
+if (child !== undefined) {
+  const wanted =
+    child === 'none' ? flips.filter(({ label }) => label.includes(only)) : flips.filter(({ name }) => name === child);
+  await Bun.write(Bun.stdout, JSON.stringify(await outcomes(wanted)));
+  process.exit(0);
+}
+
+const run = (flip: string): Promise<Awaited<ReturnType<typeof outcomes>>> =>
+  new Promise((resolve, reject) => {
+    const preload = new URL('flip/without.ts', import.meta.url).pathname;
+    const started = spawn(process.execPath, ['--preload', preload, new URL(import.meta.url).pathname, '--only', only], {
+      env: { ...process.env, GATEWAY_FLIP: flip },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    started.stdout.on('data', (piece) => {
+      text += piece;
+    });
+    started.on('close', () => {
+      try {
+        resolve(JSON.parse(text));
+      } catch {
+        reject(new Error(`${flip}: ${text.slice(0, 200)}`));
+      }
+    });
+  });
+
+const wanted = flips.filter(({ label }) => label.includes(only));
+const usual = await run('none');
+const counts = { refused: 0, 'told otherwise': 0, unnoticed: 0, 'not played': 0 };
+let next = 0;
+async function work(): Promise<void> {
+  for (let flip = wanted[next++]; flip !== undefined; flip = wanted[next++]) {
+    const before = usual[flip.name];
+    const after = flip.target === null ? undefined : (await run(flip.name))[flip.name];
+    const refused = after?.some(([rule], place) => rule !== '' && before?.[place]?.[0] === '') === true;
+    const otherwise = after?.some(([, text], place) => text !== before?.[place]?.[1]) === true;
+    const verdict =
+      after === undefined ? 'not played' : refused ? 'refused' : otherwise ? 'told otherwise' : 'unnoticed';
+    counts[verdict]++;
+    if (verdict === 'unnoticed' || verdict === 'not played') console.log(`${verdict}\t${flip.name}\t${flip.label}`);
+  }
+}
+await Promise.all(Array.from({ length: Math.max(1, Math.min(8, availableParallelism() >> 1)) }, work));
+console.log(
+  `${wanted.length} rows: ${Object.entries(counts)
+    .map(([verdict, count]) => `${verdict} ${count}`)
+    .join(', ')}`,
+);
+process.exit(counts.unnoticed === 0 ? 0 : 1);
