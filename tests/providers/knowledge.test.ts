@@ -182,6 +182,56 @@ describe('provider rules', () => {
     expect(messages[0]).toHaveProperty('reasoning_content', 'hm');
   });
 
+  test('a call without the thought that led to it says so, where the thought is demanded', () => {
+    const messages = [
+      { role: 'assistant', content: null, tool_calls: [call('a')] },
+      { role: 'assistant', content: 'no call' },
+    ];
+    for (const [provider, model] of [
+      ['deepseek', 'deepseek-v4-pro'],
+      ['moonshot', 'kimi-k2.6'],
+    ] as const)
+      expect(applied(provider, { messages }, model)).toMatchObject({
+        within: { messages: [{ ...messages[0], reasoning_content: ' ' }, messages[1]] },
+        dropped: [],
+      });
+    expect(applied('moonshot', { messages }, 'moonshot-v1-8k').within.messages).toBe(messages);
+  });
+
+  test('Mistral: a user does not follow a result', () => {
+    const messages = [
+      { role: 'tool', tool_call_id: 'AbCdEf123', content: 'sun' },
+      { role: 'user', content: 'and now?' },
+    ];
+    const { within, dropped } = applied('mistral', { messages });
+    expect(within.messages).toEqual([messages[0], { role: 'assistant', content: 'Done.' }, messages[1]]);
+    expect(dropped).toHaveLength(1);
+  });
+
+  test('developers are the system where nobody has heard of them', () => {
+    const messages = [{ role: 'developer', content: 'be brief' }];
+    for (const provider of ['mistral', 'deepseek', 'moonshot', 'zhipu-v4', 'ali', 'minimax', 'together', 'perplexity'])
+      expect(applied(provider, { messages })).toMatchObject({
+        within: { messages: [{ role: 'system', content: 'be brief' }] },
+        dropped: [],
+      });
+  });
+
+  test('bounds of lists, and members that bite only beside others', () => {
+    expect(applied('zhipu-v4', { stop: ['a', 'b'] })).toMatchObject({
+      within: { stop: ['a'] },
+      dropped: ['/stop: no more than 1'],
+    });
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    const asked = { reasoning_effort: 'high', tools };
+    expect(applied('openai', asked, 'gpt-5.5').within).toEqual({ tools });
+    expect(applied('openai', { ...asked, reasoning_effort: 'none' }, 'gpt-5.5').within).toHaveProperty(
+      'reasoning_effort',
+    );
+    expect(applied('openai', { ...asked, tools: [] }, 'gpt-5.5').within).toHaveProperty('reasoning_effort');
+    expect(applied('openai', asked, 'gpt-5.2').within).toBe(asked);
+  });
+
   test('a body that no rule bites is the same one: no edit, and nothing is looked at twice', () => {
     const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], temperature: 0.5 };
     for (const { slug } of allProviders) {

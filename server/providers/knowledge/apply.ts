@@ -30,7 +30,22 @@ export interface Rules {
 }
 
 /** Their loss changes nothing in an answer. */
-const silent = new Set(['stream_options', 'stream_options.include_usage', 'store', 'metadata']);
+const silent = new Set([
+  'stream_options',
+  'stream_options.include_usage',
+  'store',
+  'metadata',
+  'include',
+  'messages[].role',
+]);
+
+/** A word of the text without which a rule cannot bite. */
+function needleOf({ demand, beside }: ProviderRow, member: string): string {
+  const replaced = demand.kind === 'oneOf' ? Object.keys(demand.instead ?? {}) : [];
+  if (member === 'role' && replaced.length === 1) return `"${replaced[0]}"`;
+  if (demand.kind === 'parted') return `"${demand.after}"`;
+  return `"${demand.kind === 'present' ? (beside ?? '') : member}"`;
+}
 
 type Compiled = ReadonlyMap<string, Rules>;
 
@@ -39,7 +54,7 @@ function compile(rows: readonly ProviderRow[]): Compiled {
   for (const row of rows) {
     const key = `${row.provider} ${row.dialect}`;
     const path = row.member.split('.').map((part) => ({ key: part.replace('[]', ''), each: part.endsWith('[]') }));
-    const rule = { row, path, top: path[0]?.key ?? '', needle: `"${path.at(-1)?.key}"` };
+    const rule = { row, path, top: path[0]?.key ?? '', needle: needleOf(row, path.at(-1)?.key ?? '') };
     const before = compiled.get(key);
     compiled.set(key, {
       list: [...(before?.list ?? []), rule],
@@ -79,10 +94,12 @@ export function withinRules(
   if (rules === undefined || !touches(rules, body)) return body;
   let within = body;
   for (const { row, path, top, needle } of rules.list) {
-    if (!Object.hasOwn(within, top) || (path.length > 1 && text !== null && !text.includes(needle))) continue;
+    if (!Object.hasOwn(within, top) && row.demand.kind !== 'present') continue;
+    const deep = path.length > 1 || row.demand.kind === 'parted';
+    if (deep && text !== null && !text.includes(needle)) continue;
     if (!concerns(row, model)) continue;
     const said: string[] = [];
-    within = changed(within, path, row.demand, said) as Members;
+    within = changed(within, path, row, said) as Members;
     if (said.length === 0 || silent.has(row.member)) continue;
     dropped.push(`/${row.member.replaceAll('.', '/')}: ${said[0]}`);
   }
@@ -106,13 +123,20 @@ export function editsBetween(before: Members, after: Members): ReadonlyMap<strin
   return edits;
 }
 
-function changed(value: unknown, [step, ...rest]: readonly Step[], demand: Demand, said: string[]): unknown {
+function changed(value: unknown, [step, ...rest]: readonly Step[], row: ProviderRow, said: string[]): unknown {
   const object = record(value);
-  if (object === null || step === undefined || !Object.hasOwn(object, step.key)) return value;
+  if (object === null || step === undefined) return value;
   const { key, each } = step;
+  const { demand, beside } = row;
+  if (rest.length === 0) {
+    if (beside !== undefined && isEmpty(object[beside])) return value;
+    if (demand.kind === 'present')
+      return object[key] === undefined || object[key] === null ? { ...object, [key]: demand.value } : value;
+    return Object.hasOwn(object, key) ? met(object, key, demand, said) : value;
+  }
+  if (!Object.hasOwn(object, key)) return value;
   const held = object[key];
-  if (rest.length === 0) return met(object, key, demand, said);
-  const inside = (item: unknown) => changed(item, rest, demand, said);
+  const inside = (item: unknown) => changed(item, rest, row, said);
   if (!each) {
     const next = inside(held);
     return next === held ? value : { ...object, [key]: next };
@@ -122,7 +146,12 @@ function changed(value: unknown, [step, ...rest]: readonly Step[], demand: Deman
   return next.every((item, index) => item === held[index]) ? value : { ...object, [key]: next };
 }
 
-function met(object: Members, key: string, demand: Demand, said: string[]): Members {
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+
+type Met = Exclude<Demand, { kind: 'present' }>;
+
+function met(object: Members, key: string, demand: Met, said: string[]): Members {
   const value = object[key];
   if (demand.kind === 'absent') {
     if (value !== undefined && value !== null) said.push('not taken by the upstream');
@@ -134,8 +163,15 @@ function met(object: Members, key: string, demand: Demand, said: string[]): Memb
       const rest = without(object, key);
       return Object.hasOwn(object, demand.to) ? rest : { ...rest, [demand.to]: value };
     }
+    case 'parted':
+      return parted(object, key, demand, said);
     case 'atMost':
     case 'atLeast': {
+      if (Array.isArray(value) && demand.kind === 'atMost') {
+        if (value.length <= demand.value) return object;
+        said.push(`no more than ${demand.value}`);
+        return { ...object, [key]: value.slice(0, demand.value) };
+      }
       if (typeof value !== 'number') return object;
       const within = demand.kind === 'atMost' ? Math.min(value, demand.value) : Math.max(value, demand.value);
       if (within === value) return object;
@@ -158,6 +194,18 @@ function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'on
   const instead = demand.instead?.[value];
   said.push(instead === undefined ? `${value} is not taken by the upstream` : `${instead} instead of ${value}`);
   return instead === undefined ? without(object, key) : { ...object, [key]: instead };
+}
+
+function parted(object: Members, key: string, demand: Extract<Demand, { kind: 'parted' }>, said: string[]): Members {
+  const value = object[key];
+  if (!Array.isArray(value)) return object;
+  const roles = value.map((message) => record(message)?.role);
+  const apart = value.flatMap((message, index) =>
+    roles[index] === demand.before && roles[index - 1] === demand.after ? [demand.by, message] : [message],
+  );
+  if (apart.length === value.length) return object;
+  said.push(`${demand.before} cannot follow ${demand.after} here: a word of the ${demand.by.role}’s stands between`);
+  return { ...object, [key]: apart };
 }
 
 function without(object: Members, key: string): Members {

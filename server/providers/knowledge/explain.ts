@@ -59,6 +59,10 @@ const termsOf = (demand: Demand): unknown => {
       return demand.value;
     case 'oneOf':
       return demand.words;
+    case 'present':
+      return demand.value;
+    case 'parted':
+      return `${demand.after} ${demand.by.role} ${demand.before}`;
     case 'shaped':
       return demand.pattern.source;
   }
