@@ -261,7 +261,7 @@ describe('what cannot be asked together', () => {
     const { made, dropped } = told('openai-chat', ['deepseek', 'deepseek-v4-pro'], { messages });
     expect(JSON.stringify(made.messages)).not.toContain('example.com');
     expect(JSON.stringify(made.messages)).toContain('what is it?\\nhi');
-    expect(dropped).toEqual([0, 1].map((at) => `/messages/${at}/content: this model reads text alone`));
+    expect(dropped).toEqual([0, 1].map((at) => `/messages/${at}/content/0: image cannot be read by this model`));
   });
 
   test('several answers, and penalties', () => {

@@ -208,6 +208,20 @@ describe('provider rules', () => {
     expect(dropped).toHaveLength(1);
   });
 
+  test('JSON is asked for in words too, where these are demanded', () => {
+    const messages = [{ role: 'user', content: 'hi' }];
+    const asked = { messages, response_format: { type: 'json_object' } };
+    for (const provider of ['deepseek', 'ali']) {
+      const { within, dropped } = applied(provider, asked);
+      expect(within.messages).toEqual([{ role: 'system', content: 'Answer in JSON.' }, ...messages]);
+      expect(dropped).toHaveLength(1);
+      expect(applied(provider, { messages }).within.messages).toBe(messages);
+      const spoken = { ...asked, messages: [{ role: 'user', content: 'as JSON, please' }] };
+      expect(applied(provider, spoken).within).toBe(spoken);
+      expect(applied(provider, asked, 'm', false).within).toBe(asked);
+    }
+  });
+
   test('developers are the system where nobody has heard of them', () => {
     const messages = [{ role: 'developer', content: 'be brief' }];
     for (const provider of ['mistral', 'deepseek', 'moonshot', 'zhipu-v4', 'ali', 'minimax', 'together', 'perplexity'])

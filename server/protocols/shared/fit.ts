@@ -128,13 +128,17 @@ function withInputs(messages: readonly Message[], { inputs }: Target, dropped: D
     if (part.type === 'file' && part.source.kind === 'base64' && part.source.mimeType.startsWith('text/')) return false;
     return kind !== undefined && !inputs.includes(kind);
   };
+  const readable = (parts: readonly Part[], path: string): readonly Part[] => {
+    for (const [index, part] of parts.entries())
+      if (refused(part)) dropped.push(`${path}/content/${index}: ${part.type} cannot be read by this model`);
+    return parts.filter((part) => !refused(part));
+  };
   const holds = (part: Part): boolean => refused(part) || (part.type === 'tool-result' && part.content.some(refused));
   return messages.map((message, at) => {
     if (!message.parts.some(holds)) return message;
-    dropped.push(`/messages/${at}/content: this model reads ${['text', ...inputs].join(', ')} alone`);
-    const parts = message.parts.filter((part) => !refused(part));
-    const kept = parts.map((part) =>
-      part.type === 'tool-result' ? { ...part, content: part.content.filter((item) => !refused(item)) } : part,
+    const path = `/messages/${at}`;
+    const kept = readable(message.parts, path).map((part) =>
+      part.type === 'tool-result' ? { ...part, content: readable(part.content, path) } : part,
     );
     return { ...message, parts: kept.length === 0 ? [unread] : kept };
   });

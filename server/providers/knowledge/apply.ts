@@ -163,6 +163,10 @@ function met(object: Members, key: string, demand: Met, said: string[]): Members
       const rest = without(object, key);
       return Object.hasOwn(object, demand.to) ? rest : { ...rest, [demand.to]: value };
     }
+    case 'mentions':
+      if (!Array.isArray(value) || demand.word.test(JSON.stringify(value))) return object;
+      said.push('a word that the upstream demands is put before them');
+      return { ...object, [key]: [demand.by, ...value] };
     case 'parted':
       return parted(object, key, demand, said);
     case 'atMost':

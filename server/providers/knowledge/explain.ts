@@ -61,6 +61,8 @@ const termsOf = (demand: Demand): unknown => {
       return demand.words;
     case 'present':
       return demand.value;
+    case 'mentions':
+      return demand.word.source;
     case 'parted':
       return `${demand.after} ${demand.by.role} ${demand.before}`;
     case 'shaped':

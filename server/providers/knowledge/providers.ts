@@ -111,6 +111,14 @@ const cerebras = of('cerebras', 'openai-chat', [
   }),
 ]);
 
+/** JSON is given only to those who speak of it; a form that was dropped leaves no other trace. */
+const speaksOfJson: Demand = {
+  kind: 'mentions',
+  word: /json/i,
+  by: { role: 'system', content: 'Answer in JSON.' },
+};
+const inJson = { beside: 'response_format', told: true } as const;
+
 /** Calls want the thought that led to them; where it is lost this says that there was none to tell. */
 const noThought: Demand = { kind: 'present', value: ' ' };
 
@@ -156,6 +164,7 @@ const deepseekChat = 'https://api-docs.deepseek.com/api/create-chat-completion';
 const deepseek = of('deepseek', 'openai-chat', [
   ['max_completion_tokens', { kind: 'renamed', to: 'max_tokens' }, deepseekChat],
   ['messages[].role', noDevelopers, deepseekChat],
+  ['messages', speaksOfJson, 'https://api-docs.deepseek.com/guides/json_mode', inJson],
   [
     'messages[].reasoning_content',
     noThought,
@@ -236,6 +245,7 @@ const aliChat = 'https://help.aliyun.com/zh/model-studio/qwen-api-via-openai-cha
 
 const ali = of('ali', 'openai-chat', [
   ['messages[].role', noDevelopers, aliChat],
+  ['messages', speaksOfJson, 'https://github.com/agno-agi/agno/pull/5317', inJson],
   ['tool_choice', { kind: 'oneOf', words: ['auto', 'none'], instead: { required: 'auto' } }, aliChat],
 ]);
 

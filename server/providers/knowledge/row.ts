@@ -36,6 +36,12 @@ export type Demand =
   | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number }
   /** It must be there: this stands in for it. */
   | { readonly kind: 'present'; readonly value: string | boolean }
+  /** This word must stand in the messages; else this message leads them. */
+  | {
+      readonly kind: 'mentions';
+      readonly word: RegExp;
+      readonly by: { readonly role: string; readonly content: string };
+    }
   /** Messages of these two roles cannot follow each other: this one comes between. */
   | {
       readonly kind: 'parted';

@@ -257,6 +257,12 @@ const rest: readonly ModelRow[] = [
     thinksUnasked: true,
     source: 'https://docs.cohere.com/docs/reasoning',
   },
+  {
+    models: /^(?:command-(?!a-vision)|c4ai-command)/,
+    provider: 'cohere',
+    inputs: [],
+    source: 'https://docs.cohere.com/docs/image-inputs',
+  },
   { models: /^llama-?[1-4]/, thinking: 'none', source: 'https://www.llama.com/docs/model-cards-and-prompt-formats/' },
   {
     models: /^minimax-m[2-9]/,
