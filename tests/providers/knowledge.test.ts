@@ -134,7 +134,7 @@ describe('targets', () => {
 describe('provider rules', () => {
   const applied = (provider: string, body: Record<string, unknown>, model = 'm', told = true) => {
     const dropped: string[] = [];
-    const within = withinRules(body, rulesFor(provider, 'openai-chat', told), { model, text: null, dropped });
+    const within = withinRules(body, rulesFor(provider, 'openai-chat', told), { model, dropped });
     return { within, dropped, edits: editsBetween(body, within) };
   };
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
@@ -254,7 +254,7 @@ describe('provider rules', () => {
       expect(edits.size).toBe(0);
       expect(dropped).toEqual([]);
     }
-    expect(rulesFor('openai', 'openai-chat', false)).toBeUndefined();
+    expect(rulesFor('anthropic', 'anthropic-messages', false)).toBeUndefined();
   });
 
   test('edits are the members that changed and no others', () => {
@@ -263,6 +263,20 @@ describe('provider rules', () => {
       ['logprobs', undefined],
       ['n', '1'],
     ]);
+  });
+
+  test('what another upstream said in a conversation does not go to OpenAI’s models, and stays with everybody else’s', () => {
+    const messages = [
+      { role: 'assistant', content: 'a', reasoning_content: 'hm', reasoning_details: [{ type: 'reasoning.text' }] },
+      { role: 'assistant', content: null, tool_calls: [{ ...call('a'), extra_content: { google: {} } }] },
+    ];
+    for (const told of [true, false]) {
+      expect(applied('openai', { messages }, 'gpt-5', told).within.messages).toEqual([
+        { role: 'assistant', content: 'a' },
+        { role: 'assistant', content: null, tool_calls: [call('a')] },
+      ]);
+      expect(applied('openai', { messages }, 'deepseek-v4-pro', told).within.messages).toBe(messages);
+    }
   });
 
   test('what OpenAI itself refuses is left to its own clients', () => {

@@ -20,13 +20,13 @@ interface Rule {
   readonly path: readonly Step[];
   /** Member of the body in which it lies. */
   readonly top: string;
-  /** Stands in every text in which the rule can bite. */
-  readonly needle: string;
 }
 
 export interface Rules {
   readonly list: readonly Rule[];
   readonly tops: ReadonlySet<string>;
+  /** Those that concern a model, by its name. */
+  readonly byModel: Map<string, readonly Rule[]>;
 }
 
 /** Their loss changes nothing in an answer. */
@@ -39,14 +39,6 @@ const silent = new Set([
   'messages[].role',
 ]);
 
-/** A word of the text without which a rule cannot bite. */
-function needleOf({ demand, beside }: ProviderRow, member: string): string {
-  const replaced = demand.kind === 'oneOf' ? Object.keys(demand.instead ?? {}) : [];
-  if (member === 'role' && replaced.length === 1) return `"${replaced[0]}"`;
-  if (demand.kind === 'parted') return `"${demand.after}"`;
-  return `"${demand.kind === 'present' ? (beside ?? '') : member}"`;
-}
-
 type Compiled = ReadonlyMap<string, Rules>;
 
 function compile(rows: readonly ProviderRow[]): Compiled {
@@ -54,11 +46,12 @@ function compile(rows: readonly ProviderRow[]): Compiled {
   for (const row of rows) {
     const key = `${row.provider} ${row.dialect}`;
     const path = row.member.split('.').map((part) => ({ key: part.replace('[]', ''), each: part.endsWith('[]') }));
-    const rule = { row, path, top: path[0]?.key ?? '', needle: needleOf(row, path.at(-1)?.key ?? '') };
+    const rule = { row, path, top: path[0]?.key ?? '' };
     const before = compiled.get(key);
     compiled.set(key, {
       list: [...(before?.list ?? []), rule],
       tops: new Set([...(before?.tops ?? []), rule.top]),
+      byModel: new Map(),
     });
   }
   return compiled;
@@ -75,35 +68,64 @@ const ofPassed = compile(providerRows.filter(({ told }) => told !== true));
 export const rulesFor = (provider: string, dialect: ProtocolId, told: boolean): Rules | undefined =>
   (told ? ofTold : ofPassed).get(`${provider} ${dialect}`);
 
-const concerns = ({ models }: ProviderRow, model: string): boolean =>
-  models === undefined || models.test(bareName(model));
+/** Clients choose the names that are asked for. */
+const mostModels = 1000;
+
+function concerning({ list, byModel }: Rules, model: string): readonly Rule[] {
+  const known = byModel.get(model);
+  if (known !== undefined) return known;
+  const name = bareName(model);
+  const found = list.filter(({ row: { models } }) => models === undefined || models.test(name));
+  if (byModel.size >= mostModels) byModel.clear();
+  byModel.set(model, found);
+  return found;
+}
 
 /** Whether a member of this name is refused as a whole. */
 export const refusesMember = (rules: Rules | undefined, model: string, member: string): boolean =>
-  rules?.list.some(({ row }) => row.member === member && row.demand.kind === 'absent' && concerns(row, model)) === true;
+  rules !== undefined &&
+  concerning(rules, model).some(({ row }) => row.member === member && row.demand.kind === 'absent');
 
-/**
- * @param text the body as it was written, where it was: rules whose member does not stand in it are not tried.
- * @returns the same object where no rule bites.
- */
+/** @returns the same object where no rule bites. */
 export function withinRules(
   body: Members,
   rules: Rules | undefined,
-  { model, text, dropped }: { readonly model: string; readonly text: string | null; readonly dropped: Dropped },
+  { model, dropped }: { readonly model: string; readonly dropped: Dropped },
 ): Members {
   if (rules === undefined || !touches(rules, body)) return body;
   let within = body;
-  for (const { row, path, top, needle } of rules.list) {
-    if (!Object.hasOwn(within, top) && row.demand.kind !== 'present') continue;
-    const deep = path.length > 1 || row.demand.kind === 'parted';
-    if (deep && text !== null && !text.includes(needle)) continue;
-    if (!concerns(row, model)) continue;
+  for (const { row, path, top } of concerning(rules, model)) {
+    if ((row.demand.kind !== 'present' && !Object.hasOwn(within, top)) || !bites(within, path, 0, row)) continue;
     const said: string[] = [];
     within = changed(within, path, row, said) as Members;
     if (said.length === 0 || silent.has(row.member)) continue;
     dropped.push(`/${row.member.replaceAll('.', '/')}: ${said[0]}`);
   }
   return within;
+}
+
+/** Looks for something to change and allocates nothing: nearly every body has nothing. */
+function bites(value: unknown, path: readonly Step[], at: number, row: ProviderRow): boolean {
+  const step = path[at];
+  if (step === undefined || typeof value !== 'object' || value === null) return false;
+  const object = value as Members;
+  const held = object[step.key];
+  if (at === path.length - 1) return unmet(object, step.key, row);
+  if (!step.each) return bites(held, path, at + 1, row);
+  if (!Array.isArray(held)) return false;
+  for (const item of held) if (bites(item, path, at + 1, row)) return true;
+  return false;
+}
+
+function unmet(object: Members, key: string, { demand, beside }: ProviderRow): boolean {
+  if (beside !== undefined && isEmpty(object[beside])) return false;
+  const value = object[key];
+  if (demand.kind === 'absent') return value !== undefined || Object.hasOwn(object, key);
+  if (demand.kind === 'present') return value === undefined || value === null;
+  if (value === undefined || value === null) return false;
+  if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
+  if (demand.kind === 'shaped') return typeof value === 'string' && !demand.pattern.test(value);
+  return true;
 }
 
 /** Most bodies have none of the members. */

@@ -189,8 +189,8 @@ const openaiReasoning = 'https://platform.openai.com/docs/guides/reasoning#limit
 const openaiChat = 'https://platform.openai.com/docs/api-reference/chat/create';
 /** They think: no odds are told. */
 const thinking = { models: /^(?:o\d|gpt-5(?!.*chat))/, told: true } as const;
-/** The same address is often given to other makers' models, which want their thoughts back. */
-const theirs = { models: /^(?:gpt-\d|chatgpt|o\d)/, told: true, assumed: true } as const;
+/** What another upstream said in this conversation. The same address is often given to other makers' models, which want their thoughts back. */
+const theirs = { models: /^(?:gpt-\d|chatgpt|o\d)/, assumed: true } as const;
 
 const openai = ['openai', 'azure'].flatMap((provider) =>
   of(provider, 'openai-chat', [
@@ -205,6 +205,7 @@ const openai = ['openai', 'azure'].flatMap((provider) =>
     ],
     ['messages[].reasoning_content', absent, openaiChat, theirs],
     ['messages[].reasoning_details', absent, openaiChat, theirs],
+    ['messages[].tool_calls[].extra_content', absent, openaiChat, theirs],
   ]),
 );
 

@@ -209,11 +209,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
     // A usage frame is ours to ask for: the client's dialect reports usage without being asked.
     if (traits.asksForUsage && attempt.wire === null && inquiry.stream) body.stream_options = { include_usage: true };
     dropped.push(...withoutTerms(body, terms));
-    const within = withinRules({ ...body, ...edited(body) }, attempt.rules, {
-      model: upstreamModel,
-      text: null,
-      dropped,
-    });
+    const within = withinRules({ ...body, ...edited(body) }, attempt.rules, { model: upstreamModel, dropped });
     const told = { ...within, ...channel.paramOverride };
     return { body: JSON.stringify(told), retell: null, foreign: null, terms: carriedTerms(terms, told) };
   }
@@ -222,11 +218,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
   const edits = new Map<string, string | undefined>();
   for (const name of terms.removed) edits.set(name, undefined);
   if (!(settings.passThrough || channel.setting.pass_through === true)) {
-    const within = withinRules(inquiry.body, attempt.rules, {
-      model: upstreamModel,
-      text: inquiry.json?.text ?? null,
-      dropped,
-    });
+    const within = withinRules(inquiry.body, attempt.rules, { model: upstreamModel, dropped });
     for (const [name, value] of editsOfMapping(attempt, dropped)) edits.set(name, value);
     for (const [name, value] of editsBetween(inquiry.body, within)) edits.set(name, value);
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
