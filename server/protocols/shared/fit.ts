@@ -128,22 +128,28 @@ function withInputs(messages: readonly Message[], { inputs }: Target, dropped: D
     if (part.type === 'file' && part.source.kind === 'base64' && part.source.mimeType.startsWith('text/')) return false;
     return kind !== undefined && !inputs.includes(kind);
   };
-  const readable = (parts: readonly Part[], path: string): readonly Part[] => {
-    for (const [index, part] of parts.entries())
-      if (refused(part)) dropped.push(`${path}/content/${index}: ${part.type} cannot be read by this model`);
-    return parts.filter((part) => !refused(part));
+  const unreadable = (part: Part, path: string): boolean => {
+    if (!refused(part)) return false;
+    dropped.push(`${path}: ${part.type} cannot be read by this model`);
+    return true;
   };
   const holds = (part: Part): boolean => refused(part) || (part.type === 'tool-result' && part.content.some(refused));
   return messages.map((message, at) => {
     if (!message.parts.some(holds)) return message;
-    const path = `/messages/${at}`;
-    const kept = readable(message.parts, path).map((part) =>
-      part.type === 'tool-result' ? { ...part, content: readable(part.content, path) } : part,
-    );
-    return { ...message, parts: kept.length === 0 ? [unread] : kept };
+    // Places of the others stay what they are: they are told by them.
+    const parts = message.parts.map((part, index): Part => {
+      const path = `/messages/${at}/content/${index}`;
+      if (unreadable(part, path)) return nothing;
+      return part.type === 'tool-result'
+        ? { ...part, content: part.content.filter((item) => !unreadable(item, path)) }
+        : part;
+    });
+    return { ...message, parts: parts.every((part) => part === nothing) ? [unread] : parts };
   });
 }
 
+/** Words that nobody tells. */
+const nothing: Part = { type: 'text', text: '' };
 /** A message is never empty. */
 const unread: Part = { type: 'text', text: '(left out)' };
 
