@@ -244,6 +244,26 @@ describe('what cannot be asked together', () => {
     expect(alone.made.tools).toEqual([{ googleSearch: {} }]);
   });
 
+  test('pictures for a model that reads words alone', () => {
+    const picture = {
+      type: 'image',
+      source: { kind: 'url', url: 'https://example.com/a.png', mimeType: null },
+    } as const;
+    const note = {
+      type: 'file',
+      source: { kind: 'base64', data: 'aGk=', mimeType: 'text/plain' },
+      name: null,
+    } as const;
+    const messages = [
+      { role: 'user', parts: [picture, { type: 'text', text: 'what is it?' }, note] },
+      { role: 'user', parts: [picture] },
+    ] as const;
+    const { made, dropped } = told('openai-chat', ['deepseek', 'deepseek-v4-pro'], { messages });
+    expect(JSON.stringify(made.messages)).not.toContain('example.com');
+    expect(JSON.stringify(made.messages)).toContain('what is it?\\nhi');
+    expect(dropped).toEqual([0, 1].map((at) => `/messages/${at}/content/0: image cannot be read by this model`));
+  });
+
   test('several answers, and penalties', () => {
     const asked = { candidates: 2, presencePenalty: 0.5, frequencyPenalty: 0 };
     const { made, dropped } = told('gemini-generate', ['gemini', 'gemini-3.1-pro-preview'], asked);

@@ -134,7 +134,7 @@ describe('targets', () => {
 describe('provider rules', () => {
   const applied = (provider: string, body: Record<string, unknown>, model = 'm', told = true) => {
     const dropped: string[] = [];
-    const within = withinRules(body, rulesFor(provider, 'openai-chat', told), { model, text: null, dropped });
+    const within = withinRules(body, rulesFor(provider, 'openai-chat', told), { model, dropped });
     return { within, dropped, edits: editsBetween(body, within) };
   };
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
@@ -182,6 +182,70 @@ describe('provider rules', () => {
     expect(messages[0]).toHaveProperty('reasoning_content', 'hm');
   });
 
+  test('a call without the thought that led to it says so, where the thought is demanded', () => {
+    const messages = [
+      { role: 'assistant', content: null, tool_calls: [call('a')] },
+      { role: 'assistant', content: 'no call' },
+    ];
+    for (const [provider, model] of [
+      ['deepseek', 'deepseek-v4-pro'],
+      ['moonshot', 'kimi-k2.6'],
+    ] as const)
+      expect(applied(provider, { messages }, model)).toMatchObject({
+        within: { messages: [{ ...messages[0], reasoning_content: ' ' }, messages[1]] },
+        dropped: [],
+      });
+    expect(applied('moonshot', { messages }, 'moonshot-v1-8k').within.messages).toBe(messages);
+  });
+
+  test('Mistral: a user does not follow a result', () => {
+    const messages = [
+      { role: 'tool', tool_call_id: 'AbCdEf123', content: 'sun' },
+      { role: 'user', content: 'and now?' },
+    ];
+    const { within, dropped } = applied('mistral', { messages });
+    expect(within.messages).toEqual([messages[0], { role: 'assistant', content: 'Done.' }, messages[1]]);
+    expect(dropped).toHaveLength(1);
+  });
+
+  test('JSON is asked for in words too, where these are demanded', () => {
+    const messages = [{ role: 'user', content: 'hi' }];
+    const asked = { messages, response_format: { type: 'json_object' } };
+    for (const provider of ['deepseek', 'ali']) {
+      const { within, dropped } = applied(provider, asked);
+      expect(within.messages).toEqual([{ role: 'system', content: 'Answer in JSON.' }, ...messages]);
+      expect(dropped).toHaveLength(1);
+      expect(applied(provider, { messages }).within.messages).toBe(messages);
+      const spoken = { ...asked, messages: [{ role: 'user', content: 'as JSON, please' }] };
+      expect(applied(provider, spoken).within).toBe(spoken);
+      expect(applied(provider, asked, 'm', false).within).toBe(asked);
+    }
+  });
+
+  test('developers are the system where nobody has heard of them', () => {
+    const messages = [{ role: 'developer', content: 'be brief' }];
+    for (const provider of ['mistral', 'deepseek', 'moonshot', 'zhipu-v4', 'ali', 'minimax', 'together', 'perplexity'])
+      expect(applied(provider, { messages })).toMatchObject({
+        within: { messages: [{ role: 'system', content: 'be brief' }] },
+        dropped: [],
+      });
+  });
+
+  test('bounds of lists, and members that bite only beside others', () => {
+    expect(applied('zhipu-v4', { stop: ['a', 'b'] })).toMatchObject({
+      within: { stop: ['a'] },
+      dropped: ['/stop: no more than 1'],
+    });
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    const asked = { reasoning_effort: 'high', tools };
+    expect(applied('openai', asked, 'gpt-5.5').within).toEqual({ tools });
+    expect(applied('openai', { ...asked, reasoning_effort: 'none' }, 'gpt-5.5').within).toHaveProperty(
+      'reasoning_effort',
+    );
+    expect(applied('openai', { ...asked, tools: [] }, 'gpt-5.5').within).toHaveProperty('reasoning_effort');
+    expect(applied('openai', asked, 'gpt-5.2').within).toBe(asked);
+  });
+
   test('a body that no rule bites is the same one: no edit, and nothing is looked at twice', () => {
     const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], temperature: 0.5 };
     for (const { slug } of allProviders) {
@@ -190,7 +254,7 @@ describe('provider rules', () => {
       expect(edits.size).toBe(0);
       expect(dropped).toEqual([]);
     }
-    expect(rulesFor('openrouter', 'openai-chat', false)).toBeUndefined();
+    expect(rulesFor('anthropic', 'anthropic-messages', false)).toBeUndefined();
   });
 
   test('edits are the members that changed and no others', () => {
@@ -199,6 +263,20 @@ describe('provider rules', () => {
       ['logprobs', undefined],
       ['n', '1'],
     ]);
+  });
+
+  test('what another upstream said in a conversation does not go to OpenAI’s models, and stays with everybody else’s', () => {
+    const messages = [
+      { role: 'assistant', content: 'a', reasoning_content: 'hm', reasoning_details: [{ type: 'reasoning.text' }] },
+      { role: 'assistant', content: null, tool_calls: [{ ...call('a'), extra_content: { google: {} } }] },
+    ];
+    for (const told of [true, false]) {
+      expect(applied('openai', { messages }, 'gpt-5', told).within.messages).toEqual([
+        { role: 'assistant', content: 'a' },
+        { role: 'assistant', content: null, tool_calls: [call('a')] },
+      ]);
+      expect(applied('openai', { messages }, 'deepseek-v4-pro', told).within.messages).toBe(messages);
+    }
   });
 
   test('what OpenAI itself refuses is left to its own clients', () => {

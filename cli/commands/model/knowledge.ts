@@ -34,6 +34,9 @@ const kinds: Readonly<Record<string, Words>> = {
   atLeast: { zh: '最小', en: 'at least' },
   oneOf: { zh: '只能是', en: 'is one of' },
   shaped: { zh: '改写为此形式', en: 'is brought into the shape' },
+  present: { zh: '缺少时补上', en: 'is put in where it is missing:' },
+  mentions: { zh: '须提到', en: 'must mention' },
+  parted: { zh: '改为此顺序', en: 'is put into the order' },
 };
 
 const shown = (value: unknown): string =>

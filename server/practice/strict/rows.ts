@@ -249,28 +249,47 @@ function valuesAt(value: unknown, path: readonly string[]): readonly unknown[] {
 
 function unmet(demand: Demand, value: unknown): boolean {
   switch (demand.kind) {
+    case 'present':
+      return value === undefined || value === null;
     case 'absent':
     case 'renamed':
-      return true;
+      return value !== undefined && value !== null;
     case 'atMost':
-      return typeof value === 'number' && value > demand.value;
+      return (Array.isArray(value) ? value.length : typeof value === 'number' ? value : 0) > demand.value;
     case 'atLeast':
       return typeof value === 'number' && value < demand.value;
     case 'oneOf':
       return typeof value === 'string' && !demand.words.includes(value);
     case 'shaped':
       return typeof value === 'string' && !demand.pattern.test(value);
+    case 'mentions':
+      return !demand.word.test(JSON.stringify(value ?? ''));
+    case 'parted': {
+      const roles = list(value).map((turn) => record(turn)?.role);
+      return roles.some((role, at) => role === demand.before && roles[at - 1] === demand.after);
+    }
   }
 }
 
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+
 function providerRule(row: ProviderRow, at: number): Rule {
   const path = row.member.split('.');
+  const last = path.slice(-1);
   return {
     id: `row/${row.provider}/${row.member}/${at}`,
     source: row.source,
     refuse({ body, model }) {
       if (row.models !== undefined && !row.models.test(bare(model))) return null;
-      const bad = valuesAt(body, path).some((value) => unmet(row.demand, value));
+      const holders = valuesAt(body, path.slice(0, -1)).filter(
+        (holder) => row.beside === undefined || !isEmpty(record(holder)?.[row.beside]),
+      );
+      const bad = holders.some((holder) =>
+        row.demand.kind === 'present'
+          ? unmet(row.demand, record(holder)?.[last[0] ?? ''])
+          : valuesAt(holder, last).some((value) => unmet(row.demand, value)),
+      );
       return bad ? { status: row.status ?? 400, message: `${row.member}: ${row.demand.kind} is demanded` } : null;
     },
   };

@@ -1,5 +1,5 @@
 /** Brings a request within what its model takes: what it refuses goes, words and numbers become the nearest that it knows, and each change is said. */
-import type { ChatRequest, Reasoning } from '../canonical.ts';
+import type { ChatRequest, Message, Part, Reasoning } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { type RefusableMember, type Target, unknownTarget } from '../target.ts';
 import { budgetOf, effortOf, nearestEffort } from './effort.ts';
@@ -22,6 +22,7 @@ export function fitted(request: ChatRequest, target: Target, dropped: Dropped): 
   return {
     ...request,
     ...withoutRefused(request, refused, dropped),
+    messages: withInputs(request.messages, target, dropped),
     reasoning,
     maxTokens: withinCap(request.maxTokens, target, dropped),
   };
@@ -115,6 +116,42 @@ function formatWithin(
   dropped.push('/response_format: this model is held to JSON, not to a schema');
   return { responseFormat: { type: 'json' } };
 }
+
+/** Kinds of parts that are inputs of their own. */
+const inputKinds: Readonly<Partial<Record<Part['type'], string>>> = { image: 'image', audio: 'audio', file: 'pdf' };
+
+function withInputs(messages: readonly Message[], { inputs }: Target, dropped: Dropped): readonly Message[] {
+  if (inputs === null) return messages;
+  const refused = (part: Part): boolean => {
+    const kind = inputKinds[part.type];
+    // A file of words is read as words.
+    if (part.type === 'file' && part.source.kind === 'base64' && part.source.mimeType.startsWith('text/')) return false;
+    return kind !== undefined && !inputs.includes(kind);
+  };
+  const unreadable = (part: Part, path: string): boolean => {
+    if (!refused(part)) return false;
+    dropped.push(`${path}: ${part.type} cannot be read by this model`);
+    return true;
+  };
+  const holds = (part: Part): boolean => refused(part) || (part.type === 'tool-result' && part.content.some(refused));
+  return messages.map((message, at) => {
+    if (!message.parts.some(holds)) return message;
+    // Places of the others stay what they are: they are told by them.
+    const parts = message.parts.map((part, index): Part => {
+      const path = `/messages/${at}/content/${index}`;
+      if (unreadable(part, path)) return nothing;
+      return part.type === 'tool-result'
+        ? { ...part, content: part.content.filter((item) => !unreadable(item, path)) }
+        : part;
+    });
+    return { ...message, parts: parts.every((part) => part === nothing) ? [unread] : parts };
+  });
+}
+
+/** Words that nobody tells. */
+const nothing: Part = { type: 'text', text: '' };
+/** A message is never empty. */
+const unread: Part = { type: 'text', text: '(left out)' };
 
 function withinCap(maxTokens: number | null, { outputCap }: Target, dropped: Dropped): number | null {
   if (maxTokens === null || outputCap === null || maxTokens <= outputCap) return maxTokens;

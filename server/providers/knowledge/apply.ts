@@ -20,17 +20,24 @@ interface Rule {
   readonly path: readonly Step[];
   /** Member of the body in which it lies. */
   readonly top: string;
-  /** Stands in every text in which the rule can bite. */
-  readonly needle: string;
 }
 
 export interface Rules {
   readonly list: readonly Rule[];
   readonly tops: ReadonlySet<string>;
+  /** Those that concern a model, by its name. */
+  readonly byModel: Map<string, readonly Rule[]>;
 }
 
 /** Their loss changes nothing in an answer. */
-const silent = new Set(['stream_options', 'stream_options.include_usage', 'store', 'metadata']);
+const silent = new Set([
+  'stream_options',
+  'stream_options.include_usage',
+  'store',
+  'metadata',
+  'include',
+  'messages[].role',
+]);
 
 type Compiled = ReadonlyMap<string, Rules>;
 
@@ -39,11 +46,12 @@ function compile(rows: readonly ProviderRow[]): Compiled {
   for (const row of rows) {
     const key = `${row.provider} ${row.dialect}`;
     const path = row.member.split('.').map((part) => ({ key: part.replace('[]', ''), each: part.endsWith('[]') }));
-    const rule = { row, path, top: path[0]?.key ?? '', needle: `"${path.at(-1)?.key}"` };
+    const rule = { row, path, top: path[0]?.key ?? '' };
     const before = compiled.get(key);
     compiled.set(key, {
       list: [...(before?.list ?? []), rule],
       tops: new Set([...(before?.tops ?? []), rule.top]),
+      byModel: new Map(),
     });
   }
   return compiled;
@@ -60,33 +68,64 @@ const ofPassed = compile(providerRows.filter(({ told }) => told !== true));
 export const rulesFor = (provider: string, dialect: ProtocolId, told: boolean): Rules | undefined =>
   (told ? ofTold : ofPassed).get(`${provider} ${dialect}`);
 
-const concerns = ({ models }: ProviderRow, model: string): boolean =>
-  models === undefined || models.test(bareName(model));
+/** Clients choose the names that are asked for. */
+const mostModels = 1000;
+
+function concerning({ list, byModel }: Rules, model: string): readonly Rule[] {
+  const known = byModel.get(model);
+  if (known !== undefined) return known;
+  const name = bareName(model);
+  const found = list.filter(({ row: { models } }) => models === undefined || models.test(name));
+  if (byModel.size >= mostModels) byModel.clear();
+  byModel.set(model, found);
+  return found;
+}
 
 /** Whether a member of this name is refused as a whole. */
 export const refusesMember = (rules: Rules | undefined, model: string, member: string): boolean =>
-  rules?.list.some(({ row }) => row.member === member && row.demand.kind === 'absent' && concerns(row, model)) === true;
+  rules !== undefined &&
+  concerning(rules, model).some(({ row }) => row.member === member && row.demand.kind === 'absent');
 
-/**
- * @param text the body as it was written, where it was: rules whose member does not stand in it are not tried.
- * @returns the same object where no rule bites.
- */
+/** @returns the same object where no rule bites. */
 export function withinRules(
   body: Members,
   rules: Rules | undefined,
-  { model, text, dropped }: { readonly model: string; readonly text: string | null; readonly dropped: Dropped },
+  { model, dropped }: { readonly model: string; readonly dropped: Dropped },
 ): Members {
   if (rules === undefined || !touches(rules, body)) return body;
   let within = body;
-  for (const { row, path, top, needle } of rules.list) {
-    if (!Object.hasOwn(within, top) || (path.length > 1 && text !== null && !text.includes(needle))) continue;
-    if (!concerns(row, model)) continue;
+  for (const { row, path, top } of concerning(rules, model)) {
+    if ((row.demand.kind !== 'present' && !Object.hasOwn(within, top)) || !bites(within, path, 0, row)) continue;
     const said: string[] = [];
-    within = changed(within, path, row.demand, said) as Members;
+    within = changed(within, path, row, said) as Members;
     if (said.length === 0 || silent.has(row.member)) continue;
     dropped.push(`/${row.member.replaceAll('.', '/')}: ${said[0]}`);
   }
   return within;
+}
+
+/** Looks for something to change and allocates nothing: nearly every body has nothing. */
+function bites(value: unknown, path: readonly Step[], at: number, row: ProviderRow): boolean {
+  const step = path[at];
+  if (step === undefined || typeof value !== 'object' || value === null) return false;
+  const object = value as Members;
+  const held = object[step.key];
+  if (at === path.length - 1) return unmet(object, step.key, row);
+  if (!step.each) return bites(held, path, at + 1, row);
+  if (!Array.isArray(held)) return false;
+  for (const item of held) if (bites(item, path, at + 1, row)) return true;
+  return false;
+}
+
+function unmet(object: Members, key: string, { demand, beside }: ProviderRow): boolean {
+  if (beside !== undefined && isEmpty(object[beside])) return false;
+  const value = object[key];
+  if (demand.kind === 'absent') return value !== undefined || Object.hasOwn(object, key);
+  if (demand.kind === 'present') return value === undefined || value === null;
+  if (value === undefined || value === null) return false;
+  if (demand.kind === 'oneOf') return typeof value === 'string' && !demand.words.includes(value);
+  if (demand.kind === 'shaped') return typeof value === 'string' && !demand.pattern.test(value);
+  return true;
 }
 
 /** Most bodies have none of the members. */
@@ -106,13 +145,20 @@ export function editsBetween(before: Members, after: Members): ReadonlyMap<strin
   return edits;
 }
 
-function changed(value: unknown, [step, ...rest]: readonly Step[], demand: Demand, said: string[]): unknown {
+function changed(value: unknown, [step, ...rest]: readonly Step[], row: ProviderRow, said: string[]): unknown {
   const object = record(value);
-  if (object === null || step === undefined || !Object.hasOwn(object, step.key)) return value;
+  if (object === null || step === undefined) return value;
   const { key, each } = step;
+  const { demand, beside } = row;
+  if (rest.length === 0) {
+    if (beside !== undefined && isEmpty(object[beside])) return value;
+    if (demand.kind === 'present')
+      return object[key] === undefined || object[key] === null ? { ...object, [key]: demand.value } : value;
+    return Object.hasOwn(object, key) ? met(object, key, demand, said) : value;
+  }
+  if (!Object.hasOwn(object, key)) return value;
   const held = object[key];
-  if (rest.length === 0) return met(object, key, demand, said);
-  const inside = (item: unknown) => changed(item, rest, demand, said);
+  const inside = (item: unknown) => changed(item, rest, row, said);
   if (!each) {
     const next = inside(held);
     return next === held ? value : { ...object, [key]: next };
@@ -122,7 +168,12 @@ function changed(value: unknown, [step, ...rest]: readonly Step[], demand: Deman
   return next.every((item, index) => item === held[index]) ? value : { ...object, [key]: next };
 }
 
-function met(object: Members, key: string, demand: Demand, said: string[]): Members {
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+
+type Met = Exclude<Demand, { kind: 'present' }>;
+
+function met(object: Members, key: string, demand: Met, said: string[]): Members {
   const value = object[key];
   if (demand.kind === 'absent') {
     if (value !== undefined && value !== null) said.push('not taken by the upstream');
@@ -134,8 +185,19 @@ function met(object: Members, key: string, demand: Demand, said: string[]): Memb
       const rest = without(object, key);
       return Object.hasOwn(object, demand.to) ? rest : { ...rest, [demand.to]: value };
     }
+    case 'mentions':
+      if (!Array.isArray(value) || demand.word.test(JSON.stringify(value))) return object;
+      said.push('a word that the upstream demands is put before them');
+      return { ...object, [key]: [demand.by, ...value] };
+    case 'parted':
+      return parted(object, key, demand, said);
     case 'atMost':
     case 'atLeast': {
+      if (Array.isArray(value) && demand.kind === 'atMost') {
+        if (value.length <= demand.value) return object;
+        said.push(`no more than ${demand.value}`);
+        return { ...object, [key]: value.slice(0, demand.value) };
+      }
       if (typeof value !== 'number') return object;
       const within = demand.kind === 'atMost' ? Math.min(value, demand.value) : Math.max(value, demand.value);
       if (within === value) return object;
@@ -158,6 +220,18 @@ function oneOf(object: Members, key: string, demand: Extract<Demand, { kind: 'on
   const instead = demand.instead?.[value];
   said.push(instead === undefined ? `${value} is not taken by the upstream` : `${instead} instead of ${value}`);
   return instead === undefined ? without(object, key) : { ...object, [key]: instead };
+}
+
+function parted(object: Members, key: string, demand: Extract<Demand, { kind: 'parted' }>, said: string[]): Members {
+  const value = object[key];
+  if (!Array.isArray(value)) return object;
+  const roles = value.map((message) => record(message)?.role);
+  const apart = value.flatMap((message, index) =>
+    roles[index] === demand.before && roles[index - 1] === demand.after ? [demand.by, message] : [message],
+  );
+  if (apart.length === value.length) return object;
+  said.push(`${demand.before} cannot follow ${demand.after} here: a word of the ${demand.by.role}’s stands between`);
+  return { ...object, [key]: apart };
 }
 
 function without(object: Members, key: string): Members {

@@ -59,6 +59,12 @@ const termsOf = (demand: Demand): unknown => {
       return demand.value;
     case 'oneOf':
       return demand.words;
+    case 'present':
+      return demand.value;
+    case 'mentions':
+      return demand.word.source;
+    case 'parted':
+      return `${demand.after} ${demand.by.role} ${demand.before}`;
     case 'shaped':
       return demand.pattern.source;
   }

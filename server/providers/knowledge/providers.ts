@@ -8,6 +8,15 @@ type Said = readonly [member: string, demand: Demand, source: string, more?: Par
 const of = (provider: string, dialect: ProviderRow['dialect'], rows: readonly Said[]): ProviderRow[] =>
   rows.map(([member, demand, source, more]) => ({ provider, dialect, member, demand, source, ...more }));
 
+/** Nobody here has heard of developers. */
+const noDevelopers: Demand = {
+  kind: 'oneOf',
+  words: ['system', 'user', 'assistant', 'tool', 'function'],
+  instead: { developer: 'system' },
+};
+const absentAll = (members: string, source: string, more: Partial<ProviderRow> = {}): Said[] =>
+  members.split(' ').map((member): Said => [member, absent, source, more]);
+
 const mistralChat = 'https://docs.mistral.ai/api/endpoint/chat';
 const unprocessable = { status: 422 } as const;
 /** Nine letters or digits. */
@@ -44,6 +53,13 @@ const mistral = of('mistral', 'openai-chat', [
   ],
   ['messages[].tool_calls[].id', mistralId, mistralIds],
   ['messages[].tool_call_id', mistralId, mistralIds],
+  ...absentAll('modalities audio web_search_options messages[].name', mistralChat, unprocessable),
+  ['messages[].role', noDevelopers, mistralChat, unprocessable],
+  [
+    'messages',
+    { kind: 'parted', after: 'tool', before: 'user', by: { role: 'assistant', content: 'Done.' } },
+    'https://github.com/BerriAI/litellm/issues/17761',
+  ],
 ]);
 
 const groqFields = 'https://console.groq.com/docs/openai';
@@ -60,11 +76,26 @@ const groq = of('groq', 'openai-chat', [
   ['n', { kind: 'atMost', value: 1 }, groqFields],
   ['store', absent, 'https://github.com/fanenr/chatbot/issues/21'],
   ['reasoning', absent, 'https://github.com/musistudio/llms/pull/64'],
-  ['verbosity', absent, groqFields, { assumed: true }],
+  ...absentAll(
+    'verbosity prompt_cache_key safety_identifier prediction modalities audio web_search_options',
+    'https://console.groq.com/docs/api-reference#chat-create',
+    { assumed: true },
+  ),
 ]);
+
+const groqResponses = of(
+  'groq',
+  'openai-responses',
+  absentAll(
+    'previous_response_id truncation include safety_identifier prompt_cache_key',
+    'https://console.groq.com/docs/responses-api#unsupported-features',
+  ),
+);
 
 const cerebrasThoughts = 'https://github.com/QwenLM/qwen-code/issues/11045';
 const cerebrasFields = 'https://hexdocs.pm/req_llm/cerebras.html';
+
+const cerebrasReference = 'https://inference-docs.cerebras.ai/api-reference/chat-completions';
 
 const cerebras = of('cerebras', 'openai-chat', [
   // What it calls a thought in answers it takes in the history too.
@@ -75,9 +106,31 @@ const cerebras = of('cerebras', 'openai-chat', [
   ['presence_penalty', absent, cerebrasFields],
   ['logit_bias', absent, cerebrasFields],
   ['service_tier', absent, cerebrasFields],
+  ['temperature', { kind: 'atMost', value: 1.5 }, cerebrasReference],
+  ...absentAll('metadata store verbosity safety_identifier modalities audio web_search_options', cerebrasReference, {
+    assumed: true,
+  }),
 ]);
 
+/** JSON is given only to those who speak of it; a form that was dropped leaves no other trace. */
+const speaksOfJson: Demand = {
+  kind: 'mentions',
+  word: /json/i,
+  by: { role: 'system', content: 'Answer in JSON.' },
+};
+const inJson = { beside: 'response_format', told: true } as const;
+
+/** Calls want the thought that led to them; where it is lost this says that there was none to tell. */
+const noThought: Demand = { kind: 'present', value: ' ' };
+
 const moonshot = of('moonshot', 'openai-chat', [
+  ['messages[].role', noDevelopers, 'https://platform.moonshot.ai/docs/api/chat'],
+  [
+    'messages[].reasoning_content',
+    noThought,
+    'https://github.com/n8n-io/n8n/issues/29142',
+    { beside: 'tool_calls', models: /^kimi-k(?:2\.[5-9]|2-thinking|[3-9])/ },
+  ],
   ['temperature', { kind: 'atMost', value: 1 }, 'https://platform.kimi.ai/docs/api/chat'],
 ]);
 
@@ -89,6 +142,8 @@ const zhipu = ['zhipu', 'zhipu-v4'].flatMap((provider) =>
     ['user', { kind: 'renamed', to: 'user_id' }, glm],
     ['temperature', { kind: 'atMost', value: 1 }, glm],
     ['tool_choice', { kind: 'oneOf', words: ['auto'], instead: { required: 'auto' } }, glm],
+    ['messages[].role', noDevelopers, glm],
+    ['stop', { kind: 'atMost', value: 1 }, glm],
     ['logprobs', absent, glm, { assumed: true }],
     ['logit_bias', absent, glm, { assumed: true }],
   ]),
@@ -98,6 +153,7 @@ const sonar = 'https://docs.perplexity.ai/api-reference/chat-completions-post';
 
 const perplexity = of('perplexity', 'openai-chat', [
   ['max_completion_tokens', { kind: 'renamed', to: 'max_tokens' }, sonar],
+  ['messages[].role', noDevelopers, sonar],
   ['seed', absent, sonar, { assumed: true }],
   ['logit_bias', absent, sonar, { assumed: true }],
   ['user', absent, sonar, { assumed: true }],
@@ -108,6 +164,14 @@ const deepseekChat = 'https://api-docs.deepseek.com/api/create-chat-completion';
 
 const deepseek = of('deepseek', 'openai-chat', [
   ['max_completion_tokens', { kind: 'renamed', to: 'max_tokens' }, deepseekChat],
+  ['messages[].role', noDevelopers, deepseekChat],
+  ['messages', speaksOfJson, 'https://api-docs.deepseek.com/guides/json_mode', inJson],
+  [
+    'messages[].reasoning_content',
+    noThought,
+    'https://github.com/deepseek-ai/DeepSeek-V3/issues/1053',
+    { beside: 'tool_calls', models: /^deepseek-(?:reasoner|v[4-9])/ },
+  ],
   [
     'logprobs',
     absent,
@@ -122,15 +186,27 @@ const deepseek = of('deepseek', 'openai-chat', [
   ],
 ]);
 
+const openaiChat = 'https://platform.openai.com/docs/api-reference/chat/create';
 const openaiReasoning = 'https://platform.openai.com/docs/guides/reasoning#limitations';
 /** They think: no odds are told. */
 const thinking = { models: /^(?:o\d|gpt-5(?!.*chat))/, told: true } as const;
+/** What another upstream said in this conversation. The same address is often given to other makers' models, which want their thoughts back. */
+const theirs = { models: /^(?:gpt-\d|chatgpt|o\d)/, assumed: true } as const;
 
 const openai = ['openai', 'azure'].flatMap((provider) =>
   of(provider, 'openai-chat', [
     ['logprobs', absent, openaiReasoning, thinking],
     ['top_logprobs', absent, openaiReasoning, thinking],
     ['logit_bias', absent, openaiReasoning, thinking],
+    [
+      'reasoning_effort',
+      { kind: 'oneOf', words: ['none'] },
+      'https://github.com/openai/openai-openapi/issues/541',
+      { models: /^gpt-(?:5\.[4-9]|[6-9])(?!.*chat)/, beside: 'tools', told: true },
+    ],
+    ['messages[].reasoning_content', absent, openaiChat, theirs],
+    ['messages[].reasoning_details', absent, openaiChat, theirs],
+    ['messages[].tool_calls[].extra_content', absent, openaiChat, theirs],
   ]),
 );
 
@@ -162,13 +238,28 @@ const minimaxChat = 'https://platform.minimax.io/docs/api-reference/text-openai-
 const minimax = of('minimax', 'openai-chat', [
   ['logit_bias', absent, minimaxChat, { assumed: true }],
   ['n', { kind: 'atMost', value: 1 }, minimaxChat],
+  ['temperature', { kind: 'atLeast', value: 0.01 }, minimaxChat],
+  ['messages[].role', noDevelopers, minimaxChat],
   ['temperature', { kind: 'atMost', value: 1 }, minimaxChat],
+]);
+
+const aliChat = 'https://help.aliyun.com/zh/model-studio/qwen-api-via-openai-chat-completions';
+
+const ali = of('ali', 'openai-chat', [
+  ['messages[].role', noDevelopers, aliChat],
+  ['messages', speaksOfJson, 'https://github.com/agno-agi/agno/pull/5317', inJson],
+  ['tool_choice', { kind: 'oneOf', words: ['auto', 'none'], instead: { required: 'auto' } }, aliChat],
+]);
+
+const together = of('together', 'openai-chat', [
+  ['messages[].role', noDevelopers, 'https://docs.together.ai/reference/chat-completions-1'],
 ]);
 
 export const providerRows: readonly ProviderRow[] = [
   ...openai,
   ...mistral,
   ...groq,
+  ...groqResponses,
   ...cerebras,
   ...moonshot,
   ...zhipu,
@@ -178,4 +269,6 @@ export const providerRows: readonly ProviderRow[] = [
   ...fireworks,
   ...minimax,
   ...strayRows,
+  ...ali,
+  ...together,
 ];

@@ -27,12 +27,28 @@ export type Demand =
   | { readonly kind: 'absent' }
   /** It is called otherwise here. */
   | { readonly kind: 'renamed'; readonly to: string }
+  /** A number; of a list so many. */
   | { readonly kind: 'atMost'; readonly value: number }
   | { readonly kind: 'atLeast'; readonly value: number }
   /** Other words become the one given for them, or go where none is given. */
   | { readonly kind: 'oneOf'; readonly words: readonly string[]; readonly instead?: Readonly<Record<string, string>> }
   /** Ids of calls: what does not match is replaced by a short hash of this shape, the same in call and result. */
-  | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number };
+  | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number }
+  /** It must be there: this stands in for it. */
+  | { readonly kind: 'present'; readonly value: string | boolean }
+  /** This word must stand in the messages; else this message leads them. */
+  | {
+      readonly kind: 'mentions';
+      readonly word: RegExp;
+      readonly by: { readonly role: string; readonly content: string };
+    }
+  /** Messages of these two roles cannot follow each other: this one comes between. */
+  | {
+      readonly kind: 'parted';
+      readonly after: string;
+      readonly before: string;
+      readonly by: { readonly role: string; readonly content: string };
+    };
 
 /** What a provider wants of one member, whatever the model. */
 export interface ProviderRow extends Sourced {
@@ -45,6 +61,8 @@ export interface ProviderRow extends Sourced {
   /** Path in the body: `seed`, `stream_options.include_usage`, `messages[].reasoning_content`, `tools[].function.strict`. */
   readonly member: string;
   readonly demand: Demand;
+  /** Only where this member stands beside it and is not empty. */
+  readonly beside?: string;
   /** Holds only where the gateway tells the request itself: the provider's own dialect is its clients' business. */
   readonly told?: true;
   /** What the provider answers where it is not met. Absent = 400. */

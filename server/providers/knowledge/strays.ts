@@ -5,28 +5,17 @@ const absent: Demand = { kind: 'absent' };
 const gpt = /^(?:gpt-\d|chatgpt|o\d)/;
 
 /** What is in no message of OpenAI's is refused in each. The same address is often given to other makers' models, which want their thoughts back. */
-const openai = ['openai', 'azure'].flatMap((provider): ProviderRow[] => [
-  ...['messages[].reasoning_content', 'messages[].reasoning_details', 'messages[].reasoning'].map(
-    (member): ProviderRow => ({
-      provider,
-      dialect: 'openai-chat',
-      models: gpt,
-      member,
-      demand: absent,
-      source: 'https://platform.openai.com/docs/api-reference/chat/create',
-      assumed: true,
-    }),
-  ),
-  {
+const openai = ['openai', 'azure'].map(
+  (provider): ProviderRow => ({
     provider,
     dialect: 'openai-chat',
     models: gpt,
-    member: 'messages[].tool_calls[].extra_content',
+    member: 'messages[].reasoning',
     demand: absent,
-    source: 'https://github.com/RageAgainstThePixel/OpenAI-DotNet/issues/278',
+    source: 'https://platform.openai.com/docs/api-reference/chat/create',
     assumed: true,
-  },
-]);
+  }),
+);
 
 const groq = ['truncation', 'include', 'safety_identifier', 'prompt_cache_key'].map(
   (member): ProviderRow => ({
@@ -74,28 +63,5 @@ export const strayModels: readonly ModelRow[] = [
     provider: 'groq',
     refuses: ['schemaFormat'],
     source: 'https://console.groq.com/docs/structured-outputs#supported-models',
-  },
-  {
-    models: /^claude-/,
-    provider: 'vertex',
-    refuses: ['schemaFormat'],
-    source: 'https://github.com/anthropics/claude-code/issues/37746',
-  },
-  {
-    models: /^claude-(?:2|instant|3|(?:opus|sonnet)-4(?:$|-(?:0|2025)))/,
-    refuses: ['schemaFormat'],
-    source: 'https://platform.claude.com/docs/en/build-with-claude/structured-outputs',
-  },
-  {
-    models: /^deepseek-(?:reasoner|v[4-9])/,
-    provider: 'deepseek',
-    refusesThinking: ['forcedToolChoice'],
-    source: 'https://api-docs.deepseek.com/guides/thinking_mode#tool-calls',
-  },
-  {
-    models: /^kimi-k2\.5/,
-    provider: 'moonshot',
-    refusesThinking: ['forcedToolChoice'],
-    source: 'https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152',
   },
 ];

@@ -233,28 +233,23 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
     if (traits.asksForUsage && attempt.wire === null && inquiry.stream) body.stream_options = { include_usage: true };
     dropped.push(...withoutTerms(body, terms));
     const signed = attempt.wire === null ? withoutForeign(body, dialect, signingOf(attempt), dropped) : body;
-    const within = withinRules({ ...signed, ...edited(signed) }, attempt.rules, {
-      model: upstreamModel,
-      text: null,
-      dropped,
-    });
-    const told = { ...within, ...channel.paramOverride };
-    return { body: JSON.stringify(told), retell: null, foreign: null, terms: carriedTerms(terms, told) };
+    const told = { ...signed, ...edited(signed) };
+    const within = withinRules(told, attempt.rules, { model: upstreamModel, dropped });
+    const sent = { ...within, ...channel.paramOverride };
+    return { body: JSON.stringify(sent), retell: null, foreign: null, terms: carriedTerms(terms, sent) };
   }
   dropped.push(...terms.dropped);
   // Nearly every request passes with one edit or none.
   const edits = new Map<string, string | undefined>();
   for (const name of terms.removed) edits.set(name, undefined);
-  if (inquiry.operation === 'chat' || inquiry.operation === 'count_tokens')
-    for (const [name, value] of foreignEdits(inquiry, signingOf(attempt), dropped)) edits.set(name, value);
+  const asksModel = inquiry.operation === 'chat' || inquiry.operation === 'count_tokens';
+  const foreign = asksModel ? foreignEdits(inquiry, signingOf(attempt), dropped) : noEdits;
+  for (const [name, value] of foreign) edits.set(name, value);
   if (!(settings.passThrough || channel.setting.pass_through === true)) {
-    const within = withinRules(inquiry.body, attempt.rules, {
-      model: upstreamModel,
-      text: inquiry.json?.text ?? null,
-      dropped,
-    });
+    const signed = withEdits(inquiry.body, foreign);
+    const within = withinRules(signed, attempt.rules, { model: upstreamModel, dropped });
     for (const [name, value] of editsOfMapping(attempt, dropped)) edits.set(name, value);
-    for (const [name, value] of editsBetween(inquiry.body, within)) edits.set(name, value);
+    for (const [name, value] of editsBetween(signed, within)) edits.set(name, value);
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
     if (wish !== null)
       for (const [name, value] of traits.suffix.edits(
@@ -284,6 +279,20 @@ function tellingOf(attempt: Attempt, usual: Translation['encodeRequest']): Telli
 }
 
 const noEdits: ReadonlyMap<string, string | undefined> = new Map();
+
+/** The body as it reads once they are made. */
+function withEdits(
+  body: Readonly<Record<string, unknown>>,
+  edits: ReadonlyMap<string, string | undefined>,
+): Readonly<Record<string, unknown>> {
+  if (edits.size === 0) return body;
+  const changed = { ...body };
+  for (const [name, value] of edits) {
+    if (value === undefined) delete changed[name];
+    else changed[name] = JSON.parse(value);
+  }
+  return changed;
+}
 
 /** Another model than the client meant may take less. */
 function editsOfMapping(attempt: Attempt, dropped: string[]): ReadonlyMap<string, string | undefined> {

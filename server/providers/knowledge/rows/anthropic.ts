@@ -23,6 +23,17 @@ export const anthropicModels: readonly ModelRow[] = [
   { models: /^claude-(?:v?[1-4]|instant|(?:opus|sonnet|haiku)-4)/, takes: sampling, source: overview },
   { models: /^claude-(?:v?[12]|instant|3-(?:opus|sonnet|haiku)|3[.-]5)/, thinking: 'none', source: overview },
   {
+    models: /^claude-/,
+    provider: 'vertex',
+    refuses: ['schemaFormat'],
+    source: 'https://github.com/anthropics/claude-code/issues/37746',
+  },
+  {
+    models: /^claude-(?:v?2|instant|3|(?:opus|sonnet)-4(?:-0|-2025|@|$))/,
+    refuses: ['schemaFormat'],
+    source: 'https://platform.claude.com/docs/en/build-with-claude/structured-outputs',
+  },
+  {
     models: /^claude-(?:3[.-]7|(?:opus|sonnet|haiku)-4|4)/,
     thinking: 'budget',
     budget: [1024, 128_000],

@@ -29,6 +29,18 @@ const mistral: readonly ModelRow[] = [
 const groq: readonly ModelRow[] = [
   { models: /^/, provider: 'groq', thinking: 'effort', efforts: [], refuses: ['candidates'], source: groqReasoning },
   {
+    models: /^/,
+    provider: 'groq',
+    refuses: ['formatWithTools'],
+    source: 'https://console.groq.com/docs/structured-outputs',
+  },
+  {
+    models: /^(?!gpt-oss|llama-4|kimi-k2)/,
+    provider: 'groq',
+    refuses: ['schemaFormat'],
+    source: 'https://console.groq.com/docs/structured-outputs#supported-models',
+  },
+  {
     models: /^qwen/,
     provider: 'groq',
     efforts: ['none', 'default'],
@@ -55,8 +67,16 @@ const cerebras: readonly ModelRow[] = [
   {
     models: /^/,
     provider: 'cerebras',
-    refuses: ['presencePenalty', 'frequencyPenalty'],
+    thinking: 'effort',
+    efforts: [],
+    refuses: ['presencePenalty', 'frequencyPenalty', 'parallelToolCalls', 'candidates'],
     source: 'https://hexdocs.pm/req_llm/cerebras.html',
+  },
+  {
+    models: /^/,
+    provider: 'cerebras',
+    refuses: ['formatWithTools'],
+    source: 'https://inference-docs.cerebras.ai/capabilities/structured-outputs',
   },
   {
     models: /^(?:gpt-oss|zai-glm)/,
@@ -67,15 +87,8 @@ const cerebras: readonly ModelRow[] = [
   {
     models: /^gpt-oss/,
     provider: 'cerebras',
-    refuses: ['parallelToolCalls'],
-    source: 'https://github.com/agno-agi/agno/issues/4508',
-  },
-  {
-    models: /^zai-glm/,
-    provider: 'cerebras',
-    thinking: 'effort',
-    efforts: [],
-    source: 'https://github.com/clbrge/mohdel/releases/tag/v0.102.0',
+    efforts: ['low', 'medium', 'high'],
+    source: 'https://inference-docs.cerebras.ai/capabilities/reasoning',
   },
 ];
 
@@ -92,7 +105,26 @@ const deepseek: readonly ModelRow[] = [
     models: /^deepseek-(?:v4|flash|pro)/,
     provider: 'deepseek',
     switched: 'thinking',
+    outputCap: 393_216,
     source: 'https://api-docs.deepseek.com/guides/thinking_mode',
+  },
+  {
+    models: /^deepseek-(?:v4|flash|pro|reasoner)/,
+    provider: 'deepseek',
+    refusesThinking: ['forcedToolChoice'],
+    source: 'https://api-docs.deepseek.com/guides/thinking_mode',
+  },
+  {
+    models: /^deepseek-chat/,
+    provider: 'deepseek',
+    outputCap: 8192,
+    source: 'https://api-docs.deepseek.com/quick_start/pricing',
+  },
+  {
+    models: /^deepseek/,
+    provider: 'deepseek',
+    inputs: [],
+    source: 'https://api-docs.deepseek.com/api/create-chat-completion',
   },
   {
     models: /^deepseek-(?:reasoner|r1)/,
@@ -120,6 +152,11 @@ const deepseek: readonly ModelRow[] = [
 const moonshot: readonly ModelRow[] = [
   { models: /^kimi-k[2-9]/, thinking: 'effort', efforts: [], source: kimiThinking },
   { models: /^kimi-k(?:2[.p][5-9]|[3-9])/, refuses: fixed, thinksUnasked: true, source: kimiFixed },
+  {
+    models: /^kimi-k2(?:\.[5-9]|-thinking)/,
+    refusesThinking: ['forcedToolChoice'],
+    source: 'https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152',
+  },
   { models: /^kimi-k2\.[56]/, provider: 'moonshot', switched: 'thinking', source: kimiThinking },
   { models: /^kimi-k2(?:\.[7-9]|p[7-9]|-thinking)/, alwaysThinks: true, thinksUnasked: true, source: kimiThinking },
   { models: /^kimi-k[3-9]/, alwaysThinks: true, efforts: ['low', 'high', 'max'], source: kimiThinking },
@@ -135,7 +172,16 @@ const xai: readonly ModelRow[] = [
     refuses: ['presencePenalty', 'frequencyPenalty', 'stop'],
     source: 'https://docs.x.ai/docs/guides/reasoning',
   },
-  { models: /^grok-3/, refuses: ['presencePenalty'], source: 'https://github.com/n8n-io/n8n/issues/14581' },
+  {
+    models: /^grok-[3-9]/,
+    refuses: ['presencePenalty', 'frequencyPenalty'],
+    source: 'https://github.com/open-webui/open-webui/issues/21266',
+  },
+  {
+    models: /^grok-4\.20-multi/,
+    efforts: ['low', 'medium', 'high', 'xhigh'],
+    source: 'https://docs.x.ai/developers/model-capabilities/text/reasoning',
+  },
   {
     models: /^grok-3-mini/,
     efforts: ['low', 'high'],
@@ -189,7 +235,7 @@ const perplexity: readonly ModelRow[] = [
     models: /^sonar/,
     provider: 'perplexity',
     thinking: 'none',
-    refuses: ['tools', 'candidates'],
+    refuses: ['tools', 'candidates', 'jsonFormat'],
     source: 'https://github.com/pipecat-ai/pipecat/pull/4862',
   },
   {
@@ -210,6 +256,12 @@ const rest: readonly ModelRow[] = [
     thinking: 'budget',
     thinksUnasked: true,
     source: 'https://docs.cohere.com/docs/reasoning',
+  },
+  {
+    models: /^(?:command-(?!a-vision)|c4ai-command)/,
+    provider: 'cohere',
+    inputs: [],
+    source: 'https://docs.cohere.com/docs/image-inputs',
   },
   { models: /^llama-?[1-4]/, thinking: 'none', source: 'https://www.llama.com/docs/model-cards-and-prompt-formats/' },
   {
@@ -288,6 +340,15 @@ const siliconflow: readonly ModelRow[] = [
   },
 ];
 
+const together: readonly ModelRow[] = [
+  {
+    models: /^/,
+    provider: 'together',
+    efforts: ['low', 'medium', 'high'],
+    source: 'https://docs.together.ai/docs/openai-api-compatibility',
+  },
+];
+
 const hosts: readonly ModelRow[] = [
   // It tells every model what it takes, and leaves out what it does not.
   {
@@ -329,5 +390,6 @@ export const otherModels: readonly ModelRow[] = [
   ...fireworks,
   ...ali,
   ...siliconflow,
+  ...together,
   ...hosts,
 ];
