@@ -174,7 +174,11 @@ test('nothing is left undone or switched off', () => {
 });
 
 /** Strict practice upstreams look where each wire says a thing; one provider hosts three families of models, each at an address of its own. */
-const choosesDialects = ['server/practice/strict/rows.ts', 'server/providers/quirks/vertex.ts'];
+const choosesDialects = [
+  'server/practice/strict/rows.ts',
+  'server/providers/quirks/vertex.ts',
+  'scripts/flip/probes.ts',
+];
 
 test('nobody asks which dialect it is: what a dialect needs stands in its row', () => {
   const ids = Object.keys(codecs).join('|');
