@@ -27,7 +27,10 @@ function withPath(tool: Tool, path: string, content?: string): Call {
 
 function withCommand(tool: Tool, line: string): Call {
   const properties = schemaOf(tool).properties ?? {};
-  const [name, form] = Object.entries(properties).find(([one]) => one === 'cmd' || one === 'command') ?? ['command', {}];
+  const [name, form] = Object.entries(properties).find(([one]) => one === 'cmd' || one === 'command') ?? [
+    'command',
+    {},
+  ];
   return { name: tool.name, arguments: { [name]: form.type === 'array' ? ['bash', '-lc', line] : line } };
 }
 
@@ -38,8 +41,16 @@ const resultsIn = ({ messages }: ChatRequest): readonly string[] =>
     .filter((part): part is Extract<Part, { type: 'tool-result' }> => part.type === 'tool-result')
     .map(({ content }) => content.map((part) => ('text' in part ? part.text : '')).join(''));
 
+const wordsIn = ({ messages }: ChatRequest): string =>
+  messages
+    .flatMap(({ parts }) => parts)
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('\n');
+
 /** The next thing to do; null = all is done, or there is nothing to do it with. */
 function nextCall(request: ChatRequest, { source, target }: Task): Call | null {
+  // Words alone are wanted, or a summary says that all is done.
+  if (request.toolChoice === 'none' || wordsIn(request).includes(doneWords)) return null;
   const done = resultsIn(request).length;
   const find = (pattern: RegExp) => request.tools.find(({ name }) => pattern.test(name.replace(/^.*__/, '')));
   const shell = find(shells);
@@ -104,7 +115,8 @@ export function startScriptedUpstream(task: () => Task) {
     async fetch(request) {
       const { pathname } = new URL(request.url);
       const asked = askedAt(pathname);
-      if (asked === null || request.method !== 'POST') return Response.json({ error: { message: 'no' } }, { status: 404 });
+      if (asked === null || request.method !== 'POST')
+        return Response.json({ error: { message: 'no' } }, { status: 404 });
       const body = (await request.json()) as Record<string, unknown>;
       const stream = asked.stream ?? body.stream === true;
       const { translation } = codecFor(asked.dialect);
