@@ -1,5 +1,14 @@
 /** What one run of an agent needs to go through the gateway: its environment, its arguments, files that live as long as it does. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type Agent, type AgentFacts, type AgentFile, modelFor } from '../../server/contract/agents.ts';

@@ -5,7 +5,16 @@ import { type CommandRun, type FlagValues, needed, text } from '../../command.ts
 import type { Context } from '../../context.ts';
 import { eachOf } from '../../parts/bulk.ts';
 import { modeOf } from '../../parts/existing.ts';
-import { allChannels, checkDialect, chosenChannels, detail, fieldsOf, findChannel, settingOf, typeOf } from './fields.ts';
+import {
+  allChannels,
+  checkDialect,
+  chosenChannels,
+  detail,
+  fieldsOf,
+  findChannel,
+  settingOf,
+  typeOf,
+} from './fields.ts';
 
 export const keyOf = (context: Context, flags: FlagValues): Promise<string | undefined> =>
   context.secret(flags, 'key', 'GATEWAY_CHANNEL_KEY');
