@@ -24,6 +24,9 @@ const asking: Readonly<Record<string, (prompt: string) => readonly string[]>> = 
   qwen: (prompt) => ['-p', prompt, '--yolo'],
 };
 
+/** Codex has its conversation made short as soon as it has said anything; under its maker's name it asks for that upstream. */
+const compacting = ['-c', 'model_auto_compact_token_limit=50', '-c', 'model_providers.gateway.name="OpenAI"'];
+
 interface Ended {
   readonly code: number | null;
   readonly seconds: number;
@@ -88,7 +91,12 @@ let round = 0;
 let task: Task = { source: '', target: '' };
 
 /** One question to one program, in folders of its own. */
-async function ask(name: string, token: string, model: string): Promise<Ended & { readonly wrote: boolean }> {
+async function ask(
+  name: string,
+  token: string,
+  model: string,
+  more: readonly string[] = [],
+): Promise<Ended & { readonly wrote: boolean }> {
   const place = join(dir, `round-${++round}`);
   const [home, work] = [join(place, 'home'), join(place, 'work')];
   for (const folder of [home, work]) mkdirSync(folder, { recursive: true });
@@ -96,7 +104,7 @@ async function ask(name: string, token: string, model: string): Promise<Ended & 
   task = { source: join(work, 'source.txt'), target: join(work, 'target.txt') };
   writeFileSync(task.source, `${secret}\n`);
   const prompt = `Read the file ${task.source} and write what is in it to ${task.target}.`;
-  const words = asking[name]?.(prompt) ?? [prompt];
+  const words = [...more, ...(asking[name]?.(prompt) ?? [prompt])];
   const env = {
     PATH: `${join(programs, 'node_modules', '.bin')}:${process.env.PATH ?? ''}`,
     HOME: home,
@@ -223,6 +231,11 @@ try {
       row.push(`${good ? 'done' : 'FAILED'} ${seconds.toFixed(1)} s`);
       if (!good || process.env.AGENTS_LOUD !== undefined)
         console.log(`--- ${name} ${dialect}: exit ${code}\n${words.slice(-3000)}`);
+    }
+    for (const dialect of name === 'codex' ? dialects : []) {
+      const { code, words } = await ask(name, 'good', `model-of-${dialect}`, compacting);
+      const told = words.includes('context compacted') ? 'compacted, and went on' : 'NOT compacted';
+      console.log(`${name}, a long conversation on ${dialect}: ${told}, exit ${code}`);
     }
     for (const [token, model] of [
       ['good', 'nobody-has-it'],

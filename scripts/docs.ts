@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { commands } from '../cli/commands/index.ts';
+import { agents, setupSteps } from '../server/contract/agents.ts';
 import type { Language } from '../server/contract/enums.ts';
 import { optionKeys, optionRow } from '../server/contract/options.ts';
 import { providers } from '../server/providers/catalogue.ts';
@@ -10,6 +11,8 @@ const root = resolve(import.meta.dirname, '..');
 const files: readonly (readonly [string, Language])[] = [
   ['cli/COMMANDS.md', 'en'],
   ['cli/COMMANDS.zh.md', 'zh'],
+  ['cli/AGENTS.md', 'en'],
+  ['cli/AGENTS.zh.md', 'zh'],
   ['server/contract/OPTIONS.md', 'en'],
   ['server/contract/OPTIONS.zh.md', 'zh'],
   ['server/providers/PROVIDERS.md', 'en'],
@@ -56,6 +59,21 @@ const tables: Readonly<Record<string, (language: Language) => string>> = {
         return [`\`${key}\``, `${row.kind.name}${fallback === '' ? '' : ` \`${fallback}\``}`, row.label[language]];
       }),
     ),
+  agents: (language) =>
+    agents
+      .map((agent) => {
+        const facts = { url: 'http://127.0.0.1:3000', key: 'sk-...', models: ['MODEL'], model: 'MODEL' };
+        const shell = language === 'zh' ? '在终端中' : 'In a shell';
+        return [
+          `## ${agent.label}`,
+          `\`gateway exec -- ${agent.program}\``,
+          ...(agent.note === undefined ? [] : [agent.note[language]]),
+          ...setupSteps(agent, facts).map(({ path, text }) =>
+            [`${path === '' ? shell : `\`${path}\``}:`, '', '```text', text.trimEnd(), '```'].join('\n'),
+          ),
+        ].join('\n\n');
+      })
+      .join('\n\n'),
   providers: (language) =>
     table(
       language,

@@ -41,8 +41,16 @@ const resultsIn = ({ messages }: ChatRequest): readonly string[] =>
     .filter((part): part is Extract<Part, { type: 'tool-result' }> => part.type === 'tool-result')
     .map(({ content }) => content.map((part) => ('text' in part ? part.text : '')).join(''));
 
+const wordsIn = ({ messages }: ChatRequest): string =>
+  messages
+    .flatMap(({ parts }) => parts)
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('\n');
+
 /** The next thing to do; null = all is done, or there is nothing to do it with. */
 function nextCall(request: ChatRequest, { source, target }: Task): Call | null {
+  // Words alone are wanted, or a summary says that all is done.
+  if (request.toolChoice === 'none' || wordsIn(request).includes(doneWords)) return null;
   const done = resultsIn(request).length;
   const find = (pattern: RegExp) => request.tools.find(({ name }) => pattern.test(name.replace(/^.*__/, '')));
   const shell = find(shells);

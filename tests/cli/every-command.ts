@@ -156,6 +156,7 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
     ['import', 'litellm', old, '--dry-run'],
     ['secrets', 'rotate', '--yes', '--key-file', key],
     ['env', '--token', 'ci'],
+    ['agents', 'codex', '--token', 'ci'],
     ['chat', 'hello', '--token', 'ci'],
     ['login', 'http://127.0.0.1:1', '--token-file', key],
     ['whoami'],
@@ -179,4 +180,4 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
 
 /** What commands say on purpose: keys that were just made or asked for. */
 export const tellsKeys = (args: readonly string[]): boolean =>
-  /^(token (create|rotate|show-key)|access-token create|env)/.test(args.join(' '));
+  /^(token (create|rotate|show-key)|access-token create|env|agents)/.test(args.join(' '));

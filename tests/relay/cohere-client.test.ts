@@ -113,7 +113,7 @@ test('tools, plans and documents reach another upstream, and its calls come back
 
 test('an error is a message, with the request’s id', async () => {
   const response = await post('{"model":"nothing","messages":[]}');
-  expect(response.status).toBe(503);
+  expect(response.status).toBe(404);
   expect(await response.json()).toEqual({ id: expect.any(String), message: expect.stringContaining('nothing') });
 });
 

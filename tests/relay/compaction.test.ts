@@ -254,3 +254,25 @@ test('G8: a key in trouble is no sign that it is not known', async () => {
   await ask('/v1/responses', { model: 'm', input: [...history, trigger], stream: true });
   expect(upstream.requests).toHaveLength(1);
 });
+
+test('G8: a mistake of the caller’s is told as it is and is no sign either', async () => {
+  const tooLong = {
+    error: { message: 'too many tokens', type: 'invalid_request_error', code: 'context_length_exceeded' },
+  };
+  upstream.script((response) => sendJson(response, tooLong, 400));
+  await channel('openai-responses');
+  const { status, text } = await ask('/v1/responses', { model: 'm', input: [...history, trigger], stream: true });
+  expect(status).toBe(400);
+  expect(text).toContain('context_length_exceeded');
+  upstream.script(native);
+  const again = await ask('/v1/responses', { model: 'm', input: [...history, trigger], stream: true });
+  expect(again.text).toBe(nativeStream);
+});
+
+test('G8: what another provider sealed is left out where nobody can open it, and the row says so', async () => {
+  await channel('anthropic-messages');
+  expect((await ask('/v1/responses', { model: 'm', input: [nativeItem, user('go on')] })).status).toBe(200);
+  expect(lastBody()).not.toContain('gAAAA-not-ours');
+  const [fact] = await factsOf();
+  expect(JSON.stringify(fact?.dropped)).toContain('/messages/0');
+});

@@ -88,8 +88,8 @@ test.each(dialects)('%s: errors have the form of the dialect', async (client) =>
   const { path, body } = asks[client]('no-such-model', false);
   const response = await post(path, body);
   const told = (await response.json()) as { error?: { message?: string } | string; message?: string; type?: string };
-  expect(response.status).toBe(503);
-  expect(codecs[client].upstream.decodeError(503, JSON.stringify(told)).message).toContain('no-such-model');
+  expect(response.status).toBe(404);
+  expect(codecs[client].upstream.decodeError(404, JSON.stringify(told)).message).toContain('no-such-model');
   expect(told.type).toBe(client === 'anthropic-messages' ? 'error' : undefined);
 });
 

@@ -2,8 +2,8 @@ import type { CommandRow, Flag } from '../../command.ts';
 
 const audience: Flag = {
   flag: '--for <program>',
-  zh: '为哪个程序：openai、anthropic、gemini，或代理的名称（见 gateway agents）',
-  en: 'for whom: openai, anthropic, gemini, or an agent (see gateway agents)',
+  zh: 'openai、anthropic、gemini 或代理名',
+  en: 'openai, anthropic, gemini or an agent',
 };
 const model: Flag = {
   flag: '-m, --model <name>',
@@ -28,8 +28,8 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'exec',
     argument: '<command...>',
-    zh: '让程序通过网关运行：claude、codex、gemini、opencode、qwen、aider 无需任何配置',
-    en: 'run a program through the gateway; claude, codex, gemini, opencode, qwen, aider need nothing set up',
+    zh: '通过网关运行程序；编程代理无需配置',
+    en: 'run a program through the gateway; agents need no setup',
     flags: [audience, token, model],
     passThrough: true,
     examples: ['exec -- claude', 'exec --token laptop -- python script.py'],
@@ -38,8 +38,8 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'agents',
     argument: '[name]',
-    zh: '各编程代理自己的配置：本网关的地址与令牌',
-    en: 'lines for the own configuration of each agent: this gateway and a token',
+    zh: '各编程代理自己的配置',
+    en: 'lines for the configuration of each agent',
     flags: [token, model],
     examples: ['agents', 'agents codex --token laptop'],
     load: async () => (await import('./programs.ts')).list,

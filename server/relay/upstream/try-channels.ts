@@ -89,10 +89,13 @@ export const tryChannels = (deps: AttemptsDeps, exchange: Exchange, departure: D
     };
     const first = await once(prepared);
     if (prepared.compaction !== 'native' || 'kind' in first || !lacksCompaction(first.failure)) return first;
-    deps.compactions.noteLack(prepared.channel);
     const key = { key: prepared.key, index: prepared.keyIndex };
     const plain = prepare(asSummary(exchange.inquiry), prepared.channel, key, deps.settings());
-    return plain === null || plain instanceof AppError ? first : once(plain);
+    if (plain === null || plain instanceof AppError) return first;
+    const second = await once(plain);
+    // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
+    if ('kind' in second) deps.compactions.noteLack(prepared.channel);
+    return second;
   });
 
 export type CandidatesDeps = Pick<AttemptsDeps, 'now' | 'settings' | 'health' | 'affinity' | 'compactions'>;

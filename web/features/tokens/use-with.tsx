@@ -7,6 +7,7 @@ import type { Token } from '../../../server/contract/entities.ts';
 import { shownKey } from '../../../server/contract/token-key.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { useAside } from '../../lib/read.ts';
 
 interface Choice {
@@ -64,8 +65,7 @@ export interface UseWithProps {
 }
 
 export function UseWith({ token, onCopy }: UseWithProps) {
-  const { t, i18n } = useTranslation();
-  const language = i18n.language.startsWith('zh') ? 'zh' : 'en';
+  const { t } = useTranslation();
   const models = useAside({ queryKey: ['models'], queryFn: () => call('user.models') }).data ?? [];
   const [shown, setShown] = useState('curl');
   const key = shownKey(token.key);
@@ -74,7 +74,7 @@ export function UseWith({ token, onCopy }: UseWithProps) {
     ...codeChoices(origin, key, models[0] ?? 'gpt-4o-mini'),
     ...agents.map((agent) => ({
       name: agent.label,
-      note: agent.note?.[language],
+      note: agent.note?.[currentLanguage()],
       steps: setupSteps(agent, { url: origin, key, models, model: modelFor(agent, models) }),
     })),
   ];
