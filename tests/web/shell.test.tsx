@@ -79,3 +79,7 @@ test('links of the site; documents where there is an address', async () => {
   );
   expect(await siteLinks({ docs_link: '' })).not.toContain('https://docs.example');
 });
+
+test('the foot of the menu credits the product and names its version', async () => {
+  expect(await sidebar(1, { version: 'v1.2.3' })).toMatch(/[^<>]*v1\.2\.3/);
+});
