@@ -9,7 +9,10 @@ import { isAdmin, isRoot } from '../../lib/session.ts';
 import { undoable } from '../../lib/undo.ts';
 
 /** Others come from other products and are changed by nobody here. */
-const statusNames: Readonly<Record<number, 'active' | 'banned'>> = { 1: 'active', 2: 'banned' };
+const statusNames: Readonly<Record<number, 'users.active' | 'users.banned'>> = {
+  1: 'users.active',
+  2: 'users.banned',
+};
 const roleNames: Readonly<Record<number, 'role1' | 'role10' | 'role100'>> = {
   [Role.user]: 'role1',
   [Role.admin]: 'role10',
@@ -94,7 +97,7 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
           <span className="status status-bad">{t('users.closed')}</span>
         ) : (
           <span className={row.status === 1 ? 'status' : 'status status-off'}>
-            {t(`users.${statusNames[row.status] ?? 'statusUnknown'}`)}
+            {t(statusNames[row.status] ?? 'users.statusUnknown')}
           </span>
         ),
     },
