@@ -125,6 +125,7 @@ test.each([
   [43, [{ balance_infos: [{ currency: 'CNY', total_balance: '7.50' }] }], 7.5],
   [40, [{ data: { totalBalance: '3.25' } }], 3.25],
   [20, [{ data: { total_credits: 10, total_usage: 4 } }], 6],
+  [10, [{ data: { totalPoints: 12 } }], 12],
 ])('the balance of type %i', async (type, answers, balance) => {
   const rest = [...answers];
   upstream.script((response, { path }) =>

@@ -194,6 +194,18 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
     await on.works('POST', '/api/user/topup', { key: row.key }, on.plain.headers);
     await on.says('已使用的兑换码不能修改', 'PUT', '/api/redemption/?status_only=true', { id: row.id, status: 1 });
   },
+  '002.4.17': async () => {
+    await spent();
+    await on.works('POST', '/api/user/topup', { key: (await code()).key }, on.plain.headers);
+    await on.works('PUT', '/api/user/', { id: on.plain.id, add_quota: 1 });
+    expect(
+      await chat(String((await token({ unlimited_quota: true, model_limits_enabled: true, model_limits: 'x' })).key)),
+    ).toBe(403);
+    for (const type of [1, 2, 3]) {
+      const { items } = (await on.works('GET', `/api/log/?p=1&page_size=10&type=${type}`)) as { items: Json[] };
+      expect([type, items.length > 0, items.every((row) => row.type === type)]).toEqual([type, true, true]);
+    }
+  },
   '002.4.31': async () => {
     await channel({ models: 'fixed-price,gpt-4o-mini' });
     await on.set('ModelPrice', '{"fixed-price":0.1}');
@@ -254,6 +266,7 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
       message: '',
       time: expect.any(Number),
     }),
+  '002.7.13': async () => expect(await on.ask('GET', '/api/channel/update_balance')).toMatchObject({ success: true }),
   '002.7.14': async () => {
     await channel({ status: 2 });
     expect(await on.works('DELETE', '/api/channel/disabled')).toBeGreaterThan(0);
@@ -376,6 +389,25 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
   '002.9.11': async () => {
     const [row] = (await on.works('POST', '/api/channel/', { name: 'd', key: 'k', models: 'm' })) as Json[];
     expect(row).toMatchObject({ type: 1, auto_ban: 1, group: 'default', priority: 0, weight: 0 });
+  },
+  '002.9.17': async () => {
+    const models = (await on.works('GET', '/api/models')) as Readonly<Record<string, readonly string[]>>;
+    expect([models[2]?.length, models[5]?.length, models[36]]).toEqual([7, 16, ['suno_music', 'suno_lyrics']]);
+  },
+  '000.9.7': async () => {
+    await on.set('DisplayInCurrencyEnabled', 'true');
+    expect(await code({ name: '', quota: 1_234_567 })).toMatchObject({ name: '$2.47' });
+  },
+  '000.9.8': async () => {
+    await on.set('DisplayInCurrencyEnabled', 'false');
+    for (const [quota, name] of [
+      [9_000, '9000'],
+      [12_345, '12.3k'],
+      [1_500_000, '1.5M'],
+      [2_000_000_000, '2.0B'],
+    ] as const)
+      expect(await code({ name: '', quota })).toMatchObject({ name });
+    await on.works('POST', '/api/option/reset', { key: 'DisplayInCurrencyEnabled' });
   },
   '002.9.21': async () => {
     const key = await rich();

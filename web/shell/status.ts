@@ -22,6 +22,8 @@ export interface Status {
   readonly enable_drawing?: boolean;
   readonly enable_task?: boolean;
   readonly register_enabled?: boolean;
+  readonly password_register_enabled?: boolean;
+  readonly password_login_enabled?: boolean;
   readonly server_address?: string;
   readonly email_verification?: boolean;
   readonly turnstile_check?: boolean;

@@ -116,7 +116,7 @@ export function createWallet(deps: {
       const urls = { successUrl: `${site()}/log`, cancelUrl: `${site()}/topup` };
       return openStripeSession({ secret, tradeNo, name, money: quoted.money, currency, ...urls }, deps.fetch);
     },
-    /** @param news query fields, or the body of a form. @returns whether the gateway may stop asking. @throws AppError route_unknown without configuration. */
+    /** @param news query fields, or the body of a form. @returns whether the gateway may stop asking; false without configuration. */
     async epayNotified(news: string | Readonly<Record<string, unknown>>): Promise<boolean> {
       const { merchant, key } = epay();
       const fields = epayFieldsOf(news);

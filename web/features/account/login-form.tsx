@@ -5,6 +5,7 @@ import type { User } from '../../../server/contract/entities.ts';
 import { Field } from '../../components/form.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { useStatus } from '../../shell/status.ts';
 import { BotCheck, useBotCheck } from './bot-check.tsx';
 import { FormError } from './card.tsx';
 import { Elsewhere } from './elsewhere.tsx';
@@ -23,6 +24,7 @@ const defaults = { username: 'root', password: '123456' };
 export function LoginForm({ notice, onIn }: LoginFormProps) {
   const { t } = useTranslation();
   const bot = useBotCheck();
+  const closed = useStatus().data?.password_login_enabled === false;
   const [error, setError] = useState(notice);
   const [busy, setBusy] = useState(false);
   const [round, setRound] = useState(0);
@@ -60,21 +62,28 @@ export function LoginForm({ notice, onIn }: LoginFormProps) {
   if (ticket !== null) return <SecondStep ticket={ticket} onIn={(user) => onIn(user, false)} />;
   return (
     <>
-      <form onSubmit={submit} noValidate>
-        <Field label={t('login.username')}>
-          {(ids) => <input {...ids} name="username" className="field" autoComplete="username webauthn" />}
-        </Field>
-        <Field label={t('login.password')}>
-          {(ids) => (
-            <input {...ids} name="password" type="password" className="field" autoComplete="current-password" />
-          )}
-        </Field>
-        <BotCheck token={bot.token} round={round} />
-        <FormError text={error} />
-        <button type="submit" className="button button-primary h-8 w-full" disabled={busy}>
-          {t('login.submit')}
-        </button>
-      </form>
+      {closed ? (
+        <>
+          <p className="mb-3 text-ink-2">{t('account.passwordLoginClosed')}</p>
+          <FormError text={error} />
+        </>
+      ) : (
+        <form onSubmit={submit} noValidate>
+          <Field label={t('login.username')}>
+            {(ids) => <input {...ids} name="username" className="field" autoComplete="username webauthn" />}
+          </Field>
+          <Field label={t('login.password')}>
+            {(ids) => (
+              <input {...ids} name="password" type="password" className="field" autoComplete="current-password" />
+            )}
+          </Field>
+          <BotCheck token={bot.token} round={round} />
+          <FormError text={error} />
+          <button type="submit" className="button button-primary h-8 w-full" disabled={busy}>
+            {t('login.submit')}
+          </button>
+        </form>
+      )}
       {canPasskey() ? (
         <button
           type="button"

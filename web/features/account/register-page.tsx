@@ -61,53 +61,66 @@ export function RegisterPage() {
     }
   };
 
+  const closed =
+    status?.register_enabled === false
+      ? ('account.registerClosed' as const)
+      : status?.password_register_enabled === false
+        ? ('account.registerElsewhere' as const)
+        : null;
+
   return (
     <AccountCard title={t('account.register')}>
-      <form onSubmit={submit} noValidate>
-        <Field label={t('account.username')} help={t('account.usernameHelp')}>
-          {(ids) => <input {...ids} name="username" className="field" autoComplete="username" maxLength={12} />}
-        </Field>
-        <Field label={t('login.password')} help={t('account.passwordHelp')}>
-          {(ids) => <input {...ids} name="password" type="password" className="field" autoComplete="new-password" />}
-        </Field>
-        <Field label={t('account.password2')}>
-          {(ids) => <input {...ids} name="password2" type="password" className="field" autoComplete="new-password" />}
-        </Field>
-        {status?.email_verification ? (
-          <>
-            <Field label={t('account.email')}>
-              {(ids) => (
-                <div className="flex gap-2">
-                  <input
-                    {...ids}
-                    type="email"
-                    className="field"
-                    autoComplete="email"
-                    value={email}
-                    onChange={(event) => setEmail(event.target.value)}
-                  />
-                  <CodeButton email={email} turnstile={bot.token.current} mayAsk={ready} />
-                </div>
-              )}
-            </Field>
-            <Field label={t('account.code')}>
-              {(ids) => <input {...ids} name="code" className="field" autoComplete="one-time-code" />}
-            </Field>
-          </>
-        ) : null}
-        <BotCheck token={bot.token} round={round} />
-        <FormError text={error} />
-        <button type="submit" className="button button-primary h-8 w-full" disabled={busy}>
-          {t('account.register')}
-        </button>
-      </form>
-      <Elsewhere
-        onEntered={(entered) => {
-          if ('ticket' in entered) return navigate('/login');
-          writeUser(entered);
-          navigate('/token');
-        }}
-      />
+      {closed === null ? (
+        <form onSubmit={submit} noValidate>
+          <Field label={t('account.username')} help={t('account.usernameHelp')}>
+            {(ids) => <input {...ids} name="username" className="field" autoComplete="username" maxLength={12} />}
+          </Field>
+          <Field label={t('login.password')} help={t('account.passwordHelp')}>
+            {(ids) => <input {...ids} name="password" type="password" className="field" autoComplete="new-password" />}
+          </Field>
+          <Field label={t('account.password2')}>
+            {(ids) => <input {...ids} name="password2" type="password" className="field" autoComplete="new-password" />}
+          </Field>
+          {status?.email_verification ? (
+            <>
+              <Field label={t('account.email')}>
+                {(ids) => (
+                  <div className="flex gap-2">
+                    <input
+                      {...ids}
+                      type="email"
+                      className="field"
+                      autoComplete="email"
+                      value={email}
+                      onChange={(event) => setEmail(event.target.value)}
+                    />
+                    <CodeButton email={email} turnstile={bot.token.current} mayAsk={ready} />
+                  </div>
+                )}
+              </Field>
+              <Field label={t('account.code')}>
+                {(ids) => <input {...ids} name="code" className="field" autoComplete="one-time-code" />}
+              </Field>
+            </>
+          ) : null}
+          <BotCheck token={bot.token} round={round} />
+          <FormError text={error} />
+          <button type="submit" className="button button-primary h-8 w-full" disabled={busy}>
+            {t('account.register')}
+          </button>
+        </form>
+      ) : (
+        <p className="text-ink-2">{t(closed)}</p>
+      )}
+      {status?.register_enabled === false ? null : (
+        <Elsewhere
+          onEntered={(entered) => {
+            if ('ticket' in entered) return navigate('/login');
+            writeUser(entered);
+            navigate('/token');
+          }}
+        />
+      )}
       <p className="mt-5 text-ink-2">
         <Link href="/login">{t('account.toLogin')}</Link>
       </p>

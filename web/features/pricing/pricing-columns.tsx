@@ -85,7 +85,7 @@ export function pricingColumns(wanted: PricingColumnsWanted): readonly Column<Pr
         <span className="text-[12px] text-ink-2">
           {t('pricing.ratios', {
             model: row.quota_type === 1 ? t('pricing.none') : row.model_ratio,
-            completion: row.quota_type === 1 ? t('pricing.none') : row.completion_ratio,
+            completion: row.quota_type === 1 ? t('pricing.none') : Number(row.completion_ratio.toFixed(3)),
             group: ratioOf(group),
           })}
         </span>

@@ -7,6 +7,11 @@ import { call } from '../../lib/api.ts';
 import { isAdmin, isRoot } from '../../lib/session.ts';
 import { undoable } from '../../lib/undo.ts';
 
+/** Others come from other products and are changed by nobody here. */
+const statusNames: Readonly<Record<number, 'users.active' | 'users.banned'>> = {
+  1: 'users.active',
+  2: 'users.banned',
+};
 const roleNames: Readonly<Record<number, 'role1' | 'role10' | 'role100'>> = {
   [Role.user]: 'role1',
   [Role.admin]: 'role10',
@@ -38,6 +43,7 @@ function UserActions({ row, t, refresh, onEdit, onClose }: UserColumnsWanted & {
       <button
         type="button"
         className="button button-ghost"
+        disabled={row.status !== 1 && row.status !== 2}
         onClick={() => (row.status === 1 ? exchange('disable', 'enable') : exchange('enable', 'disable'))}
       >
         {row.status === 1 ? t('users.ban') : t('app.enable')}
@@ -90,7 +96,7 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
           <span className="status status-bad">{t('users.closed')}</span>
         ) : (
           <span className={row.status === 1 ? 'status' : 'status status-off'}>
-            {row.status === 1 ? t('users.active') : t('users.banned')}
+            {t(statusNames[row.status] ?? 'users.statusUnknown')}
           </span>
         ),
     },

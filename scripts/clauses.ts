@@ -1,0 +1,139 @@
+/** Counts what the specification says, clause by clause, and how each is proven. Run it: it prints the counts and what is wrong with the list. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const folder = join(root, 'tests/spec/clauses');
+/** The documents themselves, where they lie beside the project. */
+const documents = [resolve(root, '../shared/spec')].find(existsSync);
+
+/** May only become fewer. */
+const mostUnproven = 160;
+const mostDeviating = 20;
+
+export interface Clause {
+  /** Document, section, number of the sentence in it. */
+  readonly id: string;
+  readonly standing: 'proven' | 'deviating' | 'unproven' | 'nothing';
+  /** `file › name of the test`, one or several. */
+  readonly proofs: readonly string[];
+  /** Why it deviates. */
+  readonly reason: string;
+  readonly says: string;
+}
+
+export const clauses = (): Clause[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.tsv'))
+    .sort()
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').trimEnd().split('\n').map(clauseOf));
+
+/** `-` = nothing that could be tried, `?` = unproven, `! why` = deviates, else proofs. */
+function clauseOf(line: string): Clause {
+  const [id = '', mark = '', says = ''] = line.split('\t');
+  const of = (standing: Clause['standing'], proofs: readonly string[] = [], reason = ''): Clause => ({
+    ...{ id, says, standing, proofs, reason },
+  });
+  if (mark === '-') return of('nothing');
+  if (mark === '?' || mark === '') return of('unproven');
+  if (mark.startsWith('!')) return of('deviating', [], mark.slice(1).trim());
+  return of('proven', mark.split(' ; '));
+}
+
+/** Sentences, list items and table rows of a document, each under its number. */
+export function sentencesOf(document: string, text: string): Map<string, string> {
+  const found = new Map<string, string>();
+  let section = '';
+  let number = 0;
+  for (const line of text.split('\n')) {
+    const heading = /^## (\d+)\./.exec(line)?.[1];
+    if (heading !== undefined) [section, number] = [heading, 0];
+    if (section === '' || line.trim() === '' || /^#{1,3} /.test(line) || /^\|[-| ]+\|$/.test(line)) continue;
+    const parts = line.startsWith('|') ? [line] : line.replace(/^\s*(- )?/, '').split(/(?<=[.;])['’”)]?\s+/);
+    for (const part of parts.map((one) => one.trim()).filter((one) => one !== '')) {
+      number += 1;
+      found.set(`${document}.${section}.${number}`, part);
+    }
+  }
+  return found;
+}
+
+/** Whether a test only looks for words in source text. */
+function searchesSource(text: string): boolean {
+  const code = text.replace(/^import [^;]*;$/gms, '');
+  return /\b(readFileSync|readdirSync|Glob)\b/.test(code) && /\.tsx?['"`]|\{ts,tsx\}/.test(code);
+}
+
+const texts = new Map<string, string | null>();
+const textOf = (file: string): string | null => {
+  const path = join(root, file);
+  if (!texts.has(file)) texts.set(file, existsSync(path) ? readFileSync(path, 'utf8') : null);
+  return texts.get(file) ?? null;
+};
+
+function faultOf(proof: string): string | null {
+  const [file = '', title = ''] = proof.split(' › ');
+  const text = textOf(file);
+  if (text === null) return `no file ${file}`;
+  // A row of a table stands in the file by its own name.
+  const named = title.replace(/^family: /, '');
+  const stands = [`'${named}'`, `"${named}"`, `\`${named}\``].some((quoted) => text.includes(quoted));
+  // Object keys that need no quotes.
+  if (named === '' || !(stands || text.includes(`\n  ${named}: `))) return `no test "${title}" in ${file}`;
+  return searchesSource(text) ? `${file} searches source text` : null;
+}
+
+export interface Standing {
+  readonly rows: number;
+  readonly proven: number;
+  readonly deviating: number;
+  readonly unproven: number;
+  readonly faults: readonly string[];
+}
+
+export function standing(): Standing {
+  const all = clauses();
+  const count = (wanted: Clause['standing']) => all.filter((clause) => clause.standing === wanted).length;
+  const ids = all.map(({ id }) => id);
+  const [deviating, unproven] = [count('deviating'), count('unproven')];
+  const faults = [
+    ...ids.filter((id, at) => ids.indexOf(id) < at).map((id) => `${id} twice`),
+    ...all.flatMap(({ id, proofs }) =>
+      proofs.map(faultOf).flatMap((fault) => (fault === null ? [] : [`${id}: ${fault}`])),
+    ),
+    ...all
+      .filter((one) => one.standing === 'deviating' && one.reason === '')
+      .map(({ id }) => `${id} deviates without a reason`),
+    ...(unproven > mostUnproven ? [`${unproven} unproven, at most ${mostUnproven}`] : []),
+    ...(deviating > mostDeviating ? [`${deviating} deviate, at most ${mostDeviating}`] : []),
+    ...missing(all),
+  ];
+  return { rows: all.length - count('nothing'), proven: count('proven'), deviating, unproven, faults };
+}
+
+/** What the documents say and the list does not, or in other words. */
+function missing(all: readonly Clause[]): string[] {
+  if (documents === undefined) return [];
+  const said = new Map<string, string>();
+  for (const name of readdirSync(documents).filter((one) => /^00\d_.*\.txt$/.test(one)))
+    for (const [id, text] of sentencesOf(name.slice(0, 3), readFileSync(join(documents, name), 'utf8')))
+      said.set(id, text);
+  const listed = new Map(all.map(({ id, says }) => [id, says]));
+  return [
+    ...[...said]
+      .filter(([id, text]) => listed.get(id) !== text)
+      .map(([id]) => `${id} is not listed as the document has it`),
+    ...[...listed.keys()].filter((id) => !said.has(id)).map((id) => `${id} is in no document`),
+  ];
+}
+
+if (import.meta.main) {
+  const { rows, proven, deviating, unproven, faults } = standing();
+  console.log(
+    `${rows} clauses: ${proven} proven, ${deviating} deviating, ${unproven} unproven (at most ${mostUnproven})`,
+  );
+  for (const { id, reason } of clauses().filter((one) => one.standing === 'deviating'))
+    console.log(`  ${id} ! ${reason}`);
+  for (const fault of faults) console.error(`  ${fault}`);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,23 @@
+/** Every sentence of the specification is listed, and every proof that is named exists and is one by behaviour. */
+import { expect, test } from 'vitest';
+import { sentencesOf, standing } from '../../scripts/clauses.ts';
+
+test('P12: the list of clauses is complete, and its proofs are tests', () => {
+  const { rows, proven, deviating, unproven, faults } = standing();
+  console.log(`${rows} clauses: ${proven} proven, ${deviating} deviating, ${unproven} unproven`);
+  expect(faults).toEqual([]);
+  expect(proven + deviating + unproven).toBe(rows);
+  expect(rows).toBeGreaterThan(640);
+});
+
+test('P12: a document is cut into its sentences, items and rows', () => {
+  const text =
+    '# T\n\nintro\n\n## 1. First\n\n### 1.1 Part\n\n- One; two. Three\n| a | b |\n|---|---|\n\n## 2. Second\n\nFour.';
+  expect([...sentencesOf('000', text)]).toEqual([
+    ['000.1.1', 'One;'],
+    ['000.1.2', 'two.'],
+    ['000.1.3', 'Three'],
+    ['000.1.4', '| a | b |'],
+    ['000.2.1', 'Four.'],
+  ]);
+});

@@ -1,0 +1,161 @@
+/** Single cells and cards of the console, as they are first shown. Named after the clauses they prove. */
+import i18next from 'i18next';
+import type { ReactNode } from 'react';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Log } from '../../server/contract/entities.ts';
+import { aroundPages, reader, rendered } from './rendered.tsx';
+
+vi.mock(import('../../web/lib/session.ts'), async (original) => ({
+  ...(await original()),
+  useUser: () => reader(100),
+  readUser: () => null,
+}));
+beforeAll(aroundPages);
+afterAll(() => vi.unstubAllGlobals());
+
+interface Cells<Row> {
+  readonly id: string;
+  readonly cell?: ((row: Row) => ReactNode) | undefined;
+}
+const cellOf = <Row,>(columns: readonly Cells<Row>[], id: string, row: Row): string =>
+  rendered(columns.find((column) => column.id === id)?.cell?.(row) ?? 'no such column');
+
+const time = async (ms: number) => {
+  const { ResponseTime } = await import('../../web/features/channels/response-time.tsx');
+  return rendered(<ResponseTime ms={ms} untested="未测试" />);
+};
+const logTime = async (seconds: number, firstMs: number) => {
+  const { logColumns } = await import('../../web/features/logs/log-columns.tsx');
+  const row = { type: 2, use_time: seconds, is_stream: true, other: `{"frt":${firstMs}}` } as Log;
+  return (
+    logColumns(i18next.t, true)
+      .map(({ cell }) => rendered(cell?.(row) ?? ''))
+      .find((text) => text.includes(`${seconds} s`)) ?? ''
+  );
+};
+const work = async (status: string) => {
+  const { WorkStatus } = await import('../../web/features/works/status.tsx');
+  return rendered(<WorkStatus status={status} />).replace(/<[^>]*>/g, '');
+};
+const price = async (id: string, fields: object) => {
+  const { pricingColumns } = await import('../../web/features/pricing/pricing-columns.tsx');
+  const nothing = () => undefined;
+  const wanted = {
+    t: i18next.t,
+    group: 'default',
+    ratioOf: () => 1,
+    chosen: new Set<string>(),
+    onPick: nothing,
+    onView: nothing,
+  };
+  const row = {
+    model_name: 'm',
+    quota_type: 0,
+    model_ratio: 1,
+    completion_ratio: 1 / 3,
+    enable_groups: ['default'],
+    available: true,
+    price: null,
+    input: '',
+    output: '',
+    ...fields,
+  };
+  return cellOf(pricingColumns(wanted), id, row as never);
+};
+const person = async (id: string, fields: object) => {
+  const { userColumns } = await import('../../web/features/users/user-columns.tsx');
+  const nothing = () => undefined;
+  const wanted = { t: i18next.t, refresh: nothing, onEdit: nothing, onClose: nothing };
+  return cellOf(userColumns(wanted as never), id, { ...reader(1), ...fields });
+};
+const personal = async (answers: object) => {
+  const { PersonalPage } = await import('../../web/features/personal/personal-page.tsx');
+  vi.stubGlobal('window', {});
+  return rendered(<PersonalPage />, { answers: { self: reader(1), ...answers } });
+};
+const names = Array.from({ length: 12 }, (_, index) => `model-${index}`);
+const talk = async (frames: readonly string[]) => {
+  vi.stubGlobal('fetch', async () => new Response(frames.map((frame) => `data: ${frame}\n\n`).join('')));
+  const { converse } = await import('../../web/features/playground/converse.ts');
+  let told = '';
+  const wish = { model: 'm', group: '', temperature: 0, maxTokens: 0 };
+  const error = await converse([], wish, (piece) => (told += piece), new AbortController().signal).then(
+    () => null,
+    (failure: Error) => failure.message,
+  );
+  return { told, error };
+};
+const said = (content: string) => JSON.stringify({ choices: [{ delta: { content } }] });
+
+const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
+  '002.4.4': async () => expect(await time(0)).toMatch(/text-ink-3[^>]*>未测试/),
+  '002.4.5': async () => expect(await time(1000)).toContain('bg-success-solid'),
+  '002.4.7': async () => expect(await time(5000)).toContain('bg-warning'),
+  '002.4.8': async () => expect(await time(5001)).toContain('bg-danger-solid'),
+  '002.4.19': async () => {
+    expect(await logTime(100, 1)).toMatch(/text-success[^>]*>100 s/);
+    expect(await logTime(299, 1)).toMatch(/text-warning[^>]*>299 s/);
+    expect(await logTime(300, 1)).toMatch(/text-danger[^>]*>300 s/);
+  },
+  '002.4.20': async () => {
+    expect(await logTime(1, 2999)).toMatch(/text-success[^>]*>3\.0 s/);
+    expect(await logTime(1, 9999)).toMatch(/text-warning[^>]*>10\.0 s/);
+    expect(await logTime(1, 10_001)).toMatch(/text-danger[^>]*>10\.0 s/);
+  },
+  '002.4.24': async () => {
+    const shown = ['NOT_START', 'SUBMITTED', 'IN_PROGRESS', 'SUCCESS', 'FAILURE', 'MODAL'].map(work);
+    expect(await Promise.all(shown)).toEqual(['未启动', '队列中', '执行中', '成功', '失败', '窗口等待']);
+  },
+  '002.4.25': async () => {
+    const shown = ['SUCCESS', 'NOT_START', 'SUBMITTED', 'IN_PROGRESS', 'FAILURE', 'QUEUED', 'UNKNOWN', ''].map(work);
+    expect(await Promise.all(shown)).toEqual([
+      '成功',
+      '未启动',
+      '队列中',
+      '执行中',
+      '失败',
+      '排队中',
+      '未知',
+      '正在提交',
+    ]);
+  },
+  '002.2.32': async () => expect((await price('ratio', { quota_type: 1, price: '0.1' })).match(/无/g)?.length).toBe(2),
+  '002.2.35': async () => expect(await price('pick', {})).toContain('type="checkbox"'),
+  '002.9.24': async () => expect(await price('ratio', {})).toContain('0.333'),
+  '000.4.2': async () => expect(await person('role', { role: 5 })).toContain('未知'),
+  '000.4.6': async () => expect(await person('actions', { status: 3 })).toMatch(/disabled[^>]*>启用/),
+  '000.4.8': async () => {
+    expect(await person('status', { status: 7 })).toContain('未知');
+    expect([await person('status', { status: 1 }), await person('status', { status: 2 })].join()).not.toContain('未知');
+  },
+  '000.2.72': async () => {
+    const closed = { DeletedAt: '2026-01-01T00:00:00Z' };
+    expect(await person('status', closed)).toContain('已注销');
+    expect(await person('actions', closed)).not.toContain('<button');
+  },
+  '000.2.83': async () => {
+    const shown = await personal({ 'own-models': names });
+    expect(names.filter((name) => shown.includes(`>${name}<`))).toEqual(names.slice(0, 10));
+    localStorage.setItem('modelsExpanded', 'true');
+    expect(await personal({ 'own-models': names })).toContain('>model-11<');
+    localStorage.removeItem('modelsExpanded');
+  },
+  '000.9.15': async () => expect(await personal({ 'own-models': names })).not.toContain('>model-10<'),
+  '000.9.9': async () => {
+    const shown = await personal({});
+    for (const [quota, dollars] of [
+      [100_000, '0.20'],
+      [500_000, '1.00'],
+      [1_000_000, '2.00'],
+      [5_000_000, '10.00'],
+    ] as const)
+      expect(shown).toMatch(new RegExp(`value="${quota}"[^>]*>[^<]*${dollars}`));
+  },
+  '000.9.10': async () => expect(await personal({})).toMatch(/<input[^>]*list="thresholds"[^>]*value="100000"/),
+  '002.4.28': async () => expect(await talk([said('a'), said('b'), '[DONE]'])).toEqual({ told: 'ab', error: null }),
+  '002.4.29': async () =>
+    expect(await talk([said('a'), '{"error":{"message":"no more"}}'])).toEqual({ told: 'a', error: 'no more' }),
+  '002.4.30': async () => expect(await talk([said('a')])).toEqual({ told: 'a', error: null }),
+};
+
+test.each(Object.keys(proofs))('%s', async (id) => void (await proofs[id]?.()));

@@ -1,0 +1,102 @@
+/** Pages of people who are inside, as they are first shown: heads, filters, columns, banners. Named after the clauses they prove. */
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { aroundPages, reader, rendered } from './rendered.tsx';
+
+let role = 100;
+vi.mock(import('../../web/lib/session.ts'), async (original) => ({
+  ...(await original()),
+  useUser: () => reader(role),
+}));
+beforeAll(aroundPages);
+afterEach(() => {
+  vi.useRealTimers();
+  role = 100;
+});
+afterAll(() => vi.unstubAllGlobals());
+
+const has = (page: string, ...words: readonly string[]) => {
+  for (const word of words) expect(page).toContain(word);
+};
+const pageOf = {
+  tokens: async () => {
+    const { TokensPage } = await import('../../web/features/tokens/tokens-page.tsx');
+    return rendered(<TokensPage />, { path: '/token' });
+  },
+  logs: async () => {
+    const { LogsPage } = await import('../../web/features/logs/logs-page.tsx');
+    return rendered(<LogsPage />, { path: '/log' });
+  },
+  channels: async () => {
+    const { ChannelsPage } = await import('../../web/features/channels/channels-page.tsx');
+    return rendered(<ChannelsPage />, { path: '/channel' });
+  },
+  codes: async () => {
+    const { RedemptionPage } = await import('../../web/features/redemption/redemption-page.tsx');
+    return rendered(<RedemptionPage />, { path: '/redemption' });
+  },
+  playground: async () => {
+    const { PlaygroundPage } = await import('../../web/features/playground/playground-page.tsx');
+    return rendered(<PlaygroundPage />, { path: '/playground' });
+  },
+  drawings: async () => {
+    const { DrawingsPage } = await import('../../web/features/works/drawings-page.tsx');
+    return rendered(<DrawingsPage />, { path: '/midjourney', answers: { status: { mj_notify_enabled: false } } });
+  },
+  tasks: async () => {
+    const { TasksPage } = await import('../../web/features/works/tasks-page.tsx');
+    return rendered(<TasksPage />, { path: '/task' });
+  },
+};
+/** Values of the fields for days. */
+const days = (page: string): string[] =>
+  [...page.matchAll(/<input[^>]*type="datetime-local"[^>]*>/g)].map(([tag]) => /value="([^"]*)"/.exec(tag)?.[1] ?? '');
+const at = new Date('2026-03-15T10:00:00');
+
+const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
+  '002.2.10': async () => has(await pageOf.tokens(), '令牌无法精确控制使用额度，只允许自用，请勿直接将令牌分发给他人'),
+  '002.2.14': async () => has(await pageOf.codes(), '复制所选兑换码'),
+  '002.2.18': async () => {
+    vi.useFakeTimers({ now: at });
+    const shown = await pageOf.drawings();
+    expect(days(shown)).toEqual(['2026-02-13T10:00', '2026-03-15T11:00']);
+    has(shown, '任务 ID', '渠道 ID');
+    role = 1;
+    expect(await pageOf.drawings()).not.toContain('渠道 ID');
+  },
+  '002.2.23': async () =>
+    has(await pageOf.drawings(), '当前未开启 Midjourney 回调，部分项目可能无法获得绘图结果，可在运营设置中开启'),
+  '002.2.24': async () => {
+    vi.useFakeTimers({ now: at });
+    expect(days(await pageOf.tasks())).toEqual(['2026-03-15T00:00', '']);
+  },
+  '002.2.22': async () => {
+    has(await pageOf.drawings(), '回调');
+    role = 1;
+    expect(await pageOf.drawings()).not.toContain('回调');
+  },
+  '002.2.37': async () => {
+    const shown = await pageOf.playground();
+    has(shown, '分组', '模型', '温度', '最大 tokens', '系统提示词', 'list="playground-models"');
+    expect(shown).toMatch(/<input[^>]*type="range"[^>]*min="0.1"[^>]*max="1"[^>]*step="0.1"/);
+  },
+  '002.2.38': async () => has(await pageOf.playground(), '清除上下文', '你好，请问有什么可以帮助您的吗？'),
+  '002.4.18': async () => has(await pageOf.logs(), '全部', '充值', '消费', '管理', '系统', '错误'),
+  '002.5.38': async () =>
+    expect(await pageOf.playground()).toMatch(/<input[^>]*type="range"[^>]*min="0.1"[^>]*max="1"[^>]*step="0.1"/),
+  '002.9.30': async () => {
+    vi.useFakeTimers({ now: at });
+    expect(days(await pageOf.drawings())).toEqual(['2026-02-13T10:00', '2026-03-15T11:00']);
+  },
+  '000.2.26': async () => {
+    const { NewYear } = await import('../../web/shell/new-year.tsx');
+    vi.useFakeTimers({ now: new Date('2027-01-01T12:00:00') });
+    expect(rendered(<NewYear />)).toContain('<button');
+    vi.setSystemTime(new Date('2027-01-02T12:00:00'));
+    expect(rendered(<NewYear />)).toBe('');
+  },
+};
+
+test.each(Object.keys(proofs))('%s', async (id) => void (await proofs[id]?.()));
+
+test('channels may be sorted by id and gathered by tag', async () =>
+  has(await pageOf.channels(), '使用ID排序', '标签聚合模式'));

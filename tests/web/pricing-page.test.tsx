@@ -1,0 +1,38 @@
+/** The price list as visitors and users are first shown it. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { aroundPages, reader, rendered } from './rendered.tsx';
+
+let inside = false;
+vi.mock(import('../../web/lib/session.ts'), async (original) => ({
+  ...(await original()),
+  useUser: () => (inside ? { ...reader(1), group: 'vip' } : null),
+}));
+beforeAll(aroundPages);
+afterAll(() => vi.unstubAllGlobals());
+
+const list = {
+  success: true,
+  message: '',
+  data: [],
+  group_ratio: { default: 1.5, vip: 0.5 },
+  usable_group: { default: '', vip: '' },
+};
+const page = async (user: boolean) => {
+  inside = user;
+  const { PricingPage } = await import('../../web/features/pricing/pricing-page.tsx');
+  return rendered(<PricingPage />, { path: '/pricing', answers: { 'pricing,0': list, 'pricing,7': list } });
+};
+
+test('a user is told the own group and its ratio', async () => {
+  expect(await page(true)).toMatch(/bg-success-soft[^>]*>[^<]*vip[^<]*0\.5/);
+});
+
+test('a visitor is told the ratio of the default group', async () => {
+  expect(await page(false)).toMatch(/bg-warning-soft[^>]*>[^<]*1\.5/);
+});
+
+test('everybody is told the formula, and nothing is copied while nothing is chosen', async () => {
+  const shown = await page(false);
+  expect(shown).toMatch(/分组倍率.*模型倍率.*补全倍率/s);
+  expect(shown).toMatch(/<button[^>]*disabled[^>]*>.*复制/s);
+});

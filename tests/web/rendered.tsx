@@ -1,0 +1,86 @@
+/** A piece of the console as its first rendering has it, in Chinese, with what the server would have answered. */
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { vi } from 'vitest';
+import { Router } from 'wouter';
+import type { User } from '../../server/contract/entities.ts';
+
+/** Answers by the name of the query; what follows a comma narrows it. */
+export type Answers = Readonly<Record<string, unknown>>;
+
+const kept = new Map<string, string>([['i18nextLng', 'zh']]);
+
+/** What a page finds around it, before any of its modules is loaded. */
+export async function aroundPages(): Promise<void> {
+  const storage = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  };
+  vi.stubGlobal('localStorage', storage);
+  vi.stubGlobal('location', { hash: '', origin: 'https://site.example', pathname: '/', search: '' });
+  const element = () => ({ appendChild: () => undefined, addEventListener: () => undefined, dataset: {}, style: {} });
+  vi.stubGlobal('document', {
+    documentElement: element(),
+    head: element(),
+    body: element(),
+    addEventListener: () => undefined,
+    createElement: element,
+    createTextNode: () => ({}),
+    getElementsByTagName: () => [element()],
+  });
+  vi.stubGlobal('matchMedia', () => ({ matches: false, addEventListener: () => undefined }));
+  await (await import('../../web/lib/i18n.ts')).startLanguage();
+}
+
+const part = (text: string): string | number => (/^\d+$/.test(text) ? Number(text) : text);
+
+export function rendered(
+  piece: ReactNode,
+  { path = '/', answers = {} }: { path?: string; answers?: Answers } = {},
+): string {
+  const client = new QueryClient();
+  for (const [name, answer] of Object.entries(answers)) client.setQueryData(name.split(',').map(part), answer);
+  const [place = '/', search = ''] = path.split('?');
+  const page = renderToStaticMarkup(
+    <QueryClientProvider client={client}>
+      <Router ssrPath={place} ssrSearch={search}>
+        {piece}
+      </Router>
+    </QueryClientProvider>,
+  );
+  client.clear();
+  return page;
+}
+
+export const fieldsIn = (page: string): string[] =>
+  [...page.matchAll(/<input[^>]*name="([^"]+)"/g)].map(([, name = '']) => name);
+export const linksIn = (page: string): string[] =>
+  [...page.matchAll(/<a[^>]*href="([^"]+)"/g)].map(([, to = '']) => to);
+
+/** Somebody who is inside. */
+export const reader = (role: number): User => ({
+  id: 7,
+  username: 'Mira',
+  display_name: '',
+  role,
+  status: 1,
+  email: '',
+  github_id: '',
+  oidc_id: '',
+  wechat_id: '',
+  telegram_id: '',
+  linux_do_id: '',
+  quota: 0,
+  used_quota: 0,
+  request_count: 0,
+  group: 'default',
+  aff_code: '',
+  aff_count: 0,
+  aff_quota: 0,
+  aff_history_quota: 0,
+  inviter_id: 0,
+  setting: '',
+  DeletedAt: null,
+});
