@@ -3,9 +3,10 @@ import { QueryErrorResetBoundary } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { messageOf } from '../lib/attempt.ts';
-import { codeIsGone, loadAnew } from '../lib/code-gone.ts';
+import { codeIsGone, loadAnew, mayLoadAnew } from '../lib/code-gone.ts';
 import { dateTime } from '../lib/format.ts';
 import type { Failure } from '../lib/read.ts';
+import { Waiting } from './waiting.tsx';
 
 export interface FailureNoteProps {
   readonly failure: Failure;
@@ -56,25 +57,32 @@ interface CatcherProps {
   readonly children: ReactNode;
 }
 
-class Catcher extends Component<CatcherProps, { readonly error: unknown }> {
-  override state = { error: null as unknown };
+interface Caught {
+  readonly error: unknown;
+  /** The page is about to be loaded anew. */
+  readonly leaving: boolean;
+}
 
-  static getDerivedStateFromError(error: unknown) {
-    return { error };
+class Catcher extends Component<CatcherProps, Caught> {
+  override state: Caught = { error: null, leaving: false };
+
+  static getDerivedStateFromError(error: unknown): Caught {
+    return { error, leaving: codeIsGone(error) && mayLoadAnew() };
   }
 
-  override componentDidCatch(error: unknown) {
-    if (codeIsGone(error)) loadAnew();
+  override componentDidCatch() {
+    if (this.state.leaving) void loadAnew().then((leaving) => this.setState({ leaving }));
   }
 
   override render() {
-    const { error } = this.state;
+    const { error, leaving } = this.state;
     if (error === null) return this.props.children;
+    if (leaving) return <Waiting />;
     // What a read threw has a status; anything else is a fault of the page.
     if (!(error instanceof Error) || !('status' in error)) return <Broken error={error} />;
     const retry = () => {
       this.props.onRetry();
-      this.setState({ error: null });
+      this.setState({ error: null, leaving: false });
     };
     return (
       <div className="p-5">

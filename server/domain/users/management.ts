@@ -58,6 +58,8 @@ export function createUserManagement(deps: {
   readonly users: UsersService;
   readonly credentials: Credentials;
   readonly groups: () => ReadonlyMap<string, number>;
+  /** Quota in the words of log rows. */
+  readonly money: (quota: number) => string;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
@@ -76,7 +78,7 @@ export function createUserManagement(deps: {
       type: LogType.manage,
       at: seconds(),
       user: target,
-      content: `管理员将用户额度从 ${target.balance} 修改为 ${after}${reason === '' ? '' : `，原因：${reason}`}`,
+      content: `管理员将用户额度从 ${deps.money(target.balance)} 修改为 ${deps.money(after)}${reason === '' ? '' : `，原因：${reason}`}`,
       other: {
         quota_before: target.balance,
         quota_after: after,
