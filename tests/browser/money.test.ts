@@ -48,7 +48,7 @@ const send = async (method: string, path: string, body: unknown): Promise<string
 beforeAll(async () => {
   stage = await openStage();
   const key = await setUp(stage.sandbox, stage.upstream);
-  await stage.sandbox.run(['option', 'set', 'QuotaForInviter', '300000']);
+  await stage.sandbox.run(['option', 'set', 'QuotaForInviter=300000']);
   await fetch(`${stage.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
@@ -116,8 +116,8 @@ const places: readonly (readonly [string, () => Promise<string>, (site: Site) =>
 
 test.each(settings)('P1: a unit of $unit, currency $currency', async (facts) => {
   const { unit, currency } = facts;
-  await stage.sandbox.run(['option', 'set', 'QuotaPerUnit', String(unit)]);
-  await stage.sandbox.run(['option', 'set', 'DisplayInCurrencyEnabled', String(currency)]);
+  await stage.sandbox.run(['option', 'set', `QuotaPerUnit=${unit}`]);
+  await stage.sandbox.run(['option', 'set', `DisplayInCurrencyEnabled=${currency}`]);
   const self = await ask<Site['self']>('/api/user/self');
   const { items } = await ask<{ items: readonly { quota: number }[] }>('/api/log/?type=2&p=1&page_size=10');
   const site: Site = { self, charge: items.reduce((sum, { quota }) => sum + quota, 0) };

@@ -11,6 +11,21 @@ import type { Money } from '../../parts/money.ts';
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'auto-disabled' } as const;
 export const statusWord = (status: number): string => statusWords[status as 1 | 2 | 3] ?? 'unknown';
 
+/** Milliseconds of a good test. */
+function testWord(row: Channel): string {
+  if (testErrorOf(row) !== '') return 'FAILED';
+  return row.response_time === 0 ? '' : `${row.response_time} ms`;
+}
+
+/** @returns '' = the last test went well, or there was none. */
+export function testErrorOf({ other_info: info }: Channel): string {
+  try {
+    return String((JSON.parse(info || '{}') as { test_error?: unknown }).test_error ?? '');
+  } catch {
+    return '';
+  }
+}
+
 export const columns = (money: Money): readonly Column<Channel>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
   { name: 'name', value: (row) => row.name },
@@ -19,7 +34,7 @@ export const columns = (money: Money): readonly Column<Channel>[] => [
   { name: 'group', value: (row) => row.group },
   { name: 'priority', value: (row) => String(row.priority), right: true },
   { name: 'weight', value: (row) => String(row.weight), right: true },
-  { name: 'ms', value: (row) => (row.response_time === 0 ? '' : String(row.response_time)), right: true },
+  { name: 'test', value: testWord, right: true },
   money.column('used', (row) => row.used_quota),
   { name: 'tag', value: (row) => row.tag },
   { name: 'models', value: (row) => row.models },

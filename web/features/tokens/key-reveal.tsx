@@ -10,18 +10,18 @@ import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { useMoney } from '../../shell/money.ts';
 
-const snippets = (origin: string, key: string): readonly (readonly [string, string])[] => [
+const snippets = (origin: string, key: string, model: string): readonly (readonly [string, string])[] => [
   [
     'curl',
-    `curl ${origin}/v1/chat/completions \\\n  -H "Authorization: Bearer ${key}" \\\n  -H "Content-Type: application/json" \\\n  -d '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}]}'`,
+    `curl ${origin}/v1/chat/completions \\\n  -H "Authorization: Bearer ${key}" \\\n  -H "Content-Type: application/json" \\\n  -d '{"model":"${model}","messages":[{"role":"user","content":"hi"}]}'`,
   ],
   [
     'Python',
-    `from openai import OpenAI\n\nclient = OpenAI(base_url="${origin}/v1", api_key="${key}")\nanswer = client.chat.completions.create(\n    model="gpt-4o-mini",\n    messages=[{"role": "user", "content": "hi"}],\n)\nprint(answer.choices[0].message.content)`,
+    `from openai import OpenAI\n\nclient = OpenAI(base_url="${origin}/v1", api_key="${key}")\nanswer = client.chat.completions.create(\n    model="${model}",\n    messages=[{"role": "user", "content": "hi"}],\n)\nprint(answer.choices[0].message.content)`,
   ],
   [
     'JavaScript',
-    `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${key}' });\nconst answer = await client.chat.completions.create({\n  model: 'gpt-4o-mini',\n  messages: [{ role: 'user', content: 'hi' }],\n});\nconsole.log(answer.choices[0].message.content);`,
+    `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${key}' });\nconst answer = await client.chat.completions.create({\n  model: '${model}',\n  messages: [{ role: 'user', content: 'hi' }],\n});\nconsole.log(answer.choices[0].message.content);`,
   ],
   ['Claude Code', `export ANTHROPIC_BASE_URL=${origin}\nexport ANTHROPIC_AUTH_TOKEN=${key}\nclaude`],
   [
@@ -31,10 +31,21 @@ const snippets = (origin: string, key: string): readonly (readonly [string, stri
   ['Gemini CLI', `export GOOGLE_GEMINI_BASE_URL=${origin}\nexport GEMINI_API_KEY=${key}\ngemini`],
   [
     'opencode',
-    `// opencode.json\n{\n  "provider": {\n    "gateway": {\n      "npm": "@ai-sdk/openai-compatible",\n      "options": { "baseURL": "${origin}/v1", "apiKey": "${key}" },\n      "models": { "gpt-4o-mini": {} }\n    }\n  }\n}`,
+    `// opencode.json\n{\n  "provider": {\n    "gateway": {\n      "npm": "@ai-sdk/openai-compatible",\n      "options": { "baseURL": "${origin}/v1", "apiKey": "${key}" },\n      "models": { "${model}": {} }\n    }\n  }\n}`,
   ],
   ['Shell', `export OPENAI_BASE_URL=${origin}/v1\nexport OPENAI_API_KEY=${key}`],
 ];
+
+/** Named where the account's models are not known. */
+const usualModel = 'gpt-4o-mini';
+
+/** What the key may ask for, the usual one first. */
+function useUsableModels(token: Token): readonly string[] {
+  const known = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data ?? [];
+  const allowed = token.model_limits_enabled ? token.model_limits.split(',').map((name) => name.trim()) : known;
+  const usable = allowed.filter((name) => name !== '');
+  return usable.includes(usualModel) ? [usualModel, ...usable.filter((name) => name !== usualModel)] : usable;
+}
 
 export interface KeyRevealProps {
   readonly token: Token;
@@ -68,7 +79,10 @@ function FirstRequest({ name }: { readonly name: string }) {
 export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
   const { t } = useTranslation();
   const key = shownKey(token.key);
-  const lines = snippets(location.origin, key);
+  const models = useUsableModels(token);
+  const [wanted, setWanted] = useState('');
+  const model = wanted || (models[0] ?? usualModel);
+  const lines = snippets(location.origin, key, model);
   const [shown, setShown] = useState('curl');
   const text = lines.find(([name]) => name === shown)?.[1] ?? '';
   return (
@@ -81,6 +95,18 @@ export function KeyReveal({ token, onClose, onCopy }: KeyRevealProps) {
       </div>
       <FirstRequest name={token.name} />
       <p className="mb-2 text-ink-2">{t('tokens.revealHelp')}</p>
+      {models.length < 2 ? null : (
+        <select
+          className="field mb-2"
+          aria-label={t('tokens.snippetModel')}
+          value={model}
+          onChange={(event) => setWanted(event.target.value)}
+        >
+          {models.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      )}
       <div className="mb-2 flex flex-wrap gap-1">
         {lines.map(([name]) => (
           <button
