@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setUp } from '../binary/support.ts';
-import { openStage, quietLine, type Stage } from './support.ts';
+import { openStage, type Stage, settled } from './support.ts';
 
 let stage: Stage;
 let page: Page;
@@ -75,8 +75,9 @@ const amountsIn = (text: string): readonly string[] => text.match(/-?\$\d[\d.]*|
 
 const openPage = async (path: string): Promise<string> => {
   await page.goto(`${stage.url}/${path}`);
-  await quietLine(page);
+  await settled(page);
   return page.evaluate(() =>
+    // biome-ignore lint/performance/useDomNodeTextContent: what is hidden is not said
     [...document.querySelectorAll('main, [role=dialog]')].map((part) => (part as HTMLElement).innerText).join('\n'),
   );
 };

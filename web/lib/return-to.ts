@@ -13,5 +13,5 @@ export function rememberPlace(): void {
 export function placeToReturnTo(otherwise: string): string {
   const place = sessionStorage.getItem(key);
   sessionStorage.removeItem(key);
-  return place !== null && place.startsWith('/') && !place.startsWith('//') ? place : otherwise;
+  return place?.startsWith('/') && !place.startsWith('//') ? place : otherwise;
 }
