@@ -11,7 +11,6 @@ import { createMaintenance, type MaintenanceService } from './domain/backup/serv
 import { createRounds, type RoundsService } from './domain/channels/rounds.ts';
 import { createRoutes, type RoutesService, type Standing } from './domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
-import { quotaWords } from './domain/logs/event.ts';
 import { createLogs, type LogsService } from './domain/logs/service.ts';
 import { createNotify } from './domain/notifications/carry.ts';
 import { createMailer, type SendMail } from './domain/notifications/mailer.ts';
@@ -196,13 +195,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     options,
     audit: createAudit(deps),
     users,
-    userManagement: createUserManagement({
-      ...deps,
-      users,
-      credentials,
-      groups: () => options.get('GroupRatio'),
-      money: (quota) => quotaWords(options, quota),
-    }),
+    userManagement: createUserManagement({ ...deps, users, credentials, options }),
     ...signIn,
     accounts: createAccounts({ ...deps, options, users, affiliate, credentials, devices, signUps, sendMail, report }),
     settings,

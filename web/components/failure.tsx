@@ -2,7 +2,6 @@
 import { QueryErrorResetBoundary } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { messageOf } from '../lib/attempt.ts';
 import { codeIsGone, loadAnew, mayLoadAnew } from '../lib/code-gone.ts';
 import { dateTime } from '../lib/format.ts';
 import type { Failure } from '../lib/read.ts';
@@ -23,7 +22,7 @@ export function FailureNote({ failure: { error, lastGoodAt, retry }, title }: Fa
       className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-2 bg-danger-soft px-3 py-2 text-danger"
     >
       <p className="min-w-0 flex-1 basis-60 break-words">
-        {t('failure.because', { title: title ?? t('failure.title'), cause: messageOf(error) })}
+        {t('failure.because', { title: title ?? t('failure.title'), cause: error.message })}
         {lastGoodAt === 0 ? null : (
           <span className="block text-[12px]">
             {t('failure.lastGood', { time: dateTime(Math.floor(lastGoodAt / 1000)) })}
@@ -44,7 +43,9 @@ function Broken({ error }: { readonly error: unknown }) {
   return (
     <div role="alert" data-failure className="grid max-w-prose justify-items-start gap-3 p-5">
       <h1 className="text-danger">{t('failure.broken')}</h1>
-      <p className="text-ink-2">{gone ? t('failure.codeGone') : messageOf(error)}</p>
+      <p className="text-ink-2">
+        {gone ? t('failure.codeGone') : error instanceof Error ? error.message : String(error)}
+      </p>
       <button type="button" className="button button-primary" onClick={() => location.reload()}>
         {t('failure.reload')}
       </button>
