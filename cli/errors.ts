@@ -26,7 +26,7 @@ const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
     see: 'remote',
   },
   data_dir_locked: { zh: '先停止该进程，或换用 --data-dir', en: 'stop that process first, or use another --data-dir' },
-  port_taken: { zh: '换一个端口：gateway serve --port 3001', en: 'use another port: gateway serve --port 3001' },
+  port_taken: { zh: '换一个端口，例如 --port 3001', en: 'use another port, such as --port 3001' },
   database_corrupt: { zh: 'gateway backup restore FILE', en: 'gateway backup restore FILE' },
   secret_unreadable: {
     zh: '恢复原来的 secret.key，或设置 GATEWAY_SECRET_KEY',

@@ -60,9 +60,8 @@ async function main(): Promise<number> {
       BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
     });
   }
-  const [{ asHelpFlag, createProgram, usageExit }, { languageOf }, { printError }, { wantsColour }] = await Promise.all(
-    [import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./colour.ts')],
-  );
+  const [{ asHelpFlag, createProgram, globalsBehind, usageExit }, { languageOf }, { printError }, { wantsColour }] =
+    await Promise.all([import('./program.ts'), import('./context.ts'), import('./errors.ts'), import('./colour.ts')]);
   const flag = args.indexOf('--lang');
   const language = languageOf(flag < 0 ? undefined : args[flag + 1], process.env);
   const streams = {
@@ -78,7 +77,7 @@ async function main(): Promise<number> {
     stdin: process.stdin,
     language,
   };
-  const words = asHelpFlag(args);
+  const words = globalsBehind(asHelpFlag(args));
   const program = createProgram(deps, words);
   try {
     if (args.length === 0) {

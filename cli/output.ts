@@ -11,8 +11,10 @@ export interface Column<Row> {
   readonly name: string;
   /** @param rows all that are shown with it. */
   readonly value: (row: Row, rows: readonly Row[]) => string;
-  /** Numbers stand right. */
+  /** Numbers stand right, and are never cut. */
   readonly right?: boolean;
+  /** Left out first where a line is too short: the highest first. */
+  readonly spare?: number;
 }
 
 export interface Output {

@@ -106,6 +106,26 @@ const examplesOf = (row: CommandRow, zh: boolean): string =>
 const withExample = (error: AppError, row: CommandRow): AppError =>
   new AppError(error.code, { ...error.params, example: `gateway ${row.examples[0] ?? row.name}` }, error.cause);
 
+/** Flags every command has may stand before it: they are moved behind its name. */
+export function globalsBehind(args: readonly string[]): string[] {
+  const before: string[] = [];
+  let at = 0;
+  while (args[at]?.startsWith('-') === true) {
+    const word = args[at] ?? '';
+    const row = globals.find(({ flag }) => flag.split(/[ ,]+/).includes(word.split('=')[0] ?? ''));
+    if (row === undefined) return [...args];
+    const takesNext = row.flag.includes('<') && !word.includes('=');
+    before.push(...args.slice(at, at + (takesNext ? 2 : 1)));
+    at += takesNext ? 2 : 1;
+  }
+  const rest = args.slice(at);
+  const name = commands
+    .map((row) => row.name.split(' '))
+    .filter((words) => words.every((word, index) => rest[index] === word))
+    .reduce((longest, words) => Math.max(longest, words.length), 0);
+  return name === 0 ? [...args] : [...rest.slice(0, name), ...before, ...rest.slice(name)];
+}
+
 /** `help token create` means `token create --help`, as in most programs; topics stay with the help command. */
 export function asHelpFlag(args: readonly string[]): string[] {
   const [verb, ...words] = args;

@@ -17,30 +17,62 @@ function cell(text: string, cells: number, right: boolean): string {
   return right ? space + shown : shown + space;
 }
 
-const narrowest = 6;
+/** Words are not cut below this while a column can be left out instead; numbers are never cut. */
+const readable = 16;
 
 export interface TableLook {
-  /** Cells of a line; the widest columns give way first, then the last ones fall off. */
+  /** Cells of a line; the least important columns are left out, then the widest texts give way. */
   readonly room: number;
   readonly header: boolean;
   readonly colour: boolean;
 }
 
+export interface TableColumn {
+  readonly name: string;
+  readonly right?: boolean;
+  /** Left out first where room is short: the highest first, then from the end. */
+  readonly spare?: number;
+}
+
+/** @returns the positions of the columns that are shown. */
+function fitting(columns: readonly TableColumn[], natural: readonly number[], room: number): readonly number[] {
+  const shown = columns.map((_column, index) => index);
+  const least = (index: number): number => {
+    const cells = natural[index] ?? 0;
+    return columns[index]?.right === true ? cells : Math.min(cells, readable);
+  };
+  while (shown.length > 1 && shown.reduce((sum, index) => sum + least(index) + 2, -2) > room) {
+    const rank = (index: number): number => columns[index]?.spare ?? 0;
+    const dropped = shown.reduce((worst, index) => (rank(index) >= rank(worst) ? index : worst));
+    shown.splice(shown.indexOf(dropped), 1);
+  }
+  return shown;
+}
+
+function shrunk(widths: number[], room: number): number[] {
+  const needs = () => widths.reduce((sum, one) => sum + one + 2, -2);
+  while (needs() > room && Math.max(...widths) > 1) {
+    const widest = Math.max(...widths);
+    widths[widths.indexOf(widest)] = widest - Math.min(needs() - room, Math.max(1, widest >> 3));
+  }
+  return widths;
+}
+
 export function table(
-  columns: readonly { readonly name: string; readonly right?: boolean }[],
-  cells: readonly (readonly string[])[],
+  all: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
   { room, header, colour }: TableLook,
 ): string[] {
-  const widths = columns.map((column, index) =>
-    Math.max(width(column.name), ...cells.map((row) => width(row[index] ?? ''))),
+  const natural = all.map((column, index) =>
+    Math.max(width(column.name), ...rows.map((row) => width(row[index] ?? ''))),
   );
-  const needs = () => widths.reduce((sum, one) => sum + one + 2, -2);
-  while (needs() > room) {
-    const widest = Math.max(...widths);
-    if (widest > narrowest) widths[widths.indexOf(widest)] = Math.max(narrowest, widest - Math.max(1, widest >> 3));
-    else if (widths.length > 1) widths.pop();
-    else break;
-  }
+  const shown = fitting(all, natural, room);
+  const columns = shown.flatMap((index) => all[index] ?? []);
+  const cells = rows.map((row) => shown.map((index) => row[index] ?? ''));
+  const widths = shrunk(
+    shown.map((index) => natural[index] ?? 0),
+    room,
+  );
   const paint = (values: readonly string[]) =>
     widths
       .map((cells, index) => cell(values[index] ?? '', cells, columns[index]?.right === true))

@@ -197,7 +197,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     options,
     audit: createAudit(deps),
     users,
-    userManagement: createUserManagement({ ...deps, users, credentials, groups: () => options.get('GroupRatio') }),
+    userManagement: createUserManagement({ ...deps, users, credentials, options }),
     ...signIn,
     accounts: createAccounts({ ...deps, options, users, affiliate, credentials, devices, signUps, sendMail, report }),
     settings,

@@ -773,7 +773,7 @@ export const errors = {
   topup_unconfigured: business('管理员未开启在线充值！', 'Online top-up is not enabled by the administrator!', 6),
   topup_pay_failed: row(502, 'api_error', 7, 'host', '拉起支付失败', 'The payment could not be started', 200),
   topup_paid: business('订单已支付', 'The order has been paid already', 6),
-  affiliate_minimum: business('划转失败 转移额度最小为{min}！', 'Transfer failed: at least {min}!', 2),
+  affiliate_minimum: business('划转失败 转移额度最小为{min}！', 'Transfer failed: at least {least}!', 2),
   affiliate_insufficient: business('划转失败 邀请额度不足！', 'Transfer failed: not enough invitation quota!', 6),
   log_time_required: business('请选择日志清理的截止时间', 'target timestamp is required', 2),
   secret_unreadable: row(

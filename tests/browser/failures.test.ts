@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setUp } from '../binary/support.ts';
-import { openStage, quietLine, type Stage } from './support.ts';
+import { openStage, type Stage, settled } from './support.ts';
 
 const pages = [
   'token',
@@ -112,10 +112,13 @@ afterAll(() => stage?.close());
 
 const shownText = (): Promise<string> =>
   page.evaluate(() =>
+    // biome-ignore lint/performance/useDomNodeTextContent: what is hidden is not said
     [...document.querySelectorAll('main, [role=dialog]')].map((part) => (part as HTMLElement).innerText).join('\n'),
   );
 const told = (): Promise<string> =>
-  page.evaluate(() => [...document.querySelectorAll('[data-failure]')].map((part) => part.textContent).join('\n'));
+  page.evaluate(() =>
+    [...document.querySelectorAll('[data-failure]')].map((part) => part.textContent ?? '').join('\n'),
+  );
 const busy = (): Promise<boolean> =>
   page.evaluate(() => document.querySelector('[aria-busy=true], [data-waiting]') !== null);
 
@@ -144,8 +147,7 @@ async function visit(path: string): Promise<{ readonly reads: readonly string[];
   failing = null;
   asked.clear();
   await page.goto(`${stage.url}/${path}`);
-  await quietLine(page);
-  await page.waitForFunction(() => document.querySelector('main [data-waiting]') === null);
+  await settled(page);
   return { reads: [...asked].filter((one) => !ground.has(one)), text: await shownText() };
 }
 

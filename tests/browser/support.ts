@@ -107,6 +107,15 @@ export async function quietLine(page: Page): Promise<void> {
   }
 }
 
+/** The page has read all it wants to show. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(
+    () =>
+      (document.querySelector('main')?.textContent ?? '') !== '' && document.querySelector('[data-waiting]') === null,
+  );
+  await quietLine(page);
+}
+
 interface AxeResult {
   readonly violations: readonly {
     readonly id: string;

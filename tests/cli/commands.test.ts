@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { commands } from '../../cli/commands/index.ts';
 import { complete } from '../../cli/completion.ts';
 import { nouns } from '../../cli/globals.ts';
-import { asHelpFlag, createProgram } from '../../cli/program.ts';
+import { closest } from '../../cli/parts/closest.ts';
+import { asHelpFlag, createProgram, globalsBehind } from '../../cli/program.ts';
 import { runQuery } from '../../cli/query.ts';
 import { table } from '../../cli/table.ts';
 
@@ -92,4 +93,52 @@ test('help on a command is the help of that command; topics stay topics', () => 
   expect(asHelpFlag(['help', 'exit-codes'])).toEqual(['help', 'exit-codes']);
   expect(asHelpFlag(['help'])).toEqual(['help']);
   expect(asHelpFlag(['token', 'list'])).toEqual(['token', 'list']);
+});
+
+test('U.D: columns are left out by importance, numbers and names stay whole', () => {
+  const columns = [
+    { name: 'id', right: true },
+    { name: 'name' },
+    { name: 'group', spare: 2 },
+    { name: 'used', right: true },
+    { name: 'models', spare: 1 },
+  ];
+  const cells = [['12', 'OpenAI primary', 'default,vip,svip', '$1234.567890', 'gpt-4o,gpt-4o-mini,gpt-5.5']];
+  const look = { header: true, colour: false };
+  expect(table(columns, cells, { room: 54, ...look }).join('\n')).toContain('OpenAI primary  $1234.567890  gpt');
+  const narrow = table(columns, cells, { room: 40, ...look }).join('\n');
+  expect(narrow).toContain('OpenAI primary  $1234.567890');
+  expect(narrow).not.toContain('MODELS');
+});
+
+test.each([
+  [
+    ['--data-dir', '/x', 'user', 'quota', 'add', 'ann', '5usd'],
+    ['user', 'quota', 'add', '--data-dir', '/x', 'ann', '5usd'],
+  ],
+  [
+    ['--json', 'user', 'list'],
+    ['user', 'list', '--json'],
+  ],
+  [
+    ['-q', '--lang=en', 'token', 'list'],
+    ['token', 'list', '-q', '--lang=en'],
+  ],
+  [
+    ['--unheard', 'user', 'list'],
+    ['--unheard', 'user', 'list'],
+  ],
+  [
+    ['user', 'list'],
+    ['user', 'list'],
+  ],
+])('U.D: flags of every command may stand before it: %j', (given, understood) => {
+  expect(globalsBehind(given)).toEqual(understood);
+});
+
+test('U.D: a misspelt type is asked about', () => {
+  const slugs = ['openai', 'azure', 'anthropic', 'openrouter'];
+  expect(closest('opnai', slugs)).toBe('openai');
+  expect(closest('antropic', slugs)).toBe('anthropic');
+  expect(closest('nothing-like-it', slugs)).toBeNull();
 });

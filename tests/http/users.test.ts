@@ -120,8 +120,8 @@ test('quota moves through the ledger, with a log row that tells who did it', asy
     items: { content: string; other: string }[];
   };
   expect(own.items.map((row) => row.content)).toEqual([
-    '管理员将用户额度从 700 修改为 500，原因：退款',
-    '管理员将用户额度从 0 修改为 700',
+    '管理员将用户额度从 ＄0.001400 额度 修改为 ＄0.001000 额度，原因：退款',
+    '管理员将用户额度从 ＄0.000000 额度 修改为 ＄0.001400 额度',
   ]);
   expect(JSON.stringify(own)).not.toContain('admin_info');
   const all = (await api.send('GET', '/api/log/?type=3', undefined, admin)).body.data as { items: { other: string }[] };

@@ -67,7 +67,7 @@ const complains = (key: OptionKey, text: string, about: string) => {
 const toLogin = () => shows('lib/api.ts', /response\.status === 401[\s\S]{0,300}\/login\?expired=true/);
 const toast = () => {
   shows('lib/attempt.ts', /toast\.error\(messageOf\(error\)\)/);
-  shows('lib/api.ts', /throw new ApiError\(body\.message \?\? ''/);
+  shows('lib/api.ts', /throw new ApiError\(body\.message \|\| wordsFor/);
 };
 const byHand = () => {
   shows('lib/copy.ts', /else showByHand\(text\)/);
@@ -167,7 +167,7 @@ const proofs: Readonly<Record<SilentConsoleRule, () => unknown>> = {
   'error.401': toLogin,
   'error.401_settings': toLogin,
   'error.401_again': toLogin,
-  'error.http': () => shows('lib/api.ts', /new ApiError\(`HTTP \$\{response\.status\}`/),
+  'error.http': () => shows('lib/api.ts', /new ApiError\(wordsFor\(response\.status\)/),
   'copy.failed': byHand,
   'copy.failed_settings': byHand,
   'copy.done': () => shows('lib/copy.ts', /toast\.success\(i18next\.t\('app\.copied'\)\)/),
@@ -181,7 +181,7 @@ const proofs: Readonly<Record<SilentConsoleRule, () => unknown>> = {
     shows(
       'features/account/callback-page.tsx',
       /account\.failed'\)\} \$\{messageOf\(error\)/,
-      /'\/login' : '\/setting'/,
+      /'\/login' : isAdmin\(user\) \? '\/setting'/,
     ),
   'option.topup_json': () => complains('TopupGroupRatio', 'x', '不是合法的 JSON 字符串'),
   'payment.ratio': () => complains('TopupGroupRatio', '{', '不是合法的 JSON 字符串'),

@@ -28,7 +28,7 @@ const logTime = async (seconds: number, firstMs: number) => {
   const { logColumns } = await import('../../web/features/logs/log-columns.tsx');
   const row = { type: 2, use_time: seconds, is_stream: true, other: `{"frt":${firstMs}}` } as Log;
   return (
-    logColumns(i18next.t, true)
+    logColumns(i18next.t, true, String)
       .map(({ cell }) => rendered(cell?.(row) ?? ''))
       .find((text) => text.includes(`${seconds} s`)) ?? ''
   );
@@ -68,10 +68,11 @@ const person = async (id: string, fields: object) => {
   const wanted = { t: i18next.t, refresh: nothing, onEdit: nothing, onClose: nothing };
   return cellOf(userColumns(wanted as never), id, { ...reader(1), ...fields });
 };
+const money = { quota_per_unit: 500_000, display_in_currency: true };
 const personal = async (answers: object) => {
   const { PersonalPage } = await import('../../web/features/personal/personal-page.tsx');
   vi.stubGlobal('window', {});
-  return rendered(<PersonalPage />, { answers: { self: reader(1), ...answers } });
+  return rendered(<PersonalPage />, { answers: { self: reader(1), status: money, ...answers } });
 };
 const names = Array.from({ length: 12 }, (_, index) => `model-${index}`);
 const talk = async (frames: readonly string[]) => {

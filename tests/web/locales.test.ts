@@ -43,6 +43,7 @@ test('every key is used', () => {
     /^prices\.(view|fill)\.\w+$/,
     /^settings\.(tab|panel)\.\w+$/,
     /^users\.(role(\d+|Unknown)|email|\w+_id)$/,
+    /^failure\.(h\d+|other)$/,
     /^setup\.(external|self|demo)(Help)?$/,
     /^tokens\.(never|oneHour|oneDay|oneMonth)$/,
   ];

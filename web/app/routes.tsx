@@ -7,6 +7,7 @@ import { Role } from '../../server/contract/enums.ts';
 import { Boundary } from '../components/failure.tsx';
 import { Waiting } from '../components/waiting.tsx';
 import { messageOf } from '../lib/attempt.ts';
+import { rememberPlace } from '../lib/return-to.ts';
 import { isAdmin, readUser, useUser } from '../lib/session.ts';
 import { Shell } from '../shell/shell.tsx';
 import { useStatus } from '../shell/status.ts';
@@ -26,6 +27,16 @@ export function warmPage(path: string): void {
   void page?.load().catch(() => undefined);
 }
 
+function ToLogin() {
+  rememberPlace();
+  return <Redirect to="/login" />;
+}
+
+function ToSetup() {
+  rememberPlace();
+  return <Redirect to="/setup" />;
+}
+
 interface GuardedProps extends PageProps {
   readonly needs: Page['needs'];
   readonly screen: (typeof screens)[number]['Screen'];
@@ -33,7 +44,7 @@ interface GuardedProps extends PageProps {
 
 function Guarded({ needs, screen: Screen, params }: GuardedProps) {
   const user = useUser();
-  if (needs !== Role.guest && user === null) return <Redirect to="/login" />;
+  if (needs !== Role.guest && user === null) return <ToLogin />;
   if (needs === Role.admin && !isAdmin(user)) return <NotFoundPage />;
   return (
     <Boundary>
@@ -77,7 +88,7 @@ export function App() {
           </Route>
           {done ? null : (
             <Route>
-              <Redirect to="/setup" />
+              <ToSetup />
             </Route>
           )}
           {screens.map(({ page, Screen }) => (

@@ -2,10 +2,10 @@
 import { QueryErrorResetBoundary } from '@tanstack/react-query';
 import { Component, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { messageOf } from '../lib/attempt.ts';
-import { codeIsGone, loadAnew } from '../lib/code-gone.ts';
+import { codeIsGone, loadAnew, mayLoadAnew } from '../lib/code-gone.ts';
 import { dateTime } from '../lib/format.ts';
 import type { Failure } from '../lib/read.ts';
+import { Waiting } from './waiting.tsx';
 
 export interface FailureNoteProps {
   readonly failure: Failure;
@@ -22,7 +22,7 @@ export function FailureNote({ failure: { error, lastGoodAt, retry }, title }: Fa
       className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-2 bg-danger-soft px-3 py-2 text-danger"
     >
       <p className="min-w-0 flex-1 basis-60 break-words">
-        {t('failure.because', { title: title ?? t('failure.title'), cause: messageOf(error) })}
+        {t('failure.because', { title: title ?? t('failure.title'), cause: error.message })}
         {lastGoodAt === 0 ? null : (
           <span className="block text-[12px]">
             {t('failure.lastGood', { time: dateTime(Math.floor(lastGoodAt / 1000)) })}
@@ -43,7 +43,9 @@ function Broken({ error }: { readonly error: unknown }) {
   return (
     <div role="alert" data-failure className="grid max-w-prose justify-items-start gap-3 p-5">
       <h1 className="text-danger">{t('failure.broken')}</h1>
-      <p className="text-ink-2">{gone ? t('failure.codeGone') : messageOf(error)}</p>
+      <p className="text-ink-2">
+        {gone ? t('failure.codeGone') : error instanceof Error ? error.message : String(error)}
+      </p>
       <button type="button" className="button button-primary" onClick={() => location.reload()}>
         {t('failure.reload')}
       </button>
@@ -56,25 +58,32 @@ interface CatcherProps {
   readonly children: ReactNode;
 }
 
-class Catcher extends Component<CatcherProps, { readonly error: unknown }> {
-  override state = { error: null as unknown };
+interface Caught {
+  readonly error: unknown;
+  /** The page is about to be loaded anew. */
+  readonly leaving: boolean;
+}
 
-  static getDerivedStateFromError(error: unknown) {
-    return { error };
+class Catcher extends Component<CatcherProps, Caught> {
+  override state: Caught = { error: null, leaving: false };
+
+  static getDerivedStateFromError(error: unknown): Caught {
+    return { error, leaving: codeIsGone(error) && mayLoadAnew() };
   }
 
-  override componentDidCatch(error: unknown) {
-    if (codeIsGone(error)) loadAnew();
+  override componentDidCatch() {
+    if (this.state.leaving) void loadAnew().then((leaving) => this.setState({ leaving }));
   }
 
   override render() {
-    const { error } = this.state;
+    const { error, leaving } = this.state;
     if (error === null) return this.props.children;
+    if (leaving) return <Waiting />;
     // What a read threw has a status; anything else is a fault of the page.
     if (!(error instanceof Error) || !('status' in error)) return <Broken error={error} />;
     const retry = () => {
       this.props.onRetry();
-      this.setState({ error: null });
+      this.setState({ error: null, leaving: false });
     };
     return (
       <div className="p-5">

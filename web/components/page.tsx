@@ -1,5 +1,6 @@
 /** Head of a page: title, count, actions. */
 import { type ReactNode, useEffect, useRef } from 'react';
+import { usePageTitle } from '../lib/page-title.ts';
 
 export function PageHead({
   title,
@@ -10,6 +11,7 @@ export function PageHead({
   readonly count?: number | undefined;
   readonly children?: ReactNode;
 }) {
+  usePageTitle(title);
   const heading = useRef<HTMLHeadingElement>(null);
   // A new page is announced and takes the focus, as a page load would.
   useEffect(() => heading.current?.focus(), []);

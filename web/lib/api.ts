@@ -5,6 +5,7 @@ import type { InputOf, OutputOf } from '../../server/contract/endpoint.ts';
 import type { EndpointId, EndpointOf } from '../../server/contract/endpoints/index.ts';
 import { endpointById } from '../../server/contract/endpoints/index.ts';
 import { currentLanguage } from './i18n.ts';
+import { rememberPlace } from './return-to.ts';
 import { askForLogin, endSession, readUser, writeUser } from './session.ts';
 import { hasUnsaved } from './unsaved.ts';
 
@@ -73,6 +74,7 @@ export async function call<Id extends EndpointId>(
     // Several calls fail together; the page is left once.
     if (hasUnsaved()) endSession(true);
     else if (readUser() !== null) {
+      rememberPlace();
       writeUser(null);
       location.assign('/login?expired=true');
     }

@@ -12,15 +12,17 @@ export const codeIsGone = (error: unknown): boolean =>
     error.message,
   );
 
-/** Not while something typed would be lost, not in a circle, and not into the blank page of an unreachable server. */
-export function loadAnew(): void {
-  const last = Number(sessionStorage.getItem(key) ?? 0);
-  if (hasUnsaved() || Date.now() - last < restMs) return;
+/** Not while something typed would be lost, and not in a circle. */
+export const mayLoadAnew = (): boolean =>
+  !hasUnsaved() && Date.now() - Number(sessionStorage.getItem(key) ?? 0) >= restMs;
+
+/** @returns false when the server is out of reach: its page would be a blank one. */
+export async function loadAnew(): Promise<boolean> {
   sessionStorage.setItem(key, String(Date.now()));
-  void fetch('/', { cache: 'no-store' }).then(
-    (answer) => {
-      if (answer.ok) location.reload();
-    },
-    () => undefined,
+  const reached = await fetch('/', { cache: 'no-store' }).then(
+    (answer) => answer.ok,
+    () => false,
   );
+  if (reached) location.reload();
+  return reached;
 }

@@ -1,8 +1,8 @@
 /** Channels that were disabled by themselves: counted in the sidebar and in the tab's title. */
 
-import { useEffect } from 'react';
 import type { User } from '../../server/contract/entities.ts';
 import { call } from '../lib/api.ts';
+import { useTitleCount } from '../lib/page-title.ts';
 import { useAside } from '../lib/read.ts';
 import { isAdmin } from '../lib/session.ts';
 
@@ -17,9 +17,6 @@ export function useTrouble(user: User): number {
     refetchInterval: 60_000,
   });
   const count = found.data?.length ?? 0;
-  useEffect(() => {
-    document.title = document.title.replace(/^\(\d+\) /, '');
-    if (count > 0) document.title = `(${count}) ${document.title}`;
-  }, [count]);
+  useTitleCount(count);
   return count;
 }

@@ -4,6 +4,7 @@ import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import { call } from '../lib/api.ts';
+import { useSiteTitle } from '../lib/page-title.ts';
 import { useEnded, useLoginAsked, useUser, writeUser } from '../lib/session.ts';
 import { forgetUnsaved } from '../lib/unsaved.ts';
 import { CopyByHand } from './copy-by-hand.tsx';
@@ -36,9 +37,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const withSidebar = user !== null && !wide(path);
   const places = placesFor(user, status);
   const openPalette = useCallback(() => setPalette(true), []);
-  useEffect(() => {
-    if (status?.system_name) document.title = document.title.replace(/^(\(\d+\) )?.*$/, `$1${status.system_name}`);
-  }, [status?.system_name]);
+  useSiteTitle(status?.system_name);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed belongs to the page that was left
   useEffect(forgetUnsaved, [path]);

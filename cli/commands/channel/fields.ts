@@ -5,24 +5,41 @@ import { AppError } from '../../../server/contract/errors.ts';
 import type { Client } from '../../client.ts';
 import { type FlagValues, integer, text } from '../../command.ts';
 import { type Column, detailLines } from '../../output.ts';
+import { closest } from '../../parts/closest.ts';
 import { everyPage, isId, only } from '../../parts/find.ts';
 import type { Money } from '../../parts/money.ts';
 
 const statusWords = { 1: 'enabled', 2: 'disabled', 3: 'auto-disabled' } as const;
 export const statusWord = (status: number): string => statusWords[status as 1 | 2 | 3] ?? 'unknown';
 
-export const columns = (money: Money): readonly Column<Channel>[] => [
+/** Milliseconds of a good test. */
+function testWord(row: Channel): string {
+  if (testErrorOf(row) !== '') return 'FAILED';
+  return row.response_time === 0 ? '' : `${row.response_time} ms`;
+}
+
+/** @returns '' = the last test went well, or there was none. */
+export function testErrorOf({ other_info: info }: Channel): string {
+  try {
+    return String((JSON.parse(info || '{}') as { test_error?: unknown }).test_error ?? '');
+  } catch {
+    return '';
+  }
+}
+
+/** @param nameOf what a type is called. */
+export const columns = (money: Money, nameOf: (type: number) => string): readonly Column<Channel>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
   { name: 'name', value: (row) => row.name },
   { name: 'status', value: (row) => statusWord(row.status) },
-  { name: 'type', value: (row) => String(row.type), right: true },
-  { name: 'group', value: (row) => row.group },
-  { name: 'priority', value: (row) => String(row.priority), right: true },
-  { name: 'weight', value: (row) => String(row.weight), right: true },
-  { name: 'ms', value: (row) => (row.response_time === 0 ? '' : String(row.response_time)), right: true },
+  { name: 'type', value: (row) => nameOf(row.type) },
+  { name: 'group', value: (row) => row.group, spare: 2 },
+  { name: 'priority', value: (row) => String(row.priority), right: true, spare: 3 },
+  { name: 'weight', value: (row) => String(row.weight), right: true, spare: 4 },
+  { name: 'test', value: testWord, right: true },
   money.column('used', (row) => row.used_quota),
-  { name: 'tag', value: (row) => row.tag },
-  { name: 'models', value: (row) => row.models },
+  { name: 'tag', value: (row) => row.tag, spare: 5 },
+  { name: 'models', value: (row) => row.models, spare: 1 },
 ];
 
 const pageSize = 1000;
@@ -70,6 +87,12 @@ export function filterOf(filter: string): (channel: Channel) => boolean {
   return (channel) => conditions.every(({ field, wanted }) => valuesOf(channel, field).includes(wanted));
 }
 
+/** Types as commands take them. */
+export async function typeNames(client: Client): Promise<(type: number) => string> {
+  const types = new Map((await client.call('channel.types')).map(({ type, slug }) => [type, slug]));
+  return (type) => types.get(type) ?? String(type);
+}
+
 /** @throws AppError usage */
 export async function typeOf(
   client: Client,
@@ -78,8 +101,13 @@ export async function typeOf(
   const types = await client.call('channel.types');
   const wanted = given ?? 'openai';
   const found = types.find((one) => one.slug === wanted || String(one.type) === wanted);
-  if (found === undefined)
-    throw new AppError('usage', { detail: `--type ${wanted}: ${types.map((one) => one.slug).join(', ')}` });
+  if (found === undefined) {
+    const slugs = types.map((one) => one.slug);
+    const meant = closest(wanted, slugs);
+    throw new AppError('usage', {
+      detail: `--type ${wanted}: ${meant === null ? slugs.join(', ') : `did you mean ${meant}? (gateway channel types)`}`,
+    });
+  }
   return found;
 }
 

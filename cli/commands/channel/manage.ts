@@ -5,14 +5,26 @@ import { safeJson } from '../../../server/contract/safe-text.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { eachOf } from '../../parts/bulk.ts';
 import { moneyOf } from '../../parts/money.ts';
-import { allChannels, chosenChannels, columns, detail, filterOf, findChannel, statusWord } from './fields.ts';
+import {
+  allChannels,
+  chosenChannels,
+  columns,
+  detail,
+  filterOf,
+  findChannel,
+  statusWord,
+  typeNames,
+} from './fields.ts';
 
 export const list: CommandRun = async (context, flags) => {
   const filter = text(flags.filter);
-  const channels = await allChannels(await context.client());
+  const client = await context.client();
+  const channels = await allChannels(client);
   const money = await moneyOf(context);
-  context.output.list(filter === undefined ? channels : channels.filter(filterOf(filter)), columns(money), (row) =>
-    String(row.id),
+  context.output.list(
+    filter === undefined ? channels : channels.filter(filterOf(filter)),
+    columns(money, await typeNames(client)),
+    (row) => String(row.id),
   );
 };
 

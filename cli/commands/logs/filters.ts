@@ -13,12 +13,12 @@ export const columns = (money: Money): readonly Column<Log>[] => [
   { name: 'time', value: (row) => isoTime(row.created_at) },
   { name: 'type', value: (row) => types[row.type] ?? 'unknown' },
   { name: 'user', value: (row) => row.username },
-  { name: 'token', value: (row) => row.token_name },
+  { name: 'token', value: (row) => row.token_name, spare: 1 },
   { name: 'model', value: (row) => row.model_name },
-  { name: 'channel', value: (row) => (row.channel === 0 ? '' : String(row.channel)), right: true },
+  { name: 'channel', value: (row) => (row.channel === 0 ? '' : String(row.channel)), right: true, spare: 2 },
   { name: 'in', value: (row) => String(row.prompt_tokens), right: true },
   { name: 'out', value: (row) => String(row.completion_tokens), right: true },
-  { name: 'quota', value: (row) => String(row.quota), right: true },
+  { name: 'quota', value: (row) => String(row.quota), right: true, spare: 3 },
   money.column('cost', (row) => row.quota),
 ];
 

@@ -4,7 +4,7 @@ import { AppError } from '../../../server/contract/errors.ts';
 import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { allChannels } from '../channel/fields.ts';
+import { allChannels, testErrorOf } from '../channel/fields.ts';
 
 interface Finding {
   readonly check: string;
@@ -85,6 +85,15 @@ async function channels(context: Context): Promise<Finding> {
   const found = await allChannels(await context.client());
   if (found.length === 0) return wrong('channels', 'warn', 'none', 'gateway channel add');
   const off = found.filter((channel) => channel.status === 3).map((channel) => channel.name);
+  const failing = found.filter((channel) => channel.status === 1 && testErrorOf(channel) !== '');
+  const [first] = failing;
+  if (first !== undefined)
+    return wrong(
+      'channels',
+      'fail',
+      failing.map((channel) => `${channel.name}: ${testErrorOf(channel)}`).join('; '),
+      `gateway channel test ${first.name}`,
+    );
   return off.length === 0
     ? fine('channels', String(found.length))
     : wrong('channels', 'warn', `disabled: ${off.join(', ')}`, `gateway channel test ${off[0]}`);

@@ -20,7 +20,11 @@ export const siteRows: readonly CommandRow[] = [
         zh: '转发线程数（默认 auto：按 CPU 核数）',
         en: 'relay threads (default auto: by the number of cores)',
       },
-      { flag: '--metrics <address>', zh: '在 [主机:]端口 提供 Prometheus 指标', en: 'Prometheus metrics at [host:]port' },
+      {
+        flag: '--metrics <address>',
+        zh: '在 [主机:]端口 提供 Prometheus 指标',
+        en: 'Prometheus metrics at [host:]port',
+      },
       { flag: '--host <address>', zh: '监听地址（默认 127.0.0.1）', en: 'address to listen on (default 127.0.0.1)' },
     ],
     examples: ['serve', 'serve --port 4000 --data-dir /var/lib/gateway'],

@@ -19,11 +19,11 @@ const columns = (money: Money): readonly Column<User>[] => [
   { name: 'username', value: (row) => row.username },
   { name: 'role', value: (row) => roleWord(row.role) },
   { name: 'status', value: (row) => statusWord(row.status) },
-  { name: 'group', value: (row) => row.group },
+  { name: 'group', value: (row) => row.group, spare: 1 },
   money.column('quota', (row) => row.quota),
   money.column('used', (row) => row.used_quota),
   { name: 'requests', value: (row) => String(row.request_count), right: true },
-  { name: 'email', value: (row) => row.email },
+  { name: 'email', value: (row) => row.email, spare: 2 },
 ];
 
 const pageSize = 100;

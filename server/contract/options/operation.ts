@@ -170,8 +170,8 @@ export const operationOptions = {
   StopOnSensitiveEnabled: option({
     kind: toggle,
     fallback: 'true',
-    tab: 'operation',
-    panel: 'words',
+    tab: 'legacy',
+    panel: 'legacy',
     label: { zh: '检测到屏蔽词时停止生成', en: 'Stop when a blocked word appears' },
     help: {
       zh: '为导入的设置保留；目前只检查请求，不检查回答。',
@@ -189,8 +189,8 @@ export const operationOptions = {
   StreamCacheQueueLength: option({
     kind: integer(0),
     fallback: '0',
-    tab: 'operation',
-    panel: 'words',
+    tab: 'legacy',
+    panel: 'legacy',
     label: { zh: '流缓存队列长度', en: 'Stream cache queue length' },
     help: { zh: '为导入的设置保留，本网关不使用。', en: 'Kept for imported settings; this gateway does not use it.' },
   }),
@@ -227,8 +227,8 @@ export const operationOptions = {
   DataExportInterval: option({
     kind: integer(1),
     fallback: '5',
-    tab: 'operation',
-    panel: 'dashboard',
+    tab: 'legacy',
+    panel: 'legacy',
     label: { zh: '数据看板更新间隔（分钟）', en: 'Dashboard interval (minutes)' },
     help: {
       zh: '为兼容其它客户端保留；统计总是最新的。',

@@ -110,8 +110,8 @@ export const siteOptions = {
   WorkerUrl: option({
     kind: base,
     fallback: '',
-    tab: 'system',
-    panel: 'server',
+    tab: 'legacy',
+    panel: 'legacy',
     label: { zh: 'Worker 地址', en: 'Worker URL' },
     help: {
       zh: '为同类控制台保留：外部地址由本机检查后直接访问。',
@@ -122,8 +122,8 @@ export const siteOptions = {
   WorkerValidKey: option({
     kind: text,
     fallback: '',
-    tab: 'system',
-    panel: 'server',
+    tab: 'legacy',
+    panel: 'legacy',
     label: { zh: 'Worker 密钥', en: 'Worker key' },
     help: { zh: '为同类控制台保留，只写不显示。', en: 'Kept for consoles of this family; written, never shown.' },
     role: 100,

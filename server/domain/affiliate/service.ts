@@ -6,7 +6,7 @@ import type { UserRow } from '../../../db/repositories/users.ts';
 import { LogType } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type Ledger, rewardRef } from '../../ledger/commands.ts';
-import { eventLog, quotaWords } from '../logs/event.ts';
+import { eventLog, quotaShown, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 
 type Person = Pick<UserRow, 'id' | 'username' | 'group_name'>;
@@ -78,7 +78,7 @@ export function createAffiliate(deps: {
     async transfer(user: Person, quota: number): Promise<void> {
       const least = options.get('QuotaPerUnit');
       if (!Number.isSafeInteger(quota) || quota < least)
-        throw new AppError('affiliate_minimum', { min: quotaWords(options, least) });
+        throw new AppError('affiliate_minimum', { min: quotaWords(options, least), least: quotaShown(options, least) });
       const at = seconds();
       const content = `邀请额度划转 ${quotaWords(options, quota)}`;
       const result = await ledger.execute({

@@ -14,7 +14,7 @@ import { probeModel } from '../../providers/probe.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { createBulk } from './bulk.ts';
 import { elsewhere } from './destination.ts';
-import { disableReason, statusInfo, type TroubleRules } from './trouble.ts';
+import { disableReason, statusInfo, type TroubleRules, withTest } from './trouble.ts';
 import { fetchBalance, fetchModels } from './upstream.ts';
 
 /** Fields a client may send; absent = unchanged (update) or default (create). */
@@ -211,8 +211,10 @@ export function createChannels(deps: {
       const recovered = result.ok && row.status === ChannelStatus.autoDisabled && deps.automaticEnable();
       await repository.update(id, {
         test_at: seconds(),
-        response_time_ms: Math.round(result.ms),
-        ...(recovered ? { status: ChannelStatus.enabled, other_info: '' } : {}),
+        // How fast a refusal came says nothing about the channel.
+        ...(result.ok ? { response_time_ms: Math.round(result.ms) } : {}),
+        other_info: recovered ? '' : withTest(row.other_info, result),
+        ...(recovered ? { status: ChannelStatus.enabled } : {}),
       });
       return result;
     },

@@ -39,6 +39,23 @@ export function disableReason(
   return fatal ? told : null;
 }
 
+const longestTestError = 500;
+
+/** What `other_info` says after a test: why it failed; nothing about tests when it did not. */
+export function withTest(info: string, result: { readonly ok: boolean; readonly message: string }): string {
+  const { test_error: _former, ...rest } = infoOf(info);
+  const next = result.ok ? rest : { ...rest, test_error: result.message.slice(0, longestTestError) };
+  return Object.keys(next).length === 0 ? '' : JSON.stringify(next);
+}
+
+function infoOf(info: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(info || '{}')) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
 /** What a channel's `other_info` says about an automatic change. @param at epoch seconds. */
 export const statusInfo = (reason: string, at: number): string =>
   JSON.stringify({ status_reason: reason, status_time: at });

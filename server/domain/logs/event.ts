@@ -1,4 +1,5 @@
 /** Log rows of what happens outside requests: top-ups, administration, system. */
+import { formatQuota } from '../../contract/pricing-format.ts';
 import { formatUsd } from '../../contract/quota.ts';
 import type { LogEntry } from '../../ledger/commands.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -33,6 +34,14 @@ export const eventLog = ({ type, at, user, content, other }: EventFacts): LogEnt
   usageSource: 'none',
   endReason: 'completed',
 });
+
+/** Quota as the console shows it, for texts that are not Chinese. */
+export const quotaShown = (options: OptionsService, quota: number): string =>
+  formatQuota(
+    quota,
+    { inCurrency: options.get('DisplayInCurrencyEnabled'), quotaPerUnit: options.get('QuotaPerUnit') },
+    'short',
+  );
 
 /** Quota in the words of log rows and messages. */
 export const quotaWords = (options: OptionsService, quota: number): string =>

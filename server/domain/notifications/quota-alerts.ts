@@ -2,7 +2,7 @@
 
 import type { Database } from '../../../db/open.ts';
 import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
-import { quotaWords } from '../logs/event.ts';
+import { quotaShown, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Notice, Notify } from './notice.ts';
 
@@ -26,7 +26,7 @@ export function createQuotaAlerts(deps: {
   const notice = (setting: Readonly<Record<string, unknown>>, balance: number): Notice => {
     const site = options.get('ServerAddress');
     const link = site === '' ? options.get('TopUpLink') : `${site}/topup`;
-    const left = quotaWords(options, balance);
+    const left = setting.language === 'en' ? quotaShown(options, balance) : quotaWords(options, balance);
     return setting.language === 'en'
       ? {
           type: kind,

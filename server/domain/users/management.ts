@@ -13,7 +13,8 @@ import { AppError } from '../../contract/errors.ts';
 import { mostQuota } from '../../contract/quota.ts';
 import type { Ledger, LedgerResult } from '../../ledger/commands.ts';
 
-import { eventLog } from '../logs/event.ts';
+import { eventLog, quotaWords } from '../logs/event.ts';
+import type { OptionsService } from '../options/service.ts';
 import { canActOn, effectOf, type Standing, type UserAction } from './authority.ts';
 import type { Credentials } from './credentials.ts';
 import { checkDisplayName, checkPassword, checkUsername } from './rules.ts';
@@ -57,7 +58,7 @@ export function createUserManagement(deps: {
   readonly ledger: Ledger;
   readonly users: UsersService;
   readonly credentials: Credentials;
-  readonly groups: () => ReadonlyMap<string, number>;
+  readonly options: OptionsService;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
@@ -76,7 +77,7 @@ export function createUserManagement(deps: {
       type: LogType.manage,
       at: seconds(),
       user: target,
-      content: `管理员将用户额度从 ${target.balance} 修改为 ${after}${reason === '' ? '' : `，原因：${reason}`}`,
+      content: `管理员将用户额度从 ${quotaWords(deps.options, target.balance)} 修改为 ${quotaWords(deps.options, after)}${reason === '' ? '' : `，原因：${reason}`}`,
       other: {
         quota_before: target.balance,
         quota_after: after,
@@ -157,7 +158,7 @@ export function createUserManagement(deps: {
         edit.username === undefined || edit.username === row.username ? row.username : checkUsername(edit.username);
       if (username !== row.username && (await repository.nameTaken(username, id))) throw new AppError('username_taken');
       const group = (edit.group ?? '').trim() === '' ? row.group_name : (edit.group ?? '').trim();
-      if (group !== row.group_name && !deps.groups().has(group))
+      if (group !== row.group_name && !deps.options.get('GroupRatio').has(group))
         throw new AppError('not_found', { what: `group ${group}` });
       const newPassword = edit.password ?? '';
       if (newPassword !== '') checkPassword(newPassword);

@@ -1,11 +1,13 @@
 /** Where other services send the browser back to: binds or logs in, then goes on. */
+
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { useLocation, useSearchParams } from 'wouter';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
-import { useUser, writeUser } from '../../lib/session.ts';
+import { placeToReturnTo } from '../../lib/return-to.ts';
+import { isAdmin, useUser, writeUser } from '../../lib/session.ts';
 import { AccountCard } from './card.tsx';
 import { type CodeService, serviceNames } from './elsewhere.tsx';
 import type { Entered } from './entered.ts';
@@ -44,7 +46,7 @@ export function CallbackPage({ type }: { readonly type: string }) {
       else {
         writeUser(entered);
         toast.success(t('account.welcome'));
-        navigate('/token');
+        navigate(placeToReturnTo('/token'));
       }
     };
     const back = async () => {
@@ -61,7 +63,7 @@ export function CallbackPage({ type }: { readonly type: string }) {
     };
     back().catch((error: unknown) => {
       toast.error(`${t('account.failed')} ${messageOf(error)}`);
-      navigate(user === null ? '/login' : '/setting');
+      navigate(user === null ? '/login' : isAdmin(user) ? '/setting' : '/personal');
     });
   }, []);
 
@@ -72,7 +74,7 @@ export function CallbackPage({ type }: { readonly type: string }) {
           ticket={ticket}
           onIn={(entered) => {
             writeUser(entered);
-            navigate('/token');
+            navigate(placeToReturnTo('/token'));
           }}
         />
       </AccountCard>

@@ -1,7 +1,9 @@
 /** Frame of the pages of people who are not inside yet. */
 import type { ReactNode } from 'react';
+import { usePageTitle } from '../../lib/page-title.ts';
 
 export function AccountCard({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  usePageTitle(title);
   return (
     <div className="mx-auto w-[360px] max-w-full px-4 pt-[8vh] pb-8">
       <h1 className="mb-5 text-[20px] leading-7 font-semibold">{title}</h1>

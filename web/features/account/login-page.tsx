@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { Confirm } from '../../components/overlay.tsx';
+import { placeToReturnTo } from '../../lib/return-to.ts';
 import { writeUser } from '../../lib/session.ts';
 import { useStatus } from '../../shell/status.ts';
 import { AccountCard } from './card.tsx';
@@ -22,7 +23,7 @@ export function LoginPage() {
         onIn={(user, isDefault) => {
           writeUser(user);
           if (isDefault) setWarn(true);
-          else navigate('/token');
+          else navigate(placeToReturnTo('/token'));
         }}
       />
       <p className="mt-5 flex justify-between text-ink-2">
@@ -39,7 +40,7 @@ export function LoginPage() {
           text={t('account.defaultText')}
           action={t('account.changeNow')}
           onConfirm={() => navigate('/personal')}
-          onClose={() => navigate('/token')}
+          onClose={() => navigate(placeToReturnTo('/token'))}
         />
       ) : null}
     </AccountCard>

@@ -7,6 +7,7 @@ import type { Column } from '../../components/table/column.ts';
 import type { ChannelActions } from './actions.ts';
 import { InlineNumber } from './inline-number.tsx';
 import { ResponseTime } from './response-time.tsx';
+import { testErrorOf } from './trouble.ts';
 
 const statusLooks = { 1: 'status', 2: 'status status-off', 3: 'status status-bad' } as const;
 /** The least that can be typed. */
@@ -93,7 +94,12 @@ export function channelColumns({
       number: true,
       key: true,
       sort: (row) => row.response_time,
-      cell: (row) => <ResponseTime ms={row.response_time} untested={t('channels.untested')} />,
+      cell: (row) =>
+        testErrorOf(row) === undefined ? (
+          <ResponseTime ms={row.response_time} untested={t('channels.untested')} />
+        ) : (
+          <span className="status status-bad">{t('channels.failing')}</span>
+        ),
     },
     {
       id: 'used',

@@ -9,21 +9,8 @@ import { DataTable } from '../../components/table/data-table.tsx';
 import { dateTime } from '../../lib/format.ts';
 import type { ChannelActions } from './actions.ts';
 import { channelColumns } from './channel-columns.tsx';
+import { testErrorOf, troubleOf } from './trouble.ts';
 import { type Channels, typeName } from './use-channels.ts';
-
-/** Why the relay took a channel out of service, as it was kept. */
-function troubleOf({ status, other_info: info }: Channel): { readonly reason: string; readonly at: number } | null {
-  if (status !== 3 || info === '') return null;
-  try {
-    const { status_reason: reason, status_time: at } = JSON.parse(info) as {
-      status_reason?: string;
-      status_time?: number;
-    };
-    return reason === undefined ? null : { reason, at: at ?? 0 };
-  } catch {
-    return null;
-  }
-}
 
 export interface ChannelTableProps {
   readonly state: Channels;
@@ -57,7 +44,9 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
   const note = useCallback(
     (row: Channel) => {
       const trouble = troubleOf(row);
-      return trouble === null ? null : t('channels.trouble', { time: dateTime(trouble.at), reason: trouble.reason });
+      if (trouble !== null) return t('channels.trouble', { time: dateTime(trouble.at), reason: trouble.reason });
+      const error = testErrorOf(row);
+      return error === undefined ? null : t('channels.testFailed', { time: dateTime(row.test_time), error });
     },
     [t],
   );

@@ -28,6 +28,61 @@ export interface BreakdownProps {
   readonly username: string;
 }
 
+interface CellsProps {
+  readonly row: Row;
+  readonly money: (quota: number) => string;
+}
+
+function Cells({ row: { name, requests, tokens, quota, cost }, money }: CellsProps) {
+  const lost = cost !== null && cost > quota;
+  return (
+    <>
+      <td className="max-w-60 truncate">{name || '–'}</td>
+      <td className="number">{requests}</td>
+      <td className="number max-sm:hidden">{tokens}</td>
+      <td className="number">{money(quota)}</td>
+      <td className="number text-ink-2 max-sm:hidden">{cost === null ? '–' : money(cost)}</td>
+      <td className={`number max-sm:hidden ${lost ? 'text-danger' : ''}`}>
+        {cost === null ? '–' : money(quota - cost)}
+      </td>
+      <td className={`number ${lost ? 'text-danger' : 'text-ink-2'}`}>
+        {cost === null || quota === 0 ? '–' : `${(((quota - cost) / quota) * 100).toFixed(1)} %`}
+      </td>
+    </>
+  );
+}
+
+function Heads({ by }: { readonly by: (typeof kinds)[number] }) {
+  const { t } = useTranslation();
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{t(`dashboard.${by}`)}</th>
+        <th scope="col" className="number">
+          {t('dashboard.requests')}
+        </th>
+        <th scope="col" className="number max-sm:hidden">
+          {t('dashboard.tokens')}
+        </th>
+        <th scope="col" className="number">
+          {t('dashboard.spent')}
+        </th>
+        <th scope="col" className="number max-sm:hidden">
+          {t('dashboard.cost')}
+        </th>
+        <th scope="col" className="number max-sm:hidden">
+          {t('dashboard.profit')}
+        </th>
+        <th scope="col" className="number">
+          {t('dashboard.share')}
+        </th>
+      </tr>
+    </thead>
+  );
+}
+
+const sum = (list: readonly Row[], of: (row: Row) => number): number => list.reduce((total, row) => total + of(row), 0);
+
 export function Breakdown({ range, username }: BreakdownProps) {
   const { t } = useTranslation();
   const money = useMoney();
@@ -39,8 +94,6 @@ export function Breakdown({ range, username }: BreakdownProps) {
   });
   const rows = list.data;
   const priced = (rows ?? []).filter(({ cost }) => cost !== null);
-  const sum = (list: readonly Row[], of: (row: Row) => number): number =>
-    list.reduce((total, row) => total + of(row), 0);
   const total: Row | null =
     rows === undefined || rows.length < 2
       ? null
@@ -59,21 +112,7 @@ export function Breakdown({ range, username }: BreakdownProps) {
           (rows ?? []).flatMap((row) => [row.quota, row.cost ?? 0]),
           facts,
         );
-  const line = ({ name, requests, tokens, quota, cost }: Row) => (
-    <>
-      <td className="max-w-60 truncate">{name || '–'}</td>
-      <td className="number">{requests}</td>
-      <td className="number max-sm:hidden">{tokens}</td>
-      <td className="number">{money(quota, form)}</td>
-      <td className="number text-ink-2 max-sm:hidden">{cost === null ? '–' : money(cost, form)}</td>
-      <td className={`number max-sm:hidden ${cost !== null && cost > quota ? 'text-danger' : ''}`}>
-        {cost === null ? '–' : money(quota - cost, form)}
-      </td>
-      <td className={`number ${cost !== null && cost > quota ? 'text-danger' : 'text-ink-2'}`}>
-        {cost === null || quota === 0 ? '–' : `${(((quota - cost) / quota) * 100).toFixed(1)} %`}
-      </td>
-    </>
-  );
+  const line = (row: Row) => <Cells row={row} money={(quota) => money(quota, form)} />;
   return (
     <section aria-label={t('dashboard.margin')} className="rounded-3 border border-line">
       <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
@@ -94,29 +133,7 @@ export function Breakdown({ range, username }: BreakdownProps) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
       <section className="overflow-auto" tabIndex={0} aria-label={t(`dashboard.${by}`)}>
         <table className="sheet-table">
-          <thead>
-            <tr>
-              <th scope="col">{t(`dashboard.${by}`)}</th>
-              <th scope="col" className="number">
-                {t('dashboard.requests')}
-              </th>
-              <th scope="col" className="number max-sm:hidden">
-                {t('dashboard.tokens')}
-              </th>
-              <th scope="col" className="number">
-                {t('dashboard.spent')}
-              </th>
-              <th scope="col" className="number max-sm:hidden">
-                {t('dashboard.cost')}
-              </th>
-              <th scope="col" className="number max-sm:hidden">
-                {t('dashboard.profit')}
-              </th>
-              <th scope="col" className="number">
-                {t('dashboard.share')}
-              </th>
-            </tr>
-          </thead>
+          <Heads by={by} />
           <tbody>
             {(rows ?? []).slice(0, most).map((row) => (
               <tr key={row.name}>{line(row)}</tr>

@@ -1,8 +1,11 @@
 /** Columns of the usage log. */
+
 import type { TFunction } from 'i18next';
 import type { Log } from '../../../server/contract/entities.ts';
 import type { Column } from '../../components/table/column.ts';
 import { dateTime } from '../../lib/format.ts';
+import type { Money } from '../../shell/money.ts';
+import { eventText } from './event-text.ts';
 
 /** Under 101 s green, under 300 s orange, else red. */
 const timeLook = (seconds: number): string =>
@@ -17,7 +20,8 @@ const firstToken = (log: Log): number | null => {
 /** Rows that name a model and a charge. */
 const charged = (log: Log): boolean => log.type === 0 || log.type === 2 || log.type === 5;
 
-export function logColumns(t: TFunction, admin: boolean): readonly Column<Log>[] {
+/** @param money stable, like the translator. */
+export function logColumns(t: TFunction, admin: boolean, money: Money): readonly Column<Log>[] {
   return [
     { id: 'time', header: t('logs.time'), key: true, cell: (row) => dateTime(row.created_at) },
     ...(admin
@@ -85,9 +89,9 @@ export function logColumns(t: TFunction, admin: boolean): readonly Column<Log>[]
       cell: (row) => (
         <span
           className={`block max-w-64 truncate ${row.type === 5 ? 'text-danger' : 'text-ink-2'}`}
-          title={row.content}
+          title={eventText(row, t, money)}
         >
-          {row.type === 2 ? '' : row.content}
+          {row.type === 2 ? '' : eventText(row, t, money)}
         </span>
       ),
     },

@@ -7,9 +7,11 @@ import { Drawer } from '../../components/overlay.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime } from '../../lib/format.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
+import { useMoney } from '../../shell/money.ts';
 import { Attempts } from './attempts.tsx';
 import { Bill } from './bill.tsx';
 import { curlOf } from './curl.ts';
+import { eventText } from './event-text.ts';
 
 function factsOf(log: Log): Record<string, unknown> {
   try {
@@ -59,6 +61,7 @@ const requestRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (r
 export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClose: () => void }) {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
+  const money = useMoney();
   const facts = factsOf(log);
   // Top-ups, management and the system's own words are no requests.
   const isRequest = log.type === 2 || log.type === 5;
@@ -91,7 +94,7 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
         )
       }
     >
-      {isRequest ? null : <p className="mb-4 break-words">{log.content}</p>}
+      {isRequest ? null : <p className="mb-4 break-words">{eventText(log, t, money)}</p>}
       {log.type === 5 ? <p className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">{log.content}</p> : null}
       <Attempts log={log} info={facts.admin_info} />
       <Bill facts={facts} />

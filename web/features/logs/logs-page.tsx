@@ -10,6 +10,7 @@ import { call } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useUrl } from '../../lib/url.ts';
+import { useMoney } from '../../shell/money.ts';
 import { LogBar } from './log-bar.tsx';
 import { logColumns } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';
@@ -23,6 +24,7 @@ const liveMs = 3000;
 export function LogsPage() {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
+  const money = useMoney();
   const url = useUrl();
   const { page } = url;
   const [open, setOpen] = useState<Log | null>(null);
@@ -38,7 +40,7 @@ export function LogsPage() {
     size,
     refetchInterval: live ? liveMs : false,
   });
-  const columns = useMemo(() => logColumns(t, admin), [t, admin]);
+  const columns = useMemo(() => logColumns(t, admin, money), [t, admin, money]);
   const stat = useAside({
     queryKey: ['log-stat', admin, filters],
     queryFn: () => call(admin ? 'log.stat' : 'log.self_stat', filters),

@@ -13,6 +13,8 @@ import { attempt } from '../../lib/attempt.ts';
 import { useMoney, useMoneyFacts } from '../../shell/money.ts';
 
 /** Units of currency. */
+/** Quota, as the server has it where nothing was chosen. */
+const firstThreshold = 100_000;
 const presets = [0.2, 1, 2, 10];
 const kinds = ['email', 'webhook'] as const;
 
@@ -64,7 +66,7 @@ export function Notifications({ self }: { readonly self: User }) {
   const saved = settingOf(self);
   const text = (key: string): string => (typeof saved[key] === 'string' ? saved[key] : '');
   const [kind, setKind] = useState<(typeof kinds)[number]>(text('notify_type') === 'webhook' ? 'webhook' : 'email');
-  const [threshold, setThreshold] = useState(String(saved.quota_warning_threshold ?? presets[0]));
+  const [threshold, setThreshold] = useState(String(saved.quota_warning_threshold ?? firstThreshold));
   const [url, setUrl] = useState(text('webhook_url'));
   const [secret, setSecret] = useState('');
   const [email, setEmail] = useState(text('notification_email'));

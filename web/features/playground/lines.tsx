@@ -1,6 +1,7 @@
 /** What was said, newest in view. */
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Answer } from './answer.tsx';
 import type { Line } from './use-conversation.ts';
 
 export function Lines({ lines, model }: { readonly lines: readonly Line[]; readonly model: string }) {
@@ -25,9 +26,13 @@ export function Lines({ lines, model }: { readonly lines: readonly Line[]; reado
           className={line.role === 'user' ? 'ml-auto max-w-[80%] rounded-3 bg-sunken px-3 py-2' : ''}
         >
           <h2 className="text-[11px] text-ink-3">{line.role === 'user' ? t('playground.you') : model}</h2>
-          <p className={`break-words whitespace-pre-wrap ${line.state === 'error' ? 'text-danger' : ''}`}>
-            {line.state === 'loading' ? t('app.loading') : line.content}
-          </p>
+          {line.role === 'assistant' && (line.state === 'complete' || line.state === 'incomplete') ? (
+            <Answer text={line.content} />
+          ) : (
+            <p className={`break-words whitespace-pre-wrap ${line.state === 'error' ? 'text-danger' : ''}`}>
+              {line.state === 'loading' ? t('app.loading') : line.content}
+            </p>
+          )}
         </article>
       ))}
       <div ref={end} />

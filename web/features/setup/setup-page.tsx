@@ -5,6 +5,7 @@ import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
 import { ApiError, call } from '../../lib/api.ts';
+import { usePageTitle } from '../../lib/page-title.ts';
 import { useList } from '../../lib/read.ts';
 import { codeIn } from './code-in.ts';
 
@@ -67,6 +68,7 @@ function ModeChoice({ mode, onMode }: { readonly mode: Mode; readonly onMode: (m
 
 export function SetupPage() {
   const { t } = useTranslation();
+  usePageTitle(t('setup.title'));
   const code = useSyncExternalStore(onFragment, linkedCode, linkedCode);
   const { data: state, failure } = useList({ queryKey: ['setup'], queryFn: () => call('setup.get') });
   const [mode, setMode] = useState<Mode>('external');

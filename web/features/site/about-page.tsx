@@ -13,11 +13,9 @@ export function AboutPage() {
     <>
       <PageHead title={t('nav.about')} />
       <div className="max-w-4xl px-5">
-        {about ? (
-          <Framed title={t('nav.about')} content={about} asPage />
-        ) : (
-          <>{about === undefined ? <Waiting /> : <p className="text-ink-2">{t('site.noAbout')}</p>}</>
-        )}
+        {about === undefined ? <Waiting /> : null}
+        {about ? <Framed title={t('nav.about')} content={about} asPage /> : null}
+        {about === '' ? <p className="text-ink-2">{t('site.noAbout')}</p> : null}
         <p className="mt-4">
           <Link href="/api-docs">{t('apiDocs.title')}</Link>
         </p>

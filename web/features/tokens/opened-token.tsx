@@ -39,6 +39,11 @@ export function OpenedToken({ refresh }: { readonly refresh: () => Promise<unkno
             if (fresh) setRevealed(token);
             void refresh();
           }}
+          onRotated={(token) => {
+            closeDrawer();
+            setRevealed(token);
+            void refresh();
+          }}
         />
       ) : null}
       {revealed === null ? null : <KeyReveal token={revealed} onClose={() => setRevealed(null)} onCopy={copyOrShow} />}

@@ -3,10 +3,12 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Token } from '../../../server/contract/entities.ts';
 import { FormFooter } from '../../components/form.tsx';
-import { Drawer } from '../../components/overlay.tsx';
+import { Confirm, Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
+import { useAside } from '../../lib/read.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
+import { Rotation } from './rotation.tsx';
 import { TokenFields } from './token-fields.tsx';
 import { fieldsOf, formOf, type TokenForm } from './token-form.ts';
 
@@ -15,14 +17,24 @@ const suffix = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join(
     '',
   );
+/** @param known undefined = nobody could say. */
+const strangersIn = (typed: string, known: readonly string[] | undefined): readonly string[] =>
+  known === undefined
+    ? []
+    : typed
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== '' && !known.includes(name));
+
 export interface TokenDrawerProps {
   /** null = a new one. */
   readonly token: Token | null;
   readonly onClose: () => void;
   readonly onSaved: (token: Token, fresh: boolean) => void;
+  readonly onRotated: (token: Token) => void;
 }
 
-export function TokenDrawer({ token, onClose, onSaved }: TokenDrawerProps) {
+export function TokenDrawer({ token, onClose, onSaved, onRotated }: TokenDrawerProps) {
   const { t } = useTranslation();
   const unit = useMoneyFacts()?.quotaPerUnit ?? 0;
   const [form, setForm] = useState(() => formOf(token, unit));
@@ -30,8 +42,10 @@ export function TokenDrawer({ token, onClose, onSaved }: TokenDrawerProps) {
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const known = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
+  const [strange, setStrange] = useState<readonly string[]>([]);
+
+  const save = async () => {
     const fields = fieldsOf(form);
     if (fields === null) return setError(t('tokens.badExpiry'));
     setBusy(true);
@@ -47,6 +61,14 @@ export function TokenDrawer({ token, onClose, onSaved }: TokenDrawerProps) {
     }
   };
 
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const unknown = strangersIn(form.models, known);
+    // What was allowed before is the owner's business.
+    if (unknown.length === 0 || form.models === token?.model_limits) return void save();
+    setStrange(unknown);
+  };
+
   return (
     <Drawer
       title={token === null ? t('tokens.add') : t('tokens.edit')}
@@ -59,6 +81,19 @@ export function TokenDrawer({ token, onClose, onSaved }: TokenDrawerProps) {
           {error}
         </p>
       </form>
+      {token === null ? null : <Rotation token={token} onRotated={onRotated} />}
+      {strange.length === 0 ? null : (
+        <Confirm
+          title={t('tokens.unknownModels')}
+          text={t('tokens.unknownModelsText', { names: strange.join(', ') })}
+          action={t('tokens.saveAnyway')}
+          onClose={() => setStrange([])}
+          onConfirm={() => {
+            setStrange([]);
+            void save();
+          }}
+        />
+      )}
     </Drawer>
   );
 }

@@ -59,6 +59,17 @@ function Step({
   );
 }
 
+/** Named where the account's models are not known. */
+const usualModel = 'gpt-4o-mini';
+
+/** What the key may ask for, the usual one first. */
+function useUsableModels(token: Token): readonly string[] {
+  const known = useAside({ queryKey: ['models'], queryFn: () => call('user.models') }).data ?? [];
+  const allowed = token.model_limits_enabled ? token.model_limits.split(',').map((name) => name.trim()) : known;
+  const usable = allowed.filter((name) => name !== '');
+  return usable.includes(usualModel) ? [usualModel, ...usable.filter((name) => name !== usualModel)] : usable;
+}
+
 export interface UseWithProps {
   readonly token: Token;
   readonly onCopy: (text: string) => void;
@@ -66,21 +77,35 @@ export interface UseWithProps {
 
 export function UseWith({ token, onCopy }: UseWithProps) {
   const { t } = useTranslation();
-  const models = useAside({ queryKey: ['models'], queryFn: () => call('user.models') }).data ?? [];
+  const models = useUsableModels(token);
+  const [wanted, setWanted] = useState('');
+  const model = wanted || (models[0] ?? usualModel);
   const [shown, setShown] = useState('curl');
   const key = shownKey(token.key);
   const origin = location.origin;
   const choices: readonly Choice[] = [
-    ...codeChoices(origin, key, models[0] ?? 'gpt-4o-mini'),
+    ...codeChoices(origin, key, model),
     ...agents.map((agent) => ({
       name: agent.label,
       note: agent.note?.[currentLanguage()],
-      steps: setupSteps(agent, { url: origin, key, models, model: modelFor(agent, models) }),
+      steps: setupSteps(agent, { url: origin, key, models, model: wanted || modelFor(agent, models) }),
     })),
   ];
   const chosen = choices.find(({ name }) => name === shown);
   return (
     <>
+      {models.length < 2 ? null : (
+        <select
+          className="field mb-2"
+          aria-label={t('tokens.snippetModel')}
+          value={model}
+          onChange={(event) => setWanted(event.target.value)}
+        >
+          {models.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      )}
       <div className="mb-2 flex flex-wrap gap-1">
         {choices.map(({ name }) => (
           <button

@@ -1,0 +1,39 @@
+/** What the tail shows of a row, in a narrow terminal and in a wide one. */
+import { expect, test } from 'vitest';
+import { tailHeading, tailLine } from '../../cli/commands/logs/tail-line.ts';
+import type { Log } from '../../server/contract/entities.ts';
+
+const row = {
+  id: 7,
+  type: 2,
+  created_at: 1_795_305_600,
+  model_name: 'gpt-4o-mini',
+  username: 'carol',
+  token_name: 'laptop',
+  channel: 3,
+  use_time: 2,
+  prompt_tokens: 8200,
+  completion_tokens: 411,
+  quota: 13_499,
+  content: '',
+} as unknown as Log;
+const money = { of: (quota: number) => `$${(quota / 500_000).toFixed(6)}` } as unknown as Parameters<
+  typeof tailLine
+>[1];
+
+test.each([80, 100, 140])('U.D: heading and row stand below each other in %i cells', (room) => {
+  const look = { room, colour: false };
+  const [head, line] = [tailHeading(look), tailLine(row, money, look)];
+  expect(Bun.stringWidth(line)).toBeLessThanOrEqual(room);
+  expect(line.indexOf('gpt-4o-mini')).toBe(head.indexOf('MODEL'));
+  expect(line).toContain('$0.026998');
+  expect(line).not.toContain('.000Z');
+  expect(line.includes('carol/laptop')).toBe(room >= 100);
+});
+
+test('U.D: a failure says why, in its own line', () => {
+  const failed = { ...row, type: 5, quota: 0, content: 'Rate limit reached for requests per min. Limit: 500' };
+  const [line = '', why = ''] = tailLine(failed, money, { room: 80, colour: false }).split('\n');
+  expect(line).toContain('FAILED');
+  expect(why.trim()).toBe('Rate limit reached for requests per min. Limit: 500');
+});

@@ -1,0 +1,40 @@
+/** Amounts for people: the site's unit, currency or short numbers, and columns that add up. */
+import { expect, test } from 'vitest';
+import { formatQuota, formOfColumn } from '../../server/contract/pricing-format.ts';
+
+const on = (quotaPerUnit: number) => ({ inCurrency: true, quotaPerUnit });
+const off = (quotaPerUnit: number) => ({ inCurrency: false, quotaPerUnit });
+
+test.each([
+  [2_000_000, 500_000, 'short', '$4.00'],
+  [2_000_000, 1_000_000, 'short', '$2.00'],
+  [2_000_000, 1000, 'short', '$2000.00'],
+  [1, 500_000, 'short', '$0.000002'],
+  [1, 1_000_000, 'exact', '$0.000001'],
+  [13_499, 500_000, 'exact', '$0.026998'],
+  [13_499, 500_000, 'short', '$0.03'],
+  [0, 500_000, 'short', '$0.00'],
+  [-500_000, 500_000, 'cents', '-$1.00'],
+  [5_000_000, 500_000, 'whole', '$10'],
+  [100_000, 500_000, 'whole', '$0.20'],
+  [1, 10_000_000, 'exact', '$0.0000001'],
+] as const)('P1: %i quota at %i a unit, %s', (quota, unit, form, text) => {
+  expect(formatQuota(quota, on(unit), form)).toBe(text);
+});
+
+test.each([1000, 500_000, 1_000_000])('P1: without currency a unit of %i changes nothing', (unit) => {
+  for (const form of ['whole', 'cents', 'short', 'exact'] as const) {
+    expect(formatQuota(2_500_000, off(unit), form)).toBe('2.5M');
+    expect(formatQuota(12_345, off(unit), form)).toBe('12.3k');
+    expect(formatQuota(9999, off(unit), form)).toBe('9999');
+  }
+});
+
+test('A9: what stands below each other has one form, and adds up', () => {
+  const amounts = [370, 1941, 13_499, 500_000];
+  const form = formOfColumn(amounts, on(500_000));
+  const shown = amounts.map((quota) => Number(formatQuota(quota, on(500_000), form).slice(1)));
+  expect(form).toBe('exact');
+  expect(shown.reduce((sum, value) => sum + value, 0).toFixed(6)).toBe((515_810 / 500_000).toFixed(6));
+  expect(formOfColumn([500_000, 5000, 0], on(500_000))).toBe('cents');
+});

@@ -1,0 +1,34 @@
+/** Pages cannot forget that a read may fail: there is one way to read, and it tells. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../../web');
+const sources = [...new Bun.Glob('{app,components,features,lib,shell}/**/*.{ts,tsx}').scanSync({ cwd: root })].map(
+  (path) => [path, readFileSync(join(root, path), 'utf8')] as const,
+);
+const holding = (pattern: RegExp): readonly string[] =>
+  sources.filter(([, text]) => pattern.test(text)).map(([path]) => path);
+
+test('P2: the query library is asked in one place', () => {
+  expect(holding(/\buse(Suspense)?(Infinite)?Quer(y|ies)\b(?!Client)/)).toEqual(['lib/read.ts']);
+});
+
+test('P2: the network is used in one place, but for a stream, a file and the question whether there is a server', () => {
+  expect([...holding(/(?<![.\w])fetch\(/)].sort()).toEqual([
+    'features/logs/export.ts',
+    'features/playground/converse.ts',
+    'lib/api.ts',
+    'lib/code-gone.ts',
+  ]);
+});
+
+test('P2: what is not known is not made a zero', () => {
+  const known = /\b(money|compact\.format)\([^)]*\?\? 0/;
+  expect(holding(known)).toEqual([]);
+  expect(holding(/total=\{[^}]*\?\? 0\}/)).toEqual([]);
+});
+
+test('P1: nobody but the options knows how much quota a unit is', () => {
+  expect(holding(/500_?000/)).toEqual([]);
+});

@@ -1,0 +1,20 @@
+/** What a row that is no request says, in the reader's language where the row's facts tell it. */
+import type { TFunction } from 'i18next';
+import type { Log } from '../../../server/contract/entities.ts';
+import type { Money } from '../../shell/money.ts';
+
+function factsOf(other: string): Readonly<Record<string, unknown>> {
+  try {
+    const facts: unknown = JSON.parse(other || '{}');
+    return typeof facts === 'object' && facts !== null ? (facts as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+export function eventText({ content, other }: Log, t: TFunction, money: Money): string {
+  const { quota_before: before, quota_after: after, reason } = factsOf(other);
+  if (typeof before !== 'number' || typeof after !== 'number') return content;
+  const moved = t('logs.quotaMoved', { before: money(before), after: money(after) });
+  return typeof reason === 'string' && reason !== '' ? t('logs.withReason', { text: moved, reason }) : moved;
+}
