@@ -8,6 +8,24 @@ export function dateTime(seconds: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
+const minuteSeconds = 60;
+const hourSeconds = 3600;
+const daySeconds = 86_400;
+
+/** How long something took, in the two largest units that say it. @param seconds may have a fraction. */
+export function duration(seconds: number): string {
+  if (seconds < minuteSeconds) return `${seconds.toFixed(1)} s`;
+  const [large, small, big, little] =
+    seconds < hourSeconds
+      ? [minuteSeconds, 1, 'min', 's']
+      : seconds < daySeconds
+        ? [hourSeconds, minuteSeconds, 'h', 'min']
+        : [daySeconds, hourSeconds, 'd', 'h'];
+  const whole = Math.floor(seconds / large);
+  const rest = Math.floor((seconds - whole * large) / small);
+  return rest === 0 ? `${whole} ${big}` : `${whole} ${big} ${rest} ${little}`;
+}
+
 /** The inverse of `dateTime`; `-1` means never. null = malformed. */
 export function parseDateTime(text: string): number | null {
   if (text.trim() === '-1' || text.trim() === '') return -1;

@@ -3,6 +3,7 @@
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
+import { Framed } from '../components/framed.tsx';
 import { call } from '../lib/api.ts';
 import { useSiteTitle } from '../lib/page-title.ts';
 import { useEnded, useLoginAsked, useUser, writeUser } from '../lib/session.ts';
@@ -92,6 +93,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <main id="content" className="min-h-0 flex-1 overflow-auto">
           <FailedReads />
           {children}
+          {(withSidebar && !folded) || path.startsWith('/chat') || !status?.footer_html ? null : (
+            <footer className="mt-auto px-5 py-3">
+              <Framed title={t('nav.footer')} content={status.footer_html} small />
+            </footer>
+          )}
         </main>
       </div>
       <CopyByHand />

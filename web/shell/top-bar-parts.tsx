@@ -45,6 +45,32 @@ export function SiteLinks({ user, status }: { readonly user: User | null; readon
   );
 }
 
+/** The same where there is no room for them and no sidebar that has them. */
+export function SiteMenu({ user, status }: { readonly user: User | null; readonly status: Status | undefined }) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const item = (to: string, content: string) => ({ id: to, content, onPick: () => navigate(to) });
+  const docs = status?.docs_link;
+  return (
+    <span className="lg:hidden">
+      <LazyMenu
+        button={{ className: 'button button-ghost', label: t('nav.site'), content: <Icon name="menu" /> }}
+        anchor="bottom end"
+        width="w-40"
+        items={[
+          item('/', t('nav.home')),
+          item(user === null ? '/login' : '/token', t('nav.console')),
+          item('/pricing', t('nav.pricing')),
+          ...(docs
+            ? [{ id: 'docs', content: t('nav.docs'), onPick: () => window.open(docs, '_blank', 'noopener') }]
+            : []),
+          item('/about', t('nav.about')),
+        ]}
+      />
+    </span>
+  );
+}
+
 export function MenuButton({ open, onMenu }: { readonly open: boolean; readonly onMenu: () => void }) {
   const { t } = useTranslation();
   return (

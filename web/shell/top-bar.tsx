@@ -19,6 +19,7 @@ import {
   MenuButton,
   SearchButton,
   SiteLinks,
+  SiteMenu,
   UserMenu,
 } from './top-bar-parts.tsx';
 
@@ -46,6 +47,7 @@ export function TopBar({ user, status, withSidebar, menuOpen, onMenu, onSearch, 
       <NewYear />
       <div className="ml-auto flex items-center gap-1">
         <SiteLinks user={user} status={status} />
+        {withSidebar ? null : <SiteMenu user={user} status={status} />}
         {user === null ? null : <SearchButton onSearch={onSearch} />}
         <NoticeButton />
         <LanguageMenu />

@@ -3,7 +3,7 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
-import { dateTime } from '../../lib/format.ts';
+import { dateTime, duration } from '../../lib/format.ts';
 import { useStatus } from '../../shell/status.ts';
 import { Progress, WorkStatus } from './status.tsx';
 import { pageSize, spelled, WorksPage } from './works-page.tsx';
@@ -41,7 +41,7 @@ export function DrawingsPage() {
     return known === undefined ? t('works.unknown') : t(`works.a_${known}`);
   };
   const taken = ({ submit_time: begun, finish_time: ended }: Drawing): string =>
-    ended > begun ? `${((ended - begun) / 1000).toFixed(1)} s` : '–';
+    ended > begun ? duration((ended - begun) / 1000) : '–';
   const columns = (admin: boolean): readonly Column<Drawing>[] => [
     {
       id: 'submitted',
