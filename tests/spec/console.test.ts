@@ -67,7 +67,7 @@ const complains = (key: OptionKey, text: string, about: string) => {
 const toLogin = () => shows('lib/api.ts', /response\.status === 401[\s\S]{0,300}\/login\?expired=true/);
 const toast = () => {
   shows('lib/attempt.ts', /toast\.error\(messageOf\(error\)\)/);
-  shows('lib/api.ts', /throw new ApiError\(body\.message \|\| wordsFor/);
+  shows('lib/api.ts', /throw new ApiError\(\s*body\.message \|\| wordsFor/);
 };
 const byHand = () => {
   shows('lib/copy.ts', /else showByHand\(text\)/);

@@ -1,5 +1,6 @@
 /** Runs the practice upstream. */
 import { AppError } from '../../../server/contract/errors.ts';
+import { doubleNames } from '../../../server/practice/strict/names.ts';
 import { startStrictDouble } from '../../../server/practice/strict/start.ts';
 import { startPracticeUpstream } from '../../../server/practice/upstream.ts';
 import { type CommandRun, text } from '../../command.ts';
@@ -13,7 +14,7 @@ const ended = (): Promise<void> =>
 /** The first line is the channel's address, the second its key. */
 async function play(name: string, port: number, strict: boolean, output: Output): Promise<void> {
   const upstream = startStrictDouble({ name, port, strict, say: (line) => output.note(line) });
-  if (upstream === null) throw new AppError('usage', { detail: `--as ${name}` });
+  if (upstream === null) throw new AppError('usage', { detail: `--as ${name}: ${doubleNames.join(', ')}` });
   output.line(upstream.url);
   output.line(upstream.key);
   await ended();

@@ -1,4 +1,3 @@
-import { doubleNames } from '../../../server/practice/strict/names.ts';
 import type { CommandRow } from '../../command.ts';
 
 export const siteRows: readonly CommandRow[] = [
@@ -99,12 +98,12 @@ export const siteRows: readonly CommandRow[] = [
       { flag: '--cut-after <n>', zh: '在第 n 块后中断', en: 'break off after n chunks' },
       {
         flag: '--as <provider>',
-        zh: `扮演的上游：${doubleNames.join('、')}；打印地址和密钥`,
-        en: `play this provider: ${doubleNames.join(', ')}; prints its address and key`,
+        zh: '扮演一家上游，打印其地址和密钥（如 anthropic）',
+        en: 'play one provider; prints address and key',
       },
       {
         flag: '--strict',
-        zh: '与 --as 同用：拒绝该上游会拒绝的请求，并说明依据的规则',
+        zh: '与 --as 同用：拒绝该上游会拒绝的请求并说明规则',
         en: 'with --as: refuse what that provider refuses, and say by which rule',
       },
     ],
