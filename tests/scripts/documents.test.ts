@@ -40,7 +40,7 @@ test.each([
   const known = new Set(commands.map((row) => row.name.split(' ').slice(0, 2).join(' ')));
   expect(spoken.length).toBeGreaterThan(commands.length);
   expect(spoken.filter((name) => !known.has(name) && !known.has(name.split(' ')[0] ?? ''))).toEqual([]);
-  const scripts = texts.flatMap((part) => all(part, /^npm (?:run (?:--silent )?)?([a-z]+)/g));
+  const scripts = texts.flatMap((part) => all(part, /^npm (?:run (?:--silent )?)?([a-z][a-z-]*)/g));
   expect(scripts.length).toBeGreaterThan(5);
   expect(scripts.filter((name) => !(name in manifest.scripts))).toEqual([]);
   const paths = code(text).filter((part) => /^(cli|server|db|web|scripts|tests)\/[\w./-]+\.(ts|md)$/.test(part));

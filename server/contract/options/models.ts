@@ -12,8 +12,8 @@ export const modelsOptions = {
     panel: 'global',
     label: { zh: '模型规则', en: 'Model rules' },
     help: {
-      zh: 'JSON 数组：对模型的补充或更正，优先于内置知识；例如 [{"models":"^my-model","provider":"openai","outputCap":8192,"efforts":["low","high"],"refuses":["temperature"]}]。models 为匹配上游模型名的正则；gateway model explain 显示结果。',
-      en: 'JSON list: what is said of models beyond or against what is built in, such as [{"models":"^my-model","provider":"openai","outputCap":8192,"efforts":["low","high"],"refuses":["temperature"]}]. models is a regular expression for the upstream’s names; gateway model explain shows what follows.',
+      zh: 'JSON 数组，优先于内置的模型知识；如 [{"models":"^my-model","outputCap":8192,"refuses":["temperature"]}]。结果见 gateway model explain。',
+      en: 'List such as [{"models":"^my-model","outputCap":8192}], before what is built in; see gateway model explain.',
     },
   }),
   'gemini.safety_settings': option({
