@@ -88,7 +88,7 @@ export const modelsOptions = {
     label: { zh: 'Claude 缺省 MaxTokens', en: 'Claude default max tokens' },
     help: {
       zh: 'JSON：模型 → 请求未写时的最大输出长度；default 用于其它模型。未修改时使用模型自身的上限。',
-      en: 'JSON: model -> longest answer where the request names none; default is for all others. Left as it is, each model’s own limit holds.',
+      en: 'JSON: model -> longest answer where none is named, default for others; left unchanged: each model’s own limit.',
     },
   }),
   'claude.thinking_adapter_enabled': option({
