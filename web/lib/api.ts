@@ -20,6 +20,10 @@ export class ApiError extends Error {
   }
 }
 
+/** The server itself said why; else nobody answered, or somebody in between. */
+export const isAnswered = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code !== 'network' && error.code !== 'http';
+
 const worded = new Set([401, 403, 404, 429, 502, 503, 504]);
 
 /** What a status means where nobody said more. */

@@ -5,7 +5,7 @@ import { toast } from 'sonner';
 import type { Language } from '../../../server/contract/enums.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { Confirm } from '../../components/overlay.tsx';
-import { ApiError, call } from '../../lib/api.ts';
+import { call, isAnswered } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { useUser } from '../../lib/session.ts';
 import { OptionField } from './option-field.tsx';
@@ -75,7 +75,7 @@ export function Panel({ title, keys, stored, language, onSaved, inner = false, t
       const value = drafts[key] ?? '';
       await call('option.set', { key, value }).catch((error: unknown) => {
         failures[key] = messageOf(error);
-        thrown ||= !(error instanceof ApiError);
+        thrown ||= !isAnswered(error);
         left[key] = value;
       });
     }

@@ -4,7 +4,7 @@ import { FailureNote } from '../../components/failure.tsx';
 import { Field } from '../../components/form.tsx';
 import { PageHead } from '../../components/page.tsx';
 import { Waiting } from '../../components/waiting.tsx';
-import { ApiError, call } from '../../lib/api.ts';
+import { call, isAnswered } from '../../lib/api.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { useList } from '../../lib/read.ts';
 import { codeIn } from './code-in.ts';
@@ -104,7 +104,7 @@ export function SetupPage() {
       setTimeout(() => location.assign('/login'), reloadMs);
     } catch (failure) {
       setPhase('open');
-      setError(failure instanceof ApiError ? failure.message : t('setup.failed'));
+      setError(isAnswered(failure) ? failure.message : t('setup.failed'));
     }
   };
 

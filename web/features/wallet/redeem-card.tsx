@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { toast } from 'sonner';
 import { Card } from '../../components/card.tsx';
 import { TextField } from '../../components/form.tsx';
-import { ApiError, call } from '../../lib/api.ts';
+import { call, isAnswered } from '../../lib/api.ts';
 import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 
@@ -25,7 +25,7 @@ export function RedeemCard({ onRedeemed }: { readonly onRedeemed: () => Promise<
       setError('');
       await onRedeemed();
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure.message : t('wallet.failed'));
+      setError(isAnswered(failure) ? failure.message : t('wallet.failed'));
     }
   };
   return (

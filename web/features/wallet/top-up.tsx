@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Field } from '../../components/form.tsx';
 import { Confirm } from '../../components/overlay.tsx';
-import { ApiError, call } from '../../lib/api.ts';
+import { call, isAnswered } from '../../lib/api.ts';
 import { useAside } from '../../lib/read.ts';
 import { useStatus } from '../../shell/status.ts';
 
@@ -54,7 +54,7 @@ export function TopUp({ onPaid }: { readonly onPaid: () => void }) {
       ? call('wallet.stripe_pay', { amount: wanted })
       : call('wallet.pay', { amount: wanted, payment_method: chosen })
     ).catch((failure: unknown) => ({
-      message: failure instanceof ApiError ? failure.message : t('wallet.failed'),
+      message: isAnswered(failure) ? failure.message : t('wallet.failed'),
     }))) as {
       message?: string;
       data?: unknown;
