@@ -235,7 +235,7 @@ const proofs: Readonly<Record<SilentConsoleRule, () => unknown>> = {
   'option.client_failure': () =>
     shows(
       'features/settings/panel.tsx',
-      /thrown \|\|= !\(error instanceof ApiError\)/,
+      /thrown \|\|= !isAnswered\(error\)/,
       /failed < order\.length\) toast\.error\(t\('settings\.partly/,
     ),
   'option.failures_again': () => {
