@@ -13,7 +13,6 @@ declare module 'i18next' {
 export type ReadLanguage = 'zh' | 'en';
 
 const storageKey = 'i18nextLng';
-const saved = localStorage.getItem(storageKey) ?? navigator.language.toLowerCase();
 const loaders = {
   zh: async () => (await import('../locales/zh.ts')).zh,
   en: async () => (await import('../locales/en.ts')).en,
@@ -34,7 +33,8 @@ export async function startLanguage(): Promise<void> {
     partialBundledLanguages: true,
     interpolation: { escapeValue: false },
   });
-  await use(saved.startsWith('zh') ? 'zh' : 'en');
+  const chosen = localStorage.getItem(storageKey) ?? navigator.language.toLowerCase();
+  await use(chosen.startsWith('zh') ? 'zh' : 'en');
 }
 
 export function setLanguage(language: ReadLanguage): void {
