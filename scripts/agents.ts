@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { prepareRun } from '../cli/parts/agent-run.ts';
 import { agents } from '../server/contract/agents.ts';
 import { startScriptedUpstream, type Task } from './agents/upstream.ts';
+import { gatewayIn } from './run-gateway.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const main = join(root, 'cli', 'main.ts');
@@ -35,6 +36,7 @@ interface Ended {
 
 const dir = mkdtempSync(join(tmpdir(), 'gateway-agents-'));
 const dataDir = join(dir, 'data');
+const { start, run } = gatewayIn(dataDir);
 // A folder that is kept spares the next run the installation.
 const programs = process.env.AGENTS_FOLDER ?? join(dir, 'programs');
 
@@ -57,18 +59,6 @@ async function runFor(
     seconds: (performance.now() - started) / 1000,
     words: out + err,
   };
-}
-
-async function gateway(args: readonly string[], input = ''): Promise<string> {
-  const child = Bun.spawn([process.execPath, main, ...args], {
-    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
-    stdin: new Blob([input]),
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
-  const out = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0) throw new Error(`gateway ${args.join(' ')} failed`);
-  return out.trim();
 }
 
 /** @returns whether it lies there now. */
@@ -179,9 +169,9 @@ const serving: Bun.Subprocess[] = [];
 const stops: (() => Promise<void>)[] = [];
 try {
   if (!(await installed('node@22'))) throw new Error('skipped: npm cannot install node');
-  await gateway(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
+  await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'self'], 'password1');
   for (const dialect of dialects)
-    await gateway(
+    await run(
       [
         'channel',
         'add',
@@ -203,13 +193,8 @@ try {
     ['good', 'unlimited'],
     ['poor', '0'],
   ] as const)
-    await gateway(['token', 'create', '--name', name, '--quota', quota]);
-  const served = Bun.spawn([process.execPath, main, 'serve', '--port', '0'], {
-    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
+    await run(['token', 'create', '--name', name, '--quota', quota]);
+  const served = start(['serve', '--port', '0']);
   serving.push(served);
   const { value } = await served.stdout.getReader().read();
   const watch = startWatch(/https?:\/\/\S+/.exec(new TextDecoder().decode(value))?.[0] ?? '');

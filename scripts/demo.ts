@@ -3,33 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { buildConsole } from './console.ts';
+import { gatewayIn } from './run-gateway.ts';
 
-const root = resolve(import.meta.dirname, '..');
-await buildConsole(root);
+await buildConsole(resolve(import.meta.dirname, '..'));
 const dir = mkdtempSync(join(tmpdir(), 'gateway-demo-'));
 const dataDir = join(dir, 'data');
-const main = join(root, 'cli', 'main.ts');
 const portFlag = process.argv.indexOf('--port');
 const port = portFlag < 0 ? 3000 : Number(process.argv[portFlag + 1]);
 
-const start = (args: readonly string[]) =>
-  Bun.spawn([process.execPath, main, ...args], {
-    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
-const run = async (args: readonly string[], input = ''): Promise<string> => {
-  const child = Bun.spawn([process.execPath, main, ...args], {
-    env: { ...process.env, GATEWAY_DATA_DIR: dataDir },
-    stdin: new Blob([input]),
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
-  const out = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0) throw new Error(`gateway ${args.join(' ')} failed`);
-  return out.trim();
-};
+const { start, run } = gatewayIn(dataDir);
 const firstLine = async (child: ReturnType<typeof start>): Promise<string> => {
   const reader = child.stdout.getReader();
   const { value } = await reader.read();

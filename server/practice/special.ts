@@ -1,36 +1,11 @@
 /** What the practice upstream answers when tools or a schema are asked for: the call or the JSON that a model would give. */
 import type { ChatEvent, ChatRequest, ProtocolId } from '../protocols/canonical.ts';
 import { codecs } from '../protocols/registry.ts';
-import { record } from '../protocols/shared/json.ts';
 import { emptyUsage } from '../protocols/shared/usage.ts';
 import type { Saying } from './dialects.ts';
+import { sample } from './sample.ts';
 
-/** The smallest value that a schema allows, words for words. */
-export function sample(schema: unknown): unknown {
-  const given = record(schema) ?? {};
-  if (Array.isArray(given.enum) && given.enum.length > 0) return given.enum[0];
-  if (given.const !== undefined) return given.const;
-  const [first] = [given.anyOf, given.oneOf, given.allOf].find(Array.isArray) ?? [];
-  if (first !== undefined) return sample(first);
-  const type = Array.isArray(given.type) ? given.type[0] : given.type;
-  switch (String(type ?? 'object').toLowerCase()) {
-    case 'string':
-      return 'practice';
-    case 'number':
-    case 'integer':
-      return 1;
-    case 'boolean':
-      return true;
-    case 'array':
-      return [sample(given.items)];
-    case 'null':
-      return null;
-    default:
-      return Object.fromEntries(
-        Object.entries(record(given.properties) ?? {}).map(([name, member]) => [name, sample(member)]),
-      );
-  }
-}
+const words = ['practice'];
 
 function eventsFor(request: ChatRequest, saying: Saying): ChatEvent[] | null {
   const [tool] = request.tools.filter(({ kind }) => kind !== 'provider');
@@ -42,7 +17,7 @@ function eventsFor(request: ChatRequest, saying: Saying): ChatEvent[] | null {
   const start: ChatEvent = { type: 'response-start', id: null, model: saying.model, created: null };
   const counted = saying.noUsage ? [] : [usage];
   if (tool !== undefined && !answered && request.toolChoice !== 'none') {
-    const text = tool.kind === 'custom' ? 'practice' : JSON.stringify(sample(tool.schema));
+    const text = tool.kind === 'custom' ? 'practice' : JSON.stringify(sample(tool.schema, words));
     const half = Math.ceil(text.length / 2);
     return [
       start,
@@ -61,7 +36,8 @@ function eventsFor(request: ChatRequest, saying: Saying): ChatEvent[] | null {
     ];
   }
   if (request.responseFormat === null) return null;
-  const value = request.responseFormat.type === 'json' ? { practice: true } : sample(request.responseFormat.schema);
+  const value =
+    request.responseFormat.type === 'json' ? { practice: true } : sample(request.responseFormat.schema, words);
   return [
     start,
     { type: 'text-start', index: 0 },

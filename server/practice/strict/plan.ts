@@ -1,5 +1,5 @@
 /** What a double hears in a request and what it says: the words depend on the request alone. */
-import { list, record } from '../../protocols/shared/json.ts';
+import { sample } from '../sample.ts';
 import { nameFrom } from './seal.ts';
 
 export interface HeardTool {
@@ -46,34 +46,6 @@ const answer = ['Practice ', 'makes ', '“perfect”: ', 'naïve ', 'café, ', 
 const thinking = ['First I weigh ', 'what was asked — ', 'then I answer. '];
 const texts = ['Zürich', 'say "日本" 🚀', 'a\\b'];
 
-/** The smallest value that a schema allows. */
-export function sample(schema: unknown, at = 0): unknown {
-  const given = record(schema) ?? {};
-  const [first] = list(given.enum);
-  if (first !== undefined) return first;
-  if (given.const !== undefined) return given.const;
-  const [choice] = [given.anyOf, given.oneOf, given.allOf].map(list).find((one) => one.length > 0) ?? [];
-  if (choice !== undefined) return sample(choice, at);
-  const type = Array.isArray(given.type) ? given.type[0] : given.type;
-  switch (String(type ?? 'object').toLowerCase()) {
-    case 'string':
-      return texts[at % texts.length];
-    case 'number':
-    case 'integer':
-      return 1;
-    case 'boolean':
-      return true;
-    case 'array':
-      return [sample(given.items, at)];
-    case 'null':
-      return null;
-    default:
-      return Object.fromEntries(
-        Object.entries(record(given.properties) ?? {}).map(([name, member], index) => [name, sample(member, index)]),
-      );
-  }
-}
-
 /** @param text the request as it came. @param idOf a call's id from a seed and its tool. */
 export function planFor(heard: Heard, text: string, idOf: (seed: string, name: string) => string): Plan {
   const { choice } = heard;
@@ -82,7 +54,7 @@ export function planFor(heard: Heard, text: string, idOf: (seed: string, name: s
   const calls = calling.map(({ name, schema }, at) => ({
     id: idOf(`${at} ${text}`, name),
     name,
-    args: sample(schema),
+    args: sample(schema, texts),
   }));
   const json = heard.schema === undefined || calls.length > 0 ? null : jsonFor(heard.schema);
   const words =
@@ -102,7 +74,8 @@ export function planFor(heard: Heard, text: string, idOf: (seed: string, name: s
   };
 }
 
-const jsonFor = (schema: unknown): string => JSON.stringify(schema === null ? { practice: true } : sample(schema));
+const jsonFor = (schema: unknown): string =>
+  JSON.stringify(schema === null ? { practice: true } : sample(schema, texts));
 
 /** An id of the usual form. */
 export const idWith =

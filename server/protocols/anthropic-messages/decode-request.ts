@@ -1,9 +1,8 @@
-/** A Messages request in the common form. */
-import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.ts';
 import { extrasOf } from '../shared/extras.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
+import { turnsOf } from '../shared/turns.ts';
 import { readCitations } from './citations.ts';
 
 const known = new Set([
@@ -29,14 +28,13 @@ export function decodeRequest(
   body: Json,
   path: { readonly model: string | null; readonly stream: boolean },
 ): ChatRequest {
-  if (!Array.isArray(body.messages)) throw new AppError('body_invalid', { detail: 'messages must be a list' });
   const system = partsOf(body.system);
   const choice = record(body.tool_choice);
   return {
     model: path.model ?? String(body.model),
     messages: [
       ...(system.length === 0 ? [] : [{ role: 'system' as const, parts: system }]),
-      ...records(body.messages).flatMap(decodeMessage),
+      ...turnsOf(body).flatMap(decodeMessage),
     ],
     tools: records(body.tools).map(decodeTool),
     toolChoice: decodeChoice(choice),

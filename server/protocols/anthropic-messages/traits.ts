@@ -1,4 +1,5 @@
 /** The habits of Anthropic's messages. */
+import { thoughtBudgets } from '../shared/effort.ts';
 import { idOf, present, record, text } from '../shared/json.ts';
 import { modelsSinceText, namedBehind, sizeOf } from '../shared/model-card.ts';
 import type { Traits } from '../traits.ts';
@@ -18,10 +19,7 @@ export const traits: Traits = {
   headers: { 'anthropic-version': '2023-06-01' },
   limit: {
     names: ['max_tokens'],
-    thoughts: [
-      ['thinking', 'budget_tokens'],
-      ['reasoning', 'max_tokens'],
-    ],
+    thoughts: thoughtBudgets,
   },
   fits: {
     turns: 'messages',

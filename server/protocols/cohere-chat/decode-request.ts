@@ -1,9 +1,9 @@
-/** A request of Cohere's second chat API in the common form. */
-import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Message, Part } from '../canonical.ts';
 import { extrasOf } from '../shared/extras.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { mediaFrom } from '../shared/media.ts';
+import { functionTool } from '../shared/tools.ts';
+import { turnsOf } from '../shared/turns.ts';
 
 const known = new Set([
   'model',
@@ -28,20 +28,10 @@ export function decodeRequest(
   body: Json,
   path: { readonly model: string | null; readonly stream: boolean },
 ): ChatRequest {
-  if (!Array.isArray(body.messages)) throw new AppError('body_invalid', { detail: 'messages must be a list' });
   return {
     model: path.model ?? String(body.model),
-    messages: records(body.messages).map(decodeMessage),
-    tools: records(body.tools).map((tool) => {
-      const told = record(tool.function) ?? {};
-      return {
-        kind: 'function',
-        name: text(told.name) ?? '',
-        description: text(told.description),
-        schema: told.parameters ?? null,
-        strict: flag(body.strict_tools),
-      };
-    }),
+    messages: turnsOf(body).map(decodeMessage),
+    tools: records(body.tools).map((tool) => functionTool(record(tool.function) ?? {}, flag(body.strict_tools))),
     toolChoice: body.tool_choice === 'REQUIRED' ? 'required' : body.tool_choice === 'NONE' ? 'none' : null,
     parallelToolCalls: null,
     stream: path.stream,

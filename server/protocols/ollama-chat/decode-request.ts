@@ -1,8 +1,8 @@
-/** A request of Ollama's chat in the common form. */
-import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Message, Part } from '../canonical.ts';
 import { extrasOf } from '../shared/extras.ts';
 import { type Json, list, number, record, records, text } from '../shared/json.ts';
+import { functionTool } from '../shared/tools.ts';
+import { turnsOf } from '../shared/turns.ts';
 
 const known = new Set(['model', 'messages', 'tools', 'format', 'options', 'stream', 'think']);
 const knownOptions = new Set([
@@ -21,23 +21,13 @@ export function decodeRequest(
   body: Json,
   path: { readonly model: string | null; readonly stream: boolean },
 ): ChatRequest {
-  if (!Array.isArray(body.messages)) throw new AppError('body_invalid', { detail: 'messages must be a list' });
   const options = record(body.options) ?? {};
   const others = extrasOf(options, knownOptions);
   const most = number(options.num_predict);
   return {
     model: path.model ?? String(body.model),
-    messages: decodeMessages(records(body.messages)),
-    tools: records(body.tools).map((tool) => {
-      const told = record(tool.function) ?? {};
-      return {
-        kind: 'function',
-        name: text(told.name) ?? '',
-        description: text(told.description),
-        schema: told.parameters ?? null,
-        strict: null,
-      };
-    }),
+    messages: decodeMessages(turnsOf(body)),
+    tools: records(body.tools).map((tool) => functionTool(record(tool.function) ?? {}, null)),
     toolChoice: null,
     parallelToolCalls: null,
     stream: path.stream,

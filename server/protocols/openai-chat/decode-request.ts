@@ -1,10 +1,10 @@
-/** A chat completions request in the common form. */
-import { AppError } from '../../contract/errors.ts';
 import type { ChatRequest, Message, Part, Tool, ToolChoice } from '../canonical.ts';
 import { extrasOf } from '../shared/extras.ts';
 import { flag, type Json, list, number, record, records, text } from '../shared/json.ts';
 import { audioMime, mediaFrom } from '../shared/media.ts';
 import { unmarkSignature } from '../shared/signatures.ts';
+import { functionTool } from '../shared/tools.ts';
+import { turnsOf } from '../shared/turns.ts';
 
 const known = new Set([
   'model',
@@ -38,11 +38,10 @@ export function decodeRequest(
   body: Json,
   path: { readonly model: string | null; readonly stream: boolean },
 ): ChatRequest {
-  if (!Array.isArray(body.messages)) throw new AppError('body_invalid', { detail: 'messages must be a list' });
   const stop = typeof body.stop === 'string' ? [body.stop] : list(body.stop).filter((item) => typeof item === 'string');
   return {
     model: path.model ?? String(body.model),
-    messages: records(body.messages).map(decodeMessage),
+    messages: turnsOf(body).map(decodeMessage),
     ...decodeTools(body),
     parallelToolCalls: flag(body.parallel_tool_calls),
     stream: path.stream,
@@ -229,11 +228,7 @@ const searchTool = (options: Json): Tool => ({
 });
 
 const decodeFunction = (called: Record<string, unknown>): Tool => ({
-  kind: 'function',
-  name: text(called.name) ?? '',
-  description: text(called.description),
-  schema: called.parameters ?? null,
-  strict: flag(called.strict),
+  ...functionTool(called, flag(called.strict)),
   ...(record(called.cache_control) === null ? {} : { cache: '5m' as const }),
 });
 

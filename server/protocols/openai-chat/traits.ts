@@ -1,5 +1,6 @@
 /** The habits of chat completions. */
 import { endpointTypesOf } from '../../contract/endpoint-types.ts';
+import { thoughtBudgets } from '../shared/effort.ts';
 import { present } from '../shared/json.ts';
 import { modelsSince, namedBehind } from '../shared/model-card.ts';
 import { effortSuffix } from '../shared/suffix.ts';
@@ -20,10 +21,7 @@ export const traits: Traits = {
   limit: {
     names: ['max_completion_tokens', 'max_tokens'],
     older: 'max_tokens',
-    thoughts: [
-      ['thinking', 'budget_tokens'],
-      ['reasoning', 'max_tokens'],
-    ],
+    thoughts: thoughtBudgets,
   },
   fits: {
     turns: 'messages',

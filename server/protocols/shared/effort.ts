@@ -12,6 +12,12 @@ const budgets: Readonly<Record<string, number>> = {
   max: 32_000,
 };
 
+/** Where Anthropic's requests, and chat completions after it, give thoughts a budget in tokens. */
+export const thoughtBudgets = [
+  ['thinking', 'budget_tokens'],
+  ['reasoning', 'max_tokens'],
+] as const;
+
 /** @returns tokens; 0 = off, -1 = the provider decides, null = nothing was said. */
 export const budgetOf = (reasoning: Reasoning | null): number | null =>
   reasoning === null

@@ -1,10 +1,11 @@
 /** Arguments and schemas of tools where dialects disagree: text or object, free text or JSON, ids of every shape. */
-import { parseJson, record } from './json.ts';
+import type { Tool } from '../canonical.ts';
+import { type Json, parseJson, record, text } from './json.ts';
 
 /** Dialects that want an object get one, whatever the history says. */
-export function argumentsObject(text: string): Record<string, unknown> {
-  if (text.trim() === '') return {};
-  return record(parseJson(text)) ?? { _raw: text };
+export function argumentsObject(said: string): Record<string, unknown> {
+  if (said.trim() === '') return {};
+  return record(parseJson(said)) ?? { _raw: said };
 }
 
 /** A tool that takes free text, told to dialects that know only JSON. */
@@ -15,11 +16,20 @@ export const customSchema = {
   additionalProperties: false,
 } as const;
 
-export const wrapCustom = (text: string): string => JSON.stringify({ input: text });
-export function unwrapCustom(text: string): string {
-  const input = record(parseJson(text))?.input;
-  return typeof input === 'string' ? input : text;
+export const wrapCustom = (input: string): string => JSON.stringify({ input });
+export function unwrapCustom(wrapped: string): string {
+  const input = record(parseJson(wrapped))?.input;
+  return typeof input === 'string' ? input : wrapped;
 }
+
+/** @param told name, description and parameters as OpenAI and its relatives nest them. */
+export const functionTool = (told: Json, strict: boolean | null): Tool => ({
+  kind: 'function',
+  name: text(told.name) ?? '',
+  description: text(told.description),
+  schema: told.parameters ?? null,
+  strict,
+});
 
 /** A schema must name an object, also for a tool without arguments. */
 export const objectSchema = (schema: unknown): Record<string, unknown> => {

@@ -1,0 +1,36 @@
+/** What a practice model fills a schema with. */
+import { list, record } from '../protocols/shared/json.ts';
+
+/**
+ * The smallest value that a schema allows.
+ * @param words in turn, for members that take text.
+ */
+export function sample(schema: unknown, words: readonly string[], at = 0): unknown {
+  const given = record(schema) ?? {};
+  const [first] = list(given.enum);
+  if (first !== undefined) return first;
+  if (given.const !== undefined) return given.const;
+  const [choice] = [given.anyOf, given.oneOf, given.allOf].map(list).find((one) => one.length > 0) ?? [];
+  if (choice !== undefined) return sample(choice, words, at);
+  const type = Array.isArray(given.type) ? given.type[0] : given.type;
+  switch (String(type ?? 'object').toLowerCase()) {
+    case 'string':
+      return words[at % words.length];
+    case 'number':
+    case 'integer':
+      return 1;
+    case 'boolean':
+      return true;
+    case 'array':
+      return [sample(given.items, words, at)];
+    case 'null':
+      return null;
+    default:
+      return Object.fromEntries(
+        Object.entries(record(given.properties) ?? {}).map(([name, member], index) => [
+          name,
+          sample(member, words, index),
+        ]),
+      );
+  }
+}
