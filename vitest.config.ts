@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     include: ['tests/**/*.test.{ts,tsx}'],
     // Only what hangs takes so long: a busy machine changes nothing.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     expect: { poll: { timeout: 60_000 } },
     maxWorkers: 3,
     // Files of one worker share their modules: loading them anew for each took a third of the time.

@@ -13,7 +13,6 @@ import type { LedgerClient } from './ledger/client.ts';
 import { controlName } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
 import { type LedgerThread, startLedger } from './ledger-thread.ts';
-import { createExposition } from './metrics/exposition.ts';
 import { type MetricsAddress, serveMetrics } from './metrics/listener.ts';
 import { createBalances } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
@@ -140,7 +139,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await state.ready;
 
     const openPort = await relays.open();
-    const monitors = metrics === null ? null : openMetrics(metrics, { env, relays, ledger, state });
+    const monitors = metrics === null ? null : await openMetrics(metrics, { env, relays, ledger, state });
     if (monitors !== null) threads.push({ terminate: monitors.stop });
     if (['1', '2'].includes(env.GATEWAY_BENCH_TIER ?? ''))
       say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
@@ -192,7 +191,9 @@ interface MetricsSources {
 }
 
 /** @throws AppError port_taken. */
-function openMetrics(address: MetricsAddress, { env, relays, ledger, state }: MetricsSources) {
+async function openMetrics(address: MetricsAddress, { env, relays, ledger, state }: MetricsSources) {
+  // Most sites have no monitor, and their start shall not wait for what one needs.
+  const { createExposition } = await import('./metrics/exposition.ts');
   const exposition = createExposition(async () => ({
     relays: await relays.figures(),
     standing: relays.standing(),

@@ -21,7 +21,7 @@ test('A11: without practice upstreams alone the tiers that skip keys are refused
     expect(ran.err).toContain(`GATEWAY_BENCH_TIER=${tier} checks no key`);
   }
   await stranger.stop(true);
-}, 90_000);
+});
 
 test('A11: with them the tiers work, until a channel becomes another', async () => {
   const { line } = await sandbox.start(['mock-upstream', '--port', String(freePort())]);
@@ -36,4 +36,4 @@ test('A11: with them the tiers work, until a channel becomes another', async () 
   expect(refused.status).toBeGreaterThanOrEqual(400);
   expect(await refused.text()).toContain('bench_tier_refused');
   await stranger.stop(true);
-}, 90_000);
+});

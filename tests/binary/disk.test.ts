@@ -13,7 +13,7 @@ beforeEach(async () => {
   if (disk === null) console.log('no C compiler: slow and full disks are played at the driver alone, see tests/ledger');
   const upstream = await sandbox.start(['mock-upstream', '--port', String(freePort())]);
   key = await setUp(sandbox, upstream.line);
-}, 60_000);
+});
 afterEach(() => sandbox.close());
 
 interface Heard {
@@ -142,7 +142,7 @@ test('R14: a sync that hangs: admission stops after a second with Retry-After, n
   const charged = await charges();
   console.log(`hanging disk: ${clients.seen.size} ends seen, ${lost(clients.seen, charged).length} lost`);
   expect(lost(clients.seen, charged)).toEqual([]);
-}, 120_000);
+});
 
 test("R14: another process holds the database's write lock for seconds: kill -9 meanwhile loses no charge whose end was seen", async () => {
   const first = await serve();
@@ -168,7 +168,7 @@ test("R14: another process holds the database's write lock for seconds: kill -9 
   const charged = await charges();
   console.log(`locked database: ${clients.seen.size} ends seen, ${lost(clients.seen, charged).length} lost`);
   expect(lost(clients.seen, charged)).toEqual([]);
-}, 120_000);
+});
 
 test.each([
   ['ENOSPC', ENOSPC],
@@ -228,4 +228,4 @@ test('R13: in a folder that cannot be written, verify, status and logs read what
   expect(refused.code).not.toBe(0);
   expect(refused.err).toMatch(/cannot be used/);
   await sandbox.shell('chmod -R u+w data');
-}, 60_000);
+});

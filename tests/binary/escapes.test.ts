@@ -135,7 +135,7 @@ beforeAll(async () => {
       .execute();
   await database.close();
   expect(await plant()).toBeGreaterThan(8);
-}, 120_000);
+});
 afterAll(() => {
   upstream.close();
   rmSync(dir, { recursive: true, force: true });

@@ -70,7 +70,7 @@ test('with --json there is JSON on stdout or nothing, and a failure is JSON on s
   }
   const never = commands.map((row) => row.name).filter((name) => !called.has(name));
   expect(never).toEqual(['serve', 'mock-upstream', 'exec', 'bench']);
-}, 180_000);
+});
 
 test('stdin closed or open and silent: the same end, at once', async () => {
   const [closed, open] = [await site(), await site()];
@@ -81,7 +81,7 @@ test('stdin closed or open and silent: the same end, at once', async () => {
     expect(b, `${args.join(' ')} waits`).not.toBe(null);
     expect(b?.code, args.join(' ')).toBe(a.code);
   }
-}, 240_000);
+});
 
 test('bare commands name everything they need, with a line that has it', async () => {
   const { sandbox } = await site();
@@ -102,7 +102,7 @@ test('a secret that never comes is given up after half a minute', async () => {
   const ran = await silent;
   expect(ran?.code).toBe(9);
   expect(ran?.err).toContain('--key-stdin');
-}, 60_000);
+});
 
 test('a long answer arrives whole, however slowly it is read', async () => {
   const { sandbox } = await site();
@@ -120,7 +120,7 @@ test('a long answer arrives whole, however slowly it is read', async () => {
   // The reader goes while most is still to come.
   for (const command of ['token list --json', 'backup create -'])
     expect((await sandbox.shell(`./gateway ${command} | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}`)).code).toBe(0);
-}, 60_000);
+});
 
 test.each([
   [['option', 'list'], 0],

@@ -209,7 +209,7 @@ test('the log is followed as plain lines on a terminal that cannot be drawn on; 
   terminal.type(key.interrupt);
   expect(await terminal.exited()).toBe(130);
   expect(terminal.raw()).not.toContain('\u001b[');
-}, 30_000);
+});
 
 test.each([
   [80, 24, 'C'],

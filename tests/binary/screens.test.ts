@@ -63,7 +63,7 @@ test('from nothing to the first relayed answer in at most eight questions', asyn
   await terminal.restored();
   const { out } = await sandbox.run(['channel', 'list', '--json']);
   expect(JSON.parse(out)).toMatchObject([{ name: 'main', models: 'practice-small,practice-large' }]);
-}, 60_000);
+});
 
 test('a terminal that cannot be drawn on is asked line by line', async () => {
   const terminal = open(['setup'], { TERM: 'dumb' });
@@ -126,7 +126,7 @@ test('the board shows every channel and survives a resize', async () => {
   expect(terminal.text().match(/copy \d+ +ok/g)?.length ?? 0).toBeGreaterThan(20);
   expect(terminal.raw()).not.toContain('canary');
   await terminal.restored();
-}, 60_000);
+});
 
 test('the log is followed, filtered and paused; Esc ends it', async () => {
   const token = await setUp(sandbox, upstream);
@@ -154,7 +154,7 @@ test('the log is followed, filtered and paused; Esc ends it', async () => {
   terminal.type(key.escape);
   expect(await terminal.exited()).toBe(0);
   await terminal.restored();
-}, 30_000);
+});
 
 test('the overview is renewed until q; Ctrl-C ends with 130', async () => {
   await setUp(sandbox, upstream);

@@ -156,4 +156,4 @@ test('every command answers with JSON of the recorded shape', async () => {
   expect(Object.entries(before).flatMap(([name, shape]) => missing(shape, shapes[name] ?? 'nothing', name))).toEqual(
     [],
   );
-}, 600_000);
+});

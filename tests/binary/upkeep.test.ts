@@ -84,7 +84,7 @@ test('a backup taken under load is whole; restored under load it keeps the books
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask(again.line.replace('URL: ', ''), key)));
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
   await verified();
-}, 120_000);
+});
 
 test('a change of the master key killed at any moment leaves every secret readable', async () => {
   await setUp(sandbox, upstream);
@@ -115,7 +115,7 @@ test('a change of the master key killed at any moment leaves every secret readab
   expect(all).toHaveLength(301);
   expect((await sandbox.run(['channel', 'test', 'practice'])).code).toBe(0);
   expect(done + killed).toBe(16);
-}, 120_000);
+});
 
 test('serving begins with what the environment says, and a second start changes nothing', async () => {
   const write = (name: string, text: string): string => {
@@ -148,4 +148,4 @@ test('serving begins with what the environment says, and a second start changes 
     expect(said).not.toContain('canary');
     expect(said).toContain(round === 1 ? 'token initial' : '0 changes');
   }
-}, 60_000);
+});

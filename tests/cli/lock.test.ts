@@ -39,4 +39,4 @@ test('of many that want the folder one has it, also after the one before died wi
   expect(errors.filter((text) => text !== '')).toEqual([]);
   expect(readdirSync(dir).filter((name) => name.startsWith('gateway.lock')).length).toBeLessThanOrEqual(1);
   rmSync(dir, { recursive: true, force: true });
-}, 60_000);
+});

@@ -175,4 +175,4 @@ test('it asks first, and refuses while somebody else uses the folder', async () 
   // A process that lives: the parent of this one.
   writeFileSync(join(data, 'gateway.lock'), JSON.stringify({ pid: process.ppid, started: '' }));
   await expect(runner.run(['secrets', 'rotate', '--yes'])).rejects.toMatchObject({ code: 'data_dir_locked' });
-}, 20_000);
+});

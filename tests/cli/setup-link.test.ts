@@ -62,4 +62,4 @@ test('A1: the link is logged once, shown by status, and opens the site once', as
   await setup('--code', codeIn(new URL(printed[0] ?? '').hash));
   expect(await local.json(['status'])).toMatchObject({ setup: true });
   expect(await local.json(['status'])).not.toHaveProperty('setup_link');
-}, 60_000);
+});

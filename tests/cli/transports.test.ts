@@ -74,7 +74,7 @@ beforeAll(async () => {
   runners.folder = createRunner(join(dir, 'folder'));
   runners.socket = createRunner(join(dir, 'socket'));
   runners.http = createRunner(join(dir, 'http'), { GATEWAY_TOKEN: access, GATEWAY_USER: '1' }, ['--url', url]);
-}, 60_000);
+});
 afterAll(async () => {
   for (const server of servers) server.kill('SIGTERM');
   await Promise.all(servers.map((server) => server.exited));
@@ -133,7 +133,7 @@ test('the same commands give the same answers over all three', async () => {
   }
   expect(different).toEqual([]);
   expect(spoken).toBeGreaterThan(95);
-}, 120_000);
+});
 
 test('what only the owner of the folder may do works over the socket and is refused over HTTP', async () => {
   const local = [
@@ -209,4 +209,4 @@ test('commands that come at the same time wait for one another, also behind a so
   const children = ['a', 'b', 'c'].map(child);
   expect(await Promise.all(children.map((one) => one.exited))).toEqual([0, 0, 0]);
   expect(await createRunner(home).json(['token', 'list'])).toHaveLength(4);
-}, 60_000);
+});

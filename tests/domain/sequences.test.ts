@@ -127,4 +127,4 @@ test('sequences of management, edits and resets raise nobody to or above whoever
   );
   console.log(`${sequences} sequences: ${JSON.stringify(tally)}`);
   expect(Math.min(tally.done, tally.refused)).toBeGreaterThan(sequences / 10);
-}, 180_000);
+});

@@ -138,7 +138,7 @@ test('every row of the table answers every kind of caller as it declares', async
   console.log(`${rows.length} rows x ${everybody.length} callers: ${JSON.stringify(seen)}`);
   expect(Object.values(seen).reduce((sum, one) => sum + one, 0)).toBe(rows.length * everybody.length);
   expect(seen.declared ?? 0).toBeGreaterThan(rows.length);
-}, 120_000);
+});
 
 interface Mounted {
   readonly route?: { readonly path: string; readonly stack: readonly { readonly method: string }[] };

@@ -270,7 +270,7 @@ test('an administrator reads, changes, deletes, finds and exports nothing person
       data: { id, status: 1 },
     });
   console.log(`${ofAdmins.length} rows, ${calls} calls of an administrator against a peer and the super administrator`);
-}, 60_000);
+});
 
 test('whoever is above finds and reads the same facts: the test above can fail', async () => {
   const { id, traces } = await neighbour('peer', 10);

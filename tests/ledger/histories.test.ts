@@ -25,9 +25,7 @@ async function wrongAfter(from: number, count: number) {
   return wrong;
 }
 
-test('seeded histories with crashes and restarts agree with the model and keep I1 to I11', {
-  timeout: 120_000,
-}, async () => {
+test('seeded histories with crashes and restarts agree with the model and keep I1 to I11', async () => {
   for (let from = first; from < first + histories; from += together) {
     const wrong = await wrongAfter(from, Math.min(together, histories));
     expect(wrong, wrong.length === 0 ? '' : await culprit(from)).toEqual([]);

@@ -154,7 +154,7 @@ test('pictures are ordered, asked after through trouble, and listed', async () =
   }
   expect(await bench.log()).toMatchObject({ end_reason: 'completed' });
   expect(await bench.gateway.verify()).toEqual([]);
-}, 15_000);
+});
 
 test('the bytes are fetched for a client that wants them, without the key', async () => {
   const key = await bench.channel('ali', 'wanx-v1');

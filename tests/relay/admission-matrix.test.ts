@@ -209,7 +209,7 @@ beforeAll(async () => {
       ),
     ),
   );
-}, 60_000);
+});
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
   expect(await gateway.verify()).toEqual([]);

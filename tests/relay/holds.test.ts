@@ -567,7 +567,7 @@ async function mixtures(
 }
 
 describe('10,000 mixtures of parallel requests', () => {
-  test('M1: exact, nobody is below nothing and nothing runs over', { timeout: 120_000 }, async () => {
+  test('M1: exact, nobody is below nothing and nothing runs over', async () => {
     const told = await mixtures(8000, 20_261_122);
     console.info('exact', told, 'lowest balance 0:', lows().length === 0);
     expect(lows()).toEqual([]);
@@ -577,7 +577,7 @@ describe('10,000 mixtures of parallel requests', () => {
     expect(Math.min(told.talks.answered, told.talks.shortened, told.talks.refused)).toBeGreaterThan(100);
   });
 
-  test('overcommitted four times, the loss stays within three balances', { timeout: 120_000 }, async () => {
+  test('overcommitted four times, the loss stays within three balances', async () => {
     await gateway.option('HoldOvercommit', '4');
     const told = await mixtures(2000, 7);
     await gateway.option('HoldOvercommit', '1');

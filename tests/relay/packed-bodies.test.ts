@@ -1,5 +1,5 @@
 /** Bodies that clients pack: read, billed and passed on as if they had come plain, and never larger than those may be. */
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
@@ -25,7 +25,8 @@ const codings = {
   ' GZIP ': gzipSync,
   deflate: deflateSync,
   'deflate without header': deflateRawSync,
-  br: brotliCompressSync,
+  // The best it can do takes a minute for the bomb.
+  br: (bytes: Uint8Array) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
   zstd: zstdCompressSync,
 } as const;
 const names = Object.keys(codings) as (keyof typeof codings)[];
@@ -88,11 +89,11 @@ test('G6: the members that are billed are those of the unpacked body', async () 
 });
 
 test.each(names)('G6: %s: a bomb is refused before it has unfolded', async (name) => {
-  const bomb = codings[name](Buffer.alloc(32 * 1024 * 1024));
+  const bomb = codings[name](Buffer.alloc(128 * 1024 * 1024));
   const before = process.memoryUsage().rss;
   const answer = await post('/v1/chat/completions', bomb, { 'content-encoding': headerOf(name) });
   expect(answer).toMatchObject({ status: 413, body: { error: { code: 'body_too_large' } } });
-  expect(process.memoryUsage().rss - before).toBeLessThan(24 * 1024 * 1024);
+  expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
 });
 
 test('G6: broken data is refused', async () => {

@@ -81,4 +81,4 @@ test('R1, R15: the postings are overwritten while serving: nobody hears an end t
   again.child.kill('SIGTERM');
   expect(await again.ended()).toBe(0);
   expect((await site.run(['ledger', 'verify'])).code).toBe(0);
-}, 120_000);
+});

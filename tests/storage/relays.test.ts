@@ -13,7 +13,7 @@ beforeEach(async () => {
   upstream = await startUpstream(said.script);
   site = createSite();
   key = await site.setUp(upstream.url);
-}, 60_000);
+});
 afterEach(async () => {
   await site.close();
   await upstream.stop();
@@ -97,7 +97,7 @@ test('with two relays, changes reach both, a stop ends both, and who asks is tol
   expect(await serving.ended()).toBe(143);
   expect((await site.charged()).toSorted()).toEqual([...heard.map(({ id }) => id), ...delivered(told)].toSorted());
   await verified();
-}, 120_000);
+});
 
 test('R2: terminate ledger: both relays end their streams, and the next start bills them', async () => {
   const serving = await site.serve(['--relays', '2']);
@@ -112,7 +112,7 @@ test('R2: terminate ledger: both relays end their streams, and the next start bi
   await ends(again);
   expect((await site.charged()).toSorted()).toEqual(delivered(told).toSorted());
   await verified();
-}, 120_000);
+});
 
 test('a port that another server has is not shared with it', async () => {
   const serving = await site.serve(['--relays', '2']);
@@ -123,7 +123,7 @@ test('a port that another server has is not shared with it', async () => {
   expect([code === 0, err.includes(port)]).toEqual([false, true]);
   await second.close();
   await ends(serving);
-}, 120_000);
+});
 
 test.each(['0', '9', 'many'])('--relays %s is a usage error', async (count) => {
   expect((await site.run(['serve', '--port', '0', '--relays', count])).code).toBe(2);

@@ -13,7 +13,7 @@ beforeEach(async () => {
   upstream = await startUpstream(said.script);
   site = createSite();
   key = await site.setUp(upstream.url);
-}, 60_000);
+});
 afterEach(async () => {
   await site.close();
   await upstream.stop();
@@ -65,7 +65,7 @@ test('R7: while open streams end, whoever comes is told to come back, in the own
   expect(told.filter(({ whole }) => !whole)).toEqual([]);
   expect(await serving.ended()).toBe(0);
   expect((await site.charged()).toSorted()).toEqual(told.map(({ id }) => id).toSorted());
-}, 90_000);
+});
 
 const cutShort = async (told: readonly Heard[]) => {
   for (const { text, whole } of told) {
@@ -84,7 +84,7 @@ test("R7: at the grace's end open streams get an error frame and are billed for 
   const told = await Promise.all(open);
   expect(await serving.ended()).toBe(0);
   await cutShort(told);
-}, 90_000);
+});
 
 test('R7: a second signal ends 300 open streams with an error frame, all billed, within seconds', async () => {
   const serving = await site.serve(['--grace', '600']);
@@ -97,7 +97,7 @@ test('R7: a second signal ends 300 open streams with an error frame, all billed,
   expect(await serving.ended()).toBe(143);
   console.log(`300 streams ended ${Math.round(performance.now() - second)} ms after the second signal`);
   await cutShort(told);
-}, 120_000);
+});
 
 test.each(['-1', '601', 'soon'])('R7: a grace of %s is a usage error', async (grace) => {
   const ran = await site.run(['serve', '--grace', grace, '--port', '0']);

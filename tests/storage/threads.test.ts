@@ -13,7 +13,7 @@ beforeEach(async () => {
   upstream = await startUpstream(said.script);
   site = createSite();
   key = await site.setUp(upstream.url);
-}, 60_000);
+});
 afterEach(async () => {
   await site.close();
   await upstream.stop();
@@ -92,4 +92,4 @@ test('R2: a control thread that dies again and again ends the process with its c
   expect(await serving.ended()).toBe(11);
   clearInterval(blows);
   expect(serving.said()).toMatch(/thread of the server \(control\) died/);
-}, 60_000);
+});

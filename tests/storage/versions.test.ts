@@ -90,7 +90,7 @@ test('R18: a backup restored without its key is told at the restore and at the s
     await site.close();
     await upstream.stop();
   }
-}, 120_000);
+});
 
 test('R18: a wall clock that is put back a day does not keep a key cooling', async () => {
   const gateway = await createTestGateway();
