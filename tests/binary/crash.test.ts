@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type EpayFields, epaySign } from '../../server/domain/wallet/epay.ts';
+import { figure } from '../support/figure.ts';
 import { createSandbox, freePort, type Sandbox, setUp } from './support.ts';
 
 const rounds = Number(process.env.GATEWAY_CRASH_ROUNDS ?? 50);
@@ -182,7 +183,7 @@ test(`${rounds} times kill -9 under streams, redemptions and payments: nothing t
   expect(redeemed.length).toBeGreaterThanOrEqual(seen.codes.size);
   expect(credited.toSorted()).toEqual([...seen.orders.keys()].toSorted());
   expect(Math.min(...seenOf(seen))).toBeGreaterThan(rounds / 4);
-  console.log(
+  figure(
     `${rounds} rounds: ${seen.charges.size} ends seen of ${charged.length} charges, ${seen.codes.size} redemptions confirmed of ${redeemed.length}, ${seen.orders.size} orders paid and credited: 0 lost, 0 doubled`,
   );
 });

@@ -6,6 +6,7 @@ import { GoogleGenAI } from '@google/genai';
 import { generateText, jsonSchema, type LanguageModel, Output, streamText, tool } from 'ai';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { figure } from '../support/figure.ts';
 import { createSandbox, freePort, type Sandbox } from './support.ts';
 
 /** Every official SDK through the executable, at a channel of every dialect. One cell = one SDK, one thing to do, one kind of upstream. */
@@ -58,7 +59,6 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
-  console.log(`${cells.length} cells green\n${cells.join('\n')}`);
   await sandbox.close();
 });
 
@@ -425,6 +425,7 @@ test.each(grid)('%s · %s · %s', async (sdk, name, upstream, cell) => {
 });
 
 test('the grid is as large as promised', () => {
+  figure(`${cells.length} cells with official SDKs`);
   expect(grid.length).toBeGreaterThanOrEqual(150);
   expect(cells).toHaveLength(grid.length);
 });

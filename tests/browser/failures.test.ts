@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setUp } from '../binary/support.ts';
+import { figure } from '../support/figure.ts';
 import { openStage, type Stage, settled } from './support.ts';
 
 const pages = [
@@ -169,7 +170,7 @@ test('P2: no failed read is silent, or looks like an empty list or a zero', asyn
   }
   const silent = states.filter((state) => state.silent).map(({ name }) => name);
   const lies = states.filter(({ reads }) => reads.length > 0).map(({ name, reads }) => `${name}: ${reads.join(', ')}`);
-  console.log(`failure states ${states.length}, silent ${silent.length}, zeros or empty texts ${lies.length}`);
+  figure(`failure states ${states.length}, silent ${silent.length}, zeros or empty texts ${lies.length}`);
   expect({ silent, lies }).toEqual({ silent: [], lies: [] });
 }, 1_200_000);
 

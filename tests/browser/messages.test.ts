@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Rule, rules } from '../spec/rules.ts';
+import { figure } from '../support/figure.ts';
 import { logIn, openStage, type Stage } from './support.ts';
 
 let stage: Stage;
@@ -263,6 +264,6 @@ test('most of the console’s messages were on the page', () => {
     at !== 'server' && /\p{Script=Han}/u.test(message) ? [message.replace(/\.\.\.$/, '')] : [],
   );
   const told = quoted.filter((message) => [...seen].some((words) => words.startsWith(message)));
-  console.log(`${told.length} of ${quoted.length} messages of the console seen in a browser`);
+  figure(`${told.length} of ${quoted.length} messages of the console seen in a browser`);
   expect(told.length).toBeGreaterThanOrEqual(45);
 });

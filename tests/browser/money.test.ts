@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setUp } from '../binary/support.ts';
+import { figure } from '../support/figure.ts';
 import { openStage, type Stage, settled } from './support.ts';
 
 let stage: Stage;
@@ -142,6 +143,6 @@ test.each(settings)('P1: a unit of $unit, currency $currency', async (facts) => 
   if (!readings(unit, facts).some((reading) => refusal.includes(reading))) wrong.push(`message: ${refusal}`);
   const manage = await openPage('log?type=3');
   if (!readings(after, facts).some((reading) => manage.includes(reading))) wrong.push('console: log of management');
-  console.log(`${places.length + 6} places, ${wrong.length} wrong`);
+  figure(`${places.length + 6} places, ${wrong.length} wrong`);
   expect(wrong).toEqual([]);
 });

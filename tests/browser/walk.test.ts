@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
 import { allProviders } from '../../server/providers/catalogue.ts';
+import { figure } from '../support/figure.ts';
 import { openStage, quietLine, type Stage, shots, violationsNow } from './support.ts';
 
 const password = 'password1';
@@ -199,7 +200,7 @@ test('every route, for everybody, in both languages, both themes and three width
     }
     await page.close();
   });
-  console.log(`${states} states of pages`);
+  figure(`${states} states of pages`);
   expect(faults).toEqual([]);
   expect(stage.complaints).toEqual([]);
 }, 1_500_000);

@@ -5,6 +5,7 @@ import { Role } from '../../server/contract/enums.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { canActOn, userActions } from '../../server/domain/users/authority.ts';
 import type { Actor } from '../../server/http/call.ts';
+import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
@@ -125,6 +126,6 @@ test('sequences of management, edits and resets raise nobody to or above whoever
     }),
     { numRuns: sequences },
   );
-  console.log(`${sequences} sequences: ${JSON.stringify(tally)}`);
+  figure(`${sequences} sequences, ${tally.calls} calls: ${tally.done} done, ${tally.refused} refused`);
   expect(Math.min(tally.done, tally.refused)).toBeGreaterThan(sequences / 10);
 });

@@ -4,6 +4,7 @@ import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { scopes } from '../../server/contract/scopes.ts';
 import { mutates } from '../../server/http/invoke.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { figure } from '../support/figure.ts';
 
 let api: ApiFixture;
 let root: Headers;
@@ -75,7 +76,7 @@ test('every scope opens what it names and nothing else, over the whole table', a
       if (reached !== opens(scope, row)) wrong.push(`${scope}: ${row.id} ${reached ? 'opened' : 'shut'}`);
     }
   }
-  console.log(`${scopes.length} scopes x ${endpoints.length} rows: ${opened} of ${tried} open`);
+  figure(`${scopes.length} scopes x ${endpoints.length} rows: ${opened} of ${tried} open`);
   expect(wrong).toEqual([]);
 });
 

@@ -8,6 +8,7 @@ import type { Access, Endpoint } from '../../server/contract/endpoint.ts';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { createApp } from '../../server/http/app.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { figure } from '../support/figure.ts';
 
 const rows = endpoints as readonly Endpoint[];
 let api: ApiFixture;
@@ -135,7 +136,7 @@ test('every row of the table answers every kind of caller as it declares', async
     api = await createApiFixture();
     for (const caller of await callers()) count(await check(row, caller));
   }
-  console.log(`${rows.length} rows x ${everybody.length} callers: ${JSON.stringify(seen)}`);
+  figure(`${rows.length} endpoints x ${everybody.length} callers`);
   expect(Object.values(seen).reduce((sum, one) => sum + one, 0)).toBe(rows.length * everybody.length);
   expect(seen.declared ?? 0).toBeGreaterThan(rows.length);
 });

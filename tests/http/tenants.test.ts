@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Endpoint } from '../../server/contract/endpoint.ts';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { figure } from '../support/figure.ts';
 
 let api: ApiFixture;
 let mine: Headers;
@@ -269,7 +270,7 @@ test('an administrator reads, changes, deletes, finds and exports nothing person
     expect((await api.send('GET', '/api/user/self', undefined, headers)).body).toMatchObject({
       data: { id, status: 1 },
     });
-  console.log(`${ofAdmins.length} rows, ${calls} calls of an administrator against a peer and the super administrator`);
+  figure(`${ofAdmins.length} rows, ${calls} calls of an administrator against a peer and the super administrator`);
 });
 
 test('whoever is above finds and reads the same facts: the test above can fail', async () => {

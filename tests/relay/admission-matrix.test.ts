@@ -7,6 +7,7 @@ import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { drawingModel, orderOf } from '../../server/relay/endpoints/tasks/actions.ts';
 import { drawSubmits, type Work, worksFor } from '../../server/relay/endpoints/tasks/routes.ts';
 import { relayRoutes } from '../../server/relay/intake/routes.ts';
+import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -215,7 +216,7 @@ afterAll(async () => {
   expect(await gateway.verify()).toEqual([]);
   await gateway.close();
   await upstream.stop();
-  console.log(`${rows.length} routes, ${forms.length} places for a key, ${rules.length} rules: ${cells} cells`);
+  figure(`${rows.length} routes, ${forms.length} places for a key, ${rules.length} rules: ${cells} cells`);
 });
 
 async function person(quota = 1_000_000_000): Promise<number> {

@@ -6,6 +6,7 @@ import { type Balances, createBalances } from '../../server/relay/admission/bala
 import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
 import { countedBound, promptBound, readPrompt } from '../../server/relay/intake/prompt.ts';
 import { createRelay, defaultLimits, type Relay } from '../../server/relay/relay.ts';
+import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { randomOf } from '../support/random.ts';
 import { beside } from '../support/relay-memory.ts';
@@ -478,6 +479,15 @@ interface Sum {
   refusedForNothing: number;
 }
 
+const saidOf = ({
+  requests,
+  served,
+  shortened,
+  refused,
+  overrun: beyond,
+}: Sum & { readonly overrun: number }): string =>
+  `${requests} requests: ${served} served, ${shortened} shortened, ${refused} refused, overrun ${beyond}`;
+
 /** @returns what is wrong with one answer, as counts. */
 function judge(sum: Sum, one: Wish, key: number, status: number): void {
   const record = seen.get(key);
@@ -569,7 +579,7 @@ async function mixtures(
 describe('10,000 mixtures of parallel requests', () => {
   test('M1: exact, nobody is below nothing and nothing runs over', async () => {
     const told = await mixtures(8000, 20_261_122);
-    console.info('exact', told, 'lowest balance 0:', lows().length === 0);
+    figure(`${saidOf(told)}, balances below zero ${lows().length}`);
     expect(lows()).toEqual([]);
     expect(told).toMatchObject({ overrun: 0, changedForNothing: 0, refusedForNothing: 0 });
     expect(told.talks).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });
@@ -581,7 +591,7 @@ describe('10,000 mixtures of parallel requests', () => {
     await gateway.option('HoldOvercommit', '4');
     const told = await mixtures(2000, 7);
     await gateway.option('HoldOvercommit', '1');
-    console.info('overcommitted', told, 'lowest balance 0:', lows().length === 0);
+    figure(`overcommitted four times: ${saidOf(told)}, balances below zero ${lows().length}`);
     expect(lows()).toEqual([]);
     expect(told).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });
     expect(told.talks).toMatchObject({ changedForNothing: 0, refusedForNothing: 0 });

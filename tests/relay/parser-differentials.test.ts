@@ -4,6 +4,7 @@ import { AppError } from '../../server/contract/errors.ts';
 import type { Inquiry } from '../../server/relay/intake/inquiry.ts';
 import { parse } from '../../server/relay/intake/parse.ts';
 import { relayRouteFor } from '../../server/relay/intake/routes.ts';
+import { figure } from '../support/figure.ts';
 import { clientForms, type FormBody, forms } from './parsers/forms.ts';
 import { type JsonBody, jsonBodies } from './parsers/json-bodies.ts';
 import { bytesOf, readers } from './parsers/readers.ts';
@@ -96,7 +97,7 @@ describe('M3: forms', () => {
       if (new Set(seen.map((view) => JSON.stringify('error' in view ? 'refused' : view))).size > 1)
         ambiguous.push(form.name);
     }
-    console.info(
+    figure(
       `${forms.length} forms: ${accepted.length} accepted, ${ambiguous.length} read differently by two of seven readers, ${views} readings`,
     );
     expect(forms.length).toBeGreaterThanOrEqual(60);
@@ -156,7 +157,7 @@ describe('M4: JSON', () => {
   test('there are enough of them, and what is plain passes', async () => {
     const accepted: string[] = [];
     for (const item of jsonBodies) if ((await ask(item)) !== null) accepted.push(item.name);
-    console.info(`${jsonBodies.length} JSON bodies: ${accepted.length} accepted`);
+    figure(`${jsonBodies.length} JSON bodies: ${accepted.length} accepted`);
     expect(jsonBodies.length).toBeGreaterThanOrEqual(40);
     expect(accepted).toEqual([
       'plain',

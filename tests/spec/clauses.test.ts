@@ -1,10 +1,11 @@
 /** Every sentence of the specification is listed, and every proof that is named exists and is one by behaviour. */
 import { expect, test } from 'vitest';
 import { sentencesOf, standing } from '../../scripts/clauses.ts';
+import { figure } from '../support/figure.ts';
 
 test('P12: the list of clauses is complete, and its proofs are tests', () => {
   const { rows, proven, deviating, unproven, faults } = standing();
-  console.log(`${rows} clauses: ${proven} proven, ${deviating} deviating, ${unproven} unproven`);
+  figure(`${rows} clauses: ${proven} proven, ${deviating} deviating, ${unproven} unproven`);
   expect(faults).toEqual([]);
   expect(proven + deviating + unproven).toBe(rows);
   expect(rows).toBeGreaterThan(640);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { figure } from '../support/figure.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Streams, streams } from './answers.ts';
 import { chat, createSite, type Heard, type Serving, type Site } from './support.ts';
@@ -60,7 +61,7 @@ test.each(['terminate relay1', 'throw relay1'])(
     const answers = heard.filter((one) => one !== null && !(one.status === 503 && one.text === '')) as Heard[];
     const whole = [...answers, ...streamed.filter((one) => one !== null)].filter((one) => one.whole);
     const broken = streamed.filter((one): one is Heard => one !== null && !one.whole);
-    console.info(
+    figure(
       `${blow}: ${answers.length} answers, ${heard.length - answers.length} broken connections, ${streamed.length} streams of which ${broken.length} were cut off`,
     );
     expect(answers.filter(({ status, whole: isWhole }) => status !== 200 || !isWhole)).toEqual([]);
