@@ -5,7 +5,12 @@ import { join, resolve } from 'node:path';
 const root = resolve(import.meta.dirname, '..');
 
 /** Tests that start programs or a browser; steps of their own. */
-export const longTests: readonly string[] = ['tests/binary/**', 'tests/browser/**', 'tests/storage/**'];
+export const longTests: readonly string[] = [
+  'tests/binary/**',
+  'tests/browser/**',
+  'tests/programs/**',
+  'tests/storage/**',
+];
 
 export interface Checks {
   readonly tests: readonly string[];

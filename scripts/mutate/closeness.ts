@@ -49,10 +49,11 @@ export function closest(
   module: string,
   noticed: (test: string) => number,
   seconds: (test: string) => number,
+  reaches: (test: string) => boolean = () => false,
 ): string[] {
   const words = new Set(wordsOf(module));
   const rows = [...distances]
-    .filter(([, reached]) => reached.has(module))
+    .filter(([test, reached]) => reached.has(module) || reaches(test))
     .map(([test, reached]) => ({
       test,
       noticed: noticed(test),
@@ -62,6 +63,7 @@ export function closest(
     }));
   rows.sort(
     (a, b) =>
+      Number(reaches(b.test)) - Number(reaches(a.test)) ||
       Number(a.seconds >= slow) - Number(b.seconds >= slow) ||
       b.noticed - a.noticed ||
       b.alike - a.alike - (b.distance - a.distance) / 2 ||

@@ -11,13 +11,14 @@ import type { Codec } from '../../server/protocols/codec.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { createSseSplitter, createSseTextSplitter, parseFrame } from '../../server/protocols/shared/sse.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
+import { often } from '../support/often.ts';
 import { fixtures } from './fixtures.ts';
 import { scenarios } from './scenarios.ts';
 import { context, encoder, readStream, streamOf } from './support.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
-const factor = Number(process.env.FUZZ_FACTOR ?? 1);
+const factor = often(0.25, 1, 'FUZZ_FACTOR');
 
 const counts = new Map<string, number>();
 let slowest = { name: '', ms: 0 };
