@@ -130,13 +130,11 @@ function asked(distances: Distances, { id, file }: Mutant, isLoading: boolean): 
     if (reaching.size > 0) return reaching.has(test) || (isLoading && !isDear(test));
     return isLoading || isDear(test);
   };
-  return closest(
-    distances,
-    file,
-    (test) => noticedBy(file, test),
-    (test) => state.seconds[test] ?? 1,
-    (test) => reaching.has(test),
-  )
+  return closest(distances, file, {
+    noticed: (test) => noticedBy(file, test),
+    seconds: (test) => state.seconds[test] ?? 1,
+    reaches: (test) => reaching.has(test),
+  })
     .filter(isAsked)
     .slice(0, number('files', 12));
 }
@@ -192,12 +190,11 @@ async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
     if (performance.now() > until) return;
     const { id, file, line, start, before, after, operator } = mutant;
     const hint = namedMutants.find(({ name }) => id === `named|${name}`)?.test;
-    const order = closest(
-      distances,
-      file,
-      (test) => (test === hint ? Number.POSITIVE_INFINITY : noticedBy(file, test)),
-      (test) => state.seconds[test] ?? 1,
-    ).filter((test) => state.sound[test] !== false);
+    const order = closest(distances, file, {
+      noticed: (test) => (test === hint ? Number.POSITIVE_INFINITY : noticedBy(file, test)),
+      seconds: (test) => state.seconds[test] ?? 1,
+      reaches: () => false,
+    }).filter((test) => state.sound[test] !== false);
     const changed = new Map([[file, applied(textOf(file), [mutant])]]);
     const isSound = async (test: string): Promise<boolean> => {
       state.sound[test] ??= await copy.during(new Map([[file, textOf(file)]]), async () => {

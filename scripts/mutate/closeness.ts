@@ -43,14 +43,15 @@ const wordsOf = (path: string): string[] =>
     .split(/[^a-z]+/)
     .map((word) => word.replace(/s$/, ''));
 
-/** @param noticed how often a test file noticed a change of this module before. */
-export function closest(
-  distances: Distances,
-  module: string,
-  noticed: (test: string) => number,
-  seconds: (test: string) => number,
-  reaches: (test: string) => boolean = () => false,
-): string[] {
+export interface Closeness {
+  /** How often a test file noticed a change of this module before. */
+  readonly noticed: (test: string) => number;
+  readonly seconds: (test: string) => number;
+  /** Whether it is known to run what was changed. */
+  readonly reaches: (test: string) => boolean;
+}
+
+export function closest(distances: Distances, module: string, { noticed, seconds, reaches }: Closeness): string[] {
   const words = new Set(wordsOf(module));
   const rows = [...distances]
     .filter(([test, reached]) => reached.has(module) || reaches(test))

@@ -18,8 +18,8 @@ let failed = false;
 beforeAll(() => {
   state.loading = false;
 });
-beforeEach((context) => {
-  if (failed && state.on >= 0) context.skip();
+beforeEach(({ skip }) => {
+  if (failed && state.on >= 0) skip();
 });
 afterEach(({ task }) => {
   failed ||= task.result?.state === 'fail';
