@@ -6,7 +6,12 @@ import { keepResults } from './proof.ts';
 const root = resolve(import.meta.dirname, '..');
 
 /** Tests that start programs or a browser; steps of their own. */
-export const longTests: readonly string[] = ['tests/binary/**', 'tests/browser/**', 'tests/storage/**'];
+export const longTests: readonly string[] = [
+  'tests/binary/**',
+  'tests/browser/**',
+  'tests/programs/**',
+  'tests/storage/**',
+];
 
 export interface Checks {
   readonly tests: readonly string[];

@@ -1,4 +1,5 @@
-/** The tests of the compiled executable, and of servers that are stopped, killed and damaged. */
+/** The tests of the compiled executable, of programs that are started, and of servers that are stopped, killed and damaged. */
 import { runChecks } from './checks.ts';
 
-process.exit(await runChecks({ tests: ['tests/binary', 'tests/storage'], exclude: [], testsOnly: true, workers: 2 }));
+const tests = ['tests/binary', 'tests/programs', 'tests/storage'];
+process.exit(await runChecks({ tests, exclude: [], testsOnly: true, workers: 2 }));

@@ -43,16 +43,18 @@ const wordsOf = (path: string): string[] =>
     .split(/[^a-z]+/)
     .map((word) => word.replace(/s$/, ''));
 
-/** @param noticed how often a test file noticed a change of this module before. */
-export function closest(
-  distances: Distances,
-  module: string,
-  noticed: (test: string) => number,
-  seconds: (test: string) => number,
-): string[] {
+export interface Closeness {
+  /** How often a test file noticed a change of this module before. */
+  readonly noticed: (test: string) => number;
+  readonly seconds: (test: string) => number;
+  /** Whether it is known to run what was changed. */
+  readonly reaches: (test: string) => boolean;
+}
+
+export function closest(distances: Distances, module: string, { noticed, seconds, reaches }: Closeness): string[] {
   const words = new Set(wordsOf(module));
   const rows = [...distances]
-    .filter(([, reached]) => reached.has(module))
+    .filter(([test, reached]) => reached.has(module) || reaches(test))
     .map(([test, reached]) => ({
       test,
       noticed: noticed(test),
@@ -62,6 +64,7 @@ export function closest(
     }));
   rows.sort(
     (a, b) =>
+      Number(reaches(b.test)) - Number(reaches(a.test)) ||
       Number(a.seconds >= slow) - Number(b.seconds >= slow) ||
       b.noticed - a.noticed ||
       b.alike - a.alike - (b.distance - a.distance) / 2 ||

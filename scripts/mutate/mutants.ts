@@ -11,6 +11,9 @@ export interface Mutant {
   readonly before: string;
   readonly after: string;
   readonly operator: string;
+  /** The expression or statement around the change, and whether it names a member. */
+  readonly whole: readonly [start: number, end: number];
+  readonly isKey: boolean;
 }
 
 interface Node {
@@ -145,8 +148,10 @@ const isFallback = (node: Node, parent: Node): boolean =>
 export function mutantsOf(file: string, text: string): Mutant[] {
   const found: Mutant[] = [];
   const seen = new Map<string, number>();
-  const walk = (node: Node): void => {
+  const walk = (node: Node, parent: Node | null): void => {
     if (isSilent(node.type) || isWording(node)) return;
+    const isKey = parent !== null && parent.key === node && parent.computed !== true;
+    const isOperation = node.type === 'BinaryExpression' || node.type === 'LogicalExpression';
     for (const [operator, start, end, after] of changesOf(node, text)) {
       const lineStart = text.lastIndexOf('\n', start) + 1;
       const lineEnd = text.indexOf('\n', start);
@@ -156,11 +161,13 @@ export function mutantsOf(file: string, text: string): Mutant[] {
       seen.set(base, nth + 1);
       const line = text.slice(0, start).split('\n').length;
       const before = text.slice(start, end);
-      found.push({ id: nth === 0 ? base : `${base}#${nth}`, file, line, start, end, before, after, operator });
+      const whole = isOperation ? ([node.start, node.end] as const) : ([start, end] as const);
+      const id = nth === 0 ? base : `${base}#${nth}`;
+      found.push({ id, file, line, start, end, before, after, operator, whole, isKey });
     }
-    for (const child of childrenOf(node)) if (!isFallback(child, node)) walk(child);
+    for (const child of childrenOf(node)) if (!isFallback(child, node)) walk(child, node);
   };
-  walk(parseAst(text, { lang: 'ts' }) as unknown as Node);
+  walk(parseAst(text, { lang: 'ts' }) as unknown as Node, null);
   return found;
 }
 

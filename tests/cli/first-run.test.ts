@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fromEnvironment } from '../../cli/commands/site/from-environment.ts';
 import { createContext } from '../../cli/context.ts';
 import { openDatabase } from '../../db/open.ts';
+import { withCheapPasswords } from '../support/cheap-passwords.ts';
 import { createRunner, type Runner } from './runner.ts';
 
 let dir: string;
@@ -26,7 +27,7 @@ const access = 'canary-access-token-0123456789';
 async function begin(env: Record<string, string>): Promise<string[]> {
   const streams = { out: { write: () => true }, err: { write: () => true }, outIsTty: false, columns: 80 };
   const context = createContext({ dataDir: join(dir, 'data'), lang: 'en' }, env, streams, process.stdin);
-  return fromEnvironment(context);
+  return withCheapPasswords(() => fromEnvironment(context));
 }
 
 const everything = () => ({

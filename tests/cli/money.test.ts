@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pastMoment } from '../../cli/parts/when.ts';
-import { createProgram } from '../../cli/program.ts';
+import { createRunner } from './runner.ts';
 
 let dir: string;
 
@@ -15,23 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Runs one command on the data directory, as a pipe would see it. */
-async function run(...args: readonly string[]): Promise<string> {
-  let out = '';
-  const program = createProgram({
-    env: {},
-    streams: {
-      out: { write: (text: string) => (out += text) },
-      err: { write: () => undefined },
-      outIsTty: false,
-      columns: 80,
-    },
-    stdin: process.stdin,
-    language: 'en',
-  });
-  await program.parseAsync([...args, '--data-dir', join(dir, 'data'), '--lang', 'en'], { from: 'user' });
-  return out.trimEnd();
-}
+const run = (...args: readonly string[]) => createRunner(dir).run(args);
 const json = async (...args: readonly string[]) => JSON.parse(await run(...args, '--json')) as never;
 
 test('codes: a batch for a script, then edited, disabled and cleared away', async () => {

@@ -1,6 +1,7 @@
 /** Runs commands on a data directory in this process, as a pipe would see them. */
 import { join } from 'node:path';
 import { createProgram } from '../../cli/program.ts';
+import { withCheapPasswords } from '../support/cheap-passwords.ts';
 
 export function createRunner(dir: string, env: Readonly<Record<string, string>> = {}, where: readonly string[] = []) {
   const run = async (args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> => {
@@ -20,7 +21,7 @@ export function createRunner(dir: string, env: Readonly<Record<string, string>> 
       args,
     );
     const place = where.length === 0 ? ['--data-dir', join(dir, 'data')] : where;
-    await program.parseAsync([...args, ...place, '--lang', 'en'], { from: 'user' });
+    await withCheapPasswords(() => program.parseAsync([...args, ...place, '--lang', 'en'], { from: 'user' }));
     return out.trimEnd();
   };
   return {

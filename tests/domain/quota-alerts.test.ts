@@ -106,3 +106,14 @@ test('who spent two hours ago is not asked after any more', async () => {
   await look();
   expect(sent).toEqual([]);
 });
+
+test('whoever reads English is told in English, the amount too', async () => {
+  await setting({ language: 'en' });
+  await spend('a');
+  await look();
+  const { title, content } = sent[0]?.notice ?? {};
+  expect(title).toBe('Your quota is about to run out');
+  expect(content).not.toMatch(/\p{Script=Han}|\uFF04/u);
+  expect(content).toContain('$0.000998');
+  expect(content).toMatch(/in time\.$/);
+});

@@ -7,12 +7,12 @@ import { canActOn, userActions } from '../../server/domain/users/authority.ts';
 import type { Actor } from '../../server/http/call.ts';
 import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { often } from '../support/often.ts';
 
 let gateway: TestGateway;
 let ids: readonly number[];
 const people = 5;
-/** `SEQUENCES=10000` for the long run. */
-const sequences = Number(process.env.SEQUENCES ?? 2000);
+const sequences = often(250, 2000, 'SEQUENCES');
 
 beforeAll(async () => {
   gateway = await createTestGateway();

@@ -26,6 +26,8 @@ test.each([
     '10.0.0.1, 203.0.113.7, 10.1.2.3',
     '203.0.113.7',
   ],
+  ['one address of six is no network', '2001:db8::1', '2001:db8::2', '203.0.113.7', '2001:db8::2'],
+  ['a proxy by its address of six', '2001:db8::1', '2001:db8::1', '203.0.113.7', '203.0.113.7'],
   ['only proxies: the outermost of them', own, '127.0.0.1', '10.1.2.3', '10.1.2.3'],
   ['garbage ends the walk', own, '127.0.0.1', '203.0.113.7, unknown, 10.1.2.3', '10.1.2.3'],
   ['an empty header', own, '127.0.0.1', '', '127.0.0.1'],

@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger-store.ts';
 import { recover } from '../../server/ledger/recovery.ts';
+import { often } from '../support/often.ts';
 import { addCode, addOrder, addUsers, grant, openBooks, violations } from './support.ts';
 
-/** `CRASH_ROUNDS=200` for the long run. */
-const rounds = Number(process.env.CRASH_ROUNDS ?? 12);
+const rounds = often(4, 12, 'CRASH_ROUNDS');
 const perRound = 400;
 const child = resolve(import.meta.dirname, 'crash-child.ts');
 

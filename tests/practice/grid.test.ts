@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isLong } from '../support/often.ts';
 import { type CellResult, runCell, scenariosOf } from './grid/cell.ts';
 import type { Driver, Scenario } from './grid/driver.ts';
 import { gridDrivers } from './grid/drivers.ts';
@@ -15,9 +16,11 @@ afterAll(() => world.close());
 /** A part of `npm run grid`: one client with all but most of its words for effort, some more with tools in a stream. */
 function partOf(target: GridTarget, driver: Driver, turn: number): readonly Scenario[] {
   const all = scenariosOf(target, driver);
-  if (turn % gridDrivers.length !== 0) return turn % 4 === 0 ? all.filter(({ name }) => name === 'tools streamed') : [];
+  if (turn % gridDrivers.length !== 0)
+    return turn % (isLong ? 4 : 12) === 0 ? all.filter(({ name }) => name === 'tools streamed') : [];
   const efforts = [...new Set(all.map(({ effort }) => effort))].filter((effort) => effort !== null);
-  return all.filter(({ effort }) => effort === null || effort === efforts[turn % efforts.length]);
+  const part = all.filter(({ effort }) => effort === null || effort === efforts[turn % efforts.length]);
+  return isLong ? part : part.filter((_scenario, place) => (place + turn) % 2 === 0);
 }
 
 test.each(gridTargets.map((target, at) => [aliasOf(target), target, at] as const))(

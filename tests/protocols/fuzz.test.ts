@@ -12,13 +12,14 @@ import { codecs } from '../../server/protocols/registry.ts';
 import { createSseSplitter, createSseTextSplitter, parseFrame } from '../../server/protocols/shared/sse.ts';
 import { outline } from '../../server/relay/intake/json-text.ts';
 import { figure } from '../support/figure.ts';
+import { often } from '../support/often.ts';
 import { fixtures } from './fixtures.ts';
 import { scenarios } from './scenarios.ts';
 import { context, encoder, readStream, streamOf } from './support.ts';
 
 const dialects = Object.keys(codecs) as ProtocolId[];
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
-const factor = Number(process.env.FUZZ_FACTOR ?? 1);
+const factor = often(0.25, 1, 'FUZZ_FACTOR');
 
 let total = 0;
 /** Runs one property; a case that takes a minute counts as hanging. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ChatEvent, ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { createSseSplitter } from '../../server/protocols/shared/sse.ts';
+import { isLong } from '../support/often.ts';
 import { fixtures } from './fixtures.ts';
 import { scenarios as told } from './scenarios.ts';
 import { context, encoder, framesOf, meaning, readStream, streamOf } from './support.ts';
@@ -41,11 +42,12 @@ test.each(cases)('%s: whole from %s, whole in %s', (_name, from, to, events) => 
 });
 
 test.each(dialects)('%s: a stream reads the same however it is cut', (id) => {
-  for (const events of Object.values(scenarios)) {
+  for (const [name, events] of Object.entries(scenarios)) {
     const bytes = encoder.encode(streamOf(codecs[id], events));
+    const step = isLong || Object.hasOwn(told, name) ? 1 : 7;
     // A reader sees nothing but frames: the same frames read the same.
     const expected = framesOf(bytes).join('\u0000');
-    for (let cut = 1; cut < bytes.length; cut++) {
+    for (let cut = 1; cut < bytes.length; cut += step) {
       const frames = framesOf(bytes, [cut]).join('\u0000');
       if (frames !== expected) expect([cut, frames]).toEqual([cut, expected]);
     }

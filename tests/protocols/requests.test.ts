@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
+import { plainSchema } from '../../server/protocols/gemini-generate/decode-request.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { targetFor } from '../../server/providers/knowledge/target.ts';
 
@@ -310,4 +311,34 @@ test.each(own)('%s: told in its own dialect, a request stays what it was', (id, 
   const { made, dropped } = told(id, id, body);
   expect(made).toEqual(body);
   expect(dropped).toEqual([]);
+});
+
+test('a schema in the words of OpenAPI: the type alone is written small, members keep their names', () => {
+  expect(
+    plainSchema({
+      type: 'OBJECT',
+      title: 'Day',
+      format: 'DATE',
+      propertyOrdering: ['type'],
+      properties: { type: { type: 'STRING', nullable: true, description: 'Of WHAT', enum: ['A'] } },
+    }),
+  ).toEqual({
+    type: 'object',
+    title: 'Day',
+    format: 'DATE',
+    properties: { type: { type: ['string', 'null'], description: 'Of WHAT', enum: ['A'] } },
+  });
+});
+
+test.each([true, false])('Cohere hears nothing of a failed tool, and its client of that alone: %j', (failed) => {
+  const { dropped } = told('anthropic-messages', 'cohere-chat', {
+    model: 'command-a',
+    max_tokens: 10,
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: [use('a')] },
+      { role: 'user', content: [result('a', 'no', failed ? { is_error: true } : {})] },
+    ],
+  });
+  expect(dropped.some((one) => one.includes('the tool failed'))).toBe(failed);
 });

@@ -138,6 +138,20 @@ test.each(bodies.flatMap(([name, body]) => models.map((model) => [name, model, b
   },
 );
 
+test('W4: of tools that all run elsewhere nothing is left', () => {
+  const elsewhere = [{ type: 'web_search_20250305', name: 'web_search' }];
+  const dropped: string[] = [];
+  const asked = { ...own, tools: elsewhere, tool_choice: { type: 'auto' } };
+  const body = bedrock.shape?.(call('claude-opus-4-5', asked, dropped))?.body ?? {};
+  expect(Object.keys(body)).not.toContain('tools');
+  expect(Object.keys(body)).not.toContain('tool_choice');
+  expect(dropped.join()).toContain('/tools');
+  const some = bedrock.shape?.(
+    call('claude-opus-4-5', { ...asked, tools: [...elsewhere, ...own.tools.slice(0, 1)] }, []),
+  );
+  expect(some?.body).toMatchObject({ tools: own.tools.slice(0, 1), tool_choice: { type: 'auto' } });
+});
+
 test('W4: what Bedrock takes stays', () => {
   const dropped: string[] = [];
   const shaped = bedrock.shape?.(call('claude-opus-4-5', own, dropped));

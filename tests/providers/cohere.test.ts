@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { codecs } from '../../server/protocols/registry.ts';
 import { sendJson } from '../support/upstream.ts';
 import { chatOf, chunksOf, hi, providerBench, saidIn, sendEvents } from './bench.ts';
 
@@ -265,4 +266,15 @@ test('reranking: each path in its own form', async () => {
     expect(bench.sent(index).body).toEqual({ ...ask, documents: ['Rome', 'Paris'] });
   }
   expect((await bench.post('/v1/rerank', key, { ...ask, documents: 'Rome' })).status).toBe(400);
+});
+
+test('words that name the end are not the end', () => {
+  const ends = (value: object) =>
+    codecs['cohere-chat'].upstream.isTerminal({
+      text: () => `data: ${JSON.stringify(value)}`,
+      event: () => '',
+      data: () => JSON.stringify(value),
+    });
+  const said = { type: 'content-delta', delta: { message: { content: { text: 'message-end' } } } };
+  expect([ends(said), ends({ type: 'message-end' }), ends({ type: 'content-end' })]).toEqual([false, true, false]);
 });

@@ -144,6 +144,8 @@ const wordsOf = (dialect: ProtocolId): string => {
 const bodyOf = (dialect: ProtocolId): Record<string, unknown> =>
   codecs[dialect].translation.encodeResponse(answer, context) as Record<string, unknown>;
 
+const packed = Bun.gzipSync(Buffer.alloc(50 * 1024 * 1024));
+
 const faults: Readonly<Record<string, Fault>> = {
   'reset before the first byte': { play: (response) => response.destroy(), status: 502 },
   'no headers in time': { play: () => undefined, status: 504, silent: true },
@@ -256,7 +258,7 @@ const faults: Readonly<Record<string, Fault>> = {
   'compressed bytes nobody asked for': {
     play: (response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-      response.end(Bun.gzipSync(Buffer.alloc(50 * 1024 * 1024)));
+      response.end(packed);
     },
     status: 502,
     only: 'whole',
@@ -306,7 +308,7 @@ const faults: Readonly<Record<string, Fault>> = {
   'a stream of compressed bytes': {
     play: (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
-      response.end(Bun.gzipSync(Buffer.alloc(50 * 1024 * 1024)));
+      response.end(packed);
     },
     status: 502,
   },

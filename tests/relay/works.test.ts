@@ -8,13 +8,14 @@ import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 let gateway: TestGateway;
 let upstream: Upstream;
 let key: string;
+let channelId: number;
 beforeEach(async () => {
   gateway = await createTestGateway();
   upstream = await startUpstream((response) =>
     sendJson(response, { code: 1, description: '提交成功', result: 'mj-1' }),
   );
   const type = providerBySlug('midjourney')?.type;
-  await gateway.channel(upstream.url, { type, models: 'mj_imagine,mj_upscale,mj_inpaint,mj_modal' });
+  channelId = await gateway.channel(upstream.url, { type, models: 'mj_imagine,mj_upscale,mj_inpaint,mj_modal' });
   await gateway.option(
     'ModelPrice',
     '{"mj_imagine":0.1,"mj_upscale":0.05,"mj_inpaint":0,"mj_modal":0.1,"suno_music":0.1,"suno_lyrics":0.01}',
@@ -220,4 +221,14 @@ test('paths', () => {
   expect(worksFor('/mj/task/1/image-seed')).toEqual({ kind: 'drawing', mjId: '1', seed: true });
   expect(worksFor('/mj/submit/unknown')).toBeNull();
   expect(worksFor('/mjx')).toBeNull();
+});
+
+test.each([
+  ['whose channel is gone', 400, () => gateway.services.channels.remove(channelId)],
+  ['whose upstream fails', 502, async () => upstream.script((response) => response.destroy())],
+] as const)('the seed of a picture %s: refused in the words of its protocol', async (_name, status, happens) => {
+  await call('/mj/submit/imagine', { prompt: 'a cat' });
+  await happens();
+  await gateway.sync();
+  expect(await call('/mj/task/mj-1/image-seed')).toMatchObject({ status, body: { code: 4 } });
 });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { closest, distancesFrom } from '../../scripts/mutate/closeness.ts';
 import { applied, drawn, mutantsOf } from '../../scripts/mutate/mutants.ts';
 import { namedMutants } from '../../scripts/mutate/named.ts';
+import { switched } from '../../scripts/mutate/switched.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -41,6 +42,37 @@ test.each([
   ['const a = b.c ?? 7;', ['const a = b.c ?? (8);', 'const a = b.c ?? (6);']],
 ])('%s', (source, expected) => expect(changed(source).sort()).toEqual([...expected].sort()));
 
+test.each([
+  [
+    'const f = (a, b) => a < b && a !== 3;',
+    [
+      [1, 2],
+      [2, 2],
+      [3, 9],
+      [5, 2],
+    ],
+  ],
+  [
+    "const f = (a, b) => { const told = []; if (a > 1) told.push('x'); else told.push(b); return { 'k-y': told, at: a ?? 4 }; };",
+    [
+      [1, 2],
+      [2, 2],
+      [undefined, 0],
+    ],
+  ],
+] as const)('switches: with one on, it is that change; with none, what stands there: %s', (source, inputs) => {
+  const numbered = mutantsOf('a.ts', source).map((mutant, number) => ({ number, mutant }));
+  const [body = ''] = switched(source, numbered, './switch.ts').split('\nimport ');
+  const told = (text: string, on: number) => {
+    const f = new Function('$is', `${text}\nreturn f;`)((number: number) => number === on) as (
+      ...input: unknown[]
+    ) => unknown;
+    return inputs.map((input) => JSON.stringify(f(...input)));
+  };
+  expect(told(body, -1)).toEqual(told(source, -1));
+  for (const { number, mutant } of numbered) expect(told(body, number)).toEqual(told(applied(source, [mutant]), -1));
+});
+
 test('a draw is the same for a seed, another for another, and its places carry names that survive an edit above', () => {
   const source = 'f(1);\ng(2);\ng(2);\nif (a) h();\n';
   const all = mutantsOf('a.ts', source);
@@ -55,7 +87,11 @@ test('a draw is the same for a seed, another for another, and its places carry n
 test('tests about a module come before those that merely load it, and only those that load it', () => {
   const tests = ['tests/relay/health.test.ts', 'tests/relay/relay.test.ts', 'tests/pricing/quota.test.ts'];
   const order = (noticed: (test: string) => number) =>
-    closest(distancesFrom(root, tests), 'server/relay/routing/health.ts', noticed, () => 1);
+    closest(distancesFrom(root, tests), 'server/relay/routing/health.ts', {
+      noticed,
+      seconds: () => 1,
+      reaches: (test) => tests.includes(test) && !test.startsWith('tests/pricing'),
+    });
   expect(order(() => 0)).toEqual(tests.slice(0, 2));
   expect(order((path) => Number(path.includes('relay.test')))).toEqual([tests[1], tests[0]]);
 });

@@ -1,5 +1,6 @@
 /** What went wrong upstream, in the classes that decide everything else: retry elsewhere, cool down, refund. */
-import { AppError, type FailureClass } from '../../contract/errors.ts';
+import type { FailureClass } from '../../contract/errors/row.ts';
+import { AppError } from '../../contract/errors.ts';
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 
 export interface UpstreamFailure {

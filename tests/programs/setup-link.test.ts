@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { codeIn } from '../../web/features/setup/code-in.ts';
-import { createRunner } from './runner.ts';
+import { createRunner } from '../cli/runner.ts';
 
 const main = resolve(import.meta.dirname, '../../cli/main.ts');
 let dir: string;

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../db/open.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { startPracticeUpstream } from '../../server/practice/upstream.ts';
-import { everywhere } from './every-command.ts';
-import { createRunner, type Runner } from './runner.ts';
+import { everywhere } from '../cli/every-command.ts';
+import { createRunner, type Runner } from '../cli/runner.ts';
 
 const main = resolve(import.meta.dirname, '../../cli/main.ts');
 const access = 'canary-access-token-0123456789';

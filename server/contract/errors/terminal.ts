@@ -1,0 +1,52 @@
+/** Errors of commands. */
+import { business, type ErrorRow, row } from './row.ts';
+
+export const terminalErrors = {
+  usage: business('用法错误：{detail}', 'Usage error: {detail}', 2),
+  cancelled: business('已取消', 'Cancelled', 3),
+  input_needed: business('缺少必要参数：{flags}', 'Input needed: {flags}', 9),
+  server_unreachable: row(502, 'api_error', 7, 'host', '无法连接服务器：{detail}', 'Cannot reach the server: {detail}'),
+  port_taken: business('端口 {port} 已被占用', 'Port {port} is already in use', 6),
+  bench_tier_refused: business(
+    'GATEWAY_BENCH_TIER={tier} 不校验密钥、不计费，只能用于本机的练习上游（gateway mock-upstream）；渠道 {channel} 不是。请取消该变量',
+    'GATEWAY_BENCH_TIER={tier} checks no key and writes no bill: it works only with practice upstreams on this machine (gateway mock-upstream), and channel {channel} is none. Unset it',
+    2,
+  ),
+  data_dir_locked: business('数据目录 {dir} 正被进程 {pid} 使用', 'Data directory {dir} is in use by process {pid}', 6),
+  data_dir_unreadable: business('无法读写数据目录 {dir}：{detail}', 'Data directory {dir} cannot be used: {detail}', 1),
+  database_corrupt: business(
+    '数据库文件已损坏：{detail}。请用 gateway backup restore 恢复',
+    'The database file is damaged: {detail}. Restore a backup with gateway backup restore',
+    1,
+  ),
+  database_newer: business(
+    '数据库来自更新的版本（{schema}），本程序只认识到 {newest}。请使用更新的程序，或用 gateway backup restore 恢复升级前的备份',
+    'The database was written by a newer version (schema {schema}; this program knows {newest}). Use the newer program, or restore the backup made before the upgrade: gateway backup restore FILE',
+    6,
+  ),
+  secret_missing: business(
+    '缺少密钥文件 {file}：数据库中的密文无法解密。请放回原来的 secret.key，或设置 GATEWAY_SECRET_KEY',
+    'The key file {file} is missing, and the database holds secrets sealed under it. Put the original secret.key back, or set GATEWAY_SECRET_KEY',
+    1,
+  ),
+  backup_damaged: business('备份文件已损坏：{detail}', 'The backup is damaged: {detail}', 1),
+  backup_newer: business('备份来自更新的版本（{schema}）', 'The backup comes from a newer version ({schema})', 6),
+  backup_unwritable: business('无法写入备份 {file}：{detail}', 'Backup {file} cannot be written: {detail}', 1),
+  chat_refused: row(
+    502,
+    'api_error',
+    7,
+    'host',
+    '网关拒绝了请求（状态码 {status}）：{detail}',
+    'The gateway refused (status {status}): {detail}',
+  ),
+  document_invalid: business('文件无效：{detail}', 'The file is not valid: {detail}', 2),
+  differences: business('存在 {count} 处差异', '{count} differences', 10),
+  import_failed: business('导入失败：{detail}', 'The import failed: {detail}', 1),
+  import_not_empty: business(
+    '只能导入到空的数据目录，请换用 --data-dir',
+    'Imports need an empty data directory; use another --data-dir',
+    6,
+  ),
+  check_failed: business('检查未通过：{detail}', 'Check failed: {detail}', 8),
+} as const satisfies Record<string, ErrorRow>;
