@@ -366,6 +366,14 @@ export const errors = {
     '内部线程（{thread}）意外终止：{reason}',
     'A thread of the server ({thread}) died: {reason}',
   ),
+  overloaded: row(
+    503,
+    'api_error',
+    7,
+    'ours',
+    '服务繁忙，请在 {seconds} 秒后重试',
+    'The server is busy; retry in {seconds} seconds',
+  ),
   shutting_down: row(503, 'api_error', 7, 'ours', '服务正在关闭', 'The server is shutting down'),
   internal: row(
     500,
