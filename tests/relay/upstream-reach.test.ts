@@ -63,7 +63,12 @@ test('R6: a connection that its upstream ends at the moment of reuse costs no re
 
 test('R6: an upstream that resets what it was never asked before is not asked twice', async () => {
   let asked = 0;
-  const url = await bare((socket) => socket.on('data', () => (asked++, socket.destroy())));
+  const url = await bare((socket) =>
+    socket.on('data', () => {
+      asked++;
+      socket.destroy();
+    }),
+  );
   await gateway.channel(url);
   expect((await ask()).status).toBe(502);
   expect(asked).toBe(1);
