@@ -45,9 +45,12 @@ const hardBodyLimit = 256 * 1024 * 1024;
 /** Sound comes in frames of a megabyte and more. */
 const frameLimit = 16 * 1024 * 1024;
 
+/** Without a host that can be one, the runtime tells no more than the path: nobody may take a part of it for the whole. */
+const isHostless = (url: string): boolean => url.startsWith('/');
+
 /** The path of a request's URL without building a URL object. */
 export function pathOf(url: string): string {
-  const start = url.indexOf('/', 8);
+  const start = isHostless(url) ? 0 : url.indexOf('/', 8);
   if (start < 0) return '/';
   const query = url.indexOf('?', start);
   return query < 0 ? url.slice(start) : url.slice(start, query);
@@ -70,6 +73,8 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
         ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
       };
       if (isProbe(path)) return probed(request, path);
+      // Load balancers ask how one stands without naming anybody; whoever wants more must say whom it wants it of.
+      if (isHostless(request.url)) return new Response(null, { status: 400, headers: { connection: 'close' } });
       if (draining) return turnedAway(options.relay, request, path, peer);
       // Coding agents look whether anybody is there before they log in.
       if (path === '/api/hello') return new Response(null);

@@ -68,6 +68,10 @@ export interface RelayDeps {
   readonly limits: RelayLimits;
   /** Told where a request is on its way, for the time limits of its connection. */
   readonly watch?: RequestWatch;
+  /** This process has nothing left to open a connection with. */
+  readonly starved?: () => boolean;
+  /** More than is open cannot be served in time. */
+  readonly crowded?: (open: number) => boolean;
   /** Told what other relay threads should know; absent where there are none. */
   readonly tell?: (news: Hearsay) => void;
   /** For the benchmark; everything when absent. */
@@ -88,6 +92,7 @@ export interface RelayLimits {
   /** Largest JSON body in bytes. */
   readonly bodyLimit: number;
   readonly headersTimeoutMs: number;
+  /** However long the operator lets an upstream be silent. */
   readonly idleMs: number;
   /** Infinity = the end of an answer waits for its bill as long as that takes. */
   readonly commitCeilingMs: number;
@@ -102,7 +107,7 @@ export interface RelayLimits {
 export const defaultLimits: RelayLimits = {
   bodyLimit: 64 * 1024 * 1024,
   headersTimeoutMs: 300_000,
-  idleMs: 300_000,
+  idleMs: 3_600_000,
   commitCeilingMs: Number.POSITIVE_INFINITY,
   commitPingMs: 5000,
   checkpointMs: 5000,
@@ -180,7 +185,8 @@ export function createRelay(deps: RelayDeps): Relay {
   const nextId = createRequestIds(deps.now);
   const { health, affinity } = createMemories(deps);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
-  const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs: deps.limits.headersTimeoutMs });
+  const { headersTimeoutMs } = deps.limits;
+  const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs, starved: deps.starved });
   const tier = deps.bench?.tier ?? 3;
   let open = 0;
   // Prices of the benchmark's first request, for the tiers that do not price.
@@ -212,7 +218,7 @@ export function createRelay(deps: RelayDeps): Relay {
     health,
     affinity,
     token: createAccessTokens({ fetch: deps.fetch, now: deps.now }),
-    idleMs: deps.limits.idleMs,
+    idleMs: () => Math.min(deps.limits.idleMs, state.settings().idleMs),
     checkpointMs: deps.limits.checkpointMs,
     billMs: deps.limits.billMs,
     commitPingMs: deps.limits.commitPingMs,
@@ -321,10 +327,16 @@ export function createRelay(deps: RelayDeps): Relay {
   const stayOpen = () => {
     if (closed !== null) throw closed;
   };
+  let shed = 0;
+  /** Before anything is read or looked up: who is turned away must cost next to nothing. */
+  const letIn = () => {
+    stayOpen();
+    if (deps.crowded?.(open) === true) throw busy[shed++ % busy.length];
+  };
   const answerWork = async (work: Work, request: Request, requestId: string, peer: Peer) => {
     // Pictures, and news of work that was paid for, pass to the end.
     const identify = () => {
-      stayOpen();
+      letIn();
       return authorise.identify(request, peer);
     };
     const reached = await works(work, request, requestId, identify);
@@ -340,6 +352,7 @@ export function createRelay(deps: RelayDeps): Relay {
       if (isBillingPath(path))
         return over(answerBilling({ state, balances: deps.balances, authorise }, request, path, peer));
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
+      letIn();
       return exchanged(request, path, requestId, async (route) => ({
         principal: route.session
           ? await identifyPlayer(state, deps.findSession, request)
@@ -363,7 +376,7 @@ export function createRelay(deps: RelayDeps): Relay {
     },
     realtime: async (request, peer) => {
       const reached = await guarded(request, '/v1/realtime', (requestId) => {
-        stayOpen();
+        letIn();
         return realtime(request, requestId, peer);
       });
       return reached instanceof Response ? sealed(reached) : reached;
@@ -390,6 +403,9 @@ export function createRelay(deps: RelayDeps): Relay {
     },
   };
 }
+
+/** Not all come back at the same moment. */
+const busy = [1, 2, 3].map((seconds) => new AppError('overloaded', { seconds }));
 
 /** Channel tests and the lower tiers of the benchmark belong to nobody's account. */
 const unbilled: Principal = {

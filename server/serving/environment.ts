@@ -2,6 +2,7 @@
 import { AppError } from '../contract/errors.ts';
 import { type ConnectionLimits, defaultConnectionLimits } from '../http/connections.ts';
 import { defaultLimits } from '../relay/relay.ts';
+import { mostOpenFor, type OverloadLimits } from './overload.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,6 +28,14 @@ export function connectionLimits(env: Environment): ConnectionLimits {
     perAddress: within(env.GATEWAY_CONNECTIONS_PER_ADDRESS, 1, 1_000_000, 0) || null,
   };
 }
+
+const usualDelayMs = 40;
+
+/** @param descriptors that may be open; null = nobody knows. */
+export const overloadLimits = (env: Environment, descriptors: number | null): OverloadLimits => ({
+  delayMs: within(env.GATEWAY_SHED_DELAY_MS, 0, 60_000, usualDelayMs) || Number.POSITIVE_INFINITY,
+  mostOpen: within(env.GATEWAY_MAX_OPEN, 1, 10_000_000, 0) || mostOpenFor(descriptors),
+});
 
 export const mostRelays = 8;
 

@@ -19,8 +19,10 @@ import { createWorkCalls } from '../relay/endpoints/tasks/calls.ts';
 import { createRelay, defaultLimits } from '../relay/relay.ts';
 import type { RelayState } from '../relay/state/state.ts';
 import { createStop } from '../stop.ts';
-import { commitCeiling, connectionLimits } from './environment.ts';
+import { commitCeiling, connectionLimits, overloadLimits } from './environment.ts';
 import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures, ToRelay } from './messages.ts';
+import { beatMs, createOverload } from './overload.ts';
+import { createStarvation } from './starvation.ts';
 
 export interface Serving {
   /** @returns the port. @throws AppError port_taken, bench_tier_refused. */
@@ -52,6 +54,9 @@ export function createServing(deps: ServingDeps): Serving {
   const bench = benchTier(order.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
   const vault = vaultFor(files.secretKey, order.env, order.sample);
+  const overload = createOverload(overloadLimits(order.env, deps.descriptors?.limit ?? null), () => performance.now());
+  const beats = setInterval(overload.beat, beatMs);
+  beats.unref();
   const relay = createRelay({
     state,
     balances: deps.balances,
@@ -69,6 +74,8 @@ export function createServing(deps: ServingDeps): Serving {
     refused: (ref, reason) => say(`settlement of ${ref} was turned down: ${reason}`),
     limits: { ...defaultLimits, commitCeilingMs: commitCeiling(order.env) },
     watch: connections,
+    starved: createStarvation(say, () => performance.now()),
+    crowded: overload.crowded,
     ...(order.shared ? { tell: (news) => tell({ kind: 'heard', news }) } : {}),
     bench,
   });

@@ -71,7 +71,7 @@ test('a success between failures starts the count anew, a client mistake does no
   const a = channel(1);
   for (let n = 0; n < 20; n++) {
     for (let m = 0; m < 4; m++) health.failed(a, 0, failure({}));
-    health.succeeded(a, 0);
+    for (let m = 0; m < 12; m++) health.succeeded(a, 0);
     health.failed(a, 0, failure({ class: 'client', status: 400 }));
   }
   expect(health.condition(a)).toBe('up');

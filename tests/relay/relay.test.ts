@@ -141,10 +141,10 @@ test('a failing channel is left for the next, and a client mistake is not', asyn
     sendJson(response, { error: { message: 'boom at http://10.1.2.3/x with sk-upstream-secret-key' } }, 500),
   );
   await gateway.channel(broken.url, { priority: 10 });
-  const good = await gateway.channel(upstream.url);
   const { key } = await gateway.token();
   const once = await gateway.chat(key, ask);
   expect(once.status).toBe(502);
+  const good = await gateway.channel(upstream.url);
   const text = await once.text();
   expect(text).not.toContain('sk-upstream');
   expect(text).not.toContain('10.1.2.3');

@@ -29,6 +29,10 @@ export interface TestGatewayOptions {
   /** For payment providers. */
   readonly fetch?: typeof fetch;
   readonly now?: () => number;
+  readonly starved?: () => boolean;
+  readonly crowded?: (open: number) => boolean;
+  /** How channels are drawn; by chance when absent. */
+  readonly random?: () => number;
   /** How guessers wait; at once when absent. */
   readonly pause?: (ms: number) => Promise<void>;
   readonly sendMail?: ServiceDeps['sendMail'];
@@ -82,13 +86,15 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     fetch: options.upstreamFetch ?? fetch,
     now: Date.now,
     steady: () => performance.now(),
-    random: Math.random,
+    random: options.random ?? Math.random,
     keyHmac: vault.keyHmac,
     capsule: capsuleOf(vault),
     works: services.works,
     findSession: options.findSession ?? (async () => userId),
     trouble: (trouble) => void troubles.push(trouble),
     limits: { ...defaultLimits, ...options.limits },
+    ...(options.starved === undefined ? {} : { starved: options.starved }),
+    ...(options.crowded === undefined ? {} : { crowded: options.crowded }),
   });
   let seq = 0;
   const sync = async () => {

@@ -45,6 +45,16 @@ export const environment: readonly (Words & { readonly name: string })[] = [
     zh: '每个地址的连接数（默认为可打开数的四分之一；本机与可信代理不限）',
     en: 'connections of one address (else a quarter of what may be open; this machine and trusted proxies are exempt)',
   },
+  {
+    name: 'GATEWAY_MAX_OPEN',
+    zh: '同时进行的请求数上限，超出返回 503（默认按可打开的描述符）',
+    en: 'requests under way at most, more get 503 (else by what may be open)',
+  },
+  {
+    name: 'GATEWAY_SHED_DELAY_MS',
+    zh: '事件循环持续延迟超过此毫秒数时拒绝部分新请求（默认 40，0 为从不）',
+    en: 'some newcomers get 503 while the event loop is later than this all the time (else 40; 0: never)',
+  },
   { name: 'GATEWAY_ADMIN_USERNAME', zh: '首个管理员', en: 'first administrator' },
   { name: 'GATEWAY_ADMIN_PASSWORD', zh: '其密码（或 _FILE）', en: 'its password (or _FILE)' },
   { name: 'GATEWAY_ADMIN_TOKEN', zh: '其访问令牌（或 _FILE）', en: 'its access token (or _FILE)' },

@@ -164,4 +164,37 @@ export const modelsOptions = {
     help: { zh: '两次心跳之间的秒数。', en: 'Seconds between two pings.' },
     dependsOn: 'general_setting.ping_interval_enabled',
   }),
+  'general_setting.first_event_seconds': option({
+    kind: integer(0),
+    fallback: '30',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '流式首个事件最长等待（秒）', en: 'Longest wait for the first event of a stream (seconds)' },
+    help: {
+      zh: '超过后改问另一个可用渠道，没有则继续等；会思考的模型不限，0 为不限。',
+      en: 'Then another free channel is asked, if any; models that think are exempt, 0 sets no limit.',
+    },
+  }),
+  'general_setting.first_answer_seconds': option({
+    kind: integer(0),
+    fallback: '60',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '非流式首字节最长等待（秒）', en: 'Longest wait for the first byte of a whole answer (seconds)' },
+    help: {
+      zh: '超过后改问另一个可用渠道，没有则继续等；会思考的模型不限，0 为不限。',
+      en: 'Then another free channel is asked, if any; models that think are exempt, 0 sets no limit.',
+    },
+  }),
+  'general_setting.upstream_idle_seconds': option({
+    kind: integer(5),
+    fallback: '300',
+    tab: 'models',
+    panel: 'global',
+    label: { zh: '上游最长静默（秒）', en: 'Longest silence of an upstream (seconds)' },
+    help: {
+      zh: '回答途中静默超过此时长即视为中断。',
+      en: 'An answer that falls silent for longer counts as broken off.',
+    },
+  }),
 } as const;

@@ -28,6 +28,7 @@ import { createCover } from './cover.ts';
 import { finishFailed, type Refusal, refusalOf } from './finish-request.ts';
 import { ownHeaders, shownFrom, streamHeadersOf } from './headers.ts';
 import { whenDurable } from './held-back.ts';
+import { judgeEnd } from './judge-end.ts';
 import { isKept, keptIn, noteKept } from './kept.ts';
 import { relayStream } from './pump.ts';
 import { settle } from './settle.ts';
@@ -103,8 +104,11 @@ function respond(
           now: deps.now,
           abort: departure.upstream,
           stopped: () => departure.cutBy() !== null,
-          idleMs: deps.idleMs,
-          finish: (end) => close(deps, exchange, outcome, end),
+          idleMs: deps.idleMs(),
+          finish: (end) => {
+            judgeEnd(deps, exchange, outcome, end);
+            return close(deps, exchange, outcome, end);
+          },
         }),
         {
           status: outcome.response.status,
@@ -234,20 +238,22 @@ async function gathered(
 ): Promise<Response> {
   const { stream } = outcome;
   departure.expecting(() => stream.frameRelay.nearEnd());
-  const broken = !(await readToEnd(stream, deps.idleMs));
+  const broken = !(await readToEnd(stream, deps.idleMs()));
   const usage = stream.frameRelay.usage();
   const gone = departure.gone();
   // A call that failed is charged for what the upstream reported and no more: the client gets none of the words.
   const failed = broken && !gone;
   const stopped = departure.cutBy();
-  const durable = close(deps, exchange, outcome, {
+  const end: StreamEnd = {
     endReason: gone ? 'client_gone' : !broken ? 'completed' : stopped === null ? 'upstream_broken' : 'stopped',
     usage,
     usageSource: usage === null ? null : broken && !stream.frameRelay.billed() ? 'partial' : 'reported',
     delivered: !failed && (usage === null || broken) ? stream.frameRelay.words() : nothingDelivered,
     firstByteMs: failed && usage === null ? null : stream.firstByteMs,
     ...(failed ? { failure: 'broken' } : {}),
-  });
+  };
+  judgeEnd(deps, exchange, outcome, end);
+  const durable = close(deps, exchange, outcome, end);
   departure.upstream.abort();
   if (broken) {
     await durable;
@@ -270,6 +276,8 @@ async function gathered(
   );
 }
 
+type Streamed = Extract<Outcome, { kind: 'stream' }>;
+
 function streamOf(
   deps: AnswerDeps,
   exchange: Exchange,
@@ -284,7 +292,7 @@ function streamOf(
 
 /** The status is given away for a sign of life; all that follows is told inside of the stream. */
 function waitingStream(deps: AnswerDeps, exchange: Exchange, trying: Promise<Outcome>, departure: Departure): Response {
-  let reached: Pick<Reached, 'prepared' | 'tried'> | null = null;
+  let reached: Streamed | null = null;
   let refusal: ReturnType<typeof clientError> | null = null;
   const opening = trying.then(async (outcome): Promise<OpenStream | string | null> => {
     if (outcome.kind === 'stream') {
@@ -317,12 +325,7 @@ const codecOf = ({ inquiry }: Exchange) => codecFor(inquiry.protocol);
 /** Players of this family take a comment of its own for an event without data; one that leads the next event's lines is part of that. */
 const playgroundPing = ': PING\n';
 
-function pumpOptions(
-  deps: AnswerDeps,
-  exchange: Exchange,
-  departure: Departure,
-  reached: () => Pick<Reached, 'prepared' | 'tried'> | null,
-) {
+function pumpOptions(deps: AnswerDeps, exchange: Exchange, departure: Departure, reached: () => Streamed | null) {
   const { client } = codecOf(exchange);
   const reshape = reshapeFor(exchange);
   deps.lasting(exchange.inquiry.request);
@@ -332,7 +335,7 @@ function pumpOptions(
     breaksOff: client.breaksOff === true && reshape === null,
     reshape,
     pingMs: deps.settings().pingMs,
-    idleMs: deps.idleMs,
+    idleMs: deps.idleMs(),
     checkpointMs: deps.checkpointMs,
     billMs: deps.billMs,
     commitPingMs: deps.commitPingMs,
@@ -340,7 +343,9 @@ function pumpOptions(
     departure,
     finish: async (end: StreamEnd) => {
       const outcome = reached();
-      if (outcome !== null) await close(deps, exchange, outcome, end);
+      if (outcome === null) return;
+      judgeEnd(deps, exchange, outcome, end);
+      await close(deps, exchange, outcome, end);
     },
     errorFrame: (kind: 'broken' | 'quota' | 'failed' | 'stopped') =>
       client.encodeStreamError(

@@ -7,6 +7,8 @@ export interface Affinity {
   /** The channel that served this conversation lately. */
   find(key: string | null): number | null;
   remember(key: string | null, channelId: number): void;
+  /** This channel failed it: nothing speaks for going there again. */
+  forget(key: string | null, channelId: number): void;
   /** An upstream that keeps responses can only continue those of its own, and for whom it made them. */
   rememberKept(id: string, kept: Kept): void;
   kept(id: string): Kept | null;
@@ -23,6 +25,8 @@ export interface AffinityTold {
 /** Prompt caches live five minutes to an hour. */
 const lifetimeMs = 15 * 60_000;
 const mostEntries = 20_000;
+/** Stands for a channel that was forgotten, so that other threads forget it, too. */
+const nobody = 0;
 /** Upstreams keep responses for thirty days. */
 const keptMs = 30 * 24 * 3_600_000;
 const mostKept = 50_000;
@@ -48,7 +52,7 @@ export function createAffinity(now: () => number, told: AffinityTold | null = nu
   };
   const get = (key: string): number | null => {
     const entry = served.get(key);
-    return entry === undefined || entry.until < now() ? null : entry.channelId;
+    return entry === undefined || entry.until < now() || entry.channelId === nobody ? null : entry.channelId;
   };
   return {
     find: (key) => (key === null ? null : get(key)),
@@ -58,6 +62,11 @@ export function createAffinity(now: () => number, told: AffinityTold | null = nu
       const isNews = known?.channelId !== channelId || now() - known.toldMs >= againMs;
       put(key, channelId, isNews ? now() : known.toldMs);
       if (isNews) told?.served(key, channelId);
+    },
+    forget(key, channelId) {
+      if (key === null || get(key) !== channelId) return;
+      put(key, nobody, now());
+      told?.served(key, nobody);
     },
     rememberKept(id, { channelId, ownerId }) {
       keep(id, { channelId, ownerId });

@@ -22,8 +22,11 @@ export interface Health {
   hasSpareKey(channel: ChannelSnapshot): boolean;
   /** An attempt starts; of an ejected channel it is the one probe. */
   begin(channel: ChannelSnapshot): void;
+  /** An answer ended well. */
   succeeded(channel: ChannelSnapshot, keyIndex: number): void;
   failed(channel: ChannelSnapshot, keyIndex: number, failure: UpstreamFailure): void;
+  /** An attempt is over and says nothing of its channel: the client left, or we ended it. */
+  released(channel: ChannelSnapshot): void;
   /** Forgets what was known, when a channel was edited or passed a test. */
   reset(channelId: number): void;
   /** Takes over what another thread knows. */
@@ -41,12 +44,20 @@ export interface HealthDeps {
 
 /** Figures of Envoy's outlier detection: five failures in a row, 30 s at first. */
 const failuresToEject = 5;
+/** A stream that broke hurt its client, for nobody else could be asked any more: it counts for more than one. */
+const brokenStream = 2;
+/** Of the last outcomes, the latest count most: a host that fails so often is no use even if it never fails in a row. */
+const shareToEject = 0.5;
+const latestCounts = 0.1;
+/** A probe that nobody heard of again is over after so long. */
+const probeMs = 60_000;
 const ejectionMs = 30_000;
 const longestEjectionMs = 300_000;
 /** A host that failed its probes so often, some five minutes, needs somebody to look at it. */
 const sustainedEjections = 5;
 /** A 429 without Retry-After, and the longest wait an upstream may ask for. */
 const rateLimitMs = 10_000;
+const missing = 404;
 const longestWaitMs = 3_600_000;
 /** Wrong or exhausted keys. */
 const keyTroubleMs = 60_000;
@@ -57,7 +68,12 @@ interface State {
   failures: number;
   ejections: number;
   ejectedUntil: number;
-  probing: boolean;
+  /** A probe is under way, at most so long. */
+  probingUntil: number;
+  /** It was asked since it was ejected. */
+  asked: boolean;
+  /** Of failures among the last outcomes, 0 to 1. */
+  share: number;
   turn: number;
 }
 
@@ -66,7 +82,16 @@ export function createHealth(deps: HealthDeps): Health {
   const stateOf = (channel: ChannelSnapshot): State => {
     const known = states.get(channel.id);
     if (known !== undefined) return known;
-    const fresh = { coolUntil: [], failures: 0, ejections: 0, ejectedUntil: 0, probing: false, turn: 0 };
+    const fresh = {
+      coolUntil: [],
+      failures: 0,
+      ejections: 0,
+      ejectedUntil: 0,
+      probingUntil: 0,
+      asked: false,
+      share: 0,
+      turn: 0,
+    };
     states.set(channel.id, fresh);
     return fresh;
   };
@@ -80,8 +105,8 @@ export function createHealth(deps: HealthDeps): Health {
   const cool = (state: State, index: number, ms: number) => {
     state.coolUntil[index] = Math.max(state.coolUntil[index] ?? 0, deps.now() + ms);
   };
-  const tell = (channelId: number, { coolUntil, failures, ejections, ejectedUntil }: State) =>
-    deps.changed?.({ channelId, coolUntil: [...coolUntil], failures, ejections, ejectedUntil });
+  const tell = (channelId: number, { coolUntil, failures, ejections, ejectedUntil, share }: State) =>
+    deps.changed?.({ channelId, coolUntil: [...coolUntil], failures, ejections, ejectedUntil, share });
   const report = (channel: ChannelSnapshot, state: State, keyIndex: number, failure: UpstreamFailure) => {
     const now = deps.now();
     deps.trouble({
@@ -101,7 +126,7 @@ export function createHealth(deps: HealthDeps): Health {
       const state = states.get(channel.id);
       if (state === undefined) return 'up';
       const now = deps.now();
-      if (state.ejectedUntil > now || (state.ejectedUntil > 0 && state.probing)) return 'ejected';
+      if (state.ejectedUntil > now || (state.ejectedUntil > 0 && state.probingUntil > now)) return 'ejected';
       return shortestKeyWait(channel, state, now) > 0 ? 'cooling' : 'up';
     },
     waitMs(channel) {
@@ -126,23 +151,32 @@ export function createHealth(deps: HealthDeps): Health {
     },
     begin(channel) {
       const state = states.get(channel.id);
-      if (state !== undefined && state.ejectedUntil > 0 && state.ejectedUntil <= deps.now()) state.probing = true;
+      if (state === undefined || state.ejectedUntil === 0) return;
+      const now = deps.now();
+      state.asked = true;
+      if (state.ejectedUntil <= now) state.probingUntil = now + probeMs;
+    },
+    released(channel) {
+      const state = states.get(channel.id);
+      if (state !== undefined) state.probingUntil = 0;
     },
     succeeded(channel, keyIndex) {
       const state = states.get(channel.id);
       if (state === undefined) return;
       const wasWell = state.failures === 0 && state.ejectedUntil === 0 && (state.coolUntil[keyIndex] ?? 0) === 0;
+      // What was under way when it was ejected says nothing new.
+      if (state.ejectedUntil > deps.now() && !state.asked) return;
       state.failures = 0;
       state.ejections = 0;
       state.ejectedUntil = 0;
-      state.probing = false;
+      state.probingUntil = 0;
+      state.share *= 1 - latestCounts;
       state.coolUntil[keyIndex] = 0;
       if (!wasWell) tell(channel.id, state);
     },
     failed(channel, keyIndex, failure) {
       const state = stateOf(channel);
-      const wasProbe = state.probing;
-      state.probing = false;
+      state.probingUntil = 0;
       if (failure.class === 'key') {
         const asked = failure.retryAfter === null ? null : Math.min(failure.retryAfter * 1000, longestWaitMs);
         const limited = failure.status === 429;
@@ -152,17 +186,25 @@ export function createHealth(deps: HealthDeps): Health {
         return;
       }
       if (failure.class !== 'host') return;
-      state.failures++;
-      if (!wasProbe && state.failures < failuresToEject) return void tell(channel.id, state);
+      const now = deps.now();
+      if (state.ejectedUntil > now) return;
+      state.failures += failure.delivered === true ? brokenStream : 1;
+      // That one model is missing says little about the host.
+      if (failure.status !== missing) state.share += (1 - state.share) * latestCounts;
+      const onProbation = state.ejectedUntil > 0;
+      if (!onProbation && state.failures < failuresToEject && state.share < shareToEject)
+        return void tell(channel.id, state);
       state.ejections++;
-      state.ejectedUntil = deps.now() + Math.min(ejectionMs * state.ejections, longestEjectionMs);
+      state.asked = false;
+      state.share = 0;
+      state.ejectedUntil = now + Math.min(ejectionMs * state.ejections, longestEjectionMs);
       state.failures = 0;
       tell(channel.id, state);
       if (state.ejections === sustainedEjections) report(channel, state, keyIndex, failure);
     },
     reset: (channelId) => void states.delete(channelId),
     hear({ channelId, ...word }) {
-      const known = states.get(channelId) ?? { probing: false, turn: 0 };
+      const known = states.get(channelId) ?? { probingUntil: 0, asked: false, turn: 0 };
       states.set(channelId, { ...known, ...word, coolUntil: [...word.coolUntil] });
     },
   };

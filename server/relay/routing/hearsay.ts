@@ -12,6 +12,7 @@ export interface ChannelWord {
   readonly failures: number;
   readonly ejections: number;
   readonly ejectedUntil: number;
+  readonly share: number;
 }
 
 export interface Hearsay {

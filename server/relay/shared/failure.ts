@@ -7,15 +7,17 @@ export interface UpstreamFailure {
   readonly class: FailureClass;
   /** Upstream's HTTP status; null when no answer came. */
   readonly status: number | null;
-  /** Upstream's own words, redacted; only shown to clients for class client and refusal. */
+  /** Upstream's own words, or why it was not reached; redacted, only shown to clients for class client and refusal. */
   readonly error: UpstreamError | null;
   /** Seconds the upstream asked us to wait. */
   readonly retryAfter: number | null;
-  readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty' | 'uncompacted';
+  readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty' | 'uncompacted' | 'starved';
   /** What had been reported before. */
   readonly usage?: Usage | null;
   /** Its words are among those that the operator disables channels for, whatever its status. */
   readonly named?: true;
+  /** The client has got a part of it. */
+  readonly delivered?: true;
   /** It may have been carried out all the same: nobody else is asked for it once more. */
   readonly ordered?: true;
 }
@@ -102,6 +104,8 @@ export function failureError(failure: UpstreamFailure): AppError {
   switch (failure.reason) {
     case 'unreachable':
       return new AppError('upstream_unreachable');
+    case 'starved':
+      return new AppError('overloaded', { seconds: failure.retryAfter ?? 1 });
     case 'timeout':
       return new AppError('upstream_timeout');
     case 'broken':

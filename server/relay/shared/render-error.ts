@@ -42,8 +42,9 @@ function knownStatus(protocol: ProtocolId, error: ClientError): ClientError {
 
 /** For whoever runs the channel: the upstream's own status and words, which its callers never see. */
 export function candidError(shown: ClientError, failure: UpstreamFailure | null): ClientError {
+  const said = failure?.error?.message ?? '';
+  if (failure?.reason === 'unreachable' && said !== '') return { ...shown, message: said };
   if (failure?.status == null || failure.reason !== 'status') return shown;
-  const said = failure.error?.message ?? '';
   return { ...shown, message: `HTTP ${failure.status}${said === '' ? '' : `: ${said}`}` };
 }
 

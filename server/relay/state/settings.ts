@@ -69,6 +69,11 @@ export interface RelaySettings extends OperatorSettings {
   readonly secureHost: string;
   /** Milliseconds between keep-alives, null = none. */
   readonly pingMs: number | null;
+  /** Milliseconds to the first event of a stream, and to a whole answer's first byte, after which somebody else is asked; Infinity = never. */
+  readonly firstEventMs: number;
+  readonly firstAnswerMs: number;
+  /** Milliseconds that an upstream may be silent in the middle of an answer. */
+  readonly idleMs: number;
 }
 
 /** Extending a hold in smaller steps would cost more than it frees. */
@@ -134,6 +139,9 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     pingMs: optionValue(stored, 'general_setting.ping_interval_enabled')
       ? optionValue(stored, 'general_setting.ping_interval_seconds') * 1000
       : null,
+    firstEventMs: optionValue(stored, 'general_setting.first_event_seconds') * 1000 || Number.POSITIVE_INFINITY,
+    firstAnswerMs: optionValue(stored, 'general_setting.first_answer_seconds') * 1000 || Number.POSITIVE_INFINITY,
+    idleMs: optionValue(stored, 'general_setting.upstream_idle_seconds') * 1000,
   };
 }
 

@@ -9,4 +9,6 @@ export interface UpstreamCall {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string | null;
   readonly channel: ChannelSnapshot;
   readonly upstream: UpstreamHalf;
+  /** It orders something: two of them are two orders. */
+  readonly once?: boolean;
 }

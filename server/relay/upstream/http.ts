@@ -1,7 +1,9 @@
+/** One call of an upstream over HTTP: the one network wait before an answer. */
 import { createDeadlines } from '../shared/deadlines.ts';
 import { classify, redact, type UpstreamFailure, unreachable } from '../shared/failure.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { UpstreamCall } from './call.ts';
+import { causeOf, codeOf } from './cause.ts';
 import { askBySocket } from './websocket.ts';
 
 export type UpstreamAnswer =
@@ -13,44 +15,74 @@ export interface DispatchDeps {
   readonly now: () => number;
   /** Milliseconds an upstream may take to its first header. */
   readonly headersTimeoutMs: number;
+  /** This process has nothing left to open a connection with. */
+  readonly starved?: (() => boolean) | undefined;
 }
+
+export type Dispatch = (call: UpstreamCall, abort: AbortController, firstByteMs?: number) => Promise<UpstreamAnswer>;
 
 /** Error bodies are read no further than this. */
 const errorBodyLimit = 64 * 1024;
 /** What an error has to say is said soon. */
 const errorBodyMs = 10_000;
+/** An upstream that ends an idle connection in the moment we use it is noticed so soon; a later reset may be the end of real work. */
+const reuseMs = 2000;
+/** The runtime keeps idle connections so long. */
+const keptMs = 5 * 60_000;
+/** Seconds after which descriptors may have come free. */
+const starvedSeconds = 2;
 
-export function createDispatch(
-  deps: DispatchDeps,
-): (call: UpstreamCall, abort: AbortController) => Promise<UpstreamAnswer> {
+export function createDispatch(deps: DispatchDeps): Dispatch {
   const headerLimits = createDeadlines(250);
-  return async (call, abort) => {
+  /** When each channel answered last: before that no connection of it was kept. */
+  const answeredMs = new Map<number, number>();
+  const ask = (call: UpstreamCall, { signal }: AbortController, fresh: boolean): Promise<Response | null> => {
+    const { proxy } = proxyOf(call.channel);
+    if (/^wss?:/.test(call.url)) return askBySocket({ fetch: deps.fetch, proxy: proxy ?? null }, call, signal);
+    return deps.fetch(call.url, {
+      method: call.body === null ? 'GET' : 'POST',
+      headers: call.headers,
+      body: call.body,
+      signal,
+      redirect: 'manual',
+      // Bytes pass as they are; inflating would also open the door to gzip bombs.
+      decompress: false,
+      timeout: false,
+      // What may be sent but once gets a connection that nobody can have ended yet.
+      keepalive: !fresh && call.once !== true,
+      ...proxyOf(call.channel),
+    } as RequestInit);
+  };
+  /** Nothing came back over a connection that had been idle: it was ended before it was asked. */
+  const wasEnded = (error: unknown, call: UpstreamCall, askedMs: number): boolean => {
+    if (codeOf(error) !== 'ECONNRESET' || call.once === true || call.body instanceof ReadableStream) return false;
+    const now = deps.now();
+    return now - askedMs < reuseMs && now - (answeredMs.get(call.channel.id) ?? Number.NEGATIVE_INFINITY) < keptMs;
+  };
+  return async (call, abort, firstByteMs = deps.headersTimeoutMs) => {
     let timedOut = false;
-    const arrived = headerLimits.start(deps.headersTimeoutMs, () => {
+    const arrived = headerLimits.start(Math.min(firstByteMs, deps.headersTimeoutMs), () => {
       timedOut = true;
       abort.abort();
     });
-    let response: Response | null;
-    try {
-      response = /^wss?:/.test(call.url)
-        ? await askBySocket({ fetch: deps.fetch, proxy: proxyOf(call.channel).proxy ?? null }, call, abort.signal)
-        : await deps.fetch(call.url, {
-            method: call.body === null ? 'GET' : 'POST',
-            headers: call.headers,
-            body: call.body,
-            signal: abort.signal,
-            redirect: 'manual',
-            // Bytes pass as they are; inflating would also open the door to gzip bombs.
-            decompress: false,
-            timeout: false,
-            ...proxyOf(call.channel),
-          } as RequestInit);
-    } catch {
-      response = null;
-    } finally {
-      arrived();
+    const askedMs = deps.now();
+    let response: Response | null = null;
+    let cause: unknown = null;
+    for (const fresh of connections) {
+      if (fresh && (response !== null || abort.signal.aborted || !wasEnded(cause, call, askedMs))) break;
+      try {
+        response = await ask(call, abort, fresh);
+      } catch (error) {
+        cause = error;
+      }
     }
-    if (response === null) return failed(timedOut ? { ...unreachable, reason: 'timeout' } : unreachable);
+    arrived();
+    if (response === null) {
+      if (timedOut) return failed({ ...unreachable, reason: 'timeout' });
+      if (!abort.signal.aborted && deps.starved?.() === true) return failed(starvation);
+      return failed({ ...unreachable, error: causeOf(cause, call) });
+    }
+    answeredMs.set(call.channel.id, askedMs);
     if (response.status >= 200 && response.status < 300) {
       return { kind: 'answer', response, headersMs: deps.now() };
     }
@@ -60,6 +92,18 @@ export function createDispatch(
     return failed(failure);
   };
 }
+
+/** A kept connection, then one of its own. */
+const connections = [false, true] as const;
+
+/** Our own shortage: no channel is to blame, and no other one could be reached either. */
+const starvation: UpstreamFailure = {
+  class: 'ours',
+  status: null,
+  error: null,
+  retryAfter: starvedSeconds,
+  reason: 'starved',
+};
 
 /** A channel may be reached through a proxy of its own. */
 export const proxyOf = ({ setting }: ChannelSnapshot): { readonly proxy?: string } =>

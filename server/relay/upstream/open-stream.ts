@@ -41,6 +41,8 @@ export interface OpenOptions {
   readonly upstream: ReadableStream<Uint8Array>;
   readonly framing: Framing;
   readonly frameRelay: FrameRelay;
+  /** Milliseconds until the first byte. */
+  readonly firstMs: number;
   /** Milliseconds without a byte from the upstream before it counts as broken. */
   readonly idleMs: number;
   readonly now: () => number;
@@ -54,7 +56,7 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
   const head: Piece[] = [];
   let firstByteMs: number | null = null;
   let idle = false;
-  let timer = setTimeout(cut, options.idleMs);
+  let timer = setTimeout(cut, options.firstMs);
   function cut() {
     idle = true;
     void reader.cancel().catch(() => undefined);

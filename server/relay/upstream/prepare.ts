@@ -151,7 +151,7 @@ export function prepareAttempt(
   const headers = allHeaders(attempt, address);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
-    call: { url, headers, body: address.body, channel, upstream },
+    call: { url, headers, body: address.body, channel, upstream, once: inquiry.order !== undefined },
     channel,
     keyIndex: key.index,
     key: key.key,

@@ -22,25 +22,27 @@ import {
 } from '../shared/failure.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
-import type { UpstreamCall } from './call.ts';
 import type { Departure } from './client-disconnect.ts';
 import { isCompacted, lacksCompaction, type NativeCompactions, provenRelay, uncompacted } from './condense.ts';
 import { finished, inlined } from './custom-operation.ts';
 import { type FrameRelay, translatingRelay, verbatimRelay } from './frame-relay.ts';
-import type { UpstreamAnswer } from './http.ts';
+import type { Dispatch, UpstreamAnswer } from './http.ts';
 import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
+import { patienceWith } from './patience.ts';
 import { type Prepared, prepareAttempt } from './prepare.ts';
+import { createTries } from './tries.ts';
 import { errorIn, parseBody, readWhole, responseContext, saysNothing, thinkingToContent } from './whole.ts';
 
 export interface AttemptsDeps {
-  readonly dispatch: (call: UpstreamCall, abort: AbortController) => Promise<UpstreamAnswer>;
+  readonly dispatch: Dispatch;
   readonly now: () => number;
   readonly settings: () => RelaySettings;
   readonly health: Health;
   readonly token: SignFacts['token'];
   readonly affinity: Affinity;
   readonly compactions: NativeCompactions;
-  readonly idleMs: number;
+  /** Milliseconds an upstream may be silent. */
+  readonly idleMs: () => number;
 }
 
 interface Reached {
@@ -81,10 +83,12 @@ export interface Left {
 export const tryChannels = (deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> =>
   eachChannel<Exclude<Outcome, Failed>>(deps, exchange, departure, async (prepared, tried, abort) => {
     const once = async (asked: Prepared): ReturnType<Attempt<Exclude<Outcome, Failed>>> => {
-      const result = await send(deps, asked, abort);
+      const firstByteMs = patienceWith(deps, exchange, asked, tried);
+      const firstBy = deps.now() + firstByteMs;
+      const result = await send(deps, asked, abort, firstByteMs);
       if (result.kind === 'failure') return { failure: result.failure, answered: false };
       const facts = { prepared: asked, response: result.response, tried };
-      const reached = await open(deps, exchange, facts, { abort, departure });
+      const reached = await open(deps, exchange, facts, { abort, departure, firstBy });
       return 'kind' in reached ? reached : { failure: reached, answered: true };
     };
     const first = await once(prepared);
@@ -107,6 +111,8 @@ type Attempt<T> = (
   abort: AbortController,
 ) => Promise<T | { readonly failure: UpstreamFailure; readonly answered: boolean }>;
 
+const lasting: ReadonlySet<string> = new Set(['stream', 'bytes']);
+
 /** The one loop over channels and keys, whatever is asked of them. Never rejects, as long as `attempt` does not. */
 export async function eachChannel<T extends { readonly kind: string }>(
   deps: CandidatesDeps,
@@ -117,8 +123,11 @@ export async function eachChannel<T extends { readonly kind: string }>(
   const { inquiry, plan } = exchange;
   const { upstream } = departure;
   const settings = deps.settings();
-  // A socket that was refused has cost nobody anything: whoever is left is asked.
-  let attempts = inquiry.operation === 'realtime' ? Number.POSITIVE_INFINITY : Math.max(1, settings.retryTimes + 1);
+  const tries = createTries(
+    deps.health,
+    plan.candidates,
+    inquiry.operation === 'realtime' ? null : settings.retryTimes,
+  );
   const tried: Tried[] = [];
   let failure: UpstreamFailure | null = null;
   let last: ChannelSnapshot | null = null;
@@ -126,9 +135,9 @@ export async function eachChannel<T extends { readonly kind: string }>(
   let asking: Inquiry = inquiry;
   const failed = (error: AppError | null = null): Failed => ({ kind: 'failed', error, failure, last, tried, left });
 
-  for (const channel of plan.candidates) {
+  for (let channel = tries.next(null); channel !== null; channel = tries.next(failure)) {
     let again = true;
-    while (again && tried.length < attempts && !departure.gone() && !upstream.aborted) {
+    while (again && tries.left(tried.length) && !departure.gone() && !upstream.aborted) {
       again = false;
       const key = deps.health.pickKey(channel);
       const known = asking.compaction === undefined || !deps.compactions.lackedBy(channel);
@@ -143,17 +152,22 @@ export async function eachChannel<T extends { readonly kind: string }>(
       inquiry.form?.onFault(() => own.abort());
       const reached = await attempt(prepared, tried, own);
       if ('kind' in reached) {
-        deps.health.succeeded(channel, key.index);
+        // Of what goes on only the end will tell.
+        if (!lasting.has(reached.kind)) deps.health.succeeded(channel, key.index);
         if (plan.candidates.length > 1) deps.affinity.remember(plan.conversation, channel.id);
         return reached;
       }
+      if (upstream.aborted) deps.health.released(channel);
       if (upstream.aborted && departure.gone()) {
         if (reached.answered) left = { prepared, usage: reached.failure.usage ?? null };
         break;
       }
       // The body went wrong on its way: nobody but the caller is to blame.
       const fault = inquiry.form?.fault() ?? null;
-      if (fault !== null) return failed(fault);
+      if (fault !== null) {
+        deps.health.released(channel);
+        return failed(fault);
+      }
       // Ended by us: no channel is to blame.
       if (upstream.aborted) break;
       failure = withKeywords(
@@ -161,22 +175,21 @@ export async function eachChannel<T extends { readonly kind: string }>(
         settings.disableKeywords,
         () => inquiry.json?.text ?? JSON.stringify(inquiry.body),
       );
-      tried[tried.length - 1] = {
-        ...triedOnly(channel),
-        failed: failedAttempt(failure, deps.now() - askedMs),
-      };
+      tried[tried.length - 1] = { ...triedOnly(channel), failed: failedAttempt(failure, deps.now() - askedMs) };
       deps.health.failed(channel, key.index, failure);
+      if (mayRetry(failure)) deps.affinity.forget(plan.conversation, channel.id);
       // A conversation that was begun elsewhere goes on without its thoughts, once.
       if (asking === inquiry && failure.class === 'client' && refusesThoughts(failure)) {
         asking = { ...inquiry, unsigned: true };
-        attempts++;
+        tries.grant();
         again = true;
         continue;
       }
       if (!mayRetry(failure) || inquiry.form?.replayable === false) return failed();
       again = failure.class === 'key' && deps.health.hasSpareKey(channel);
+      tries.spare(tried.length, again);
     }
-    if (tried.length >= attempts || upstream.aborted) break;
+    if (!tries.left(tried.length) || upstream.aborted) break;
   }
   return failed();
 }
@@ -189,16 +202,18 @@ export async function send(
   deps: Pick<AttemptsDeps, 'dispatch' | 'now' | 'token'>,
   prepared: Prepared,
   abort: AbortController,
+  firstByteMs?: number,
 ): Promise<UpstreamAnswer> {
   const { call, quirk, key } = prepared;
-  if (quirk?.sign === undefined) return deps.dispatch(call, abort);
+  if (quirk?.sign === undefined) return deps.dispatch(call, abort, firstByteMs);
   try {
     const body = typeof call.body === 'string' ? call.body : Buffer.from(call.body as Uint8Array).toString('utf8');
     const signed = await quirk.sign(
       { url: call.url, headers: call.headers, body },
       { key, nowMs: deps.now(), token: deps.token },
     );
-    return await deps.dispatch({ ...call, url: signed.url, headers: { ...signed.headers }, body: signed.body }, abort);
+    const ready = { ...call, url: signed.url, headers: { ...signed.headers }, body: signed.body };
+    return await deps.dispatch(ready, abort, firstByteMs);
   } catch {
     return { kind: 'failure', failure: { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' } };
   }
@@ -217,7 +232,11 @@ async function open(
   deps: AttemptsDeps,
   exchange: Exchange,
   reached: Reached,
-  { abort, departure }: { readonly abort: AbortController; readonly departure: Departure },
+  {
+    abort,
+    departure,
+    firstBy,
+  }: { readonly abort: AbortController; readonly departure: Departure; readonly firstBy: number },
 ): Promise<Exclude<Outcome, { kind: 'failed' }> | UpstreamFailure> {
   const { prepared, response } = reached;
   const type = response.headers.get('content-type') ?? '';
@@ -230,7 +249,8 @@ async function open(
       upstream: response.body,
       framing,
       frameRelay: passageFor(exchange, prepared, deps.now()),
-      idleMs: deps.idleMs,
+      firstMs: Math.min(deps.idleMs(), Math.max(1, firstBy - deps.now())),
+      idleMs: deps.idleMs(),
       now: deps.now,
       abort,
     });
@@ -248,7 +268,7 @@ async function open(
     return { kind: 'bytes', ...reached };
   // It is made already: whoever leaves now pays for it.
   departure.expecting(() => true);
-  const bytes = await readWhole(response, deps.idleMs, abort);
+  const bytes = await readWhole(response, deps.idleMs(), abort);
   if (bytes === null) return hostFailure(response.status, abort.signal.aborted ? 'timeout' : 'broken');
   const firstByteMs = deps.now();
   const parsed = parseBody(bytes);
@@ -256,8 +276,8 @@ async function open(
   const { upstream, foreign } = prepared;
   let body: unknown = parsed;
   if (foreign !== null) {
-    const { dispatch, now, idleMs: limitMs } = deps;
-    const errand = { dispatch, now, limitMs, call: prepared.call, abort };
+    const { dispatch, now } = deps;
+    const errand = { dispatch, now, limitMs: deps.idleMs(), call: prepared.call, abort };
     const last = await finished(errand, foreign, parsed);
     if ('class' in last) return last;
     const plain = foreign.form.decode(last.answer, foreign.asked);
@@ -295,7 +315,7 @@ const hostFailure = (status: number, reason: UpstreamFailure['reason']): Upstrea
 });
 
 /** An error that came inside of a 200: its words decide the class. */
-function inBodyFailure(error: UpstreamError, prepared: Prepared): UpstreamFailure {
+export function inBodyFailure(error: UpstreamError, prepared: Prepared): UpstreamFailure {
   const { channel } = prepared;
   // The 200 it came with says nothing.
   const status = error.status !== null && error.status >= 400 ? error.status : statusOfType(error);

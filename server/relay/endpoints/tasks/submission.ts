@@ -8,6 +8,7 @@ import type { Authorise } from '../../intake/authorise.ts';
 import type { Inquiry, Principal } from '../../intake/inquiry.ts';
 import { redact, type Tried, type UpstreamFailure } from '../../shared/failure.ts';
 import type { RelayState } from '../../state/state.ts';
+import { neverSent } from '../../upstream/cause.ts';
 import { createDeparture } from '../../upstream/client-disconnect.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
 import { type AttemptsDeps, type CandidatesDeps, eachChannel, send } from '../../upstream/try-channels.ts';
@@ -67,7 +68,12 @@ export async function askForWork(
   });
   try {
     const result = await send(deps, prepared, abort);
-    if (result.kind === 'failure') return late ? broken(null, 'timeout') : result.failure;
+    if (result.kind === 'failure') {
+      if (late) return broken(null, 'timeout');
+      const { failure } = result;
+      const heard = failure.reason === 'unreachable' && !neverSent(failure.error);
+      return heard ? { ...failure, ordered: true } : failure;
+    }
     const { response } = result;
     const bytes = await readWhole(response, callTimeoutMs, abort);
     if (bytes === null) return broken(response.status, late ? 'timeout' : 'broken');

@@ -1,0 +1,162 @@
+/** A restart behind a TCP proxy while hundreds of streams are open: what breaks, what newcomers are told, and whether all is paid. */
+import type { Goal } from '../bench/goals.ts';
+import { ask, chunk, double, frame, lastFrames, requestOf, streamHead } from './doubles.ts';
+import { atLeast, atMost, flag, openSite } from './site.ts';
+
+const wordMs = 250;
+const canaryMs = 100;
+
+/** Connections go to whoever answers; while nobody is ready they wait. */
+function openProxy(target: number, isReady: () => boolean) {
+  interface Side {
+    other: import('bun').Socket<Side> | null;
+    early: Buffer[];
+  }
+  const send = (side: import('bun').Socket<Side> | null, early: Buffer[], bytes: Buffer) => {
+    if (side === null) early.push(Buffer.from(bytes));
+    else side.write(bytes);
+  };
+  const listener = Bun.listen<Side>({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      async open(client) {
+        client.data = { other: null, early: [] };
+        const { data } = client;
+        while (data.other === null) {
+          while (!isReady()) await Bun.sleep(20);
+          data.other = await Bun.connect<Side>({
+            hostname: '127.0.0.1',
+            port: target,
+            data: { other: client, early: [] },
+            socket: {
+              data: (server, bytes) => void server.data.other?.write(bytes),
+              close: (server) => void server.data.other?.end(),
+              error: () => undefined,
+            },
+          }).catch(() => null);
+          if (data.other === null) await Bun.sleep(20);
+        }
+        for (const bytes of data.early.splice(0)) data.other.write(bytes);
+      },
+      data: ({ data }, bytes) => send(data.other, data.early, bytes),
+      close: ({ data }) => void data.other?.end(),
+      error: () => undefined,
+    },
+  });
+  return { port: listener.port, stop: () => listener.stop(true) };
+}
+
+export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
+  const streams = flag(args, '--streams', 500);
+  const lastWordMs = flag(args, '--seconds', 10) * 1000;
+  let ending = Number.POSITIVE_INFINITY;
+  const upstream = double((socket) => {
+    socket.write(streamHead);
+    const timer = setInterval(() => {
+      if (performance.now() < ending) return void socket.write(chunk(frame('word ')));
+      clearInterval(timer);
+      socket.write(`${chunk(lastFrames)}0\r\n\r\n`);
+    }, wordMs);
+  });
+  const site = await openSite([{ name: 'up', url: upstream.url, models: 'm' }], ['--grace', '120']);
+  let ready = true;
+  const proxy = openProxy(site.port, () => ready);
+  const watching = setInterval(() => {
+    void fetch(`${site.url}/readyz`).then(
+      ({ status }) => {
+        ready = status === 200;
+      },
+      () => {
+        ready = false;
+      },
+    );
+  }, 50);
+
+  let whole = 0;
+  let broken = 0;
+  let begun = 0;
+  const open = Array.from({ length: streams }, async (_, n) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let text = '';
+    let seen = false;
+    await Bun.connect({
+      hostname: '127.0.0.1',
+      port: proxy.port,
+      socket: {
+        open: (socket) => void socket.write(requestOf(site.token, 'm', `stream ${n}`, true)),
+        data(socket, bytes) {
+          if (!seen) begun++;
+          seen = true;
+          text = (text + bytes.toString('latin1')).slice(-400);
+          if (!text.endsWith('0\r\n\r\n')) return;
+          if (text.includes('[DONE]') && !text.includes('"error"')) whole++;
+          else broken++;
+          text = '';
+          seen = true;
+          resolve();
+          socket.end();
+        },
+        close() {
+          if (text !== '' || !seen) broken++;
+          resolve();
+        },
+        error: () => undefined,
+      },
+    });
+    await promise;
+  });
+  while (begun < streams) await Bun.sleep(20);
+
+  const codes = new Map<string, number>();
+  let over = false;
+  const canaries = (async () => {
+    while (!over) {
+      const code = await fetch(`http://127.0.0.1:${proxy.port}/v1/models`, {
+        headers: { authorization: `Bearer ${site.token}`, connection: 'close' },
+      }).then(
+        ({ status }) => String(status),
+        () => 'broken',
+      );
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+      await Bun.sleep(canaryMs);
+    }
+  })();
+  await Bun.sleep(1000);
+  const signalled = performance.now();
+  site.signal('SIGTERM');
+  ending = signalled + lastWordMs;
+  await Promise.all(open);
+  const code = await site.ended();
+  const gone = performance.now();
+  await site.again();
+  const gapMs = performance.now() - gone;
+  ready = true;
+  await ask(`http://127.0.0.1:${proxy.port}`, site.token, 'm', 'after', true).then(({ status }) =>
+    codes.set(`first stream after: ${status}`, 1),
+  );
+  over = true;
+  await canaries;
+  clearInterval(watching);
+  // Ends with an error where anything does not add up.
+  await site.run(['ledger', 'verify']);
+  const rows = JSON.parse(
+    await site.run(['logs', 'list', '--type', 'consume', '--limit', '1000', '--json']),
+  ) as unknown;
+  const settled = (JSON.stringify(rows).match(/"end_reason":"completed"/g) ?? []).length;
+  console.log(`what newcomers were told: ${[...codes].map(([told, count]) => `${told} x${count}`).join(', ')}`);
+  console.log(
+    `exit code ${code}; last stream to exit ${(gone - signalled - lastWordMs).toFixed(0)} ms, restart ${gapMs.toFixed(0)} ms`,
+  );
+  proxy.stop();
+  upstream.stop();
+  site.signal('SIGTERM');
+  await site.ended();
+  site.remove();
+  return [
+    atLeast('streams that ended whole', whole, streams, 'streams'),
+    atMost('streams that broke', broken, 0, 'streams'),
+    atLeast('streams that are paid', settled, streams, 'rows'),
+    atMost('newcomers whose connection broke', codes.get('broken') ?? 0, 0, 'requests'),
+  ];
+}

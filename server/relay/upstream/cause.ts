@@ -1,0 +1,37 @@
+/** Why an upstream could not be reached, for whoever runs the channel: the runtime's own words without its advice to programmers. */
+import type { UpstreamError } from '../../protocols/canonical.ts';
+import { redact } from '../shared/failure.ts';
+import type { UpstreamCall } from './call.ts';
+
+export const codeOf = (error: unknown): string | null => {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : null;
+};
+
+const advice = / (?:For more information, pass|Is the computer able to access|Was there a typo in).*$/;
+
+/** @returns null when nothing is known. */
+export function causeOf(error: unknown, { url, channel }: Pick<UpstreamCall, 'url' | 'channel'>): UpstreamError | null {
+  if (!(error instanceof Error)) return null;
+  const code = codeOf(error);
+  const words = error.message.replace(advice, '');
+  const message = code === null || words.startsWith(code) ? words : `${code}: ${words}`;
+  const secrets = [...channel.keys, channel.baseUrl, hostOf(url)];
+  return { status: null, type: null, code, message: redact(message, secrets) };
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
+
+/** Names by which the runtime tells that nothing has been sent. */
+const unsent: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EPROTO',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+]);
+
+/** Whether an upstream cannot have heard of what it was asked, so that somebody else may be asked for the same. */
+export const neverSent = (error: UpstreamError | null): boolean =>
+  error?.code != null && (unsent.has(error.code) || /CERT|TLS|SSL/.test(error.code));

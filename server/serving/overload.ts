@@ -1,0 +1,61 @@
+/** When more comes than can be served: who is let in is served in time, and who is not is told at once. */
+
+export interface OverloadLimits {
+  /** Milliseconds that the event loop may be late all the time; Infinity = it may be. */
+  readonly delayMs: number;
+  /** Requests under way. */
+  readonly mostOpen: number;
+}
+
+export interface Overload {
+  /** To be asked once for each newcomer. @param open requests under way, this one included. */
+  crowded(open: number): boolean;
+  /** One beat of the clock that tells how late the loop is. */
+  beat(): void;
+}
+
+/** Between beats. */
+export const beatMs = 20;
+/** Late all this time is busy; late once was a pause. */
+const spanMs = 200;
+/** So few are no crowd: it is somebody else's work then that makes us late, and turning them away would not help. */
+const fewOpen = 64;
+/** Some are always let in: without them nobody would learn that it is over. */
+const leastShare = 0.05;
+const less = 0.7;
+const more = 0.25;
+
+/** @param now milliseconds that never jump. */
+export function createOverload({ delayMs, mostOpen }: OverloadLimits, now: () => number): Overload {
+  let beatAt = now();
+  let spanAt = beatAt;
+  let least = Number.POSITIVE_INFINITY;
+  /** Of newcomers that are let in. */
+  let share = 1;
+  let credit = 0;
+  return {
+    beat() {
+      const at = now();
+      least = Math.min(least, Math.max(0, at - beatAt - beatMs));
+      beatAt = at;
+      if (at - spanAt < spanMs) return;
+      share = least > delayMs ? Math.max(leastShare, share * less) : Math.min(1, share + more);
+      spanAt = at;
+      least = Number.POSITIVE_INFINITY;
+    },
+    crowded(open) {
+      if (open > mostOpen) return true;
+      if (share === 1 || open <= fewOpen) return false;
+      credit += share;
+      if (credit < 1) return true;
+      credit--;
+      return false;
+    },
+  };
+}
+
+/** A request has a connection of its own and one to its upstream; files, threads and the API need some, too. */
+export const mostOpenFor = (descriptors: number | null): number =>
+  descriptors === null
+    ? Number.POSITIVE_INFINITY
+    : Math.max(1, Math.floor((descriptors - Math.max(64, descriptors / 16)) / 2));

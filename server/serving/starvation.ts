@@ -1,0 +1,24 @@
+/** Whether this process has nothing left to open a connection with; the operator is told, not once for every request. */
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+
+const quietMs = 60_000;
+
+/** @param now milliseconds that never jump. @param open takes a descriptor and gives it back. */
+export function createStarvation(say: (line: string) => void, now: () => number, open = touch): () => boolean {
+  let saidMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    try {
+      open();
+      return false;
+    } catch {
+      if (now() - saidMs >= quietMs) {
+        saidMs = now();
+        say('no descriptor is left for a connection to an upstream: raise the limit of open files (ulimit -n)');
+      }
+      return true;
+    }
+  };
+}
+
+const touch = (): void => closeSync(openSync(devNull, 'r'));

@@ -1,0 +1,185 @@
+/** Upstreams that cannot be reached, hang, or end a connection in the moment it is used again. */
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let key: string;
+const servers: { readonly server: Server; readonly sockets: Set<Socket> }[] = [];
+
+beforeEach(async () => {
+  gateway = await createTestGateway({ channelTests: true });
+  upstream = await startUpstream((response) => sendJson(response, completion(3, 2)));
+  key = (await gateway.token()).key;
+});
+afterEach(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await gateway.close();
+  await upstream.stop();
+  for (const { server, sockets } of servers.splice(0)) {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+});
+
+/** An upstream in plain bytes. @returns its address. */
+async function bare(serve: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    serve(socket);
+  });
+  servers.push({ server, sockets });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+const chat = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
+const ask = (body: object = chat) => gateway.chat(key, body);
+const answer = JSON.stringify(completion(3, 2));
+const whole = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`;
+
+test('R6: a connection that its upstream ends at the moment of reuse costs no request', async () => {
+  let asked = 0;
+  const url = await bare((socket) => {
+    let answered = false;
+    socket.on('data', () => {
+      asked++;
+      if (answered) return void socket.destroy();
+      answered = true;
+      socket.write(whole);
+    });
+  });
+  const channel = await gateway.channel(url);
+  for (let n = 0; n < 40; n++) expect((await ask()).status).toBe(200);
+  expect(asked).toBeGreaterThan(40);
+  expect(gateway.relay.standings([channel])).toMatchObject([{ condition: 'up' }]);
+  const logs = await gateway.logs();
+  expect(logs.filter(({ type }) => type === 2)).toHaveLength(40);
+  expect(new Set(logs.map(({ quota }) => quota)).size).toBe(1);
+});
+
+test('R6: an upstream that resets what it was never asked before is not asked twice', async () => {
+  let asked = 0;
+  const url = await bare((socket) =>
+    socket.on('data', () => {
+      asked++;
+      socket.destroy();
+    }),
+  );
+  await gateway.channel(url);
+  expect((await ask()).status).toBe(502);
+  expect(asked).toBe(1);
+});
+
+test('R6: an order of work is never placed twice, however its connection ended', async () => {
+  const orders: string[] = [];
+  const serve = (name: string) => (socket: Socket) =>
+    socket.on('data', () => {
+      orders.push(name);
+      socket.destroy();
+    });
+  await gateway.option('ModelPrice', '{"mj_imagine":0.1}');
+  await gateway.option('RetryTimes', '3');
+  for (const name of ['one', 'two'])
+    await gateway.channel(await bare(serve(name)), { type: 2, models: 'mj_imagine', name });
+  const order = new Request('http://gateway/mj/submit/imagine', {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}` },
+    body: '{"prompt":"a boat"}',
+  });
+  const response = await gateway.relay.handle(order, '/mj/submit/imagine', { ip: () => '127.0.0.1' });
+  expect(response.status).toBeGreaterThanOrEqual(400);
+  expect(orders).toHaveLength(1);
+});
+
+test.each([
+  ['a whole answer', false],
+  ['a stream', true],
+])('R9: %s that does not begin is asked for elsewhere', async (_name, stream) => {
+  const hanging = await bare((socket) => void socket.on('data', () => undefined));
+  await gateway.option('general_setting.first_event_seconds', '1');
+  await gateway.option('general_setting.first_answer_seconds', '1');
+  await gateway.channel(hanging, { priority: 9 });
+  await gateway.channel(upstream.url);
+  const response = await ask({ ...chat, stream });
+  expect([response.status, upstream.requests.length]).toEqual([200, 1]);
+  await response.text();
+  const [log] = await gateway.logs();
+  expect(JSON.parse(String(log?.other))).toMatchObject({ admin_info: { attempts: [{ reason: 'timeout' }, {}] } });
+});
+
+test('R9: who has nobody else waits on, unless the channel says how long', async () => {
+  let begin: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  upstream.script(async (response) => {
+    await begun;
+    sendJson(response, completion(3, 2));
+  });
+  await gateway.option('general_setting.first_answer_seconds', '1');
+  await gateway.channel(upstream.url);
+  const waiting = ask();
+  await Bun.sleep(1600);
+  begin();
+  expect((await waiting).status).toBe(200);
+  const hanging = await bare((socket) => void socket.on('data', () => undefined));
+  await gateway.channel(hanging, { models: 'gpt-4o', setting: '{"first_byte_seconds":1}' });
+  expect((await ask({ ...chat, model: 'gpt-4o' })).status).toBe(504);
+});
+
+test('R9: models that think take their time', async () => {
+  upstream.script(async (response) => {
+    await Bun.sleep(1500);
+    sendJson(response, completion(3, 2));
+  });
+  await gateway.option('general_setting.first_answer_seconds', '1');
+  for (let n = 0; n < 2; n++) await gateway.channel(upstream.url, { models: 'o3-mini' });
+  expect((await ask({ ...chat, model: 'o3-mini' })).status).toBe(200);
+  expect(upstream.requests).toHaveLength(1);
+});
+
+test('R9: an upstream that falls silent in the middle is cut after the silence that the operator allows', async () => {
+  await gateway.option('general_setting.upstream_idle_seconds', '5');
+  expect(gateway.state.settings().idleMs).toBe(5000);
+});
+
+test('R12: our own shortage is ours: 503, nobody else is asked, and no channel is blamed', async () => {
+  await gateway.close();
+  gateway = await createTestGateway({ starved: () => true });
+  key = (await gateway.token()).key;
+  const channels = [await gateway.channel('http://127.0.0.1:1'), await gateway.channel('http://127.0.0.1:1')];
+  for (let n = 0; n < 12; n++) {
+    const response = await ask();
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(await response.json()).toMatchObject({ error: { code: 'overloaded' } });
+  }
+  expect(gateway.relay.standings(channels).map(({ condition }) => condition)).toEqual(['up', 'up']);
+  expect((await gateway.logs())[0]).toMatchObject({ type: 5, quota: 0 });
+});
+
+test.each([
+  ['refused', 'http://127.0.0.1:1', /ECONNREFUSED/],
+  ['an unknown name', 'http://upstream.invalid', /ENOTFOUND/],
+])('R17: %s is named to whoever runs the channel and to nobody else', async (_name, url, cause) => {
+  const channel = await gateway.channel(url);
+  const told = await (await ask()).text();
+  expect(told).not.toMatch(cause);
+  const [log] = await gateway.logs();
+  const { attempts } = (JSON.parse(String(log?.other)) as { admin_info: { attempts: { message: string }[] } })
+    .admin_info;
+  expect(attempts[0]?.message).toMatch(cause);
+  expect(attempts[0]?.message).not.toContain('upstream.invalid');
+  const tested = await gateway.services.channels.test(channel, 'gpt-4o-mini', false);
+  expect(tested).toMatchObject({ ok: false, message: expect.stringMatching(cause) });
+});
+
+test('R17: TLS to a plain port is told as that', async () => {
+  const plain = await bare((socket) => socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
+  const channel = await gateway.channel(plain.replace('http:', 'https:'));
+  const tested = await gateway.services.channels.test(channel, 'gpt-4o-mini', false);
+  expect(tested.message).toMatch(/TLS/);
+});
