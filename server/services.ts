@@ -51,6 +51,7 @@ import { createWorks, type WorksService } from './domain/works/service.ts';
 import type { Ledger } from './ledger/commands.ts';
 import { bookReports, type InvariantReport, logReport } from './ledger/verify.ts';
 import { createGuard, type Fetch } from './outbound/guard.ts';
+import { createWorkerFetch } from './outbound/worker.ts';
 import { providerByType } from './providers/catalogue.ts';
 
 export interface Services {
@@ -191,7 +192,14 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const sendMail = deps.sendMail ?? createMailer(options);
   const settings = createSettings(deps);
   await settings.sealReadable();
-  const guardedFetch = deps.guardedFetch ?? createGuard({ schemes: ['https:'] });
+  const carried = (schemes: readonly string[]): Fetch =>
+    createWorkerFetch({
+      worker: () => ({ url: options.get('WorkerUrl'), key: options.get('WorkerValidKey') }),
+      direct: deps.guardedFetch ?? createGuard({ schemes }),
+      fetch: deps.fetch,
+      schemes,
+    });
+  const guardedFetch = carried(['https:']);
   return {
     version: deps.version,
     options,
@@ -205,7 +213,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     oauth: createOAuth({ ...deps, options, users, affiliate, signUps }),
     accessTokens: createAccessTokens(deps),
     savedFilters: createSavedFilters(deps),
-    discoverOidc: (url) => discover(url, deps.guardedFetch ?? createGuard()),
+    discoverOidc: (url) => discover(url, carried(['https:', 'http:'])),
     setup,
     status: createStatus({
       options,

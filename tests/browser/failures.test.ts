@@ -3,7 +3,8 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setUp } from '../binary/support.ts';
 import { figure } from '../support/figure.ts';
-import { openStage, type Stage, settled } from './support.ts';
+import { enter, fail, failures, type How, json, load, mount, withFaults } from './faults.ts';
+import { openStage, type Stage } from './support.ts';
 
 const pages = [
   'token',
@@ -34,31 +35,6 @@ const pages = [
   '',
 ] as const;
 
-interface Failure {
-  readonly status?: number;
-  readonly body?: string;
-  readonly type?: string;
-}
-
-const json = (status: number, message: string): Failure => ({
-  status,
-  type: 'application/json',
-  body: JSON.stringify({ success: false, message, code: 'tried' }),
-});
-const html = (status: number): Failure => ({ status, type: 'text/html', body: '<html><h1>nginx</h1></html>' });
-const failures: Readonly<Record<string, Failure | 'abort' | 'slow'>> = {
-  '403': json(403, 'not for you'),
-  '429': json(429, 'too many'),
-  '429 without JSON': html(429),
-  '500': json(500, 'database is locked'),
-  '500 without JSON': html(500),
-  '502 with JSON': json(502, 'bad gateway'),
-  '502 without JSON': html(502),
-  'success:false': json(200, 'refused by a rule'),
-  'no network': 'abort',
-  slow: 'slow',
-};
-
 /** Texts that say: there is nothing. Each is what a list, a chart or a figure shows when its read was answered with nothing. */
 const nothing =
   /No channels yet|No tokens yet|No token matches|No user matches|No row matches|No logs yet|Nothing was used|Nothing has|No channel matches|No orders|No codes|No code matches|No drawings|No tasks|No passkey|No access token|No model|has been changed yet|No notice|not logged in|0 of 0|0–0/i;
@@ -66,14 +42,6 @@ const zeros = /\$0(\.0+)?(?![\d.])|(^|\n)0(\n|$)/;
 
 let stage: Stage;
 let page: Page;
-/** What is failed now; null = nothing. */
-let failing: { readonly how: Failure | 'abort' | 'slow'; readonly only: string | null } | null = null;
-const held: (() => void)[] = [];
-const asked = new Set<string>();
-
-const pathOf = (address: string): string => new URL(address).pathname.replace(/\/\d+(?=\/|$)/g, '/:id');
-/** Without these there is no console at all: they have a test of their own. */
-const ground = new Set(['/api/status']);
 
 beforeAll(async () => {
   stage = await openStage();
@@ -84,44 +52,33 @@ beforeAll(async () => {
     body: JSON.stringify({ model: 'practice-small', messages: [{ role: 'user', content: 'hi' }] }),
   }).then((answer) => answer.text());
   page = await stage.newPage(await stage.newContext(true));
-  await page.goto(`${stage.url}/nowhere`);
-  await page.evaluate(async () => {
-    localStorage.setItem('i18nextLng', 'en');
-    const response = await fetch('/api/user/login', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ username: 'root', password: 'password1' }),
-    });
-    const { data } = (await response.json()) as { data: unknown };
-    localStorage.setItem('user', JSON.stringify(data));
-  });
-  await page.route('**/api/**', async (route) => {
-    const path = pathOf(route.request().url());
-    asked.add(path);
-    if (failing === null || ground.has(path) || (failing.only !== null && failing.only !== path))
-      return route.continue();
-    const { how } = failing;
-    if (how === 'abort') return route.abort();
-    if (how === 'slow') {
-      await new Promise<void>((resolve) => held.push(resolve));
-      return route.abort().catch(() => undefined);
-    }
-    return route.fulfill({ status: how.status ?? 500, contentType: how.type ?? '', body: how.body ?? '' });
-  });
+  await withFaults(page);
+  await enter(stage, page);
 });
 afterAll(() => stage?.close());
 
-const shownText = (): Promise<string> =>
-  page.evaluate(() =>
+interface Look {
+  readonly told: boolean;
+  readonly text: string;
+}
+
+/** What the page shows once it has said that something failed (or that it waits), and nothing is under way any more. */
+const look = (patience: 'failed' | 'slow' | 'answered'): Promise<Look> =>
+  page.evaluate(async (kind) => {
+    const until = performance.now() + 10_000;
+    const marks = { failed: '[data-failure]', slow: '[aria-busy=true], [data-waiting]', answered: 'main h1' };
+    const told = (): boolean => {
+      const mark = document.querySelector(marks[kind]);
+      const content = (document.querySelector('main')?.textContent ?? '') !== '';
+      if (kind === 'slow') return mark !== null;
+      const quiet = window.faults.client?.isFetching() === 0 && document.querySelector('[data-waiting]') === null;
+      return quiet && content && (kind === 'answered' || (mark?.textContent ?? '') !== '');
+    };
+    while (!told() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+    const parts = [...document.querySelectorAll<HTMLElement>('main, [role=dialog]')];
     // biome-ignore lint/performance/useDomNodeTextContent: what is hidden is not said
-    [...document.querySelectorAll('main, [role=dialog]')].map((part) => (part as HTMLElement).innerText).join('\n'),
-  );
-const told = (): Promise<string> =>
-  page.evaluate(() =>
-    [...document.querySelectorAll('[data-failure]')].map((part) => part.textContent ?? '').join('\n'),
-  );
-const busy = (): Promise<boolean> =>
-  page.evaluate(() => document.querySelector('[aria-busy=true], [data-waiting]') !== null);
+    return { told: told(), text: parts.map((part) => part.innerText).join('\n') };
+  }, patience);
 
 interface State {
   readonly name: string;
@@ -129,79 +86,77 @@ interface State {
   readonly reads: readonly string[];
 }
 
-async function look(name: string, how: Failure | 'abort' | 'slow', allowed: string): Promise<State> {
-  const until = performance.now() + 5000;
-  let said = false;
-  while (!said && performance.now() < until) {
-    said = how === 'slow' ? await busy() : (await told()) !== '';
-    if (!said) await new Promise((resolve) => setTimeout(resolve, 40));
-  }
-  const text = await shownText();
+async function judged(name: string, how: How, allowed: string): Promise<State> {
+  const { told, text } = await look(how === 'slow' ? 'slow' : 'failed');
   const claims = [nothing.exec(text)?.[0], zeros.exec(text)?.[0]].filter(
     (claim): claim is string => claim !== undefined && !allowed.includes(claim),
   );
-  return { name, silent: !said, reads: claims };
+  return { name, silent: !told, reads: claims };
 }
 
 /** @returns what the page asks for, and what it shows when all of it is answered. */
 async function visit(path: string): Promise<{ readonly reads: readonly string[]; readonly text: string }> {
-  failing = null;
-  asked.clear();
-  await page.goto(`${stage.url}/${path}`);
-  await settled(page);
-  return { reads: [...asked].filter((one) => !ground.has(one)), text: await shownText() };
+  await mount(page, path, null);
+  const { text } = await look('answered');
+  const asked = await page.evaluate(() => [...window.faults.asked]);
+  return { reads: asked.filter((one) => one !== '/api/status'), text };
 }
 
 test('P2: no failed read is silent, or looks like an empty list or a zero', async () => {
   const states: State[] = [];
-  for (const path of pages) {
+  const kinds = Object.entries<How>({ ...failures, slow: 'slow' });
+  for (const [at, path] of pages.entries()) {
     const { reads, text } = await visit(path);
-    for (const [name, how] of Object.entries(failures)) {
-      failing = { how, only: null };
-      await page.goto(`${stage.url}/${path}`);
-      states.push(await look(`/${path} all: ${name}`, how, ''));
-      for (const release of held.splice(0)) release();
+    for (const [kind, [name, how]] of kinds.entries()) {
+      const failing = { how, only: null };
+      // One of them with everything loaded anew, by turns.
+      if (kind === at % kinds.length) await load(page, `${stage.url}/${path}`, failing);
+      else await mount(page, path, failing);
+      states.push(await judged(`/${path} all: ${name}`, how, ''));
     }
     for (const only of reads) {
-      failing = { how: json(500, 'database is locked'), only };
-      await page.goto(`${stage.url}/${path}`);
-      states.push(await look(`/${path} ${only}: 500`, failing.how, text));
+      const how = json(500, 'database is locked');
+      await mount(page, path, { how, only });
+      states.push(await judged(`/${path} ${only}: 500`, how, text));
     }
   }
   const silent = states.filter((state) => state.silent).map(({ name }) => name);
   const lies = states.filter(({ reads }) => reads.length > 0).map(({ name, reads }) => `${name}: ${reads.join(', ')}`);
   figure(`failure states ${states.length}, silent ${silent.length}, zeros or empty texts ${lies.length}`);
   expect({ silent, lies }).toEqual({ silent: [], lies: [] });
-}, 1_200_000);
+}, 600_000);
 
 test('a session that ran out leads to the login from every page', async () => {
+  const user = await page.evaluate(() => localStorage.getItem('user') ?? '');
   for (const path of pages) {
     if (path === '' || path === 'about' || path === 'pricing' || path === 'api-docs') continue;
-    await visit(path);
-    const user = await page.evaluate(() => localStorage.getItem('user') ?? '');
-    failing = { how: json(401, 'log in again'), only: null };
-    // The console leaves the page while it is still being loaded.
-    await page.goto(`${stage.url}/${path}`).catch(() => undefined);
-    await page.waitForURL('**/login?expired=true');
-    failing = null;
     await page.evaluate((text) => localStorage.setItem('user', text), user);
+    await load(page, `${stage.url}/${path}`, { how: json(401, 'log in again'), only: null });
+    await page.waitForURL('**/login?expired=true');
+    await page.getByRole('button', { name: 'Log in' }).waitFor();
   }
+  await page.evaluate((text) => {
+    sessionStorage.removeItem('failing');
+    localStorage.setItem('user', text);
+  }, user);
+  await page.goto(`${stage.url}/nowhere`);
 }, 300_000);
 
 test('what was read last stays when reading it again fails, and is read again on request', async () => {
   await visit('channel');
-  failing = { how: json(500, 'database is locked'), only: null };
+  await fail(page, { how: json(500, 'database is locked'), only: null });
   await page.getByRole('searchbox').first().fill('practice');
   await page.locator('[data-failure]').first().waitFor();
   expect(await page.locator('[data-failure]').first().textContent()).toContain('database is locked');
   expect(await page.locator('tbody tr[data-row]').count()).toBe(1);
-  failing = null;
+  await fail(page, null);
   await page.getByRole('button', { name: 'Try again' }).first().click();
   await page.locator('[data-failure]').first().waitFor({ state: 'detached' });
 }, 60_000);
 
 test('P3: code that is gone after an upgrade is fetched anew once; then it is said, never a white page', async () => {
-  await visit('token');
+  await page.goto(`${stage.url}/token`);
+  await page.getByRole('link', { name: 'Codes' }).first().waitFor();
   let reloads = 0;
   const count = () => void reloads++;
   page.on('load', count);

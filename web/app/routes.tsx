@@ -38,13 +38,16 @@ function ToSetup() {
 }
 
 interface GuardedProps extends PageProps {
+  readonly path: string;
   readonly needs: Page['needs'];
   readonly screen: (typeof screens)[number]['Screen'];
 }
 
-function Guarded({ needs, screen: Screen, params }: GuardedProps) {
+function Guarded({ path, needs, screen: Screen, params }: GuardedProps) {
   const user = useUser();
   if (needs !== Role.guest && user === null) return <ToLogin />;
+  // Other consoles of this family have everybody's settings there.
+  if (path === '/setting' && !isAdmin(user)) return <Redirect to="/personal" />;
   if (needs === Role.admin && !isAdmin(user)) return <NotFoundPage />;
   return (
     <Boundary>
@@ -93,7 +96,7 @@ export function App() {
           )}
           {screens.map(({ page, Screen }) => (
             <Route key={page.path} path={page.addresses ?? page.path}>
-              {(params) => <Guarded needs={page.needs} screen={Screen} params={params} />}
+              {(params) => <Guarded path={page.path} needs={page.needs} screen={Screen} params={params} />}
             </Route>
           ))}
           <Route>

@@ -32,9 +32,15 @@ export function Pager({ page, size, total, count = 0, onPage, onSize, endless }:
   const isLast = size === null || (total === null ? count < size : page * size >= total);
   if (page === 1 && isLast && size !== null && (total ?? count) <= (pageSizes[0] ?? 0)) return null;
   const range = () =>
-    total === null || size === null
+    size === null
       ? page
-      : t('app.range', { from: Math.min(total, (page - 1) * size + 1), to: Math.min(page * size, total), total });
+      : total === null
+        ? t('app.range', {
+            from: Math.min(page * size, (page - 1) * size + 1),
+            to: (page - 1) * size + count,
+            total: `${(page - 1) * size + count}${isLast ? '' : '+'}`,
+          })
+        : t('app.range', { from: Math.min(total, (page - 1) * size + 1), to: Math.min(page * size, total), total });
   return (
     <div className="flex items-center gap-2 px-5 py-2.5">
       {size === null ? (

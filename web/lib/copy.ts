@@ -13,8 +13,22 @@ export function showByHand(text: string | null): void {
   for (const listener of listeners) listener();
 }
 
+const shownLength = 48;
+
+/** What was copied is told, a key only by its ends: somebody may be looking over the shoulder. */
+export function tellCopied(text: string): void {
+  const isKey = /^(sk-|gat_)[\w-]{16,}$/.test(text);
+  const line = text.replaceAll('\n', ' ');
+  const description = isKey
+    ? `${text.slice(0, 7)}…${text.slice(-4)}`
+    : line.length > shownLength
+      ? `${line.slice(0, shownLength)}…`
+      : line;
+  toast.success(i18next.t('app.copied'), { description });
+}
+
 export async function copyOrShow(text: string): Promise<void> {
-  if (await copyText(text)) toast.success(i18next.t('app.copied'));
+  if (await copyText(text)) tellCopied(text);
   else showByHand(text);
 }
 

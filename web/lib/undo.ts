@@ -13,10 +13,12 @@ export interface Change {
   readonly refresh: () => Promise<unknown>;
 }
 
-export async function undoable({ work, back, done, refresh }: Change): Promise<void> {
+/** @returns false when it failed and the reader was told. */
+export async function undoable({ work, back, done, refresh }: Change): Promise<boolean> {
   const ok = await attempt(work);
   await refresh();
   if (ok) offerBack({ back, done, refresh });
+  return ok;
 }
 
 /** For work that has been done already. */

@@ -63,6 +63,10 @@ const remembered = [
   'data_export_default_time',
   'mj_notify_enabled',
   'docs_link',
+  'server_address',
+  'top_up_link',
+  'min_topup',
+  'enable_online_topup',
 ];
 
 async function load(): Promise<Status> {

@@ -67,8 +67,8 @@ export const contentOptions = {
   TopUpLink: option({
     kind: address,
     fallback: '',
-    tab: 'other',
-    panel: 'content',
+    tab: 'operation',
+    panel: 'general',
     label: { zh: '充值链接', en: 'Top-up link' },
     help: { zh: '购买兑换码的网址，留空则不显示。', en: 'Where redemption codes are sold; empty shows no link.' },
     publicAs: 'top_up_link',
@@ -77,8 +77,8 @@ export const contentOptions = {
   'general_setting.docs_link': option({
     kind: address,
     fallback: '',
-    tab: 'other',
-    panel: 'content',
+    tab: 'operation',
+    panel: 'general',
     label: { zh: '文档地址', en: 'Documentation link' },
     help: { zh: '显示在顶栏，留空则不显示。', en: 'Linked from the top bar; empty shows no link.' },
     role: 100,
@@ -109,8 +109,8 @@ export const contentOptions = {
   DefaultCollapseSidebar: option({
     kind: toggle,
     fallback: 'false',
-    tab: 'other',
-    panel: 'content',
+    tab: 'operation',
+    panel: 'general',
     label: { zh: '默认折叠侧边栏', en: 'Collapse the sidebar by default' },
     help: { zh: '首次访问时侧边栏是否收起。', en: 'How the sidebar stands on a first visit.' },
     publicAs: 'default_collapse_sidebar',

@@ -7,7 +7,7 @@ import { useLocation, useSearchParams } from 'wouter';
 import { call } from '../../lib/api.ts';
 import { messageOf } from '../../lib/attempt.ts';
 import { placeToReturnTo } from '../../lib/return-to.ts';
-import { isAdmin, useUser, writeUser } from '../../lib/session.ts';
+import { useUser, writeUser } from '../../lib/session.ts';
 import { AccountCard } from './card.tsx';
 import { type CodeService, serviceNames } from './elsewhere.tsx';
 import type { Entered } from './entered.ts';
@@ -63,7 +63,7 @@ export function CallbackPage({ type }: { readonly type: string }) {
     };
     back().catch((error: unknown) => {
       toast.error(`${t('account.failed')} ${messageOf(error)}`);
-      navigate(user === null ? '/login' : isAdmin(user) ? '/setting' : '/personal');
+      navigate('/setting');
     });
   }, []);
 

@@ -44,12 +44,11 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
         <Drawer title={t('channels.setTag')} onClose={() => setOpen(null)}>
           <form
             className="flex gap-2"
-            onSubmit={(event) => {
+            onSubmit={async (event) => {
               event.preventDefault();
               if (chosen.length === 0) return toast.error(t('channels.pickToTag'));
               if (tag.trim() === '') return toast.error(t('channels.tagEmpty'));
-              setOpen(null);
-              void actions.setTag(chosen, tag.trim());
+              if (await actions.setTag(chosen, tag.trim())) setOpen(null);
             }}
           >
             <input
@@ -71,10 +70,10 @@ export function ChannelBulk({ channels, selection, actions }: ChannelBulkProps) 
           text={t('channels.deleteText')}
           action={t('app.delete')}
           onClose={() => setOpen(null)}
-          onConfirm={() => {
+          onConfirm={async () => {
             setOpen(null);
             if (chosen.length === 0) return toast.error(t('channels.pickToDelete'));
-            void actions.remove(chosen).then(() => selection.onChange(new Set()));
+            if (await actions.remove(chosen)) selection.onChange(new Set());
           }}
         />
       ) : null}

@@ -1,6 +1,7 @@
 /** Columns of the channel table. */
 import type { TFunction } from 'i18next';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { channelColour } from '../../components/channel-colour.ts';
 import { Icon } from '../../components/icon.tsx';
 import { LazyMenu } from '../../components/lazy-menu.tsx';
 import type { Column } from '../../components/table/column.ts';
@@ -61,7 +62,10 @@ export function channelColumns({
       sort: (row) => typeName(row.type),
       cell: (row) => (
         <span className="inline-flex h-5 items-center gap-1.5 rounded-1 border border-line-strong px-1.5 text-[11px] font-medium text-ink-2">
-          <span className="grid size-3 place-items-center rounded-[2px] bg-ink-3 text-[8px] leading-none font-bold text-surface">
+          <span
+            className="grid size-3 place-items-center rounded-[2px] text-[8px] leading-none font-bold text-white"
+            style={{ background: channelColour(row.type) }}
+          >
             {typeName(row.type).slice(0, 1)}
           </span>
           {typeName(row.type)}

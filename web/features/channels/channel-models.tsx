@@ -14,6 +14,9 @@ export interface ChannelModelsProps {
   readonly onChange: (models: string) => void;
 }
 
+/** What speaks OpenAI by its name, where there is any such. */
+const related = (models: readonly string[]): readonly string[] => models.filter((name) => /^(gpt-|text-)/.test(name));
+
 export function ChannelModels({ value, usual, ask, onChange }: ChannelModelsProps) {
   const { t } = useTranslation();
   const [own, setOwn] = useState('');
@@ -53,6 +56,9 @@ export function ChannelModels({ value, usual, ask, onChange }: ChannelModelsProp
       <div className="-mt-2 mb-4 flex flex-wrap gap-2">
         <button type="button" className="button" onClick={() => onChange(usual.join(','))}>
           {t('channels.fill')}
+        </button>
+        <button type="button" className="button" onClick={() => onChange(related(usual).join(','))}>
+          {t('channels.fillRelated')}
         </button>
         <button type="button" className="button" disabled={busy} onClick={fetchList}>
           {t('channels.fetchList')}

@@ -31,14 +31,23 @@ export interface Channels {
 export const typeName = (types: readonly ChannelType[], wanted: number): string =>
   types.find((one) => one.type === wanted)?.[currentLanguage()] ?? String(wanted);
 
+/** Other consoles of this family find the usual models of each type under this key. */
+async function loadTypes(): Promise<readonly ChannelType[]> {
+  const types = await call('channel.types');
+  localStorage.setItem(
+    'channel_models',
+    JSON.stringify(Object.fromEntries(types.map((one) => [one.type, one.models]))),
+  );
+  return types;
+}
+
 export function useChannels(): Channels {
   const url = useUrl();
   const [idSort, setIdSort] = useState(() => localStorage.getItem(idSortKey) === 'true');
   const [keyword, group, model] = [url.get('q'), url.get('group'), url.get('model')];
   const [status, type, onlyTag] = [Number(url.get('status')), Number(url.get('type')), url.get('tag')];
   const types =
-    useAside({ queryKey: ['channel-types'], queryFn: () => call('channel.types'), staleTime: Number.POSITIVE_INFINITY })
-      .data ?? noTypes;
+    useAside({ queryKey: ['channel-types'], queryFn: loadTypes, staleTime: Number.POSITIVE_INFINITY }).data ?? noTypes;
   const groups = useAside({ queryKey: ['groups'], queryFn: () => call('group.list') }).data ?? [];
   const list = useList({
     queryKey: ['channels', keyword, group, model, idSort],

@@ -17,6 +17,15 @@ const firstToken = (log: Log): number | null => {
   const found = /"frt":\s*(\d+(?:\.\d+)?)/.exec(log.other)?.[1];
   return found === undefined ? null : Number(found);
 };
+/** Channels in the order they were asked. */
+function triedChannels({ other }: Log): string {
+  try {
+    const { admin_info: info } = JSON.parse(other || '{}') as { admin_info?: { use_channel?: readonly string[] } };
+    return info?.use_channel?.join(' → ') ?? '';
+  } catch {
+    return '';
+  }
+}
 /** Rows that name a model and a charge. */
 const charged = (log: Log): boolean => log.type === 0 || log.type === 2 || log.type === 5;
 
@@ -34,6 +43,7 @@ export function logColumns(t: TFunction, admin: boolean, money: Money): readonly
           { id: 'user', header: t('logs.user'), cell: (row: Log) => row.username },
         ]
       : []),
+    ...(admin ? [{ id: 'retry', header: t('logs.retry'), hidden: true, cell: (row: Log) => triedChannels(row) }] : []),
     { id: 'token', header: t('logs.token'), cell: (row) => row.token_name },
     { id: 'group', header: t('logs.group'), hidden: true, cell: (row) => row.group },
     {

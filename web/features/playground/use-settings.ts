@@ -26,7 +26,7 @@ export interface Settings extends Chosen {
 export function useSettings(): Settings {
   const known = useAside({ queryKey: ['own-models'], queryFn: () => call('user.models') }).data;
   const models = known ?? [];
-  const [own, setOwn] = useState<Chosen>({ group: '', chosen: '', temperature: 0.1, maxTokens: '', system: '' });
+  const [own, setOwn] = useState<Chosen>({ group: '', chosen: '', temperature: 0, maxTokens: '0', system: '' });
   return {
     ...own,
     models,

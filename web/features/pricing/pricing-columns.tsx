@@ -34,6 +34,7 @@ export function pricingColumns(wanted: PricingColumnsWanted): readonly Column<Pr
     {
       id: 'available',
       header: t('pricing.available'),
+      sort: (row) => Number(row.available),
       cell: (row) =>
         row.available ? (
           <span className="text-success">

@@ -16,6 +16,7 @@ import { useUser } from '../../lib/session.ts';
 import { useMoneyFacts } from '../../shell/money.ts';
 import { rowsFor } from './price-rows.ts';
 import { pricingColumns } from './pricing-columns.tsx';
+import { RatioHelp } from './ratio-help.tsx';
 
 export function PricingPage() {
   const { t } = useTranslation();
@@ -69,6 +70,7 @@ export function PricingPage() {
           <Icon name="copy" />
           {t('pricing.copyChosen')}
         </button>
+        <RatioHelp />
       </PageHead>
       <div className="mb-3 grid gap-1.5 px-5 text-[12px]">
         <p

@@ -2,6 +2,7 @@
 import type { Language } from '../../../server/contract/enums.ts';
 import { type OptionKey, optionRow } from '../../../server/contract/options.ts';
 import { Field } from '../../components/form.tsx';
+import { ListField } from './list-field.tsx';
 
 export interface OptionInputProps {
   readonly option: OptionKey;
@@ -47,6 +48,8 @@ export function SwitchField({ option, language, value, locked, help, error, onCh
 
 export function TypedField({ option, language, value, locked, help, error, onChange }: OptionInputProps) {
   const { kind, label, secret } = optionRow(option);
+  if (option === 'EmailDomainWhitelist')
+    return <ListField label={label[language]} {...{ help, error, value, locked, onChange }} />;
   return (
     <Field label={label[language]} help={help} error={error}>
       {(ids) => {

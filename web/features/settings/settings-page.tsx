@@ -141,7 +141,7 @@ export function SettingsPage() {
                   extra={
                     panel === 'logs' ? (
                       <ClearLogs />
-                    ) : panel === 'login' ? (
+                    ) : panel === 'oidc' ? (
                       <OidcDiscovery
                         stored={stored.get('oidc.well_known')?.value ?? ''}
                         onSaved={() => client.invalidateQueries({ queryKey: ['options'] })}

@@ -7,6 +7,7 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
 import { usePageTitle } from '../../lib/page-title.ts';
 import { useList } from '../../lib/read.ts';
+import { writeUser } from '../../lib/session.ts';
 import { codeIn } from './code-in.ts';
 
 const modes = ['external', 'self', 'demo'] as const;
@@ -101,7 +102,14 @@ export function SetupPage() {
         DemoSiteEnabled: mode === 'demo',
       });
       setPhase('done');
-      setTimeout(() => location.assign('/login'), reloadMs);
+      if (state.root_init) return void setTimeout(() => location.assign('/login'), reloadMs);
+      // Whoever has just chosen a password need not type it again; the first steps stand on the dashboard.
+      const entered = await call('session.login', {
+        username: text('username').trim(),
+        password: text('password'),
+      }).catch(() => null);
+      if (entered !== null && !('ticket' in entered)) writeUser(entered);
+      setTimeout(() => location.assign(entered === null ? '/login' : '/detail'), reloadMs);
     } catch (failure) {
       setPhase('open');
       setError(isAnswered(failure) ? failure.message : t('setup.failed'));

@@ -1,24 +1,14 @@
 /** What is done to tokens that cannot be taken back, to several at once or to one. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { toast } from 'sonner';
 import type { Token } from '../../../server/contract/entities.ts';
 import { Confirm } from '../../components/overlay.tsx';
 import { BulkBar } from '../../components/table/bulk-bar.tsx';
 import type { Selection } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
-import { messageOf } from '../../lib/attempt.ts';
+import { attempt } from '../../lib/attempt.ts';
 
 type Refresh = () => Promise<unknown>;
-
-async function attempt(work: () => Promise<unknown>, refresh: Refresh): Promise<void> {
-  try {
-    await work();
-    await refresh();
-  } catch (error) {
-    toast.error(messageOf(error));
-  }
-}
 
 export interface TokenBulkProps {
   readonly rows: readonly Token[];
@@ -47,11 +37,11 @@ export function TokenBulk({ rows, selection, refresh, onCopy }: TokenBulkProps) 
           text={t('tokens.deleteText')}
           action={t('app.delete')}
           onClose={() => setRemovingMany(false)}
-          onConfirm={() => {
+          onConfirm={async () => {
             setRemovingMany(false);
-            void attempt(() => call('token.delete_many', { ids: [...chosen] }), refresh).then(() =>
-              onChange(new Set()),
-            );
+            if (!(await attempt(() => call('token.delete_many', { ids: [...chosen] })))) return;
+            onChange(new Set());
+            await refresh();
           }}
         />
       ) : null}
@@ -73,9 +63,9 @@ export function RemoveToken({ token: { id, name }, refresh, onClose }: RemoveTok
       text={t('tokens.deleteText')}
       action={t('app.delete')}
       onClose={onClose}
-      onConfirm={() => {
+      onConfirm={async () => {
         onClose();
-        void attempt(() => call('token.delete', { id }), refresh);
+        if (await attempt(() => call('token.delete', { id }))) await refresh();
       }}
     />
   );

@@ -130,6 +130,20 @@ export function userColumns(wanted: UserColumnsWanted): readonly Column<User>[] 
       cell: (row) => row.aff_count,
     },
     {
+      id: 'invite_revenue',
+      header: t('users.inviteRevenue'),
+      number: true,
+      sort: (row) => row.aff_history_quota,
+      amount: (row) => row.aff_history_quota,
+    },
+    {
+      id: 'inviter',
+      header: t('users.inviter'),
+      number: true,
+      sort: (row) => row.inviter_id,
+      cell: (row) => (row.inviter_id === 0 ? '–' : row.inviter_id),
+    },
+    {
       id: 'actions',
       header: t('app.actions'),
       key: true,

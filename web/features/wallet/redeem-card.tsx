@@ -6,6 +6,7 @@ import { toast } from 'sonner';
 import { Card } from '../../components/card.tsx';
 import { TextField } from '../../components/form.tsx';
 import { call, isAnswered } from '../../lib/api.ts';
+import { messageOf } from '../../lib/attempt.ts';
 import { useMoney } from '../../shell/money.ts';
 import { useStatus } from '../../shell/status.ts';
 
@@ -25,7 +26,7 @@ export function RedeemCard({ onRedeemed }: { readonly onRedeemed: () => Promise<
       setError('');
       await onRedeemed();
     } catch (failure) {
-      setError(isAnswered(failure) ? failure.message : t('wallet.failed'));
+      setError(isAnswered(failure) ? failure.message : `${t('wallet.failed')} (${messageOf(failure)})`);
     }
   };
   return (

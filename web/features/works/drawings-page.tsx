@@ -3,10 +3,10 @@ import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
-import { dateTime, duration } from '../../lib/format.ts';
+import { dateTime } from '../../lib/format.ts';
 import { useStatus } from '../../shell/status.ts';
-import { Progress, WorkStatus } from './status.tsx';
-import { pageSize, spelled, WorksPage } from './works-page.tsx';
+import { ChannelTag, Elapsed, Progress, WorkStatus } from './status.tsx';
+import { spelled, WorksPage } from './works-page.tsx';
 
 type Drawing = OutputOf<EndpointOf<'drawing.list'>>[number];
 
@@ -40,8 +40,6 @@ export function DrawingsPage() {
     const known = actions.find((one) => one === name);
     return known === undefined ? t('works.unknown') : t(`works.a_${known}`);
   };
-  const taken = ({ submit_time: begun, finish_time: ended }: Drawing): string =>
-    ended > begun ? duration((ended - begun) / 1000) : '–';
   const columns = (admin: boolean): readonly Column<Drawing>[] => [
     {
       id: 'submitted',
@@ -49,25 +47,32 @@ export function DrawingsPage() {
       key: true,
       cell: (row) => dateTime(Math.floor(row.submit_time / 1000)),
     },
-    { id: 'taken', header: t('works.taken'), number: true, cell: taken },
-    ...(admin ? [{ id: 'channel', header: t('works.channel'), cell: (row: Drawing) => row.channel_id }] : []),
+    {
+      id: 'taken',
+      header: t('works.taken'),
+      number: true,
+      cell: (row) => <Elapsed seconds={Math.max(0, row.finish_time - row.submit_time) / 1000} />,
+    },
+    ...(admin
+      ? [{ id: 'channel', header: t('works.channel'), cell: (row: Drawing) => <ChannelTag id={row.channel_id} /> }]
+      : []),
     { id: 'action', header: t('works.type'), cell: (row) => actionOf(row.action) },
     {
       id: 'id',
       header: t('works.drawingId'),
       cell: (row) => <span className="font-mono text-[12px]">{row.mj_id}</span>,
     },
-    ...(admin
-      ? [
-          {
-            id: 'code',
-            header: t('works.code'),
-            cell: (row: Drawing) => t(`works.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`),
-          },
-        ]
-      : []),
+    {
+      id: 'code',
+      header: t('works.code'),
+      cell: (row) => t(`works.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`),
+    },
     { id: 'status', header: t('works.status'), key: true, cell: (row) => <WorkStatus status={row.status} /> },
-    { id: 'progress', header: t('works.progress'), cell: (row) => <Progress text={row.progress} /> },
+    {
+      id: 'progress',
+      header: t('works.progress'),
+      cell: (row) => <Progress text={row.progress} failed={row.status === 'FAILURE'} />,
+    },
     {
       id: 'image',
       header: t('works.image'),
@@ -75,15 +80,18 @@ export function DrawingsPage() {
         row.image_url === '' ? (
           <span className="text-ink-3">{t('works.noImage')}</span>
         ) : (
-          <a href={row.image_url} target="_blank" rel="noreferrer">
-            {t('works.see')}
-          </a>
+          <span className="text-accent-text underline">{t('works.see')}</span>
         ),
     },
     {
       id: 'prompt',
       header: t('works.prompt'),
       cell: (row) => <span className="block max-w-60 truncate">{row.prompt}</span>,
+    },
+    {
+      id: 'prompt_en',
+      header: 'PromptEn',
+      cell: (row) => <span className="block max-w-60 truncate">{row.prompt_en}</span>,
     },
     {
       id: 'reason',
@@ -103,7 +111,7 @@ export function DrawingsPage() {
           <p className="mx-5 mb-3 rounded-2 bg-sunken px-3 py-2 text-ink-2">{t('works.noCallback')}</p>
         )
       }
-      load={(admin, { work, channel, from, to }, page) => {
+      load={(admin, { work, channel, from, to }, page, pageSize) => {
         // Drawings count in milliseconds.
         const filter = {
           p: page,

@@ -1,5 +1,8 @@
 /** How a drawing or a task stands: word and shape carry it, colour repeats it. */
 import { useTranslation } from 'react-i18next';
+import { channelColour } from '../../components/channel-colour.ts';
+import { copyOrShow } from '../../lib/copy.ts';
+import { duration } from '../../lib/format.ts';
 
 const known = ['NOT_START', 'SUBMITTED', 'IN_PROGRESS', 'SUCCESS', 'FAILURE', 'MODAL', 'QUEUED'] as const;
 
@@ -15,15 +18,61 @@ export function WorkStatus({ status }: { readonly status: string }) {
 }
 
 /** `70%` as a bar; anything else as it is. */
-export function Progress({ text }: { readonly text: string }) {
+export function Progress({ text, failed }: { readonly text: string; readonly failed: boolean }) {
   const share = /^(\d+(?:\.\d+)?)%$/.exec(text)?.[1];
   if (share === undefined) return <span className="text-ink-2">{text}</span>;
   return (
     <span className="flex items-center gap-2">
       <span className="h-1 w-16 overflow-hidden rounded-1 bg-press">
-        <span className="block h-full bg-accent" style={{ width: `${share}%` }} />
+        <span className={`block h-full ${failed ? 'bg-warning' : 'bg-accent'}`} style={{ width: `${share}%` }} />
       </span>
       {text}
+    </span>
+  );
+}
+
+const slowSeconds = 60;
+
+/** Green up to a minute, red above. @param seconds 0 = not finished. */
+export function Elapsed({ seconds }: { readonly seconds: number }) {
+  if (seconds <= 0) return '–';
+  return <span className={seconds <= slowSeconds ? 'text-success' : 'text-danger'}>{duration(seconds)}</span>;
+}
+
+/** A click copies the number. */
+export function ChannelTag({ id }: { readonly id: number }) {
+  return (
+    <button
+      type="button"
+      className="min-h-6 rounded-1 px-1.5 text-[11px] text-white"
+      style={{ background: channelColour(id) }}
+      onClick={() => copyOrShow(String(id))}
+    >
+      {id}
+    </button>
+  );
+}
+
+/** `70%` as a ring that fills; anything else as it is. */
+export function Ring({ text, failed }: { readonly text: string; readonly failed: boolean }) {
+  const share = /^(\d+(?:\.\d+)?)%?$/.exec(text)?.[1];
+  if (share === undefined) return <span className="text-ink-2">{text}</span>;
+  return (
+    <span className="flex items-center gap-2">
+      <svg viewBox="0 0 36 36" className="size-5 -rotate-90" aria-hidden="true">
+        <circle cx="18" cy="18" r="16" fill="none" strokeWidth="4" className="stroke-press" />
+        <circle
+          cx="18"
+          cy="18"
+          r="16"
+          fill="none"
+          strokeWidth="4"
+          pathLength={100}
+          strokeDasharray={`${share} 100`}
+          className={failed ? 'stroke-warning' : 'stroke-accent'}
+        />
+      </svg>
+      {share}%
     </span>
   );
 }

@@ -4,8 +4,8 @@ import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
 import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
-import { Progress, WorkStatus } from './status.tsx';
-import { pageSize, spelled, WorksPage } from './works-page.tsx';
+import { ChannelTag, Elapsed, Ring, WorkStatus } from './status.tsx';
+import { spelled, WorksPage } from './works-page.tsx';
 
 type Task = OutputOf<EndpointOf<'task.list'>>[number];
 
@@ -15,14 +15,20 @@ export function TasksPage() {
   const columns = (admin: boolean): readonly Column<Task>[] => [
     { id: 'submitted', header: t('works.submitted'), key: true, cell: (row) => time(row.submit_time) },
     { id: 'finished', header: t('works.finished'), cell: (row) => time(row.finish_time) },
-    { id: 'progress', header: t('works.progress'), cell: (row) => <Progress text={row.progress} /> },
+    {
+      id: 'progress',
+      header: t('works.progress'),
+      cell: (row) => <Ring text={row.progress} failed={row.status === 'FAILURE'} />,
+    },
     {
       id: 'taken',
       header: t('works.taken'),
       number: true,
-      cell: (row) => (row.finish_time > row.submit_time ? `${row.finish_time - row.submit_time} s` : '–'),
+      cell: (row) => <Elapsed seconds={Math.max(0, row.finish_time - row.submit_time)} />,
     },
-    ...(admin ? [{ id: 'channel', header: t('works.channel'), cell: (row: Task) => row.channel_id }] : []),
+    ...(admin
+      ? [{ id: 'channel', header: t('works.channel'), cell: (row: Task) => <ChannelTag id={row.channel_id} /> }]
+      : []),
     { id: 'platform', header: t('works.platform'), cell: (row) => row.platform },
     {
       id: 'action',
@@ -53,7 +59,7 @@ export function TasksPage() {
       idLabel={t('works.taskId')}
       columns={columns}
       window={{ from: spelled(new Date(new Date().setHours(0, 0, 0, 0))), to: '' }}
-      load={(admin, { work, channel, from, to }, page) => {
+      load={(admin, { work, channel, from, to }, page, pageSize) => {
         const filter = { p: page, page_size: pageSize, task_id: work, start_timestamp: from, end_timestamp: to };
         return admin ? call('task.list', { ...filter, channel_id: channel }) : call('task.self', filter);
       }}

@@ -6,6 +6,7 @@ import { useSearchParams } from 'wouter';
 import { Empty } from '../../components/empty.tsx';
 import { Drawer } from '../../components/overlay.tsx';
 import { PageHead } from '../../components/page.tsx';
+import { Pager, rememberedSize } from '../../components/pager.tsx';
 import type { Column } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { SavedFilters } from '../../components/table/saved-filters.tsx';
@@ -25,6 +26,7 @@ export interface WorksPageProps<Row extends WorkRow> {
     admin: boolean,
     filter: { readonly work: string; readonly channel: number; readonly from: number; readonly to: number },
     page: number,
+    pageSize: number,
   ) => Promise<readonly Row[]>;
   readonly detail: (row: Row) => { readonly title: string; readonly body: React.ReactNode };
   readonly banner?: React.ReactNode;
@@ -33,7 +35,6 @@ export interface WorksPageProps<Row extends WorkRow> {
   readonly window: { readonly from: string; readonly to: string };
 }
 
-export const pageSize = 10;
 const seconds = (text: string): number => (text === '' ? 0 : Math.floor(new Date(text).getTime() / 1000));
 
 const two = (value: number): string => String(value).padStart(2, '0');
@@ -56,6 +57,7 @@ export function WorksPage<Row extends WorkRow>({
   const [query, setQuery] = useSearchParams();
   const [open, setOpen] = useState<Row | null>(null);
   const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
+  const size = Number(query.get('size')) || rememberedSize();
   const [work, channel] = [query.get('id') ?? '', query.get('channel') ?? ''];
   const [from, to] = [query.get('from') ?? window.from, query.get('to') ?? window.to];
   const set = (name: string, value: string) =>
@@ -70,8 +72,9 @@ export function WorksPage<Row extends WorkRow>({
       { replace: true },
     );
   const list = useList({
-    queryKey: ['works', title, admin, work, channel, from, to, page],
-    queryFn: () => load(admin, { work, channel: Number(channel) || 0, from: seconds(from), to: seconds(to) }, page - 1),
+    queryKey: ['works', title, admin, work, channel, from, to, page, size],
+    queryFn: () =>
+      load(admin, { work, channel: Number(channel) || 0, from: seconds(from), to: seconds(to) }, page - 1, size),
     refetchInterval: 10_000,
   });
   const field = (name: string, label: string, value: string, type = 'text') => (
@@ -106,22 +109,14 @@ export function WorksPage<Row extends WorkRow>({
         onOpen={setOpen}
         empty={<Empty text={t('works.empty')} command={`gateway ${place === 'tasks' ? 'task' : 'drawing'} list`} />}
       />
-      {page > 1 || (list.data?.length ?? 0) === pageSize ? (
-        <div className="flex items-center gap-2 px-5 py-3">
-          <button type="button" className="button" disabled={page === 1} onClick={() => set('p', String(page - 1))}>
-            {t('app.previous')}
-          </button>
-          <span className="text-[12px] text-ink-3">{page}</span>
-          <button
-            type="button"
-            className="button"
-            disabled={(list.data?.length ?? 0) < pageSize}
-            onClick={() => set('p', String(page + 1))}
-          >
-            {t('app.next')}
-          </button>
-        </div>
-      ) : null}
+      <Pager
+        page={page}
+        size={size}
+        total={list.data === undefined ? undefined : null}
+        count={list.data?.length ?? 0}
+        onPage={(to) => set('p', String(to))}
+        onSize={(to) => set('size', String(to))}
+      />
       {shown === null ? null : (
         <Drawer title={shown.title} onClose={() => setOpen(null)}>
           {shown.body}

@@ -40,6 +40,9 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
             <tr>
               <th scope="col">{t('prices.name')}</th>
               <th scope="col" className="number max-sm:hidden">
+                {t('prices.fixed')}
+              </th>
+              <th scope="col" className="number max-sm:hidden">
                 {t('prices.ratio')}
               </th>
               <th scope="col" className="number max-sm:hidden">
@@ -55,6 +58,7 @@ function ModelTable({ rows, onOpen, onRemove }: ModelTableProps) {
             {rows.map((row) => (
               <tr key={row.name}>
                 <td className="max-w-60 truncate">{row.name}</td>
+                <td className="number max-sm:hidden">{row.price ?? '–'}</td>
                 <td className="number max-sm:hidden">{row.price === null ? row.ratio : '–'}</td>
                 <td className="number max-sm:hidden">{row.price === null ? completionOf(row) : '–'}</td>
                 <td className="number">

@@ -66,13 +66,14 @@ function DollarFields({ draft, errors }: PriceFieldsProps) {
   );
 }
 
-function RatioFields({ draft, errors }: PriceFieldsProps) {
+function RatioFields({ draft, errors, disabled = false }: PriceFieldsProps & { readonly disabled?: boolean }) {
   const { t } = useTranslation();
   const { input, output, ratio, completion, typeRatios } = draft;
   return (
     <>
       <TextField
         {...decimal}
+        disabled={disabled}
         label={t('prices.ratio')}
         help={t('prices.isDollars', { value: input || '–' })}
         error={errors.ratio}
@@ -81,6 +82,7 @@ function RatioFields({ draft, errors }: PriceFieldsProps) {
       />
       <TextField
         {...decimal}
+        disabled={disabled}
         label={t('prices.completion')}
         help={t('prices.isDollars', { value: output || '–' })}
         error={errors.completion}
@@ -129,13 +131,16 @@ export function PriceFields({ draft, errors }: PriceFieldsProps) {
         onChange={draft.setMode}
       />
       {draft.mode === 'request' ? (
-        <TextField
-          {...decimal}
-          label={t('prices.price')}
-          error={errors.price}
-          value={draft.price}
-          onChange={draft.setPrice}
-        />
+        <>
+          <TextField
+            {...decimal}
+            label={t('prices.price')}
+            error={errors.price}
+            value={draft.price}
+            onChange={draft.setPrice}
+          />
+          <RatioFields draft={draft} errors={{}} disabled />
+        </>
       ) : (
         <TokenPrice draft={draft} errors={errors} />
       )}

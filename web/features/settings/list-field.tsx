@@ -1,0 +1,69 @@
+/** Entries of a list, added and taken away one by one; what is stored has commas between them. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Field } from '../../components/form.tsx';
+
+export interface ListFieldProps {
+  readonly label: string;
+  readonly help: string;
+  readonly error: string | undefined;
+  readonly value: string;
+  readonly locked: boolean;
+  readonly onChange: (value: string) => void;
+}
+
+export function ListField({ label, help, error, value, locked, onChange }: ListFieldProps) {
+  const { t } = useTranslation();
+  const [entry, setEntry] = useState('');
+  const entries = value
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+  const add = () => {
+    if (entry.trim() === '') return;
+    onChange([...entries, entry.trim()].join(','));
+    setEntry('');
+  };
+  return (
+    <Field label={label} help={help} error={error}>
+      {(ids) => (
+        <>
+          <ul className="flex flex-wrap gap-1.5">
+            {entries.map((one) => (
+              <li key={one} className="flex items-center gap-1 rounded-1 bg-sunken px-2 font-mono text-[12px]">
+                {one}
+                <button
+                  type="button"
+                  className="size-6 text-ink-3"
+                  disabled={locked}
+                  aria-label={t('settings.removeEntry', { name: one })}
+                  onClick={() => onChange(entries.filter((other) => other !== one).join(','))}
+                >
+                  ×
+                </button>
+              </li>
+            ))}
+          </ul>
+          <div className="flex gap-2">
+            <input
+              {...ids}
+              className="field"
+              disabled={locked}
+              placeholder={t('settings.newEntry')}
+              value={entry}
+              onChange={(event) => setEntry(event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter') return;
+                event.preventDefault();
+                add();
+              }}
+            />
+            <button type="button" className="button h-8" disabled={locked} onClick={add}>
+              {t('settings.addEntry')}
+            </button>
+          </div>
+        </>
+      )}
+    </Field>
+  );
+}
