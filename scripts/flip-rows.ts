@@ -47,16 +47,23 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
     // What is asked for by another name is told for the model alone; by its own name it passes as it was written.
     const ways = [[aliasOf(target), world.key] as const, [target.model, world.pinned(target)] as const];
     for (const [model, key] of name.startsWith('models') ? ways.slice(0, 1) : ways)
-      for (const { path, body } of probes) {
+      for (const { path, body, suffix = '' } of probes) {
         world.take();
-        const answer = await world.fetch(`http://gateway.test${path.replace('{model}', encodeURIComponent(model))}`, {
-          method: 'POST',
+        const asked = `${model}${suffix}`;
+        const answer = await world.fetch(`http://gateway.test${path.replace('{model}', encodeURIComponent(asked))}`, {
+          method: body === null ? 'GET' : 'POST',
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          body: JSON.stringify(path.includes('{model}') ? body : { model, ...body }),
+          ...(body === null
+            ? {}
+            : { body: JSON.stringify(path.includes('{model}') ? body : { model: asked, ...body }) }),
         });
-        await answer.text();
+        const text = await answer.text();
         const exchange = world.take().at(-1);
-        seen.push([exchange?.refused?.rule ?? '', hash('md5', exchange?.text ?? `status ${answer.status}`)]);
+        // What is declared is told too: it is how an operator learns of it.
+        const declared = exchange === undefined ? [] : await world.dropped();
+        const words =
+          exchange === undefined ? `${answer.status} ${body === null && answer.ok ? text : ''}` : exchange.text;
+        seen.push([exchange?.refused?.rule ?? '', hash('md5', `${words} ${declared}`)]);
       }
     told[name] = seen;
   }

@@ -5,7 +5,7 @@ import { doubleNames } from '../../server/practice/strict/names.ts';
 import { doubles } from '../../server/practice/strict/table.ts';
 import { allProviders } from '../../server/providers/catalogue.ts';
 import type { ModelRow, ProviderRow } from '../../server/providers/knowledge/row.ts';
-import { sameDemands, targetOf } from '../../server/providers/knowledge/target.ts';
+import { sameDemands, targetFor, targetOf } from '../../server/providers/knowledge/target.ts';
 import { type GridTarget, gridTargets } from '../../tests/practice/grid/targets.ts';
 
 interface Place {
@@ -30,12 +30,26 @@ const table = JSON.parse(readFileSync(new URL('../prices/model-limits.json', imp
   Record<string, object>
 >;
 
+/** Names that no list has yet, of families that rows speak of. */
+const announced: readonly Place[] = [
+  { double: 'anthropic', model: 'claude-saga-1' },
+  { double: 'anthropic', model: 'claude-opus-9' },
+  { double: 'anthropic', model: 'claude-sonnet-5-5' },
+  { double: 'moonshot', model: 'kimi-k3' },
+  { double: 'xai', model: 'grok-4.5' },
+  { double: 'zhipu-signed', model: 'glm-4' },
+  { double: 'volcengine', model: 'doubao-pro-32k' },
+  { double: 'openai', model: 'gpt-5.6' },
+  { double: 'azure', model: 'gpt-5.6' },
+];
+
 const listed: readonly Place[] = [
   ...gridTargets.map(({ double, model }) => ({ double, model })),
   ...allProviders.flatMap(({ slug, models }) => models.map((model) => ({ double: slugs.get(slug) ?? '', model }))),
   ...Object.entries(table).flatMap(([maker, models]) =>
     Object.keys(models).map((model) => ({ double: renamed[maker] ?? maker, model })),
   ),
+  ...announced,
 ].filter(({ double }) => doubleNames.includes(double));
 
 /** Doubles of the makers themselves. */
@@ -62,12 +76,22 @@ export function targetOfModel(row: ModelRow, rows: readonly ModelRow[]): GridTar
     const without = said.filter((one) => one !== row);
     return !sameDemands(targetOf(model, said), targetOf(model, without));
   };
-  return asTarget(fitting.find(decides) ?? fitting[0]);
+  const deciding = fitting.filter(decides);
+  const thinking = deciding.find(
+    ({ double, model }) => targetFor(slugOf.get(double) ?? '', model).thinking !== 'none' && row.thinking !== 'none',
+  );
+  return asTarget(thinking ?? deciding[0] ?? fitting[0]);
 }
 
-export function targetOfProvider({ provider, models }: ProviderRow): GridTarget | null {
-  const fitting = listed.filter(
+/** What holds only where a request is told anew, or only where a channel lets a member through, needs a channel of its own. */
+export function targetOfProvider({ provider, models, dialect, member, told }: ProviderRow): GridTarget | null {
+  const [first] = listed.filter(
     ({ double, model }) => double === slugs.get(provider) && (models === undefined || models.test(bareName(model))),
   );
-  return asTarget(fitting[0]);
+  const target = asTarget(first);
+  if (target === null) return null;
+  if (told === true) return { ...target, as: 'told', fields: { setting: JSON.stringify({ dialect }) } };
+  return member === 'service_tier'
+    ? { ...target, as: 'tiers', fields: { setting: JSON.stringify({ allow_tiers: true, pass_through: false }) } }
+    : target;
 }

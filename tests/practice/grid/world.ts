@@ -64,6 +64,7 @@ export async function createWorld(
   const keys: Readonly<Record<string, string>> = {
     bedrock: `${accessKey}|${secretKey}|us-east-1`,
     vertex: JSON.stringify(JSON.parse(account.json)),
+    'zhipu-signed': 'practice.secret',
   };
   const channels = new Map<string, number>();
   for (const target of targets) {
@@ -75,7 +76,7 @@ export async function createWorld(
       type: provider.type,
       name: alias,
       key: keys[target.double] ?? 'sk-practice',
-      models: `${alias},${target.model}`,
+      models: `${alias},${target.model},${target.model}-high`,
       model_mapping: JSON.stringify({ [alias]: target.model }),
       ...target.fields,
     });
