@@ -369,7 +369,7 @@ function addressed(attempt: Attempt, body: UpstreamCall['body'], dropped: string
   }
   if (quirk?.shape !== undefined) {
     const shaped = quirk.shape({
-      operation: inquiry.operation,
+      operation: inquiry.operation === 'count_tokens' ? countOf(dialect) : inquiry.operation,
       dialect,
       model,
       stream: inquiry.stream,
