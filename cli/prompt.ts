@@ -1,5 +1,6 @@
 /** Reading from standard input: a whole pipe, or one line typed by a person. */
 import { AppError } from '../server/contract/errors.ts';
+import { continues } from './parts/pasted.ts';
 
 const silenceMs = 30_000;
 
@@ -57,8 +58,12 @@ export function askLine(
           return reject(new AppError('cancelled'));
         }
         if (character === '\r' || character === '\n') {
+          if (continues(line)) {
+            line += '\n';
+            continue;
+          }
           end();
-          return resolve(line);
+          return resolve(line.trimEnd());
         }
         if (character === key.backspace || character === key.back) {
           if (line !== '') screen.write('\b \b');

@@ -2,16 +2,13 @@
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { bareName } from '../server/contract/model-limits.ts';
-import { doubleNames } from '../server/practice/strict/names.ts';
-import { doubles } from '../server/practice/strict/table.ts';
-import { allProviders } from '../server/providers/catalogue.ts';
 import * as models from '../server/providers/knowledge/models.ts';
 import * as providers from '../server/providers/knowledge/providers.ts';
 import type { ModelRow, ProviderRow } from '../server/providers/knowledge/row.ts';
-import { aliasOf, type GridTarget, gridTargets } from '../tests/practice/grid/targets.ts';
+import { aliasOf, type GridTarget } from '../tests/practice/grid/targets.ts';
 import { createWorld } from '../tests/practice/grid/world.ts';
 import { type FlipProbe, probesOfModel, probesOfProvider } from './flip/probes.ts';
+import { targetOfModel, targetOfProvider } from './flip/targets.ts';
 
 interface Flip {
   readonly name: string;
@@ -22,37 +19,17 @@ interface Flip {
 
 const modelRows = (models as { all?: readonly ModelRow[] }).all ?? models.modelRows;
 const providerRows = (providers as { all?: readonly ProviderRow[] }).all ?? providers.providerRows;
-const slugs = new Map([...doubles.map(({ slug, name }) => [slug, name] as const), ['vertex', 'vertex'] as const]);
-const listed = [
-  ...gridTargets.map(({ double, model }) => ({ double, model })),
-  ...allProviders.flatMap(({ slug, models: names }) =>
-    names.map((model) => ({ double: slugs.get(slug) ?? '', model })),
-  ),
-].filter(({ double }) => doubleNames.includes(double));
-const own = ['openai', 'anthropic', 'gemini', 'mistral', 'deepseek', 'moonshot', 'zhipu', 'xai', 'perplexity', 'ali'];
-
-/** An upstream and a model that a row speaks of; those that a double of their maker plays come first. */
-function targetFor(pattern: RegExp | undefined, provider: string | undefined): GridTarget | null {
-  const fitting = listed.filter(
-    ({ double, model }) =>
-      (provider === undefined || double === slugs.get(provider)) &&
-      (pattern === undefined || pattern.test(bareName(model))),
-  );
-  const first = fitting.find(({ double }) => own.includes(double)) ?? fitting[0];
-  return first === undefined ? null : { ...first, own: {} };
-}
-
 const flips: readonly Flip[] = [
   ...modelRows.map((row, at) => ({
     name: `models ${at}`,
     label: `${row.models} ${row.provider ?? ''} ${Object.keys(row).filter((key) => !['models', 'provider', 'source', 'assumed'].includes(key))} ${row.source}`,
-    target: targetFor(row.models, row.provider),
+    target: targetOfModel(row, modelRows),
     probes: probesOfModel(row),
   })),
   ...providerRows.map((row, at) => ({
     name: `providers ${at}`,
     label: `${row.provider} ${row.dialect} ${row.member} ${row.demand.kind} ${row.models ?? ''} ${row.source}`,
-    target: targetFor(row.models, row.provider),
+    target: targetOfProvider(row),
     probes: probesOfProvider(row),
   })),
 ];
@@ -67,18 +44,27 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
   for (const { name, target, probes } of wanted) {
     if (target === null) continue;
     const seen: (readonly [string, string])[] = [];
-    const model = aliasOf(target);
-    for (const { path, body } of probes) {
-      world.take();
-      const answer = await world.fetch(`http://gateway.test${path.replace('{model}', model)}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
-        body: JSON.stringify(path.includes('{model}') ? body : { model, ...body }),
-      });
-      await answer.text();
-      const exchange = world.take().at(-1);
-      seen.push([exchange?.refused?.rule ?? '', hash('md5', exchange?.text ?? `status ${answer.status}`)]);
-    }
+    // What is asked for by another name is told for the model alone; by its own name it passes as it was written.
+    const ways = [[aliasOf(target), world.key] as const, [target.model, world.pinned(target)] as const];
+    for (const [model, key] of name.startsWith('models') ? ways.slice(0, 1) : ways)
+      for (const { path, body, suffix = '' } of probes) {
+        world.take();
+        const asked = `${model}${suffix}`;
+        const answer = await world.fetch(`http://gateway.test${path.replace('{model}', encodeURIComponent(asked))}`, {
+          method: body === null ? 'GET' : 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          ...(body === null
+            ? {}
+            : { body: JSON.stringify(path.includes('{model}') ? body : { model: asked, ...body }) }),
+        });
+        const text = await answer.text();
+        const exchange = world.take().at(-1);
+        // What is declared is told too: it is how an operator learns of it.
+        const declared = exchange === undefined ? [] : await world.dropped();
+        const words =
+          exchange === undefined ? `${answer.status} ${body === null && answer.ok ? text : ''}` : exchange.text;
+        seen.push([exchange?.refused?.rule ?? '', hash('md5', `${words} ${declared}`)]);
+      }
     told[name] = seen;
   }
   await world.close();

@@ -1,23 +1,18 @@
 /** One question: a line, a masked secret, or a choice that narrows while one types. */
 
 import { Box, Text, useInput } from 'ink';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { safeLine } from '../../server/contract/safe-text.ts';
+import { withInput } from '../parts/pasted.ts';
 import type { Choice, Question } from '../parts/question.ts';
 
 const shownChoices = 8;
-
-/** A paste may bring many characters at once, line ends among them. */
-function typed(text: string, input: string, key: { readonly backspace: boolean; readonly delete: boolean }): string {
-  if (key.backspace || key.delete) return text.slice(0, -1);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: keys that are no text
-  return text + input.replace(/[\u0000-\u001f\u007f]/g, '');
-}
 
 const tail = (text: string): string => (text.length > 60 ? `…${text.slice(-59)}` : text);
 
 export function QuestionScreen({ question, onAnswer }: { question: Question; onAnswer: (text: string) => void }) {
   const [text, setText] = useState('');
+  const held = useRef('');
   const [at, setAt] = useState(0);
   const choices = question.choices?.filter((choice) => choice.label.toLowerCase().includes(text.toLowerCase()));
   useInput((input, key) => {
@@ -26,13 +21,17 @@ export function QuestionScreen({ question, onAnswer }: { question: Question; onA
       const last = Math.max(0, (choices?.length ?? 1) - 1);
       return setAt((now) => Math.min(last, Math.max(0, now + (key.downArrow ? 1 : -1))));
     }
-    const [line = '', ...more] = input.split(/[\r\n]/);
-    if (!key.return && more.length === 0) {
+    const erases = key.backspace || key.delete;
+    // A paste may bring many characters at once, line ends among them.
+    const next = erases
+      ? { text: held.current.slice(0, -1), whole: false }
+      : withInput(held.current, key.return ? '\n' : input);
+    held.current = next.text;
+    if (!next.whole) {
       setAt(0);
-      return setText((now) => typed(now, input, key));
+      return setText(next.text);
     }
-    const whole = key.return ? text : text + line;
-    const answer = choices === undefined ? whole || question.fallback || '' : choices[at]?.value;
+    const answer = choices === undefined ? next.text || question.fallback || '' : choices[at]?.value;
     if (answer !== undefined && (answer !== '' || question.optional === true)) onAnswer(answer);
   });
   const shown = question.secret === true ? '*'.repeat(text.length) : text;

@@ -3,7 +3,10 @@ import type { Demand, ModelRow, ProviderRow } from '../../server/providers/knowl
 
 export interface FlipProbe {
   readonly path: string;
-  readonly body: Readonly<Record<string, unknown>>;
+  /** null = it is read. */
+  readonly body: Readonly<Record<string, unknown>> | null;
+  /** What stands behind the model's name. */
+  readonly suffix?: string;
 }
 
 const schema = {
@@ -23,7 +26,11 @@ const history = [
   },
   { role: 'tool', tool_call_id: 'call_0123456789', content: 'done' },
 ];
-const chat = (more: object): FlipProbe => ({
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==';
+const shown = (part: object) => ({ messages: [{ role: 'user', content: [{ type: 'text', text: said }, part] }] });
+
+type Chat = FlipProbe & { readonly body: Readonly<Record<string, unknown>> };
+const chat = (more: object): Chat => ({
   path: '/v1/chat/completions',
   body: { messages: [{ role: 'user', content: said }], ...more },
 });
@@ -62,6 +69,24 @@ const chosen: readonly object[] = [
 
 /** What clients of every dialect may ask of a model. */
 const general: readonly FlipProbe[] = [
+  { path: '/v1/models/{model}', body: null },
+  { path: '/v1beta/models/{model}', body: null },
+  { ...chat({}), suffix: '-high' },
+  chat(shown({ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } })),
+  chat(shown({ type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } })),
+  messages(shown({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } })),
+  messages(shown({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } })),
+  messages({
+    tools: [
+      { name: 'f', input_schema: schema },
+      { type: 'web_search_20250305', name: 'web_search' },
+    ],
+  }),
+  chat({ tools: [tool], response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } } }),
+  chat({ tools: [tool], messages: [...history, { role: 'user', content: said }] }),
+  responses({ input: 'hi', text: { format: { type: 'json_object' } } }),
+  responses({ input: [{ role: 'developer', content: 'hi' }] }),
+  chat({ messages: [{ role: 'developer', content: 'be brief' }, ...history] }),
   ...sampled.flatMap((more) => [chat(more), chat({ ...more, reasoning_effort: 'high' })]),
   ...chosen.map(chat),
   ...efforts.flatMap((effort) => [
@@ -125,6 +150,8 @@ const samples: Readonly<Record<string, unknown>> = {
   max_completion_tokens: 100,
   reasoning_details: [],
   extra_content: {},
+  service_tier: 'priority',
+  reasoning: 'hm',
   presence_penalty: 0.5,
   frequency_penalty: 0.5,
   stop: ['x'],
@@ -153,6 +180,13 @@ export function probesOfProvider(row: ProviderRow): readonly FlipProbe[] {
   const path = row.member.split('.');
   const value = unmeeting(row.demand, path.at(-1) ?? '');
   if (row.dialect === 'openai-responses') return [responses(withAt({}, path, value) as object)];
+  // Another dialect's client says it.
+  if (row.told === true)
+    return [
+      ...general,
+      responses({ ...samples, [row.member]: value }),
+      responses({ tools: [{ type: 'function', ...tool.function }], reasoning: { effort: 'high' } }),
+    ];
   if (row.dialect !== 'openai-chat') return general;
   const bare = chat({ ...(row.member.startsWith('tool') ? { tools: [tool] } : {}) });
   const long = chat({ tools: [tool], messages: history });

@@ -184,8 +184,8 @@ export const otherProviders: readonly Provider[] = [
     baseUrl: '',
     auth: signed,
     colour: 'indigo',
-    paths: { chat: '/model/{model}/invoke' },
-    serves: 'chat',
+    paths: { chat: '/model/{model}/invoke', count_tokens: '/model/{model}/count-tokens' },
+    serves: 'chat count_tokens',
     key: { parts: 'Ak Sk Region', separator: '|' },
     models:
       'claude-3-5-sonnet-20240620 claude-3-5-sonnet-20241022 claude-3-7-sonnet-20250219 claude-3-haiku-20240307 claude-3-opus-20240229 claude-3-sonnet-20240229 claude-fable-5 claude-haiku-4-5-20251001 claude-haiku-4-5 claude-opus-4-0 claude-opus-4-1-20250805 claude-opus-4-1 claude-opus-4-20250514 claude-opus-4-5-20251101 claude-opus-4-5 claude-opus-4-6 claude-opus-4-7 claude-opus-4-8 claude-sonnet-4-0 claude-sonnet-4-20250514 claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-sonnet-4-6 claude-sonnet-5 claude-instant-1.2 claude-2.0 claude-2.1 claude-3-5-haiku-20241022',
@@ -247,8 +247,14 @@ export const otherProviders: readonly Provider[] = [
     baseUrl: '',
     auth: signed,
     colour: 'blue',
-    paths: { chat: '/v1/projects', images: '/v1/projects', embeddings: '/v1/projects' },
-    serves: 'chat images embeddings',
+    paths: {
+      chat: '/v1/projects',
+      images: '/v1/projects',
+      embeddings: '/v1/projects',
+      count_tokens: '/v1/projects',
+      count_contents: '/v1/projects',
+    },
+    serves: 'chat images embeddings count_tokens count_contents',
     other: {
       zh: '区域（文本，或模型到区域的 JSON）',
       en: 'Region, or JSON of model to region',

@@ -70,7 +70,7 @@ test.each([
 });
 
 test.each([
-  [{ response_format: { type: 'json_object' } }, ['/response_format: JSON without a schema is not enforced']],
+  [{ response_format: { type: 'json_object' } }, ['/response_format: JSON is asked for in words']],
   [{ response_format: { type: 'text' } }, []],
   [{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } } }, []],
   [{ n: 2 }, ['/n: one answer only']],

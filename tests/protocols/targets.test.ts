@@ -231,7 +231,7 @@ describe('what cannot be asked together', () => {
   test('a form for the answer beside tools', () => {
     const older = told('gemini-generate', ['gemini', 'gemini-2.5-pro'], { tools: [tool], responseFormat: format });
     expect(older.made.generationConfig).toBeUndefined();
-    expect(older.dropped).toEqual(['/response_format: not taken beside tools by this model']);
+    expect(older.dropped).toEqual(['/response_format: not taken beside tools by this model, asked for in words']);
     const newer = told('gemini-generate', ['gemini', 'gemini-3.5-flash'], { tools: [tool], responseFormat: format });
     expect(newer.made.generationConfig).toEqual({ responseMimeType: 'application/json' });
   });

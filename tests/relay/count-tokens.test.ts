@@ -1,5 +1,6 @@
 /** Counts of tokens: by the upstream where it counts in the client's own dialect, here where it does not or fails; free either way. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeServiceAccount } from '../../server/practice/strict/doubles/vertex.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -104,6 +105,48 @@ test.each([
   const { told, sent } = await count(path, body);
   expect(sent).toEqual([]);
   expect(told.input_tokens).toBeLessThan(20);
+});
+
+const counters: Script = (response, { path }) =>
+  path === '/token'
+    ? sendJson(response, { access_token: 'bought', expires_in: 3600 })
+    : counting(response, { path } as Parameters<Script>[1]);
+
+test('W12: Bedrock counts by the model itself, whatever profile answers', async () => {
+  upstream.script((response) => sendJson(response, { inputTokens: 4711 }));
+  await gateway.channel(upstream.url, { type: 33, models: 'claude-sonnet-4-5-20250929,nova', key: 'ak|sk|us-east-1' });
+  const { told, sent } = await count('/v1/messages/count_tokens', { model: 'claude-sonnet-4-5-20250929', messages });
+  expect(told).toEqual({ input_tokens: 4711 });
+  expect(sent.map(({ path }) => decodeURIComponent(path))).toEqual([
+    '/model/anthropic.claude-sonnet-4-5-20250929-v1:0/count-tokens',
+  ]);
+  const { input } = JSON.parse(sent[0]?.body.toString('utf8') ?? '') as { input: { invokeModel: { body: string } } };
+  expect(JSON.parse(Buffer.from(input.invokeModel.body, 'base64').toString('utf8'))).toEqual({
+    anthropic_version: 'bedrock-2023-05-31',
+    max_tokens: 1,
+    messages,
+  });
+  expect((await count('/v1/messages/count_tokens', { model: 'nova', messages })).sent).toEqual([]);
+});
+
+test('W12: Vertex counts for both of its families', async () => {
+  upstream.script(counters);
+  const { json } = makeServiceAccount(`${upstream.url}/token`);
+  await gateway.channel(upstream.url, { type: 41, models: 'claude-opus-4-8,gemini-3-flash-preview', key: json });
+  const place = '/v1/projects/practice-project/locations/us-central1/publishers';
+  const claude = await count('/v1/messages/count_tokens', { model: 'claude-opus-4-8', messages });
+  expect(claude.told).toEqual({ input_tokens: 4711 });
+  expect(claude.sent.at(-1)?.path).toBe(`${place}/anthropic/models/count-tokens:rawPredict`);
+  expect(JSON.parse(claude.sent.at(-1)?.body.toString('utf8') ?? '')).toMatchObject({
+    model: expect.stringContaining('claude-opus-4-8'),
+    messages,
+  });
+  const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+  const gemini = await count('/v1beta/models/gemini-3-flash-preview:countTokens', { contents });
+  expect(gemini.told).toMatchObject({ totalTokens: 4711 });
+  expect(gemini.sent.at(-1)?.path).toBe(`${place}/google/models/gemini-3-flash-preview:countTokens`);
+  const wrapped = { generateContentRequest: { model: 'models/gemini-3-flash-preview', contents } };
+  expect((await count('/v1beta/models/gemini-3-flash-preview:countTokens', wrapped)).sent).toEqual([]);
 });
 
 test('W12: words that may not go upstream do not go there to be counted', async () => {

@@ -126,6 +126,14 @@ test('G2: a budget for thinking goes where the call it would stand before has lo
   expect(JSON.parse((await sent('/v1/messages', adaptive)).body)).toMatchObject({ thinking: { type: 'adaptive' } });
 });
 
+test('G2: a call that another upstream made without a thought takes the budget away too', async () => {
+  const wish = '"thinking":{"type":"enabled","budget_tokens":2000},';
+  const { body, dropped } = await sent('/v1/messages', turns(['{"type":"text","text":"I look"}', call], wish));
+  expect(JSON.parse(body)).not.toHaveProperty('thinking');
+  expect(JSON.parse(body).messages[1].content).toHaveLength(2);
+  expect(dropped).toEqual(['/thinking: the history calls a tool without the signed thought before it']);
+});
+
 const items = (list: readonly string[]) => `{"model":"gpt","store":false,"input":[\n${list.join(',\n')}\n]}`;
 const said = '{"type":"message","role":"user","content":"hi" }';
 const own = '{"type":"reasoning","id":"rs_68af01c2","summary":[],"encrypted_content":"gAAAAABqYUYA"}';

@@ -274,6 +274,10 @@ function unmet(demand: Demand, value: unknown): boolean {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
+const stands = (holder: Json | null, { beside, besideType }: ProviderRow): boolean =>
+  beside === undefined ||
+  (!isEmpty(holder?.[beside]) && (besideType === undefined || record(holder?.[beside])?.type === besideType));
+
 function providerRule(row: ProviderRow, at: number): Rule {
   const path = row.member.split('.');
   const last = path.slice(-1);
@@ -282,9 +286,7 @@ function providerRule(row: ProviderRow, at: number): Rule {
     source: row.source,
     refuse({ body, model }) {
       if (row.models !== undefined && !row.models.test(bare(model))) return null;
-      const holders = valuesAt(body, path.slice(0, -1)).filter(
-        (holder) => row.beside === undefined || !isEmpty(record(holder)?.[row.beside]),
-      );
+      const holders = valuesAt(body, path.slice(0, -1)).filter((holder) => stands(record(holder), row));
       const bad = holders.some((holder) =>
         row.demand.kind === 'present'
           ? unmet(row.demand, record(holder)?.[last[0] ?? ''])

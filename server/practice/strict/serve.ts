@@ -1,5 +1,6 @@
 /** A double at work: lets callers in, applies its rules, says its plan, and remembers what passed. */
 import { type Json, parseJson, record } from '../../protocols/shared/json.ts';
+import { withAskedSchema } from './asked-schema.ts';
 import type { Caller, Door, Double } from './double.ts';
 import { type Heard, type Plan, planFor } from './plan.ts';
 import { firstRefusal, type Refusal, type Rule } from './rule.ts';
@@ -96,7 +97,7 @@ export function createDouble(double: Double, options: DoubleOptions) {
       options.onExchange?.({ ...common, refused, heard: null, said: null });
       return refuse(refused.refusal);
     }
-    const heard = door.wire.hear(body, stream, model);
+    const heard = withAskedSchema(door.wire.hear(body, stream, model), body);
     const said = planFor(heard, caller.body, door.wire.callId);
     options.onExchange?.({ ...common, refused: null, heard, said });
     const telling: Telling = {

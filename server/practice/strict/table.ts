@@ -5,6 +5,7 @@ import { bedrock } from './doubles/bedrock.ts';
 import { ali, deepseek, minimax, moonshot, zhipu } from './doubles/china.ts';
 import { cerebras, groq, mistral } from './doubles/closed.ts';
 import { gemini } from './doubles/gemini.ts';
+import { fireworks, siliconflow, volcengine, zhipuSigned } from './doubles/hosts.ts';
 import { openrouter, perplexity, together, xai } from './doubles/open.ts';
 import { azure, openai } from './doubles/openai.ts';
 import { cohere, ollama } from './doubles/own-wires.ts';
@@ -30,4 +31,8 @@ export const doubles: readonly Double[] = [
   ollama,
   ali,
   minimax,
+  fireworks,
+  siliconflow,
+  volcengine,
+  zhipuSigned,
 ];

@@ -24,7 +24,7 @@ export function encodeRequest(
   dropped: Dropped,
   target: Target = unknownTarget,
 ): Record<string, unknown> {
-  const request = fitted(asked, target, dropped);
+  const request = fitted(asked, target, dropped, { json: false });
   const { system, messages } = encodeMessages(request, dropped);
   const tools = encodeTools(request, dropped);
   listLosses(request, { names: true, ...(request.dialect === 'anthropic-messages' ? { strict: true } : {}) }, dropped);
@@ -38,7 +38,6 @@ export function encodeRequest(
     if (value !== null) dropped.push(`/${key}: not known to the upstream`);
   }
   if (request.candidates > 1) dropped.push('/n: one answer only');
-  if (request.responseFormat?.type === 'json') dropped.push('/response_format: JSON without a schema is not enforced');
   const marked = limitMarks({ system, tools, messages }, dropped);
   const schema = request.responseFormat?.type === 'schema' ? request.responseFormat.schema : undefined;
   const config = present({

@@ -12,10 +12,16 @@ export function foreignBlocks(body: Json, signing: Signing): readonly ForeignBlo
   let bare = false;
   for (const [at, message] of list(body.messages).entries()) {
     const { role, content } = record(message) ?? {};
-    if (role !== 'assistant' || !Array.isArray(content)) continue;
+    if (role !== 'assistant') continue;
+    bare = false;
+    if (!Array.isArray(content)) continue;
     const foreign = content.map((block) => isThought(block) && isForeign(sealOf(record(block) ?? {}), signing));
     const left = content.filter((_, index) => foreign[index] !== true);
-    bare = !isThought(left[0]) && left.some((block) => record(block)?.type === 'tool_use') && foreign.includes(true);
+    // Another upstream may have answered without any thought.
+    bare =
+      !isThought(left[0]) &&
+      left.some((block) => record(block)?.type === 'tool_use') &&
+      (signing.thoughtFirst === true || foreign.includes(true));
     // An empty turn is refused too.
     if (left.length === 0 && foreign.length > 0) {
       found.push({ path: ['messages', at], reason: reason(`/messages/${at}`) });

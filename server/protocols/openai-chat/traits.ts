@@ -48,15 +48,27 @@ export const traits: Traits = {
     named: (path) => namedBehind(path, '/v1/models'),
     asks: () => true,
     // The dialect has no words for limits; these are the ones that several hosts of it use.
-    card: (id, { inputLimit, outputCap }) => ({
+    card: (id, { inputLimit, outputCap, inputs, outputs }) => ({
       id,
       object: 'model',
       created: modelsSince,
       owned_by: 'gateway',
-      ...present({ context_length: inputLimit, max_completion_tokens: outputCap }),
+      ...present({
+        context_length: inputLimit,
+        max_completion_tokens: outputCap,
+        architecture: kindsOf(inputs, outputs),
+      }),
       supported_endpoint_types: endpointTypesOf(id),
     }),
     list: (data) => ({ object: 'list', success: true, data }),
   },
   suffix: effortSuffix((body, effort) => (body.reasoning_effort === undefined ? [['reasoning_effort', effort]] : [])),
 };
+
+const kindsOf = (inputs: readonly string[] | null, outputs: readonly string[] | null): unknown =>
+  inputs === null && outputs === null
+    ? undefined
+    : present({
+        input_modalities: inputs === null ? undefined : ['text', ...inputs],
+        output_modalities: outputs ?? undefined,
+      });

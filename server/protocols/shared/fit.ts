@@ -1,8 +1,10 @@
 /** Brings a request within what its model takes: what it refuses goes, words and numbers become the nearest that it knows, and each change is said. */
-import type { ChatRequest, Message, Part, Reasoning } from '../canonical.ts';
+import type { ChatRequest, Message, Part, Reasoning, Tool } from '../canonical.ts';
 import type { Dropped } from '../codec.ts';
 import { type RefusableMember, type Target, unknownTarget } from '../target.ts';
 import { budgetOf, effortOf, nearestEffort } from './effort.ts';
+import { inWords } from './format-words.ts';
+import { objectSchema } from './tools.ts';
 
 /** Members that are values alone, with what upstreams do where nothing is said. */
 const plain = [
@@ -14,18 +16,24 @@ const plain = [
   ['frequencyPenalty', 'frequency_penalty', 0],
 ] as const;
 
+export interface Forms {
+  /** JSON without a schema has no member in this dialect. */
+  readonly json?: false;
+}
+
 /** @returns the same request where nothing had to be changed. */
-export function fitted(request: ChatRequest, target: Target, dropped: Dropped): ChatRequest {
-  if (target === unknownTarget) return request;
+export function fitted(request: ChatRequest, target: Target, dropped: Dropped, forms: Forms = {}): ChatRequest {
+  if (target === unknownTarget && (forms.json !== false || request.responseFormat?.type !== 'json')) return request;
   const reasoning = fittedReasoning(request.reasoning, target, dropped);
-  const refused = refusedBy(target, thinksWith(reasoning, target));
-  return {
+  const refused = refusedBy(target, thinksWith(reasoning, target), forms);
+  const within: ChatRequest = {
     ...request,
     ...withoutRefused(request, refused, dropped),
     messages: withInputs(request.messages, target, dropped),
     reasoning,
     maxTokens: withinCap(request.maxTokens, target, dropped),
   };
+  return formatWithin(within, refused, dropped);
 }
 
 /** @param reasoning as it is told to the model. */
@@ -36,9 +44,11 @@ export function thinksWith(reasoning: Reasoning | null, target: Target): boolean
 }
 
 const refusedBy =
-  (target: Target, thinks: boolean) =>
+  (target: Target, thinks: boolean, { json }: Forms) =>
   (member: RefusableMember): boolean =>
-    target.refuses.has(member) || (thinks && target.refusesThinking.has(member));
+    target.refuses.has(member) ||
+    (thinks && target.refusesThinking.has(member)) ||
+    (member === 'jsonFormat' && json === false);
 
 function withoutRefused(
   request: ChatRequest,
@@ -59,19 +69,40 @@ function withoutRefused(
     changes.candidates = 1;
     dropped.push('/n: one answer only');
   }
-  const tools = toolsWithin(request, refused, dropped);
-  return { ...changes, ...tools, ...formatWithin({ ...request, ...tools }, refused, dropped) };
+  return { ...changes, ...toolsWithin(request, refused, dropped) };
 }
 
+/** The one tool that must be called. A model without tools can still write what it would be called with. */
+const demandedTool = ({ tools, toolChoice, responseFormat }: ChatRequest): Tool | undefined => {
+  if (responseFormat !== null) return undefined;
+  const wanted =
+    toolChoice === 'required'
+      ? tools
+      : tools.filter(({ name }) => typeof toolChoice === 'object' && name === toolChoice?.name);
+  return wanted.length === 1 && wanted[0]?.kind === 'function' ? wanted[0] : undefined;
+};
+
+/** The tool whose arguments the model writes as its answer, because it takes no tools; undefined = none. */
+export const writtenTool = (request: ChatRequest, { refuses }: Target): Tool | undefined =>
+  refuses.has('tools') ? demandedTool(request) : undefined;
+
 function toolsWithin(
-  { tools, toolChoice, parallelToolCalls }: ChatRequest,
+  request: ChatRequest,
   refused: (member: RefusableMember) => boolean,
   dropped: Dropped,
 ): Partial<ChatRequest> {
+  const { tools, toolChoice, parallelToolCalls } = request;
   if (tools.length === 0) return {};
   if (refused('tools')) {
     dropped.push('/tools: not taken by this model');
-    return { tools: [], toolChoice: null, parallelToolCalls: null };
+    const written = demandedTool(request);
+    const none = { tools: [], toolChoice: null, parallelToolCalls: null };
+    if (written === undefined) return none;
+    dropped.push(`/tool_choice: the arguments of ${written.name} are asked for as the answer`);
+    return {
+      ...none,
+      responseFormat: { type: 'schema', name: written.name, schema: objectSchema(written.schema), strict: null },
+    };
   }
   const forced = toolChoice === 'required' || (toolChoice !== null && typeof toolChoice === 'object');
   const unforced = forced && refused('forcedToolChoice');
@@ -97,24 +128,26 @@ function hostedWithin(
   return { tools: own };
 }
 
+/** A form of the answer that is not taken is asked for in words. */
 function formatWithin(
-  { responseFormat, tools }: ChatRequest,
+  request: ChatRequest,
   refused: (member: RefusableMember) => boolean,
   dropped: Dropped,
-): Partial<ChatRequest> {
-  if (responseFormat === null) return {};
+): ChatRequest {
+  const { responseFormat, tools } = request;
+  if (responseFormat === null) return request;
   if (tools.length > 0 && refused('formatWithTools')) {
-    dropped.push('/response_format: not taken beside tools by this model');
-    return { responseFormat: null };
+    dropped.push('/response_format: not taken beside tools by this model, asked for in words');
+    return { ...inWords(request, responseFormat), responseFormat: null };
   }
-  if (responseFormat.type === 'schema' && !refused('schemaFormat')) return {};
+  if (responseFormat.type === 'schema' && !refused('schemaFormat')) return request;
   if (refused('jsonFormat')) {
-    dropped.push('/response_format: not taken by this model');
-    return { responseFormat: null };
+    dropped.push(`/response_format: ${responseFormat.type === 'json' ? 'JSON' : 'a schema'} is asked for in words`);
+    return { ...inWords(request, responseFormat), responseFormat: null };
   }
-  if (responseFormat.type === 'json') return {};
-  dropped.push('/response_format: this model is held to JSON, not to a schema');
-  return { responseFormat: { type: 'json' } };
+  if (responseFormat.type === 'json') return request;
+  dropped.push('/response_format: this model is held to JSON, the schema is asked for in words');
+  return { ...inWords(request, responseFormat), responseFormat: { type: 'json' } };
 }
 
 /** Kinds of parts that are inputs of their own. */

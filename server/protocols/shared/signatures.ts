@@ -34,6 +34,8 @@ export interface Signing {
   readonly form: RegExp | null;
   /** It takes thoughts that nobody signed. */
   readonly unsigned: boolean;
+  /** Told to think, it refuses a last turn with calls that does not begin with a thought. */
+  readonly thoughtFirst?: boolean;
 }
 
 /** @returns whether an upstream would refuse what bears this signature. */

@@ -117,8 +117,9 @@ function bites(value: unknown, path: readonly Step[], at: number, row: ProviderR
   return false;
 }
 
-function unmet(object: Members, key: string, { demand, beside }: ProviderRow): boolean {
-  if (beside !== undefined && isEmpty(object[beside])) return false;
+function unmet(object: Members, key: string, row: ProviderRow): boolean {
+  const { demand } = row;
+  if (!stands(object, row)) return false;
   const value = object[key];
   if (demand.kind === 'absent') return value !== undefined || Object.hasOwn(object, key);
   if (demand.kind === 'present') return value === undefined || value === null;
@@ -149,9 +150,9 @@ function changed(value: unknown, [step, ...rest]: readonly Step[], row: Provider
   const object = record(value);
   if (object === null || step === undefined) return value;
   const { key, each } = step;
-  const { demand, beside } = row;
+  const { demand } = row;
   if (rest.length === 0) {
-    if (beside !== undefined && isEmpty(object[beside])) return value;
+    if (!stands(object, row)) return value;
     if (demand.kind === 'present')
       return object[key] === undefined || object[key] === null ? { ...object, [key]: demand.value } : value;
     return Object.hasOwn(object, key) ? met(object, key, demand, said) : value;
@@ -170,6 +171,11 @@ function changed(value: unknown, [step, ...rest]: readonly Step[], row: Provider
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+
+/** Whether that stands beside it without which a row says nothing. */
+const stands = (object: Members, { beside, besideType }: ProviderRow): boolean =>
+  beside === undefined ||
+  (!isEmpty(object[beside]) && (besideType === undefined || record(object[beside])?.type === besideType));
 
 type Met = Exclude<Demand, { kind: 'present' }>;
 

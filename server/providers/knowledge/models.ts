@@ -4,12 +4,5 @@ import { anthropicModels } from './rows/anthropic.ts';
 import { geminiModels } from './rows/gemini.ts';
 import { openaiModels } from './rows/openai.ts';
 import { otherModels } from './rows/others.ts';
-import { strayModels } from './strays.ts';
 
-export const modelRows: readonly ModelRow[] = [
-  ...openaiModels,
-  ...anthropicModels,
-  ...geminiModels,
-  ...otherModels,
-  ...strayModels,
-];
+export const modelRows: readonly ModelRow[] = [...openaiModels, ...anthropicModels, ...geminiModels, ...otherModels];

@@ -118,7 +118,7 @@ const speaksOfJson: Demand = {
   word: /json/i,
   by: { role: 'system', content: 'Answer in JSON.' },
 };
-const inJson = { beside: 'response_format', told: true } as const;
+const inJson = { beside: 'response_format', besideType: 'json_object', told: true } as const;
 
 /** Calls want the thought that led to them; where it is lost this says that there was none to tell. */
 const noThought: Demand = { kind: 'present', value: ' ' };

@@ -63,6 +63,8 @@ export interface ProviderRow extends Sourced {
   readonly demand: Demand;
   /** Only where this member stands beside it and is not empty. */
   readonly beside?: string;
+  /** And is of this `type`. */
+  readonly besideType?: string;
   /** Holds only where the gateway tells the request itself: the provider's own dialect is its clients' business. */
   readonly told?: true;
   /** What the provider answers where it is not met. Absent = 400. */

@@ -13,6 +13,8 @@ export interface SigningRow extends Sourced {
   readonly form?: RegExp;
   /** It takes thoughts that nobody signed. */
   readonly unsigned?: true;
+  /** Told to think by a budget, it refuses a last turn with calls that does not begin with a thought. */
+  readonly thoughtFirst?: true;
 }
 
 /** A binary message in base64; what others sign with (ids, hexadecimal sums, marks) is none. Signatures are the same on all platforms that host these models. */
@@ -28,10 +30,11 @@ export const signingRows: readonly SigningRow[] = [
     dialect: 'anthropic-messages',
     hosts: /(?:^|\.)anthropic\.com$/,
     form: sealed,
+    thoughtFirst: true,
     source: sealedSource,
   },
-  { provider: 'aws', dialect: 'anthropic-messages', form: sealed, source: sealedSource },
-  { provider: 'vertex', dialect: 'anthropic-messages', form: sealed, source: sealedSource },
+  { provider: 'aws', dialect: 'anthropic-messages', form: sealed, thoughtFirst: true, source: sealedSource },
+  { provider: 'vertex', dialect: 'anthropic-messages', form: sealed, thoughtFirst: true, source: sealedSource },
   {
     provider: 'openai',
     dialect: 'openai-responses',
@@ -92,5 +95,9 @@ function signingOf(provider: string, dialect: ProtocolId, baseUrl: string): Sign
   const row = signingRows.find((one) => one.provider === provider && one.dialect === dialect);
   if (row === undefined) return unknownSigning;
   const own = row.hosts === undefined || row.hosts.test(hostOf(baseUrl));
-  return { form: own ? (row.form ?? null) : null, unsigned: row.unsigned === true };
+  return {
+    form: own ? (row.form ?? null) : null,
+    unsigned: row.unsigned === true,
+    thoughtFirst: row.thoughtFirst === true,
+  };
 }

@@ -1,5 +1,5 @@
 /** Members that clients of one provider send and another one refuses: they come with a changed channel, or from a package that takes every address for its own. */
-import type { Demand, ModelRow, ProviderRow } from './row.ts';
+import type { Demand, ProviderRow } from './row.ts';
 
 const absent: Demand = { kind: 'absent' };
 const gpt = /^(?:gpt-\d|chatgpt|o\d)/;
@@ -17,51 +17,27 @@ const openai = ['openai', 'azure'].map(
   }),
 );
 
-const groq = ['truncation', 'include', 'safety_identifier', 'prompt_cache_key'].map(
-  (member): ProviderRow => ({
-    provider: 'groq',
-    dialect: 'openai-responses',
-    member,
+/** Parallel calls are known to this family alone not to be taken, whatever OpenAI's clients send. */
+const cerebras: readonly ProviderRow[] = [
+  {
+    provider: 'cerebras',
+    dialect: 'openai-chat',
+    member: 'parallel_tool_calls',
     demand: absent,
-    source: 'https://console.groq.com/docs/responses-api#unsupported-features',
-  }),
-);
+    models: /^zai-glm/,
+    source: 'https://inference-docs.cerebras.ai/api-reference/chat-completions',
+  },
+];
 
-const cerebras: readonly ProviderRow[] = ['store', 'parallel_tool_calls'].map((member) => ({
-  provider: 'cerebras',
-  dialect: 'openai-chat',
-  member,
-  demand: absent,
-  source: 'https://inference-docs.cerebras.ai/api-reference/chat-completions',
-  ...(member === 'store' ? {} : { models: /^zai-glm/ }),
-}));
-
-/** They have not heard of developers. */
-const roles = (
-  [
-    ['mistral', 'https://docs.mistral.ai/api/endpoint/chat'],
-    ['together', 'https://docs.together.ai/reference/chat-completions-1'],
-    ['perplexity', 'https://docs.perplexity.ai/api-reference/chat-completions-post'],
-    ['deepseek', 'https://api-docs.deepseek.com/api/create-chat-completion'],
-    ['ali', 'https://help.aliyun.com/zh/model-studio/use-qwen-by-calling-api'],
-  ] as const
-).map(
-  ([provider, source]): ProviderRow => ({
-    provider,
+/** It has not heard of developers. */
+const roles: readonly ProviderRow[] = [
+  {
+    provider: 'volcengine',
     dialect: 'openai-chat',
     member: 'messages[].role',
     demand: { kind: 'oneOf', words: ['system', 'user', 'assistant', 'tool'], instead: { developer: 'system' } },
-    source,
-  }),
-);
-
-export const strayRows: readonly ProviderRow[] = [...openai, ...groq, ...cerebras, ...roles];
-
-export const strayModels: readonly ModelRow[] = [
-  {
-    models: /^(?:qwen|llama)/,
-    provider: 'groq',
-    refuses: ['schemaFormat'],
-    source: 'https://console.groq.com/docs/structured-outputs#supported-models',
+    source: 'https://www.volcengine.com/docs/82379/1494384',
   },
 ];
+
+export const strayRows: readonly ProviderRow[] = [...openai, ...cerebras, ...roles];

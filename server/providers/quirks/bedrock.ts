@@ -26,11 +26,24 @@ function regionOf(key: string): string {
   return region;
 }
 
+/** Tokens are counted by the model itself: profiles that span regions are refused. Source: https://docs.aws.amazon.com/bedrock/latest/userguide/count-tokens.html */
+const withoutSpan = (id: string): string => id.replace(/^(?:us-gov|us|eu|apac|jp|au|global)\.(?=anthropic\.)/, '');
+
+/** The request as it would be sent for an answer; the longest answer does not count. */
+function counted(call: PlainCall): Shaped['body'] {
+  const { body, model, betas, dropped } = call;
+  const asked = bedrockBody({ max_tokens: 1, ...body }, { model, header: betas, dropped });
+  return { input: { invokeModel: { body: Buffer.from(JSON.stringify(asked)).toString('base64') } } };
+}
+
 function shape(call: PlainCall): Shaped | null {
-  if (call.operation !== 'chat') return null;
+  const counts = call.operation === 'count_tokens';
+  if (call.operation !== 'chat' && !(counts && isClaude(call.model))) return null;
   const region = regionOf(call.key);
   const base = call.baseUrl === '' ? `https://bedrock-runtime.${region}.amazonaws.com` : call.baseUrl;
-  const model = encodeURIComponent(bedrockModel(call.model, region));
+  const id = bedrockModel(call.model, region);
+  if (counts) return { url: `${base}/model/${encodeURIComponent(withoutSpan(id))}/count-tokens`, body: counted(call) };
+  const model = encodeURIComponent(id);
   if (!isClaude(call.model)) {
     return { url: `${base}/model/${model}/${call.stream ? 'converse-stream' : 'converse'}`, body: call.body };
   }

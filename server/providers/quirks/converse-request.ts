@@ -2,6 +2,7 @@
 import type { ChatRequest, Message, Part, Tool } from '../../protocols/canonical.ts';
 import type { Dropped } from '../../protocols/codec.ts';
 import { carryExtras } from '../../protocols/shared/extras.ts';
+import { inWords } from '../../protocols/shared/format-words.ts';
 import { present } from '../../protocols/shared/json.ts';
 import { listLosses } from '../../protocols/shared/losses.ts';
 import {
@@ -21,7 +22,8 @@ interface Turn {
 
 const carried: ReadonlySet<string> = new Set();
 
-export function encodeRequest(request: ChatRequest, dropped: Dropped): Record<string, unknown> {
+export function encodeRequest(asked: ChatRequest, dropped: Dropped): Record<string, unknown> {
+  const request = asked.responseFormat === null ? asked : inWords(asked, asked.responseFormat);
   const system: Block[] = [];
   const turns: Turn[] = [];
   for (const [index, message] of request.messages.entries()) {
@@ -54,13 +56,13 @@ function declareLosses(request: ChatRequest, dropped: Dropped): void {
     ['presence_penalty', request.presencePenalty !== null],
     ['frequency_penalty', request.frequencyPenalty !== null],
     ['n', request.candidates > 1],
-    ['response_format', request.responseFormat !== null],
     ['reasoning', request.reasoning !== null],
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['user', request.user !== null],
     ['cache_control', request.messages.some(({ parts }) => parts.some(({ cache }) => cache !== undefined))],
   ] as const)
     if (isSaid) dropped.push(`/${member}: not known to the upstream`);
+  if (request.responseFormat !== null) dropped.push('/response_format: asked for in words');
 }
 
 /** The wire wants tools to be named wherever the history has calls of some. */

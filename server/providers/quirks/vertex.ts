@@ -78,8 +78,22 @@ const embeddings: ForeignForm = {
 
 const operations = new Set(['chat', 'images', 'embeddings']);
 
+/** Sources: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/count-tokens, https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/count-tokens */
+function counted({ operation, body, model: name }: PlainCall, place: string): Shaped | null {
+  const dialect = dialectFor(name);
+  if (operation === 'count_tokens' && dialect === 'anthropic-messages')
+    return {
+      url: `${place}/publishers/anthropic/models/count-tokens:rawPredict`,
+      body: { ...body, model: dated(name) },
+    };
+  // Here a whole request is not wrapped once more.
+  if (operation !== 'count_contents' || dialect !== 'gemini-generate' || body.contents === undefined) return null;
+  return { url: `${place}/publishers/google/models/${encodeURIComponent(name)}:countTokens`, body };
+}
+
 function shape(call: PlainCall): Shaped | null {
-  if (!operations.has(call.operation)) return null;
+  const counts = call.operation.startsWith('count_');
+  if (!counts && !operations.has(call.operation)) return null;
   const region = regionFor(call.other, call.model);
   // It becomes part of the host.
   if (!/^[a-z0-9-]{1,40}$/.test(region)) return null;
@@ -87,6 +101,7 @@ function shape(call: PlainCall): Shaped | null {
   const host = region === 'global' ? 'aiplatform.googleapis.com' : `${region}-aiplatform.googleapis.com`;
   const base = call.baseUrl === '' ? `https://${host}` : call.baseUrl;
   const place = `${base}/v1/projects/${accountOf(call.key).project}/locations/${region}`;
+  if (counts) return counted(call, place);
   if (call.operation !== 'chat') {
     const draws = call.operation === 'images' && !call.model.startsWith('imagen');
     const verb = draws ? 'generateContent' : 'predict';

@@ -29,7 +29,7 @@ export function createTokenCount(deps: CountDeps) {
   let atOnce = 0;
 
   /** @returns the upstream's own answer; null = it gave none that can be read. */
-  const asked = async (prepared: Prepared, inquiry: Inquiry): Promise<Uint8Array<ArrayBuffer> | null> => {
+  const asked = async (prepared: Prepared, inquiry: Inquiry): Promise<Uint8Array<ArrayBuffer> | string | null> => {
     const abort = new AbortController();
     const leave = () => abort.abort();
     inquiry.request.signal.addEventListener('abort', leave, { once: true });
@@ -40,7 +40,10 @@ export function createTokenCount(deps: CountDeps) {
       if (answer.kind === 'failure') return null;
       const bytes = await readWhole(answer.response, deps.patienceMs, abort);
       const told = bytes === null ? null : record(parseBody(bytes));
-      return told !== null && counts.some((name) => number(told[name]) !== null) ? bytes : null;
+      if (told === null) return null;
+      if (counts.some((name) => number(told[name]) !== null)) return bytes;
+      const elsewhere = number(told.inputTokens);
+      return elsewhere === null ? null : JSON.stringify(codecFor(inquiry.protocol).traits.countAnswer(elsewhere));
     } finally {
       atOnce--;
       arrived();
@@ -48,7 +51,7 @@ export function createTokenCount(deps: CountDeps) {
     }
   };
 
-  const natively = async (inquiry: Inquiry, principal: Principal): Promise<Uint8Array<ArrayBuffer> | null> => {
+  const natively = async (inquiry: Inquiry, principal: Principal): Promise<Uint8Array<ArrayBuffer> | string | null> => {
     const prepared = atOnce < mostAtOnce && mayLeave(inquiry) ? preparedFor(inquiry, principal) : null;
     return prepared === null ? null : asked(prepared, inquiry);
   };
@@ -84,5 +87,5 @@ export function createTokenCount(deps: CountDeps) {
   };
 }
 
-/** Where the dialects tell the count. */
+/** Where the dialects tell the count; `inputTokens` is none of theirs. */
 const counts = ['input_tokens', 'totalTokens'] as const;

@@ -4,7 +4,6 @@ import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
 import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol, isProtocol } from '../../protocols/registry.ts';
 import { fitted } from '../../protocols/shared/fit.ts';
-import { toolRestorer } from '../../protocols/shared/restore.ts';
 import type { ModelWish } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
@@ -23,7 +22,8 @@ import type { KeyChoice } from '../routing/health.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { withoutAgentLines } from './agent-lines.ts';
-import { decodedRequest, editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';
+import { answerChanges } from './answer-changes.ts';
+import { editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { compactionAddress, condensing } from './condense.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
@@ -46,7 +46,7 @@ export interface Prepared {
   readonly compaction: 'native' | 'summary' | null;
   /** Makes what turns a summary in words into what the client waits for. */
   readonly condense: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
-  /** Makes what gives one answer's tool calls back the names the client knows; null where none was changed. */
+  /** Makes the changes of one answer besides its dialect: the names of its tools and the like; null = none. */
   readonly restore: (() => (event: ChatEvent) => readonly ChatEvent[]) | null;
   /** Tells a whole answer of another operation than chat anew. */
   readonly retell: ((body: unknown) => unknown) | null;
@@ -149,6 +149,7 @@ export function prepareAttempt(
   if (address === null) return null;
   const url = compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url;
   const headers = allHeaders(attempt, address);
+  const changes = answerChanges(attempt);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
     call: { url, headers, body: address.body, channel, upstream, once: inquiry.order !== undefined },
@@ -157,12 +158,13 @@ export function prepareAttempt(
     key: key.key,
     upstreamModel,
     upstream,
-    restore: translated && chat ? toolRestorer(decodedRequest(inquiry).tools) : null,
+    restore: changes.restore,
     retell: body.retell,
     compaction,
     condense: compaction === 'summary' ? () => condensing(inquiry) : null,
     retold:
       compaction === 'summary' ||
+      changes.retold ||
       (translated && body.retell === null) ||
       channel.setting.force_format === true ||
       channel.setting.thinking_to_content === true,
@@ -367,7 +369,7 @@ function addressed(attempt: Attempt, body: UpstreamCall['body'], dropped: string
   }
   if (quirk?.shape !== undefined) {
     const shaped = quirk.shape({
-      operation: inquiry.operation,
+      operation: inquiry.operation === 'count_tokens' ? countOf(dialect) : inquiry.operation,
       dialect,
       model,
       stream: inquiry.stream,

@@ -130,20 +130,13 @@ function toldBy(exchange: Exchange, driver: Driver): { readonly ids: boolean; re
     (path.endsWith('/responses') && !text.includes('"summary":"')) ||
     (path.includes('/messages') && text.includes('"display":"omitted"')) ||
     (path.includes('chat/completions') && /^(?:gpt-\d|o\d)/.test(model)) ||
-    model.startsWith('sonar');
+    (model.startsWith('sonar') && driver.protocol === 'openai-chat');
   const nameless = path === '/api/chat' || (google && (!/gemini-[3-9]/.test(model) || path.includes('/projects/')));
-  return { ids: !nameless && !idless(exchange), thoughts: !hidden && showsThoughts(exchange, driver) };
+  return { ids: !nameless && !idless(exchange), thoughts: !hidden && showsThoughts(driver) };
 }
 
 /** Clients whose package drops what their dialect tells beside its own members. */
-const showsThoughts = (exchange: Exchange, driver: Driver): boolean =>
-  driver.name !== 'ai openai.chat' &&
-  !(
-    driver.protocol === 'openai-chat' &&
-    exchange.path === '/v1/chat/completions' &&
-    Array.isArray(exchange.said?.thoughts) &&
-    exchange.model.startsWith('magistral')
-  );
+const showsThoughts = (driver: Driver): boolean => driver.name !== 'ai openai.chat';
 
 export async function runCell(
   world: World,

@@ -8,6 +8,8 @@ export interface GridTarget {
   /** Dialects that its own clients speak to it, with the words for effort that they may use there. */
   readonly own: Partial<Record<ProtocolId, readonly string[]>>;
   readonly fields?: ChannelFields;
+  /** Tells apart what stands at several channels. */
+  readonly as?: string;
   /** Things its model cannot do: its own clients do not ask for them. */
   readonly lacks?: readonly ('tools' | 'images' | 'schema')[];
 }
@@ -97,6 +99,12 @@ export const gridTargets: readonly GridTarget[] = [
   chat('ali', 'qwen-plus'),
   chat('ali', 'qwen3-235b-a22b'),
   chat('minimax', 'MiniMax-M2.5'),
+  chat('fireworks', 'accounts/fireworks/models/kimi-k2p6', 'none'),
+  chat('fireworks', 'accounts/fireworks/models/deepseek-v4-pro', 'none high max'),
+  chat('siliconflow', 'Qwen/Qwen3-32B'),
+  chat('volcengine', 'doubao-seed-1-6-251015', 'minimal low medium high'),
+  chat('zhipu-signed', 'glm-4.6', '', ['schema']),
 ];
 
-export const aliasOf = ({ double, model }: GridTarget): string => `${double}--${model.replace(/[/:@]/g, '_')}`;
+export const aliasOf = ({ double, model, as }: GridTarget): string =>
+  `${double}--${model.replace(/[/:@]/g, '_')}${as === undefined ? '' : `--${as}`}`;

@@ -19,6 +19,8 @@ export interface World {
   readonly key: string;
   /** What the doubles saw since the last look. */
   take(): readonly Exchange[];
+  /** The key of its channel, for a model by the name that its upstream has. */
+  pinned(target: GridTarget): string;
   /** What the newest row of the log says was not carried over. */
   dropped(): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -62,20 +64,23 @@ export async function createWorld(
   const keys: Readonly<Record<string, string>> = {
     bedrock: `${accessKey}|${secretKey}|us-east-1`,
     vertex: JSON.stringify(JSON.parse(account.json)),
+    'zhipu-signed': 'practice.secret',
   };
+  const channels = new Map<string, number>();
   for (const target of targets) {
     const double = running.get(target.double)?.double;
     const provider = providerBySlug(double?.slug ?? '');
     if (double === undefined || provider === undefined) throw new Error(`no double ${target.double}`);
     const alias = aliasOf(target);
-    await gateway.channel(hostOf(target.double) + double.base, {
+    const id = await gateway.channel(hostOf(target.double) + double.base, {
       type: provider.type,
       name: alias,
       key: keys[target.double] ?? 'sk-practice',
-      models: alias,
+      models: `${alias},${target.model},${target.model}-high`,
       model_mapping: JSON.stringify({ [alias]: target.model }),
       ...target.fields,
     });
+    channels.set(alias, id);
   }
   const { key } = await gateway.token();
   return {
@@ -86,6 +91,7 @@ export async function createWorld(
       return gateway.relay.handle(request, new URL(request.url).pathname, { ip: () => '127.0.0.1' });
     }) as typeof fetch,
     take: () => seen.splice(0),
+    pinned: (target) => `${key}-${channels.get(aliasOf(target))}`,
     async dropped() {
       const [log] = await gateway.logs();
       return (JSON.parse(log?.other ?? '{}') as { dropped?: string[] }).dropped ?? [];

@@ -252,12 +252,6 @@ const perplexity: readonly ModelRow[] = [
 const rest: readonly ModelRow[] = [
   { models: /^command-(?!a-(?:reasoning|plus))/, thinking: 'none', source: 'https://docs.cohere.com/docs/reasoning' },
   {
-    models: /^command-a-(?:reasoning|plus)/,
-    thinking: 'budget',
-    thinksUnasked: true,
-    source: 'https://docs.cohere.com/docs/reasoning',
-  },
-  {
     models: /^(?:command-(?!a-vision)|c4ai-command)/,
     provider: 'cohere',
     inputs: [],

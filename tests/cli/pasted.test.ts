@@ -1,0 +1,36 @@
+/** Keys of many lines that are pasted where one line is asked for. */
+import { EventEmitter } from 'node:events';
+import { expect, test } from 'vitest';
+import { withInput } from '../../cli/parts/pasted.ts';
+import { askLine } from '../../cli/prompt.ts';
+
+const account = JSON.stringify({ type: 'service_account', private_key: '-----BEGIN\\nx\\n' }, null, 2);
+
+const terminal = () =>
+  Object.assign(new EventEmitter(), { setRawMode: () => {}, setEncoding: () => {}, resume: () => {}, pause: () => {} });
+
+test.each([
+  ['at once', [`${account}\n`], account],
+  ['with the line ends of a terminal', [`${account.replaceAll('\n', '\r')}\r`], account],
+  ['in pieces', [...`${account}\n`], account],
+  ['as one line', [`${JSON.stringify(JSON.parse(account))}\n`], JSON.stringify(JSON.parse(account))],
+  ['an ordinary key', ['sk-1\nmore'], 'sk-1'],
+  ['a brace that was never closed, given up by an empty line', ['{oops\n\n'], '{oops'],
+])('a key that is pasted %s is one answer', async (_name, chunks, expected) => {
+  const stdin = terminal();
+  const shown: string[] = [];
+  const answer = askLine(
+    stdin as unknown as NodeJS.ReadStream,
+    { write: (text: string) => shown.push(text) },
+    'Key: ',
+    true,
+  );
+  for (const chunk of chunks) stdin.emit('data', chunk);
+  expect(await answer).toBe(expected);
+  expect(shown.join('')).not.toContain('BEGIN');
+
+  let text = '';
+  let whole = false;
+  for (const chunk of chunks) if (!whole) ({ text, whole } = withInput(text, chunk));
+  expect({ text, whole }).toEqual({ text: expected, whole: true });
+});

@@ -1,0 +1,83 @@
+/** Answers that are not told as their dialect has it reach clients in its form. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+let key: string;
+
+const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const listed = {
+  role: 'assistant',
+  content: [
+    { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+    { type: 'text', text: 'hi' },
+  ],
+  tool_calls: [{ id: 'abcdefghi', function: { name: 'f', arguments: '{}' } }],
+};
+const tagged = { role: 'assistant', content: '<think>\nhm</think>\n\n{"a":1}' };
+
+beforeAll(async () => {
+  upstream = await startUpstream((response, { body }) => {
+    const { model } = JSON.parse(body.toString('utf8')) as { model: string };
+    const message = model.startsWith('sonar') ? tagged : listed;
+    sendJson(response, {
+      id: 'x',
+      object: 'chat.completion',
+      created: 1,
+      model,
+      choices: [{ index: 0, message, finish_reason: 'stop' }],
+      usage,
+      own: 'member',
+    });
+  });
+  gateway = await createTestGateway();
+  await gateway.channel(upstream.url, { type: 42, models: 'mistral-large-latest' });
+  await gateway.channel(upstream.url, { type: 27, models: 'sonar-reasoning-pro' });
+  await gateway.option('SelfUseModeEnabled', 'true');
+  key = (await gateway.token()).key;
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.stop();
+});
+
+async function told(body: object): Promise<{ choices: readonly { message: Record<string, unknown> }[]; own?: string }> {
+  const path = '/v1/chat/completions';
+  const response = await gateway.relay.handle(
+    new Request(`http://gateway${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], ...body }),
+    }),
+    path,
+    { ip: () => '127.0.0.1' },
+  );
+  expect(response.status).toBe(200);
+  return (await response.json()) as Awaited<ReturnType<typeof told>>;
+}
+
+test('calls without a type and thoughts in lists are told as chat completions have them', async () => {
+  const { choices } = await told({ model: 'mistral-large-latest' });
+  expect(choices[0]?.message).toEqual({
+    role: 'assistant',
+    content: 'hi',
+    refusal: null,
+    reasoning_content: 'hm',
+    tool_calls: [{ id: 'abcdefghi', type: 'function', function: { name: 'f', arguments: '{}' } }],
+  });
+});
+
+test('several answers pass as they came: only one can be told anew', async () => {
+  const { own } = await told({ model: 'mistral-large-latest', n: 2 });
+  expect(own).toBe('member');
+});
+
+test('a client that asked for JSON gets no thought in front of it, another one gets the bytes', async () => {
+  const wished = await told({ model: 'sonar-reasoning-pro', response_format: { type: 'json_schema' } });
+  expect(wished.choices[0]?.message).toMatchObject({ content: '{"a":1}', reasoning_content: 'hm' });
+  const plain = await told({ model: 'sonar-reasoning-pro' });
+  expect(plain.choices[0]?.message).toEqual(tagged);
+  expect(plain.own).toBe('member');
+});
