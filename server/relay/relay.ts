@@ -13,6 +13,7 @@ import { makePlan, type PlanDeps } from './admission/plan.ts';
 import { noCharge, type TierLevel } from './admission/tiers.ts';
 import { type AnswerDeps, answer } from './delivery/answer.ts';
 import type { Refusal } from './delivery/finish-request.ts';
+import { createRefusedRows, type Seen } from './delivery/refused-rows.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
 import { createTokenCount } from './endpoints/count-tokens.ts';
 import { askerOf, isModelsPath, listModels } from './endpoints/models.ts';
@@ -169,6 +170,21 @@ const chargingOf = (
   figures,
 });
 
+/** One request before it has an answer. */
+interface Begun {
+  readonly requestId: string;
+  readonly seen: Seen;
+}
+
+interface Asked {
+  readonly request: Request;
+  readonly path: string;
+  /** null = the operator's own test. */
+  readonly peer: Peer | null;
+  /** Dialect of the answer, where the path does not say it. */
+  readonly asker?: ProtocolId | undefined;
+}
+
 type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
 
 /** Agents ask before they begin; an estimate now is better than a count later. */
@@ -190,6 +206,7 @@ export function createRelay(deps: RelayDeps): Relay {
   const running = new Set<Cuttable>();
   const figures = createFigures();
   const missed = { late: 0, refused: 0 };
+  const refusedRows = createRefusedRows({ ...deps, ownerOf: authorise.ownerOf });
   const chargeDeps = chargingOf(deps, figures, missed);
   const admit = createAdmit({
     plan: planDeps,
@@ -227,7 +244,7 @@ export function createRelay(deps: RelayDeps): Relay {
 
   const countTokens = createTokenCount({ ...pipeline, state, patienceMs: countPatienceMs });
 
-  const run = async (request: Request, path: string, requestId: string, identify: Identify) => {
+  const run = async (request: Request, path: string, { requestId, seen }: Begun, identify: Identify) => {
     const startedMs = deps.now();
     const matched = relayRouteFor(path);
     if (matched === undefined) {
@@ -239,6 +256,7 @@ export function createRelay(deps: RelayDeps): Relay {
     if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
     const { route } = matched;
     const identified = tier === 1 ? { principal: unbilled, free: true } : await identify(route);
+    seen.principal = identified.principal;
     const { free } = identified;
     const parsed = await parse(request, matched, {
       requestId,
@@ -249,6 +267,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const asked = route.session ? withoutEmptyLimit(parsed) : parsed;
     deps.watch?.heard(request);
     const inquiry: Inquiry = free ? { ...asked, candid: true } : asked;
+    seen.inquiry = inquiry;
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     if (inquiry.operation === 'count_tokens') {
       authorise.allowModel(principal, inquiry.model);
@@ -272,28 +291,30 @@ export function createRelay(deps: RelayDeps): Relay {
 
   /** Every request begins here, and what goes wrong before its answer begins is told here. */
   const guarded = async <T>(
-    request: Request,
-    path: string,
-    carry: (requestId: string) => Promise<T | Refusal> | T,
-    asker?: ProtocolId,
+    { request, path, peer, asker }: Asked,
+    carry: (begun: Begun) => Promise<T | Refusal> | T,
   ): Promise<T | Response> => {
-    const requestId = nextId();
+    const begun: Begun = { requestId: nextId(), seen: { principal: null, inquiry: null } };
+    const { requestId, seen } = begun;
     let refusal: Refusal;
     open++;
     try {
-      const reached = await carry(requestId);
+      const reached = await carry(begun);
       if (reached instanceof Response || !isRefusal(reached)) return reached;
       refusal = reached;
     } catch (error) {
       refusal = { shown: clientError(error, requestId), retryAfter: retryAfterOf(error) };
-      figures.refused(refusal.shown.code);
+      const { shown } = refusal;
+      figures.refused(shown.code);
+      // A channel's own test is told at once.
+      if (peer !== null) refusedRows.note({ request, path, peer, seen, error, shown });
     }
     open--;
     return refusalFor(request, path, refusal, asker);
   };
 
-  const exchanged = async (request: Request, path: string, requestId: string, identify: Identify) => {
-    const response = await run(request, path, requestId, identify);
+  const exchanged = async (request: Request, path: string, begun: Begun, identify: Identify) => {
+    const response = await run(request, path, begun, identify);
     return response.status < 400 ? response : listedError(response, path, request.url);
   };
 
@@ -333,21 +354,22 @@ export function createRelay(deps: RelayDeps): Relay {
 
   const answered = (request: Request, path: string, peer: Peer): Promise<Response> => {
     const work = worksFor(path);
-    if (work !== null) return guarded(request, path, (requestId) => answerWork(work, request, requestId, peer));
+    if (work !== null)
+      return guarded({ request, path, peer }, ({ requestId }) => answerWork(work, request, requestId, peer));
     const lists = isModelsPath(path);
-    const carry = (requestId: string) => {
+    const carry = (begun: Begun) => {
       stayOpen();
       if (isBillingPath(path))
         return over(answerBilling({ state, balances: deps.balances, authorise }, request, path, peer));
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
-      return exchanged(request, path, requestId, async (route) => ({
+      return exchanged(request, path, begun, async (route) => ({
         principal: route.session
           ? await identifyPlayer(state, deps.findSession, request)
           : authorise.identify(request, peer),
         free: false,
       }));
     };
-    return guarded(request, path, carry, lists ? askerOf(request, path) : undefined);
+    return guarded({ request, path, peer, asker: lists ? askerOf(request, path) : undefined }, carry);
   };
 
   return {
@@ -359,10 +381,11 @@ export function createRelay(deps: RelayDeps): Relay {
         headers: { 'content-type': 'application/json' },
       });
       const identify = () => Promise.resolve({ principal: testPrincipal(order.channelId), free: true });
-      return guarded(request, order.path, (requestId) => exchanged(request, order.path, requestId, identify));
+      const { path } = order;
+      return guarded({ request, path, peer: null }, (begun) => exchanged(request, path, begun, identify));
     },
     realtime: async (request, peer) => {
-      const reached = await guarded(request, '/v1/realtime', (requestId) => {
+      const reached = await guarded({ request, path: '/v1/realtime', peer }, ({ requestId }) => {
         stayOpen();
         return realtime(request, requestId, peer);
       });
