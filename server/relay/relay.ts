@@ -8,12 +8,13 @@ import type { Balances } from './admission/balances.ts';
 import type { ChargeDeps } from './admission/charge.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { createLimits } from './admission/limits.ts';
+import type { RequestObserver, Seen } from './admission/observer.ts';
 import type { Plan } from './admission/plan.ts';
 import { makePlan, type PlanDeps } from './admission/plan.ts';
 import { noCharge, type TierLevel } from './admission/tiers.ts';
 import { type AnswerDeps, answer } from './delivery/answer.ts';
 import type { Refusal } from './delivery/finish-request.ts';
-import { createRefusedRows, type Seen } from './delivery/refused-rows.ts';
+import { createRefusedRows } from './delivery/refused-rows.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
 import { createTokenCount } from './endpoints/count-tokens.ts';
 import { askerOf, isModelsPath, listModels } from './endpoints/models.ts';
@@ -64,6 +65,8 @@ export interface RelayDeps {
   readonly works: WorkStore;
   /** Told of a settlement that the ledger's rules turned down. */
   readonly refused?: (ref: string, reason: string) => void;
+  /** Absent = nobody looks on. */
+  readonly observer?: RequestObserver | null;
   /** Told when a channel or a key may have to be disabled. */
   readonly trouble: (trouble: Trouble) => void;
   readonly limits: RelayLimits;
@@ -152,7 +155,7 @@ function createMemories({ steady: now, random, trouble, tell, state }: RelayDeps
 
 /** @param missed counted up where an answer went out without its bill. */
 const chargingOf = (
-  { ledger, balances, now, state, limits, refused }: RelayDeps,
+  { ledger, balances, now, state, limits, refused, observer }: RelayDeps,
   figures: Figures,
   missed: { late: number; refused: number },
 ): ChargeDeps => ({
@@ -168,6 +171,7 @@ const chargingOf = (
     refused?.(ref, reason);
   },
   figures,
+  observe: observer?.ended ?? null,
 });
 
 /** One request before it has an answer. */
@@ -306,6 +310,8 @@ export function createRelay(deps: RelayDeps): Relay {
       refusal = { shown: clientError(error, requestId), retryAfter: retryAfterOf(error) };
       const { shown } = refusal;
       figures.refused(shown.code);
+      const { code, status } = shown;
+      deps.observer?.turnedAway({ requestId, method: request.method, path, code, status, seen });
       // A channel's own test is told at once.
       if (peer !== null) refusedRows.note({ request, path, peer, seen, error, shown });
     }

@@ -3,14 +3,9 @@ import { LogType } from '../../contract/enums.ts';
 import { AppError, type ErrorCode } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
 import type { ClientError } from '../../protocols/codec.ts';
+import type { Seen } from '../admission/observer.ts';
 import type { Authorise } from '../intake/authorise.ts';
-import type { Inquiry, Peer, Principal } from '../intake/inquiry.ts';
-
-/** What became known of a request before it was turned away. */
-export interface Seen {
-  principal: Principal | null;
-  inquiry: Inquiry | null;
-}
+import type { Peer } from '../intake/inquiry.ts';
 
 export interface RefusedRequest {
   readonly request: Request;
