@@ -29,6 +29,8 @@ import type { Relays, RelaysDeps } from './serving/relays.ts';
 import type { Stop } from './stop.ts';
 import { createStorageWatch } from './storage-watch.ts';
 
+export { createLog } from './logging/log.ts';
+export { logSettings } from './logging/settings.ts';
 export { metricsAddress } from './metrics/listener.ts';
 export { relaysFor } from './serving/environment.ts';
 

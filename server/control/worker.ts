@@ -117,7 +117,11 @@ async function start(order: ControlStart) {
     polling = false;
   };
   const works = setInterval(() => void pollOnce(), worksMs);
-  const alerts = setInterval(() => void services.quotaAlerts.look().catch(report), alertMs);
+  const tellOnce = () => {
+    void services.quotaAlerts.look().catch(report);
+    void services.alerts.look().catch(report);
+  };
+  const alerts = setInterval(tellOnce, alertMs);
   const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);
   // Payments that were reported just before a crash.
   void services.wallet.sweep().catch(report);
