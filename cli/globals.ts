@@ -45,6 +45,7 @@ export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
   'access-token': { zh: '访问令牌（权限范围）', en: 'access tokens with scopes' },
   user: { zh: '用户', en: 'users' },
   'user quota': { zh: '用户额度', en: "a user's quota" },
+  alert: { zh: '告警', en: 'alerts for operators' },
   payment: { zh: '在线充值', en: 'online top-up' },
   redemption: { zh: '兑换码', en: 'redemption codes' },
   option: { zh: '配置项', en: 'options' },

@@ -155,7 +155,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       const outcome = applyAll.immediate(commands);
       for (const command of commands) {
         if (command.type === 'hold') openHolds.add(command.ref);
-        else openHolds.delete(command.ref);
+        else if (command.type !== 'note') openHolds.delete(command.ref);
       }
       return outcome;
     },

@@ -13,6 +13,7 @@ import type { LedgerClient } from './ledger/client.ts';
 import { controlName } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
 import { type LedgerThread, startLedger } from './ledger-thread.ts';
+import { type LogSettings, usualLog } from './logging/settings.ts';
 import { type MetricsAddress, serveMetrics } from './metrics/listener.ts';
 import { createBalances } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
@@ -27,6 +28,8 @@ import type { Relays, RelaysDeps } from './serving/relays.ts';
 import type { Stop } from './stop.ts';
 import { createStorageWatch } from './storage-watch.ts';
 
+export { createLog } from './logging/log.ts';
+export { logSettings } from './logging/settings.ts';
 export { metricsAddress } from './metrics/listener.ts';
 export { relaysFor } from './serving/environment.ts';
 
@@ -39,6 +42,8 @@ export interface GatewayOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where figures are told; null = nowhere. */
   readonly metrics?: MetricsAddress | null;
+  /** Default: what matters, as text. */
+  readonly log?: LogSettings;
   /** One line for the operator, apart from what is asked for. */
   readonly say: (line: string) => void;
 }
@@ -83,16 +88,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const state = createRelayState(balances);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
-    const { host, port, env, say, metrics = null } = options;
+    const { host, port, env, say, metrics = null, log = usualLog } = options;
     const here = { dataDir: files.dir, host, port, env, sample: ledgerThread.sample };
     const around: RelaysDeps = {
-      order: { ...here, shared: false, mark: '', measured: metrics !== null },
+      order: { ...here, shared: false, mark: '', measured: metrics !== null, log },
       state,
       balances,
       ledger,
       counter,
       descriptors,
       say,
+      write: (text) => void process.stderr.write(text),
       control: (message) => control.tell(message),
     };
     const relays =
@@ -108,7 +114,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(relays);
     const control = createControlThread({
       spawn: () => startThread('control'),
-      order: { dataDir: files.dir, nativeBinding, setupCode, relays: options.relays },
+      order: { dataDir: files.dir, nativeBinding, setupCode, relays: options.relays, log },
       ledgerPort: () => ledgerThread.newPort(controlName),
       receive(data) {
         switch (data.kind) {

@@ -6,6 +6,8 @@ import { type BotCheck, createBotCheck } from './domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from './domain/accounts/service.ts';
 import { createSettings, type SettingsService } from './domain/accounts/settings.ts';
 import { type AffiliateService, createAffiliate } from './domain/affiliate/service.ts';
+import { createOperatorAlerts } from './domain/alerts/compose.ts';
+import type { AlertsService } from './domain/alerts/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
 import { createMaintenance, type MaintenanceService } from './domain/backup/service.ts';
 import { createKnowledge, type KnowledgeService } from './domain/channels/knowledge.ts';
@@ -85,6 +87,7 @@ export interface Services {
   readonly wallet: WalletService;
   readonly affiliate: AffiliateService;
   readonly quotaAlerts: QuotaAlerts;
+  readonly alerts: AlertsService;
   readonly channels: ChannelsService;
   readonly rounds: RoundsService;
   readonly routes: RoutesService;
@@ -124,6 +127,8 @@ export interface ServiceDeps {
   /** How the store of money stands; sound where no server runs. */
   readonly storage?: () => StorageStanding;
   readonly relays?: number;
+  /** Why a backup that should be there is not; null = none is missing. */
+  readonly backupMissing?: () => string | null;
   /** Told what went wrong in jobs. */
   readonly report?: (error: unknown) => void;
   /** Epoch milliseconds. */
@@ -168,6 +173,27 @@ function createSignIn(given: ReturnType<typeof withDefaults>, options: OptionsSe
     unbind: createUnbind({ ...deps, waysIn }),
   };
 }
+
+type TellingDeps = ServiceDeps & {
+  readonly options: OptionsService;
+  readonly sendMail: SendMail;
+  readonly settings: SettingsService;
+  readonly guardedFetch: Fetch;
+  readonly report: (error: unknown) => void;
+};
+
+/** Who is told what outside the console. */
+const createTelling = (deps: TellingDeps) => ({
+  quotaAlerts: createQuotaAlerts({
+    ...deps,
+    notify: createNotify({ ...deps, secretOf: deps.settings.webhookSecret, fetch: deps.guardedFetch }),
+  }),
+  alerts: createOperatorAlerts({
+    ...deps,
+    fetch: deps.guardedFetch,
+    backupMissing: deps.backupMissing ?? (() => null),
+  }),
+});
 
 export async function createServices(given: ServiceDeps): Promise<Services> {
   const deps = withDefaults(given);
@@ -227,12 +253,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     redemptions: createRedemptions({ ...deps, options }),
     wallet: createWallet({ ...deps, options, users }),
     affiliate,
-    quotaAlerts: createQuotaAlerts({
-      ...deps,
-      notify: createNotify({ sendMail, secretOf: settings.webhookSecret, fetch: guardedFetch, now: deps.now }),
-      options,
-      report,
-    }),
+    ...createTelling({ ...deps, options, sendMail, settings, guardedFetch, report }),
     channels,
     rounds: createRounds({
       channels,

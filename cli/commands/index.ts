@@ -1,6 +1,7 @@
 /** Every command, one row each. */
 import type { CommandRow } from '../command.ts';
 import { accessTokenRows } from './access-token/rows.ts';
+import { alertRows } from './alert/rows.ts';
 import { benchRows } from './bench/rows.ts';
 import { channelRows } from './channel/rows.ts';
 import { connectionRows } from './connection/rows.ts';
@@ -36,6 +37,7 @@ export const commands: readonly CommandRow[] = [
   ...modelRows,
   ...routeRows,
   ...logRows,
+  ...alertRows,
   ...workRows,
   ...dataRows,
   ...secretRows,

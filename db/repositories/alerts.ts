@@ -10,6 +10,19 @@ export interface AlertCandidate {
   readonly balance: number;
 }
 
+export interface Expiring {
+  readonly id: string;
+  readonly what: string;
+  /** Epoch seconds. */
+  readonly expiresAt: number;
+}
+
+/** What operators are told of belongs to nobody. */
+const nobody = 0;
+const hourSeconds = 3600;
+const usualHours = 7 * 24;
+const leastRole = 10;
+
 export function createAlertsRepository({ query }: Database) {
   return {
     /** Active users who were charged in the hours since `hourAt`. */
@@ -24,6 +37,76 @@ export function createAlertsRepository({ query }: Database) {
           eb.selectFrom('usage_hours').select('user_id').where('hour_at', '>=', hourAt).distinct(),
         )
         .execute(),
+    /** Quota of the last full hour and what has been used since; of the mean hour of the week before, 0 = there is none. */
+    spend: async (now: number): Promise<{ spent: number; usual: number }> => {
+      const hour = now - (now % hourSeconds);
+      const sum = async (from: number, to: number) =>
+        await query
+          .selectFrom('usage_hours')
+          .select((eb) => [
+            eb.fn.coalesce(eb.fn.sum<number>('quota'), eb.lit(0)).as('quota'),
+            eb.fn.coalesce(eb.fn.min<number>('hour_at'), eb.lit(0)).as('first'),
+          ])
+          .where('hour_at', '>=', from)
+          .where('hour_at', '<', to)
+          .executeTakeFirstOrThrow();
+      const [last, current, week] = await Promise.all([
+        sum(hour - hourSeconds, hour),
+        sum(hour, now + 1),
+        sum(hour - (usualHours + 1) * hourSeconds, hour - hourSeconds),
+      ]);
+      const hours = week.first === 0 ? 0 : (hour - hourSeconds - week.first) / hourSeconds;
+      // A day at least: before that nothing is known to be usual.
+      return { spent: Math.max(last.quota, current.quota), usual: hours < 24 ? 0 : week.quota / hours };
+    },
+    /** Access tokens and API keys of administrators that end between two times. */
+    expiring: async (from: number, to: number): Promise<Expiring[]> => {
+      const access = await query
+        .selectFrom('access_tokens')
+        .innerJoin('users', 'users.id', 'access_tokens.user_id')
+        .select(['access_tokens.id', 'access_tokens.name', 'username', 'access_tokens.expires_at'])
+        .where('users.deleted_at', 'is', null)
+        .where('users.role', '>=', leastRole)
+        .where('access_tokens.expires_at', '>', from)
+        .where('access_tokens.expires_at', '<=', to)
+        .execute();
+      const keys = await query
+        .selectFrom('tokens')
+        .innerJoin('users', 'users.id', 'tokens.user_id')
+        .select(['tokens.id', 'tokens.name', 'username', 'tokens.expires_at'])
+        .where('users.deleted_at', 'is', null)
+        .where('tokens.deleted_at', 'is', null)
+        .where('tokens.status', '=', 1)
+        .where('users.role', '>=', leastRole)
+        .where('tokens.expires_at', '>', from)
+        .where('tokens.expires_at', '<=', to)
+        .execute();
+      const named = (kind: string) => (row: { id: number; name: string; username: string; expires_at: number }) => ({
+        id: `${kind}${row.id}`,
+        what: `${row.username} / ${row.name}`,
+        expiresAt: row.expires_at,
+      });
+      return [...access.map(named('access-token-')), ...keys.map(named('token-'))];
+    },
+    /** What operators were told of, and when. */
+    told: () => query.selectFrom('alerts').select(['kind', 'sent_at']).where('user_id', '=', nobody).execute(),
+    /** As if it had been told at that time. */
+    postpone: async (kind: string, at: number): Promise<void> => {
+      await query
+        .updateTable('alerts')
+        .set({ sent_at: at })
+        .where('user_id', '=', nobody)
+        .where('kind', '=', kind)
+        .execute();
+    },
+    /** All but those that begin so, up to the target's name behind the last `@`. */
+    forget: async (kept: readonly string[]): Promise<void> => {
+      const keep = new Set(kept);
+      const rows = await query.selectFrom('alerts').select('kind').where('user_id', '=', nobody).execute();
+      const over = rows.map(({ kind }) => kind).filter((kind) => !keep.has(kind.slice(0, kind.lastIndexOf('@'))));
+      for (const kind of over)
+        await query.deleteFrom('alerts').where('user_id', '=', nobody).where('kind', '=', kind).execute();
+    },
     /** Takes the turn to alert. @returns false when the last alert of this kind is younger than `quietSeconds`. */
     claim: async (userId: number, kind: string, now: number, quietSeconds: number): Promise<boolean> =>
       ((

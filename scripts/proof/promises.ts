@@ -116,7 +116,11 @@ export const promises: readonly Promised[] = [
   {
     en: 'a command gives the same answers over the folder, the socket and HTTP; no screen hangs or leaves a terminal in disorder',
     zh: '同一命令经数据目录、套接字与 HTTP 给出相同的结果；没有界面会卡住或弄乱终端',
-    tests: ['tests/programs/transports.test.ts', 'tests/binary/screen-ends.test.ts', 'tests/binary/every-command.test.ts'],
+    tests: [
+      'tests/programs/transports.test.ts',
+      'tests/binary/screen-ends.test.ts',
+      'tests/binary/every-command.test.ts',
+    ],
   },
   {
     en: 'no key at rest in clear, none in any output',

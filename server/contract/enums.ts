@@ -14,6 +14,8 @@ export type UsageSource = 'reported' | 'partial' | 'estimated' | 'none';
 export type EndReason =
   | 'completed'
   | 'rejected'
+  /** Turned away before anybody was asked. */
+  | 'refused'
   | 'upstream_failed'
   | 'upstream_broken'
   | 'client_gone'

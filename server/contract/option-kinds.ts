@@ -117,6 +117,26 @@ export const list: OptionKind<readonly string[]> = {
       .filter((item) => item !== ''),
 };
 
+/** Comma separated, of known names. */
+export const listOf = (names: readonly string[]): OptionKind<readonly string[]> => ({
+  ...list,
+  clean: (value) => list.parse(value).join(','),
+  check(value) {
+    const bad = list.parse(value).find((item) => !names.includes(item));
+    return bad === undefined ? null : { zh: `未知：${bad}`, en: `unknown: ${bad}` };
+  },
+});
+
+/** Comma separated mail addresses. */
+export const emails: OptionKind<readonly string[]> = {
+  ...list,
+  clean: (value) => list.parse(value).join(','),
+  check(value) {
+    const bad = list.parse(value).find((item) => !/^[^\s@,;<>]+@[^\s@,;<>]+$/.test(item));
+    return bad === undefined ? null : { zh: `邮箱地址不正确：${bad}`, en: `not a mail address: ${bad}` };
+  },
+};
+
 const domain = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
 
 /** Comma separated mail domains, each once. */

@@ -1,4 +1,5 @@
 /** Every option key, one row each: validation, API, redaction, status payload, form, help, CLI and documents are loops over this list. */
+import { alertOptions } from './options/alerts.ts';
 import { contentOptions } from './options/content.ts';
 import { legacyOptions } from './options/legacy.ts';
 import { modelsOptions } from './options/models.ts';
@@ -15,6 +16,7 @@ export const options = {
   ...siteOptions,
   ...contentOptions,
   ...operationOptions,
+  ...alertOptions,
   ...pricingOptions,
   ...rateLimitsOptions,
   ...modelsOptions,

@@ -4,6 +4,7 @@ import type { StorageStanding } from '../contract/storage.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
+import type { LogSettings } from '../logging/settings.ts';
 import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 
@@ -14,6 +15,7 @@ export interface ControlStart {
   readonly setupCode: string;
   /** Relay threads of this process. */
   readonly relays: number;
+  readonly log: LogSettings;
   /** The ledger's port for this thread. */
   readonly ledger: MessagePort;
 }

@@ -13,6 +13,8 @@ import { createSnapshotSource } from '../domain/snapshot/load.ts';
 import { version } from '../embedded/version.ts';
 import { createApp } from '../http/app.ts';
 import { createLedgerClient, type LedgerPort } from '../ledger/client.ts';
+import { createLog, type Facts, type Log } from '../logging/log.ts';
+import type { LogSettings } from '../logging/settings.ts';
 import { proveGuard } from '../outbound/guard.ts';
 import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
 import { createRequestIds } from '../relay/intake/request-id.ts';
@@ -32,18 +34,18 @@ const worksMs = 15_000;
 /** Changes kept although every follower has seen them. */
 const keptChanges = 10_000;
 
-function report(error: unknown, requestId = ''): void {
-  console.error(
-    JSON.stringify({
-      level: 'error',
-      at: new Date().toISOString(),
-      requestId,
-      error: error instanceof Error ? error.stack : String(error),
-    }),
-  );
-}
+const logOf = (settings: LogSettings): Log => createLog(settings, (line) => void process.stderr.write(line), Date.now);
+
+const reporter =
+  (log: Log) =>
+  (error: unknown, requestId = ''): void => {
+    const what = error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error) };
+    log.error(what.message, { request_id: requestId, error: what.stack });
+  };
 
 async function start(order: ControlStart) {
+  const log = logOf(order.log);
+  const report = reporter(log);
   await proveGuard();
   const files = dataDirFiles(order.dataDir);
   const database = openDatabase(files.database, { nativeBinding: order.nativeBinding });
@@ -88,15 +90,16 @@ async function start(order: ControlStart) {
   });
   await publisher.start();
   const requestId = createRequestIds(Date.now);
+  const api = {
+    services,
+    requestId,
+    report,
+    changed: publisher.look,
+    ...(order.log.access ? { answered: (facts: Facts) => log.info('api request', facts) } : {}),
+  };
   const servers = await Promise.all([
-    listen(
-      createServer(createApp({ services, listener: 'network', requestId, report, changed: publisher.look })),
-      files.httpSocket,
-    ),
-    listen(
-      createServer(createApp({ services, listener: 'local', requestId, report, changed: publisher.look })),
-      files.localSocket,
-    ),
+    listen(createServer(createApp({ ...api, listener: 'network' })), files.httpSocket),
+    listen(createServer(createApp({ ...api, listener: 'local' })), files.localSocket),
   ]);
   const changes = createChangesRepository(database);
   const sweepOnce = async () => {
@@ -114,7 +117,11 @@ async function start(order: ControlStart) {
     polling = false;
   };
   const works = setInterval(() => void pollOnce(), worksMs);
-  const alerts = setInterval(() => void services.quotaAlerts.look().catch(report), alertMs);
+  const tellOnce = () => {
+    void services.quotaAlerts.look().catch(report);
+    void services.alerts.look().catch(report);
+  };
+  const alerts = setInterval(tellOnce, alertMs);
   const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);
   // Payments that were reported just before a crash.
   void services.wallet.sweep().catch(report);
@@ -182,7 +189,7 @@ self.onmessage = ({ data }) => {
       };
     })
     .catch((error: unknown) => {
-      report(error);
+      reporter(logOf(data.log))(error);
       self.postMessage({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
     });
 };

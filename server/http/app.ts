@@ -24,6 +24,8 @@ export interface AppOptions {
   readonly requestId: () => string;
   /** Unexpected errors, for our own log. */
   readonly report: (error: unknown, requestId: string) => void;
+  /** Told of every answer. */
+  readonly answered?: (facts: Readonly<Record<string, string | number>>) => void;
   /** Called after a change was made and before it is answered, so that the relay knows it first. */
   readonly changed?: () => Promise<void>;
 }
@@ -47,6 +49,7 @@ export function createApp(options: AppOptions): Express {
   app.enable('case sensitive routing');
   app.use((request, response, next) => {
     response.setHeader('X-Oneapi-Request-Id', options.requestId());
+    if (options.answered !== undefined) tellEnd(request, response, options.answered);
     for (const [name, value] of Object.entries(everyAnswer)) response.setHeader(name, value);
     if (request.header('x-gateway-tls') === '1') response.setHeader(strictTransport.name, strictTransport.value);
     next();
@@ -76,6 +79,21 @@ export function createApp(options: AppOptions): Express {
     fail(request, response, options, bodyError(error, bodyLimit)),
   );
   return app;
+}
+
+/** Addresses without their queries: codes and keys may stand in these. */
+function tellEnd(request: Request, response: Response, answered: NonNullable<AppOptions['answered']>): void {
+  const started = performance.now();
+  response.once('close', () =>
+    answered({
+      request_id: requestIdOf(response),
+      method: request.method,
+      path: request.path,
+      status: response.statusCode,
+      ms: Math.round(performance.now() - started),
+      ip: request.header('x-gateway-client-ip') ?? 'local',
+    }),
+  );
 }
 
 const sameShape = (pattern: string, path: string): boolean =>

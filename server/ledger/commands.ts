@@ -93,6 +93,14 @@ export interface Void {
   readonly log: LogEntry | null;
 }
 
+/** A row of the log that concerns no money; lost with the process, or while nothing can be written. */
+export interface Note {
+  readonly type: 'note';
+  /** Request id. */
+  readonly ref: string;
+  readonly log: LogEntry;
+}
+
 /** Moves quota into (`grant`) or out of (`deduct`) a user's account. A deduction may not make the balance negative. */
 export interface Adjust {
   readonly type: 'grant' | 'deduct';
@@ -180,7 +188,7 @@ export const refundRef = (of: string): string => `refund:${of}`;
 /** Of the posting that goes with another one. */
 export const besideRef = (ref: string, kind: PostingKind): string => `${kind}:${ref}`;
 
-export type LedgerCommand = Settle | Hold | Void | Adjust | Redeem | TopUp | Transfer | Reward | Refund;
+export type LedgerCommand = Settle | Hold | Void | Note | Adjust | Redeem | TopUp | Transfer | Reward | Refund;
 
 /** Commands that speak of work already done: they are kept until they are written, wherever that is. */
 export const outlives: ReadonlySet<LedgerCommand['type']> = new Set(['settle', 'hold', 'void'] as const);

@@ -114,6 +114,8 @@ export function decide(command: LedgerCommand, books: Books): Decision {
         : refuse('invalid', 'hold amounts');
     case 'void':
       return write({ log: command.log, dropsHold: true });
+    case 'note':
+      return write({ log: command.log });
     default:
       return move(command, books);
   }

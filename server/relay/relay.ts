@@ -8,11 +8,13 @@ import type { Balances } from './admission/balances.ts';
 import type { ChargeDeps } from './admission/charge.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import { createLimits } from './admission/limits.ts';
+import type { RequestObserver, Seen } from './admission/observer.ts';
 import type { Plan } from './admission/plan.ts';
 import { makePlan, type PlanDeps } from './admission/plan.ts';
 import { noCharge, type TierLevel } from './admission/tiers.ts';
 import { type AnswerDeps, answer } from './delivery/answer.ts';
 import type { Refusal } from './delivery/finish-request.ts';
+import { createRefusedRows } from './delivery/refused-rows.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
 import { createTokenCount } from './endpoints/count-tokens.ts';
 import { askerOf, isModelsPath, listModels } from './endpoints/models.ts';
@@ -63,6 +65,8 @@ export interface RelayDeps {
   readonly works: WorkStore;
   /** Told of a settlement that the ledger's rules turned down. */
   readonly refused?: (ref: string, reason: string) => void;
+  /** Absent = nobody looks on. */
+  readonly observer?: RequestObserver | null;
   /** Told when a channel or a key may have to be disabled. */
   readonly trouble: (trouble: Trouble) => void;
   readonly limits: RelayLimits;
@@ -156,7 +160,7 @@ function createMemories({ steady: now, random, trouble, tell, state }: RelayDeps
 
 /** @param missed counted up where an answer went out without its bill. */
 const chargingOf = (
-  { ledger, balances, now, state, limits, refused }: RelayDeps,
+  { ledger, balances, now, state, limits, refused, observer }: RelayDeps,
   figures: Figures,
   missed: { late: number; refused: number },
 ): ChargeDeps => ({
@@ -172,7 +176,23 @@ const chargingOf = (
     refused?.(ref, reason);
   },
   figures,
+  observe: observer?.ended ?? null,
 });
+
+/** One request before it has an answer. */
+interface Begun {
+  readonly requestId: string;
+  readonly seen: Seen;
+}
+
+interface Asked {
+  readonly request: Request;
+  readonly path: string;
+  /** null = the operator's own test. */
+  readonly peer: Peer | null;
+  /** Dialect of the answer, where the path does not say it. */
+  readonly asker?: ProtocolId | undefined;
+}
 
 type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
 
@@ -196,6 +216,7 @@ export function createRelay(deps: RelayDeps): Relay {
   const running = new Set<Cuttable>();
   const figures = createFigures();
   const missed = { late: 0, refused: 0 };
+  const refusedRows = createRefusedRows({ ...deps, ownerOf: authorise.ownerOf });
   const chargeDeps = chargingOf(deps, figures, missed);
   const admit = createAdmit({
     plan: planDeps,
@@ -233,7 +254,7 @@ export function createRelay(deps: RelayDeps): Relay {
 
   const countTokens = createTokenCount({ ...pipeline, state, patienceMs: countPatienceMs });
 
-  const run = async (request: Request, path: string, requestId: string, identify: Identify) => {
+  const run = async (request: Request, path: string, { requestId, seen }: Begun, identify: Identify) => {
     const startedMs = deps.now();
     const matched = relayRouteFor(path);
     if (matched === undefined) {
@@ -245,6 +266,7 @@ export function createRelay(deps: RelayDeps): Relay {
     if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
     const { route } = matched;
     const identified = tier === 1 ? { principal: unbilled, free: true } : await identify(route);
+    seen.principal = identified.principal;
     const { free } = identified;
     const parsed = await parse(request, matched, {
       requestId,
@@ -255,6 +277,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const asked = route.session ? withoutEmptyLimit(parsed) : parsed;
     deps.watch?.heard(request);
     const inquiry: Inquiry = free ? { ...asked, candid: true } : asked;
+    seen.inquiry = inquiry;
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     if (inquiry.operation === 'count_tokens') {
       authorise.allowModel(principal, inquiry.model);
@@ -278,28 +301,32 @@ export function createRelay(deps: RelayDeps): Relay {
 
   /** Every request begins here, and what goes wrong before its answer begins is told here. */
   const guarded = async <T>(
-    request: Request,
-    path: string,
-    carry: (requestId: string) => Promise<T | Refusal> | T,
-    asker?: ProtocolId,
+    { request, path, peer, asker }: Asked,
+    carry: (begun: Begun) => Promise<T | Refusal> | T,
   ): Promise<T | Response> => {
-    const requestId = nextId();
+    const begun: Begun = { requestId: nextId(), seen: { principal: null, inquiry: null } };
+    const { requestId, seen } = begun;
     let refusal: Refusal;
     open++;
     try {
-      const reached = await carry(requestId);
+      const reached = await carry(begun);
       if (reached instanceof Response || !isRefusal(reached)) return reached;
       refusal = reached;
     } catch (error) {
       refusal = { shown: clientError(error, requestId), retryAfter: retryAfterOf(error) };
-      figures.refused(refusal.shown.code);
+      const { shown } = refusal;
+      figures.refused(shown.code);
+      const { code, status } = shown;
+      deps.observer?.turnedAway({ requestId, method: request.method, path, code, status, seen });
+      // A channel's own test is told at once.
+      if (peer !== null) refusedRows.note({ request, path, peer, seen, error, shown });
     }
     open--;
     return refusalFor(request, path, refusal, asker);
   };
 
-  const exchanged = async (request: Request, path: string, requestId: string, identify: Identify) => {
-    const response = await run(request, path, requestId, identify);
+  const exchanged = async (request: Request, path: string, begun: Begun, identify: Identify) => {
+    const response = await run(request, path, begun, identify);
     return response.status < 400 ? response : listedError(response, path, request.url);
   };
 
@@ -345,22 +372,23 @@ export function createRelay(deps: RelayDeps): Relay {
 
   const answered = (request: Request, path: string, peer: Peer): Promise<Response> => {
     const work = worksFor(path);
-    if (work !== null) return guarded(request, path, (requestId) => answerWork(work, request, requestId, peer));
+    if (work !== null)
+      return guarded({ request, path, peer }, ({ requestId }) => answerWork(work, request, requestId, peer));
     const lists = isModelsPath(path);
-    const carry = (requestId: string) => {
+    const carry = (begun: Begun) => {
       stayOpen();
       if (isBillingPath(path))
         return over(answerBilling({ state, balances: deps.balances, authorise }, request, path, peer));
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
       letIn();
-      return exchanged(request, path, requestId, async (route) => ({
+      return exchanged(request, path, begun, async (route) => ({
         principal: route.session
           ? await identifyPlayer(state, deps.findSession, request)
           : authorise.identify(request, peer),
         free: false,
       }));
     };
-    return guarded(request, path, carry, lists ? askerOf(request, path) : undefined);
+    return guarded({ request, path, peer, asker: lists ? askerOf(request, path) : undefined }, carry);
   };
 
   return {
@@ -372,10 +400,11 @@ export function createRelay(deps: RelayDeps): Relay {
         headers: { 'content-type': 'application/json' },
       });
       const identify = () => Promise.resolve({ principal: testPrincipal(order.channelId), free: true });
-      return guarded(request, order.path, (requestId) => exchanged(request, order.path, requestId, identify));
+      const { path } = order;
+      return guarded({ request, path, peer: null }, (begun) => exchanged(request, path, begun, identify));
     },
     realtime: async (request, peer) => {
-      const reached = await guarded(request, '/v1/realtime', (requestId) => {
+      const reached = await guarded({ request, path: '/v1/realtime', peer }, ({ requestId }) => {
         letIn();
         return realtime(request, requestId, peer);
       });

@@ -4,6 +4,7 @@ import type { ErrorCode, ErrorParams } from '../contract/errors.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
+import type { LogSettings } from '../logging/settings.ts';
 import type { Places } from '../relay/admission/accounts.ts';
 import type { CountRequest } from '../relay/admission/counting/counter.ts';
 import type { MemoryParts } from '../relay/admission/memory.ts';
@@ -28,6 +29,7 @@ export interface ServingOrder {
   readonly mark: string;
   /** Somebody may ask for figures. */
   readonly measured: boolean;
+  readonly log: LogSettings;
 }
 
 /** Plain rows, and where in the shared memory they are counted. */
@@ -101,5 +103,7 @@ export type FromRelay =
   /** It has few rows left. */
   | { readonly kind: 'rows' }
   | { readonly kind: 'say'; readonly line: string }
+  /** Whole lines of the log. */
+  | { readonly kind: 'logged'; readonly text: string }
   | { readonly kind: 'standing'; readonly standing: RelayStanding }
   | { readonly kind: 'stopped' };

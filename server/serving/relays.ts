@@ -46,10 +46,15 @@ export interface RelaysDeps {
   readonly control: (message: ToControl) => void;
   /** One line for the operator. */
   readonly say: (line: string) => void;
+  /** Whole lines of the log. */
+  readonly write: (text: string) => void;
 }
 
 /** What relays say that is nobody's business but the control thread's and the operator's. @returns false when it was something else. */
-export function passOn({ control, say }: Pick<RelaysDeps, 'control' | 'say'>, message: FromRelay): boolean {
+export function passOn(
+  { control, say, write }: Pick<RelaysDeps, 'control' | 'say' | 'write'>,
+  message: FromRelay,
+): boolean {
   switch (message.kind) {
     case 'tested':
     case 'stood':
@@ -59,6 +64,9 @@ export function passOn({ control, say }: Pick<RelaysDeps, 'control' | 'say'>, me
       return true;
     case 'say':
       say(message.line);
+      return true;
+    case 'logged':
+      write(message.text);
       return true;
     default:
       return false;

@@ -12,6 +12,8 @@ import { createFindSession } from '../http/find-session.ts';
 import { type FrontDoor, openFrontDoor } from '../http/front-door.ts';
 import type { LedgerClient } from '../ledger/client.ts';
 import { ledgerGone } from '../ledger/names.ts';
+import { createLog, gathered } from '../logging/log.ts';
+import { requestLines } from '../logging/requests.ts';
 import type { Balances } from '../relay/admission/balances.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
@@ -50,6 +52,11 @@ export function createServing(deps: ServingDeps): Serving {
   const { order, state, ledger, tell } = deps;
   const files = dataDirFiles(order.dataDir);
   const say = (line: string) => tell({ kind: 'say', line });
+  const logged = gathered(
+    (text) => tell({ kind: 'logged', text }),
+    (run) => setTimeout(run, gatherMs).unref(),
+    (missing) => oneLine(order.log, `${missing} lines were left out`),
+  );
   const works = createWorkCalls((id, call) => tell({ kind: 'work', id, call }));
   const bench = benchTier(order.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
@@ -71,6 +78,7 @@ export function createServing(deps: ServingDeps): Serving {
     works: works.store,
     findSession: createFindSession(files.httpSocket),
     trouble: (trouble) => tell({ kind: 'trouble', trouble }),
+    observer: requestLines(createLog(order.log, logged, Date.now), order.log.access),
     refused: (ref, reason) => say(`settlement of ${ref} was turned down: ${reason}`),
     limits: { ...defaultLimits, commitCeilingMs: commitCeiling(order.env) },
     watch: connections,
@@ -148,6 +156,14 @@ export function createServing(deps: ServingDeps): Serving {
   };
 }
 
+function oneLine(settings: ServingOrder['log'], message: string): string {
+  const lines: string[] = [];
+  createLog(settings, (line) => lines.push(line), Date.now).warn(message);
+  return lines.join('');
+}
+
+/** Lines of the log wait so long for others. */
+const gatherMs = 100;
 const loopResolutionMs = 20;
 
 /** Since the last question; the histogram counts nanoseconds from tick to tick. */

@@ -93,6 +93,8 @@ function missing(wanted: Shape, found: Shape, path = ''): string[] {
 const isMap = /^(option (export)|ratios export|env|api)/;
 /** They have no JSON answer in this process: they stay, replace it, or need what runs elsewhere. */
 const elsewhere = [
+  'alert list',
+  'alert test',
   'serve',
   'mock-upstream',
   'bench',

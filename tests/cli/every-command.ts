@@ -121,6 +121,8 @@ export function everywhere({ file, upstream }: Facts): readonly (readonly string
     ['task', 'get', 'x'],
     ['payment', 'list'],
     ['payment', 'callbacks'],
+    ['alert', 'list'],
+    ['alert', 'test'],
     ['apply', '-f', site, '--dry-run'],
     ['apply', '-f', site],
     ['apply', '-f', site],

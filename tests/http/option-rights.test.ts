@@ -15,6 +15,7 @@ const words = 'words in a frame where nothing runs and nothing can be typed';
 const look = 'how the console looks or counts; leads nowhere';
 const relay = 'how requests are routed, limited or told upstream: an administrator’s daily work';
 const prices = 'prices of models: an administrator may give quota away as well';
+const told = 'when operators are told of trouble, and in which words';
 const idle = 'kept for imported settings, without effect';
 
 const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>> = {
@@ -112,6 +113,29 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   AutomaticDisableChannelEnabled: [10, relay],
   AutomaticEnableChannelEnabled: [10, relay],
   AutomaticDisableKeywords: [10, relay],
+  'alert_setting.muted': [10, told],
+  'alert_setting.language': [10, told],
+  'alert_setting.repeat_hours': [10, told],
+  'alert_setting.spend_limit': [10, told],
+  'alert_setting.spend_factor': [10, told],
+  'alert_setting.balance_limit': [10, told],
+  'alert_setting.disk_gb': [10, told],
+  'alert_setting.expiry_days': [10, told],
+  'alert_setting.mail_to': [100, secret],
+  'alert_setting.webhook_url': [100, secret],
+  'alert_setting.webhook_secret': [100, secret],
+  'alert_setting.slack_url': [100, secret],
+  'alert_setting.discord_url': [100, secret],
+  'alert_setting.feishu_url': [100, secret],
+  'alert_setting.feishu_secret': [100, secret],
+  'alert_setting.dingtalk_url': [100, secret],
+  'alert_setting.dingtalk_secret': [100, secret],
+  'alert_setting.wecom_url': [100, secret],
+  'alert_setting.telegram_token': [100, secret],
+  'alert_setting.telegram_chat': [100, secret],
+  'alert_setting.bark_url': [100, secret],
+  'alert_setting.ntfy_url': [100, secret],
+  'alert_setting.ntfy_token': [100, secret],
   QuotaForNewUser: [10, prices],
   PreConsumedQuota: [10, relay],
   QuotaForInviter: [10, prices],
@@ -189,7 +213,8 @@ test('A2: the list names every option once', () => {
 test.each(Object.entries(rights))('A2: %s is written by role %s alone', async (key, [least]) => {
   const row = optionRow(key as OptionKey);
   expect(row.role).toBe(least);
-  const value = row.secret ? 'sk-secret' : row.fallback;
+  const secretly = row.kind.check('sk-secret') === null ? 'sk-secret' : 'https://hooks.example/sk-secret';
+  const value = row.secret ? secretly : row.fallback;
   expect(await put(key, value, 1)).toBe('role_too_low');
   expect(await put(key, value, 10)).toBe(least > 10 ? 'option_root_only' : 'written');
   expect(await put(key, value, 100)).toBe('written');
@@ -212,6 +237,14 @@ const addresses = [
   'TopUpLink',
   'general_setting.docs_link',
   'general_setting.release_url',
+  'alert_setting.webhook_url',
+  'alert_setting.slack_url',
+  'alert_setting.discord_url',
+  'alert_setting.feishu_url',
+  'alert_setting.dingtalk_url',
+  'alert_setting.wecom_url',
+  'alert_setting.bark_url',
+  'alert_setting.ntfy_url',
 ] as const;
 /** With places to fill in; schemes of programs on a desk are allowed. */
 const templates = ['ChatLink', 'ChatLink2'] as const;

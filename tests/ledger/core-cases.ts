@@ -241,6 +241,7 @@ const cases = (most: number): readonly (readonly [string, LedgerCommand, Decisio
   ['hold below nothing', { ...hold('h', 1, 0), estimate: -1 }, refuses('invalid', 'hold amounts')],
   ['owe below nothing', { ...hold('h', 1, 0), observed: -1 }, refuses('invalid', 'hold amounts')],
   ['void', { type: 'void', ref: 'h', log: noted }, writes({ log: noted, dropsHold: true })],
+  ['note', { type: 'note', ref: 'h', log: noted }, writes({ log: noted })],
   ['grant', { ...grant('g', 1, 5), log: noted }, writes({ posting: moved('g', -1, 1, 5, 'grant'), log: noted })],
   [
     'grant from elsewhere',

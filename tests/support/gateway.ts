@@ -39,6 +39,8 @@ export interface TestGatewayOptions {
   readonly guardedFetch?: ServiceDeps['guardedFetch'];
   /** Whose console session a request carries; everybody's is the tester's when absent. */
   readonly findSession?: FindSession;
+  /** Other hands of the services. */
+  readonly more?: Partial<ServiceDeps>;
   /** Channel tests really ask the upstream. */
   readonly channelTests?: boolean;
 }
@@ -66,6 +68,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     ...(options.guardedFetch === undefined ? {} : { guardedFetch: options.guardedFetch }),
     now: options.now ?? Date.now,
     pause: options.pause ?? (async () => undefined),
+    ...options.more,
   });
   const balances = createBalances(createMoney(createMemory(mostThreads)));
   ledger.onBalance(balances.credit);

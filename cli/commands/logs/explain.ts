@@ -1,4 +1,5 @@
 /** One charge, line by line, recomputed from its log row. */
+import type { Log } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type BillLine, recompute } from '../../../server/contract/quota.ts';
 import type { CommandRun } from '../../command.ts';
@@ -30,6 +31,20 @@ const paidByOthers = ({ overrun, house }: Readonly<Record<string, unknown>>) => 
   ...(typeof house === 'number' ? [{ zh: '自用模式：由站点承担', en: 'self-use mode: paid by the house' }] : []),
 ];
 
+/** Why nobody was asked. */
+const refusal = ({ created_at: at, username, token_name: token }: Log, facts: Readonly<Record<string, unknown>>) => {
+  if (typeof facts.refused !== 'string') return [];
+  const who = [username, token].filter((one) => one !== '').join(' / ');
+  const told = `${facts.refused}, HTTP ${Number(facts.status)}, ${isoTime(at)}${who === '' ? '' : `, ${who}`}`;
+  const skipped = Number(facts.skipped ?? 0);
+  return [
+    { zh: `  拒绝：${told}`, en: `  refused: ${told}` },
+    ...(skipped > 0
+      ? [{ zh: `  此前还有 ${skipped} 次未记录`, en: `  ${skipped} more before it left no row of their own` }]
+      : []),
+  ];
+};
+
 export const explain: CommandRun = async (context, _flags, ref) => {
   const client = await context.client();
   const row = await client.call('log.get', { ref });
@@ -38,7 +53,11 @@ export const explain: CommandRun = async (context, _flags, ref) => {
   if (again === null) {
     context.output.object(
       { log: row, bill: null },
-      [`${row.id}  ${row.model_name}  ${row.content}`, 'no charge'],
+      [
+        `${row.id}  ${row.model_name}  ${row.content}`,
+        ...refusal(row, facts).map((one) => one[context.language]),
+        context.say('未扣费', 'no charge'),
+      ],
       String(row.id),
     );
     return;

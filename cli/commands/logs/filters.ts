@@ -81,10 +81,10 @@ export function queryOf(flags: FlagValues, now: number): LogQuery {
   };
 }
 
-/** What the upstream answered with; '' = it never did. */
+/** What the upstream answered with, or we where it was not asked; '' = nobody did. */
 function statusOf(row: Log): string {
   if (row.type === 2) return '200';
-  return /"failure":"[a-z]+ (\d{3})"/.exec(row.other)?.[1] ?? '';
+  return /"failure":"[a-z]+ (\d{3})"|"refused":"\w+","status":(\d{3})/.exec(row.other)?.slice(1).find(Boolean) ?? '';
 }
 
 const hasStatus = (row: Log, wanted: string): boolean =>

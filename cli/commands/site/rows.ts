@@ -8,7 +8,14 @@ export const siteRows: readonly CommandRow[] = [
     flags: [
       { flag: '--port <n>', zh: '端口（默认 3000）', en: 'port (default 3000)' },
       { flag: '--open', zh: '在浏览器中打开控制台', en: 'open the console in a browser' },
-      { flag: '--json-logs', zh: '启动信息也用 JSON 行', en: 'what serving says as JSON lines' },
+      { flag: '--log-format <text|json>', zh: '日志格式（默认 text）', en: 'form of what it logs (default text)' },
+      {
+        flag: '--log-level <level>',
+        zh: 'debug、info、warn、error（默认 info）',
+        en: 'debug, info, warn, error (default info)',
+      },
+      { flag: '--access-log', zh: '每个请求结束时记一行', en: 'a line for each request that ended' },
+      { flag: '--json-logs', zh: '同 --log-format json', en: 'the same as --log-format json' },
       {
         flag: '--grace <seconds>',
         zh: '停止时等待进行中的请求（默认 30）',

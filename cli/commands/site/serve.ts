@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { AppError } from '../../../server/contract/errors.ts';
 import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
-import { metricsAddress, relaysFor, startGateway } from '../../../server/gateway.ts';
+import { createLog, logSettings, metricsAddress, relaysFor, startGateway } from '../../../server/gateway.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce, setupLink } from '../../parts/access.ts';
@@ -40,17 +40,23 @@ export const serve: CommandRun = async (context, flags) => {
     text(flags.metrics) ?? context.env.GATEWAY_METRICS ?? '',
     context.env.GATEWAY_METRICS_TOKEN ?? '',
   );
+  const log = logSettings(
+    {
+      format: text(flags.logFormat) ?? (flags.jsonLogs === true ? 'json' : undefined),
+      level: text(flags.logLevel),
+      access: flags.accessLog === true,
+    },
+    context.env,
+  );
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
   await folderFree(context.dataDir);
   // Somebody else's server keeps what it has; starting says that it is there.
   if (lockOwner(dataDirFiles(context.dataDir)) === null)
     for (const line of await fromEnvironment(context)) context.output.note(line);
-  const json = flags.jsonLogs === true || context.env.GATEWAY_LOG_FORMAT === 'json';
-  const say = (message: string) =>
-    console.error(
-      json ? JSON.stringify({ level: 'error', at: new Date().toISOString(), event: 'serving', message }) : message,
-    );
-  const gateway = await startGateway({ dataDir: context.dataDir, host, port, relays, metrics, env: context.env, say });
+  const lines = createLog(log, (line) => void process.stderr.write(line), Date.now);
+  const say = (message: string) => lines.warn(message, { event: 'serving' });
+  const { dataDir, env } = context;
+  const gateway = await startGateway({ dataDir, host, port, relays, metrics, env, log, say });
   const forget = announce(context.dataDir, gateway.url);
   // Whoever reads the address may send a signal at once.
   const ended = new Promise<void>((resolve, reject) => {
@@ -77,7 +83,7 @@ export const serve: CommandRun = async (context, flags) => {
   });
   const link = gateway.setupCode === null ? null : setupLink(gateway.url, gateway.setupCode);
   const ready = { gateway, link, relays, metricsHost: metrics?.host ?? '' };
-  if (json) tellReadyAsJson(context, ready);
+  if (log.format === 'json') tellReadyAsJson(context, ready);
   else tellReady(context, ready);
   for (const line of gateway.owed.refused)
     say(`owed by an earlier run and turned down: ${line}; see ${gateway.owed.kept.join(', ')}`);

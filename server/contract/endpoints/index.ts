@@ -4,6 +4,7 @@ import { endpoint } from '../endpoint.ts';
 import { tokenShape, userShape } from '../entities.ts';
 import { accessTokenEndpoints } from './access-token.ts';
 import { accountEndpoints } from './account.ts';
+import { alertEndpoints } from './alert.ts';
 import { auditEndpoints } from './audit.ts';
 import { channelEndpoints } from './channel.ts';
 import { chatEndpoints } from './chat.ts';
@@ -233,6 +234,7 @@ export const endpoints = [
   ...accessTokenEndpoints,
   ...sessionEndpoints,
   ...userEndpoints,
+  ...alertEndpoints,
   ...auditEndpoints,
   // options
   ...optionEndpoints,

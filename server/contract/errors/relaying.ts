@@ -116,6 +116,14 @@ export const relayingErrors = {
   ),
   upstream_key: row(502, 'api_error', 7, 'key', '上游鉴权失败', 'The upstream refused our credentials'),
   // ours
+  overloaded: row(
+    503,
+    'api_error',
+    7,
+    'ours',
+    '服务繁忙，请在 {seconds} 秒后重试',
+    'The server is busy; retry in {seconds} seconds',
+  ),
   storage_unavailable: row(
     503,
     'api_error',

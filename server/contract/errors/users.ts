@@ -62,6 +62,8 @@ export const usersErrors = {
   webhook_missing: business('Webhook地址不能为空', 'The webhook address must not be empty', 2),
   webhook_invalid: business('无效的Webhook地址', 'Invalid webhook address', 2),
   webhook_failed: business('Webhook 返回 {status}', 'The webhook answered {status}', 7),
+  alert_targets_unset: business('没有配置告警目标', 'Nobody is configured to be told of alerts', 2),
+  alert_undelivered: business('告警未能送达 {target}：{reason}', 'The alert did not reach {target}: {reason}', 7),
   bot_check_missing: business('Turnstile token 为空', 'The Turnstile token is empty', 4),
   bot_check_failed: business(
     'Turnstile 校验失败，请刷新重试！',

@@ -3,6 +3,7 @@
 import type { EndpointId } from '../../contract/endpoints/index.ts';
 import { accessTokenHandlers } from './access-token.ts';
 import { accountHandlers } from './account.ts';
+import { alertHandlers } from './alert.ts';
 import { auditHandlers } from './audit.ts';
 import { channelHandlers } from './channel.ts';
 import type { HandlersOf } from './handlers-of.ts';
@@ -25,6 +26,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...accountHandlers,
   ...signInHandlers,
   ...accessTokenHandlers,
+  ...alertHandlers,
   ...auditHandlers,
   ...userHandlers,
   ...tokenHandlers,

@@ -55,6 +55,17 @@ export interface Charge {
   delivered(frames: number, channel: ChannelSnapshot): void;
 }
 
+/** One request and all that came of it. */
+export interface EndedRequest {
+  readonly inquiry: Inquiry;
+  readonly principal: Principal;
+  readonly finish: Finish;
+  readonly tokens: { readonly input: number; readonly output: number };
+  /** Quota. */
+  readonly charged: number;
+  readonly endedMs: number;
+}
+
 export interface ChargeDeps {
   readonly ledger: Ledger;
   readonly balances: Balances;
@@ -67,6 +78,8 @@ export interface ChargeDeps {
   /** The ledger's rules turned a settlement down: nobody was charged for what was delivered. */
   readonly refused: (ref: string, reason: string) => void;
   readonly figures: Figures;
+  /** Told of each end; null = nobody looks on. */
+  readonly observe: ((request: EndedRequest) => void) | null;
 }
 
 export interface ChargeFacts {
@@ -141,6 +154,10 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - inquiry.startedMs,
     });
     charged = usage === null ? null : amount;
+    if (deps.observe !== null) {
+      const spent = { input: inputTokens, output: outputTokens };
+      deps.observe({ inquiry, principal, finish, tokens: spent, charged: amount, endedMs });
+    }
     const vain = usage === null;
     if (usage !== null) open.used(row, usage);
     deps.balances.alone(userId, () => {

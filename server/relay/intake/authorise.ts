@@ -19,6 +19,8 @@ export interface AuthoriseDeps {
 export interface Authorise {
   /** Key, owner, expiry, address and group. @throws AppError token_*, user_disabled, ip_not_allowed, group_*, channel_pin_*. */
   identify(request: Request, peer: Peer): Principal;
+  /** Whose key it is, whatever it may; null = nobody's. */
+  ownerOf(request: Request): Pick<Principal, 'user' | 'token'> | null;
   /** The same caller as the memory knows them now. @throws AppError as `identify` does. */
   renew(principal: Principal, peer: Peer): Principal;
   /** What only this gateway can put into an address it gives to a channel's upstream. */
@@ -85,6 +87,14 @@ export function createAuthorise(deps: AuthoriseDeps): Authorise {
       const token = pin === null ? plain : state.tokenByHmac(hmacOf(pin.key));
       const found = standing(token, peer);
       return { ...found, pinnedChannel: pin === null ? null : pinned(pin.channelId, found.user.role) };
+    },
+    ownerOf(request) {
+      const credential = readCredential(request);
+      if (credential === null) return null;
+      const { key, pinned: pin } = credential;
+      const token = state.tokenByHmac(hmacOf(key)) ?? (pin === null ? undefined : state.tokenByHmac(hmacOf(pin.key)));
+      const user = token === undefined ? undefined : state.user(token.userId);
+      return token === undefined || user === undefined ? null : { user, token };
     },
     renew: (principal, peer) => ({
       ...principal,

@@ -11,6 +11,7 @@ import { Waiting } from '../../components/waiting.tsx';
 import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useList } from '../../lib/read.ts';
+import { AlertTest } from './extras/alert-test.tsx';
 import { ClearLogs } from './extras/clear-logs.tsx';
 import { OidcDiscovery } from './extras/oidc-discovery.tsx';
 import { SystemInfo } from './extras/system-info.tsx';
@@ -141,6 +142,8 @@ export function SettingsPage() {
                   extra={
                     panel === 'logs' ? (
                       <ClearLogs />
+                    ) : panel === 'alertTargets' ? (
+                      <AlertTest />
                     ) : panel === 'oidc' ? (
                       <OidcDiscovery
                         stored={stored.get('oidc.well_known')?.value ?? ''}

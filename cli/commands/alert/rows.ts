@@ -1,0 +1,18 @@
+import type { CommandRow } from '../../command.ts';
+
+export const alertRows: readonly CommandRow[] = [
+  {
+    name: 'alert list',
+    zh: '当前的问题，以及会通知谁',
+    en: 'what is wrong now, and who is told',
+    examples: ['alert list', 'alert list --json'],
+    load: async () => (await import('./alert.ts')).list,
+  },
+  {
+    name: 'alert test',
+    zh: '向每个告警目标发送测试',
+    en: 'tell every target a test',
+    examples: ['alert test', 'alert test --json'],
+    load: async () => (await import('./alert.ts')).test,
+  },
+];

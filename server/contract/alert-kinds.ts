@@ -1,0 +1,93 @@
+/** What operators are told of, one row each: its words, with places to fill in. */
+interface Words {
+  readonly zh: string;
+  readonly en: string;
+}
+
+export interface AlertKind {
+  readonly label: Words;
+  readonly text: Words;
+  /** Said when it is over; absent = nobody needs to hear that. */
+  readonly over?: Words;
+}
+
+export const alertKinds = {
+  channel_disabled: {
+    label: { zh: '渠道被自动禁用', en: 'Channel disabled' },
+    text: { zh: '渠道 {name}（#{id}）已被自动禁用：{reason}', en: 'Channel {name} (#{id}) was disabled: {reason}' },
+  },
+  channel_failing: {
+    label: { zh: '渠道持续失败', en: 'Channel failing' },
+    text: { zh: '渠道 {name}（#{id}）持续失败：{reason}', en: 'Channel {name} (#{id}) keeps failing: {reason}' },
+  },
+  spend_high: {
+    label: { zh: '花费超过阈值', en: 'Spend above the limit' },
+    text: {
+      zh: '过去一小时花费 {spent}，超过阈值 {limit}',
+      en: 'The last hour cost {spent}, more than the limit of {limit}',
+    },
+  },
+  spend_unusual: {
+    label: { zh: '花费远高于平时', en: 'Spend far above its usual' },
+    text: {
+      zh: '过去一小时花费 {spent}，平时每小时 {usual}',
+      en: 'The last hour cost {spent}; its usual is {usual} an hour',
+    },
+  },
+  model_unpriced: {
+    label: { zh: '模型没有价格', en: 'Model without a price' },
+    text: {
+      zh: '已启用渠道的模型 {model} 没有价格，请求会被拒绝',
+      en: 'Model {model} of an enabled channel has no price: requests for it are refused',
+    },
+  },
+  balance_low: {
+    label: { zh: '上游余额不足', en: 'Upstream balance low' },
+    text: {
+      zh: '渠道 {name}（#{id}）的上游余额为 {balance}，低于 {limit}',
+      en: 'The upstream balance of channel {name} (#{id}) is {balance}, below {limit}',
+    },
+  },
+  expiring: {
+    label: { zh: '证书或密钥即将到期', en: 'Certificate or key about to expire' },
+    text: { zh: '{what} 将在 {days} 天后到期', en: '{what} expires in {days} days' },
+  },
+  disk_low: {
+    label: { zh: '磁盘空间不足', en: 'Disk space low' },
+    text: { zh: '数据目录所在磁盘仅剩 {free} GB', en: 'The disk of the data folder has {free} GB left' },
+  },
+  commits_late: {
+    label: { zh: '记账受阻或延迟', en: 'Bills late or not written' },
+    text: {
+      zh: '记账受阻或延迟：{reason}（迟到 {late}，等待 {waiting}）',
+      en: 'Bills are late or not written: {reason} (late {late}, waiting {waiting})',
+    },
+  },
+  backup_missed: {
+    label: { zh: '错过备份', en: 'Backup missed' },
+    text: { zh: '定时备份未完成：{reason}', en: 'A scheduled backup is missing: {reason}' },
+  },
+} as const satisfies Record<string, AlertKind>;
+
+export type AlertKindName = keyof typeof alertKinds;
+export const alertKindNames = Object.keys(alertKinds) as AlertKindName[];
+export const alertKind = (name: AlertKindName): AlertKind => alertKinds[name];
+
+/** Who can be told, in the order of the settings page. */
+export const alertTargetNames = [
+  'mail',
+  'webhook',
+  'slack',
+  'discord',
+  'feishu',
+  'dingtalk',
+  'wecom',
+  'telegram',
+  'bark',
+  'ntfy',
+] as const;
+export type AlertTargetName = (typeof alertTargetNames)[number];
+
+/** Places are written `{name}`. */
+export const filledIn = (text: string, values: Readonly<Record<string, string | number>>): string =>
+  text.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));

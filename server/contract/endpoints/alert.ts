@@ -1,0 +1,39 @@
+/** What operators are told of. */
+import * as z from 'zod/mini';
+import { alertKindNames, alertTargetNames } from '../alert-kinds.ts';
+import { endpoint } from '../endpoint.ts';
+
+const none = z.object({});
+
+export const alertEndpoints = [
+  endpoint({
+    id: 'alert.list',
+    method: 'GET',
+    path: '/api/alert/',
+    access: 'admin',
+    input: none,
+    output: z.object({
+      targets: z.array(z.enum(alertTargetNames)),
+      alerts: z.array(
+        z.object({
+          kind: z.enum(alertKindNames),
+          subject: z.string(),
+          title: z.string(),
+          text: z.string(),
+          /** Epoch seconds of the last time that somebody was told; 0 = nobody was. */
+          told_at: z.int(),
+        }),
+      ),
+    }),
+    summary: { zh: '当前告警', en: 'What is wrong now, and who would be told' },
+  }),
+  endpoint({
+    id: 'alert.test',
+    method: 'POST',
+    path: '/api/alert/test',
+    access: 'root',
+    input: none,
+    output: z.array(z.object({ target: z.enum(alertTargetNames), ok: z.boolean(), message: z.string() })),
+    summary: { zh: '发送测试告警', en: 'Tell every target a test' },
+  }),
+] as const;

@@ -1,0 +1,144 @@
+/** What operators are told of, and where. */
+import { alertKindNames } from '../alert-kinds.ts';
+import { address, choice, decimal, emails, integer, listOf, text } from '../option-kinds.ts';
+import { option } from './row.ts';
+
+const panel = { tab: 'operation', panel: 'alerts' } as const;
+const targets = { tab: 'operation', panel: 'alertTargets', role: 100, fallback: '' } as const;
+
+/** Where something is sent: whoever knows the address may write there too. */
+const hidden = (zh: string, en: string, help: { readonly zh: string; readonly en: string }) =>
+  option({ ...targets, kind: address, secret: true, label: { zh, en }, help });
+const secret = (zh: string, en: string, help: { readonly zh: string; readonly en: string }) =>
+  option({ ...targets, kind: text, secret: true, label: { zh, en }, help });
+const botAddress = (name: string) => ({
+  zh: `${name} 群机器人的 Webhook 地址；为空则不发送。`,
+  en: `Address of the bot of a ${name} group; empty sends nothing.`,
+});
+const botSecret = { zh: '机器人开启“加签”时填写。', en: 'Where the bot wants its calls signed.' };
+
+export const alertOptions = {
+  'alert_setting.muted': option({
+    ...panel,
+    kind: listOf(alertKindNames),
+    fallback: '',
+    label: { zh: '不通知的种类', en: 'Kinds that are not told' },
+    help: {
+      zh: `逗号分隔：${alertKindNames.join('、')}。`,
+      en: `Comma separated: ${alertKindNames.join(', ')}.`,
+    },
+  }),
+  'alert_setting.language': option({
+    ...panel,
+    kind: choice('zh', 'en'),
+    fallback: 'zh',
+    label: { zh: '告警语言', en: 'Language of alerts' },
+    help: { zh: '告警以此语言书写。', en: 'What alerts are written in.' },
+  }),
+  'alert_setting.repeat_hours': option({
+    ...panel,
+    kind: integer(1, 8760),
+    fallback: '24',
+    label: { zh: '重复提醒间隔（小时）', en: 'Hours between reminders' },
+    help: {
+      zh: '同一问题持续存在时，每隔这么久再提醒一次；恢复后再次发生会立即提醒。',
+      en: 'The same trouble is told again after so long; after a recovery at once.',
+    },
+  }),
+  'alert_setting.spend_limit': option({
+    ...panel,
+    kind: decimal(0),
+    fallback: '0',
+    label: { zh: '每小时花费阈值（美元）', en: 'Spend of an hour (dollars)' },
+    help: { zh: '一小时内超过该金额时提醒，0 为不提醒。', en: 'More within an hour is told; 0 tells nothing.' },
+  }),
+  'alert_setting.spend_factor': option({
+    ...panel,
+    kind: decimal(0),
+    fallback: '5',
+    label: { zh: '花费异常倍数', en: 'Times its usual' },
+    help: {
+      zh: '一小时花费超过过去七天平均值的这么多倍（且超过 1 美元）时提醒，0 为不提醒。',
+      en: 'An hour of so many times the mean of seven days (and of more than a dollar) is told; 0 tells nothing.',
+    },
+  }),
+  'alert_setting.balance_limit': option({
+    ...panel,
+    kind: decimal(0),
+    fallback: '5',
+    label: { zh: '上游余额下限', en: 'Least balance of upstreams' },
+    help: {
+      zh: '已查询余额的渠道低于此值时提醒，0 为不提醒。',
+      en: 'Channels whose balance was asked for and is below are told; 0 tells nothing.',
+    },
+  }),
+  'alert_setting.disk_gb': option({
+    ...panel,
+    kind: decimal(0),
+    fallback: '1',
+    label: { zh: '磁盘剩余下限（GB）', en: 'Least free disk (GB)' },
+    help: {
+      zh: '数据目录所在磁盘低于此值时提醒，0 为不提醒。',
+      en: 'Less on the data folder’s disk is told; 0 tells nothing.',
+    },
+  }),
+  'alert_setting.expiry_days': option({
+    ...panel,
+    kind: integer(0, 365),
+    fallback: '14',
+    label: { zh: '到期提前提醒（天）', en: 'Days before something expires' },
+    help: {
+      zh: '站点证书、管理员的访问令牌和 API 密钥到期前这么多天提醒，0 为不提醒。',
+      en: 'For the site’s certificate and administrators’ access tokens and API keys; 0 tells nothing.',
+    },
+  }),
+  'alert_setting.mail_to': option({
+    ...targets,
+    kind: emails,
+    label: { zh: '告警邮箱', en: 'Mail addresses' },
+    help: { zh: '逗号分隔；经由 SMTP 设置发送。', en: 'Comma separated; sent over the SMTP server.' },
+  }),
+  'alert_setting.webhook_url': hidden('Webhook 地址', 'Webhook address', {
+    zh: '以 JSON 接收告警的 https 地址；为空则不发送。',
+    en: 'An https address that takes alerts as JSON; empty sends nothing.',
+  }),
+  'alert_setting.webhook_secret': secret('Webhook 签名密钥', 'Webhook signing secret', {
+    zh: '请求体的 HMAC-SHA256（十六进制）放在 X-Webhook-Signature。',
+    en: 'X-Webhook-Signature carries the body’s HMAC-SHA256 under it, in hex.',
+  }),
+  'alert_setting.slack_url': hidden('Slack 地址', 'Slack address', {
+    zh: 'Slack Incoming Webhook 地址；为空则不发送。',
+    en: 'An incoming webhook of Slack; empty sends nothing.',
+  }),
+  'alert_setting.discord_url': hidden('Discord 地址', 'Discord address', {
+    zh: 'Discord 频道 Webhook 地址；为空则不发送。',
+    en: 'A channel’s webhook of Discord; empty sends nothing.',
+  }),
+  'alert_setting.feishu_url': hidden('飞书地址', 'Feishu address', botAddress('飞书 / Feishu')),
+  'alert_setting.feishu_secret': secret('飞书签名密钥', 'Feishu signing secret', botSecret),
+  'alert_setting.dingtalk_url': hidden('钉钉地址', 'DingTalk address', botAddress('钉钉 / DingTalk')),
+  'alert_setting.dingtalk_secret': secret('钉钉签名密钥', 'DingTalk signing secret', botSecret),
+  'alert_setting.wecom_url': hidden('企业微信地址', 'WeCom address', botAddress('企业微信 / WeCom')),
+  'alert_setting.telegram_token': secret('Telegram 机器人令牌', 'Telegram bot token', {
+    zh: '与会话编号一起使用；为空则不发送。',
+    en: 'Goes with the chat id; empty sends nothing.',
+  }),
+  'alert_setting.telegram_chat': option({
+    ...targets,
+    kind: text,
+    label: { zh: 'Telegram 会话编号', en: 'Telegram chat id' },
+    help: { zh: '接收告警的用户、群组或频道。', en: 'The person, group or channel that is told.' },
+  }),
+  'alert_setting.bark_url': hidden('Bark 地址', 'Bark address', {
+    zh: '应用中显示的地址，例如 https://api.day.app/密钥；为空则不发送。',
+    en: 'As the app shows it, such as https://api.day.app/KEY; empty sends nothing.',
+  }),
+  'alert_setting.ntfy_url': hidden('ntfy 主题地址', 'ntfy topic address', {
+    zh: '例如 https://ntfy.sh/主题；为空则不发送。',
+    en: 'Such as https://ntfy.sh/TOPIC; empty sends nothing.',
+  }),
+  'alert_setting.ntfy_token': secret('ntfy 令牌', 'ntfy token', {
+    zh: '主题需要登录时填写。',
+    en: 'Where the topic wants one.',
+  }),
+} as const;

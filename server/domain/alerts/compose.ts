@@ -1,0 +1,55 @@
+/** Alerts with the hands they need: the disk, the site's certificate, those who carry. */
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { connect } from 'node:tls';
+import { createFacts, type FactsDeps } from './facts.ts';
+import { type AlertsDeps, type AlertsService, createAlerts } from './service.ts';
+import { createTell, type TellDeps } from './tell.ts';
+
+type Given = Omit<AlertsDeps, 'tell' | 'facts'> &
+  Omit<FactsDeps, 'freeBytes' | 'certificateEnd'> &
+  Omit<TellDeps, 'options'>;
+
+export function createOperatorAlerts(given: Given): AlertsService {
+  const folder = dirname(given.database.raw.name);
+  const facts = createFacts({ ...given, freeBytes: () => freeBytesOf(folder), certificateEnd });
+  return createAlerts({ ...given, tell: createTell(given), facts });
+}
+
+function freeBytesOf(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
+const patienceMs = 10_000;
+
+/** Whether anybody trusts it is not asked: only when it ends. */
+export function certificateEnd(url: string): Promise<number | null> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve } = Promise.withResolvers<number | null>();
+  const socket = connect(
+    {
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port) || 443,
+      servername: hostname,
+      rejectUnauthorized: false,
+      timeout: patienceMs,
+    },
+    () => {
+      const end = Date.parse(socket.getPeerCertificate().valid_to);
+      resolve(Number.isNaN(end) ? null : Math.floor(end / 1000));
+      socket.destroy();
+    },
+  );
+  const none = () => {
+    socket.destroy();
+    resolve(null);
+  };
+  socket.on('error', none);
+  socket.on('timeout', none);
+  return promise;
+}

@@ -1,0 +1,116 @@
+/** What the kinds of alerts look at, read once for all of them. */
+import type { Database } from '../../../db/open.ts';
+import { createAlertsRepository, type Expiring } from '../../../db/repositories/alerts.ts';
+import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { ChannelStatus } from '../../contract/enums.ts';
+import { compilePriceTables, resolvePrices } from '../../contract/pricing-tables.ts';
+import { type StorageStanding, soundStorage } from '../../contract/storage.ts';
+import type { Standing } from '../channels/routes.ts';
+import type { OptionsService } from '../options/service.ts';
+import type { ReadOption } from './alert.ts';
+
+export interface AlertFacts {
+  readonly get: ReadOption;
+  /** Epoch seconds. */
+  readonly now: number;
+  readonly channels: readonly ChannelRow[];
+  /** Of enabled channels that the relay does not ask at present, by number. */
+  readonly ejected: ReadonlySet<number>;
+  readonly unpriced: readonly string[];
+  /** Quota of the last hour, and of the mean hour of the week before. */
+  readonly spent: number;
+  readonly usual: number;
+  readonly expiring: readonly Expiring[];
+  /** null = the system does not say. */
+  readonly freeBytes: number | null;
+  readonly storage: StorageStanding;
+  /** Bills came late, or were turned down, within the last hour. */
+  readonly lately: boolean;
+  /** Why there is no backup that should be there; null = there is, or none is wanted. */
+  readonly backupMissing: string | null;
+}
+
+export interface FactsDeps {
+  readonly database: Database;
+  readonly options: OptionsService;
+  readonly standingOf?: (ids: readonly number[]) => Promise<readonly Standing[]>;
+  readonly storage?: () => StorageStanding;
+  /** Of the disk with the data folder. */
+  readonly freeBytes: () => number | null;
+  /** When the certificate of an address expires, epoch seconds; null = it cannot be told. */
+  readonly certificateEnd: (url: string) => Promise<number | null>;
+  readonly backupMissing: () => string | null;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+const ejectedCondition = 'ejected';
+const daySeconds = 86_400;
+const hourSeconds = 3600;
+
+export function createFacts(deps: FactsDeps) {
+  const { options } = deps;
+  const channelRows = createChannelsRepository(deps.database);
+  const repository = createAlertsRepository(deps.database);
+  /** A certificate is looked at once a day. */
+  const certificate = { url: '', lookedAt: 0, end: null as number | null };
+
+  /** The counts only grow. */
+  const late = { count: 0, at: 0 };
+  const latelyOf = ({ late: ends, refused }: StorageStanding, now: number): boolean => {
+    if (ends + refused > late.count) late.at = now;
+    late.count = ends + refused;
+    return late.at > 0 && now - late.at < hourSeconds;
+  };
+
+  const unpricedOf = (channels: readonly ChannelRow[]): string[] => {
+    if (options.get('SelfUseModeEnabled')) return [];
+    const tables = compilePriceTables((key) => options.text(key));
+    const models = new Set(
+      channels
+        .filter(({ status }) => status === ChannelStatus.enabled)
+        .flatMap(({ models: list }) => list.split(',').map((name) => name.trim())),
+    );
+    models.delete('');
+    return [...models].filter(
+      (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default' }) === null,
+    );
+  };
+  const ejectedOf = async (channels: readonly ChannelRow[]): Promise<ReadonlySet<number>> => {
+    const ids = channels.filter(({ status }) => status === ChannelStatus.enabled).map(({ id }) => id);
+    const found = (await deps.standingOf?.(ids)) ?? [];
+    return new Set(ids.filter((_, at) => found[at]?.condition === ejectedCondition));
+  };
+  const siteCertificate = async (now: number): Promise<Expiring[]> => {
+    const url = options.get('ServerAddress');
+    if (!url.startsWith('https://')) return [];
+    if (certificate.url !== url || now - certificate.lookedAt >= daySeconds) {
+      certificate.url = url;
+      certificate.lookedAt = now;
+      certificate.end = await deps.certificateEnd(url).catch(() => null);
+    }
+    return certificate.end === null ? [] : [{ what: new URL(url).host, id: 'certificate', expiresAt: certificate.end }];
+  };
+
+  return async (): Promise<AlertFacts> => {
+    const now = Math.floor(deps.now() / 1000);
+    const channels = await channelRows.all();
+    const storage = deps.storage?.() ?? soundStorage;
+    const days = options.get('alert_setting.expiry_days');
+    const until = now + days * daySeconds;
+    const expiring = days === 0 ? [] : [...(await repository.expiring(now, until)), ...(await siteCertificate(now))];
+    return {
+      get: options.get,
+      now,
+      channels,
+      ejected: await ejectedOf(channels),
+      unpriced: unpricedOf(channels),
+      ...(await repository.spend(now)),
+      expiring: expiring.filter(({ expiresAt }) => expiresAt <= until),
+      freeBytes: deps.freeBytes(),
+      storage,
+      lately: latelyOf(storage, now),
+      backupMissing: deps.backupMissing(),
+    };
+  };
+}

@@ -1,0 +1,129 @@
+/** Looks for trouble, tells each target of each once, and again only after it was over or has lasted long. */
+import type { Database } from '../../../db/open.ts';
+import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
+import {
+  type AlertKindName,
+  type AlertTargetName,
+  alertKind,
+  alertKindNames,
+  filledIn,
+} from '../../contract/alert-kinds.ts';
+import { AppError } from '../../contract/errors.ts';
+import type { OptionsService } from '../options/service.ts';
+import type { Alert } from './alert.ts';
+import type { AlertFacts } from './facts.ts';
+import { type Found, looks } from './looks.ts';
+import type { Tell } from './tell.ts';
+
+export interface AlertsDeps {
+  readonly database: Database;
+  readonly options: OptionsService;
+  readonly tell: Tell;
+  readonly facts: () => Promise<AlertFacts>;
+  /** What could not be handed over. */
+  readonly report: (error: unknown) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export type AlertsService = ReturnType<typeof createAlerts>;
+
+/** A target that could not be reached is tried again after so long. */
+const againSeconds = 600;
+/** Kinds that must have been there at the look before as well: a moment's failure is nobody's concern. */
+const lasting: ReadonlySet<AlertKindName> = new Set(['channel_failing']);
+
+export function createAlerts(deps: AlertsDeps) {
+  const { options, tell } = deps;
+  const repository = createAlertsRepository(deps.database);
+  let before: ReadonlySet<string> = new Set();
+  let looking: Promise<void> | null = null;
+
+  const keyOf = (kind: AlertKindName, { subject }: Found): string => `${kind}:${subject}`;
+  const alertOf = (kind: AlertKindName, { subject, values }: Found, at: number): Alert => {
+    const language = options.get('alert_setting.language') === 'en' ? 'en' : 'zh';
+    const { label, text } = alertKind(kind);
+    const site = options.get('SystemName');
+    return { kind, subject, site, title: label[language], text: filledIn(text[language], values), at };
+  };
+  const seen = async (): Promise<(readonly [AlertKindName, Found])[]> => {
+    const muted: ReadonlySet<string> = new Set(options.get('alert_setting.muted'));
+    const facts = await deps.facts();
+    return alertKindNames
+      .filter((kind) => !muted.has(kind))
+      .flatMap((kind) => looks[kind](facts).map((found) => [kind, found] as const));
+  };
+
+  /** The turn is taken before telling: a target that hangs is not told again and again, and a crash tells nothing twice. */
+  const inform = async (target: AlertTargetName, key: string, alert: Alert): Promise<void> => {
+    const quiet = options.get('alert_setting.repeat_hours') * 3600;
+    const name = `${key}@${target}`;
+    if (!(await repository.claim(0, name, alert.at, quiet))) return;
+    await tell.to(target, alert).catch(async (error: unknown) => {
+      await repository.postpone(name, alert.at - quiet + againSeconds);
+      deps.report(error);
+    });
+  };
+
+  const look = async (): Promise<void> => {
+    const targets = tell.targets();
+    if (targets.length === 0) return;
+    const at = Math.floor(deps.now() / 1000);
+    const found = await seen();
+    const keys = new Set(found.map(([kind, one]) => keyOf(kind, one)));
+    const due = found.filter(([kind, one]) => !lasting.has(kind) || before.has(keyOf(kind, one)));
+    const toEach = async (target: AlertTargetName) => {
+      for (const [kind, one] of due) await inform(target, keyOf(kind, one), alertOf(kind, one, at));
+    };
+    await Promise.all(targets.map(toEach));
+    // What is over may be told anew when it comes back; what was there a moment ago has to be over for two looks.
+    await repository.forget([...keys, ...before]);
+    before = keys;
+  };
+
+  return {
+    /** @returns what is wrong now, told or not. */
+    async list() {
+      const at = Math.floor(deps.now() / 1000);
+      const found = await seen();
+      const told = await repository.told();
+      return {
+        targets: [...tell.targets()],
+        alerts: found.map(([kind, one]) => {
+          const { title, text, subject } = alertOf(kind, one, at);
+          const turns = told.filter(({ kind: name }) => name.startsWith(`${keyOf(kind, one)}@`));
+          return { kind, subject, title, text, told_at: Math.max(0, ...turns.map(({ sent_at }) => sent_at)) };
+        }),
+      };
+    },
+    /** One look at a time: a target may be slow to answer. */
+    look(): Promise<void> {
+      looking ??= look().finally(() => {
+        looking = null;
+      });
+      return looking;
+    },
+    /** Tells every target that it would be told. @returns how each took it, in words without secrets. */
+    async test(): Promise<{ target: AlertTargetName; ok: boolean; message: string }[]> {
+      const targets = tell.targets();
+      if (targets.length === 0) throw new AppError('alert_targets_unset');
+      const english = options.get('alert_setting.language') === 'en';
+      const alert: Alert = {
+        kind: 'test',
+        subject: '',
+        site: options.get('SystemName'),
+        title: english ? 'Test' : '测试',
+        text: english ? 'This is how alerts arrive.' : '告警将以此方式送达。',
+        at: Math.floor(deps.now() / 1000),
+      };
+      return Promise.all(
+        targets.map((target) =>
+          tell.to(target, alert).then(
+            () => ({ target, ok: true, message: '' }),
+            (error: unknown) => ({ target, ok: false, message: error instanceof AppError ? error.message : '' }),
+          ),
+        ),
+      );
+    },
+  };
+}

@@ -1,0 +1,7 @@
+/** What operators are told of. */
+import type { HandlersOf } from './handlers-of.ts';
+
+export const alertHandlers: HandlersOf<'alert.list' | 'alert.test'> = {
+  'alert.list': ({ services }) => services.alerts.list(),
+  'alert.test': ({ services }) => services.alerts.test(),
+};

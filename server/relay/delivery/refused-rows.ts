@@ -1,0 +1,125 @@
+/** Rows for requests that were turned away before anybody was asked, so that the id a caller was told can be found; under attack a sample of them. */
+import { LogType } from '../../contract/enums.ts';
+import { AppError, type ErrorCode } from '../../contract/errors.ts';
+import type { Ledger } from '../../ledger/commands.ts';
+import type { ClientError } from '../../protocols/codec.ts';
+import type { Seen } from '../admission/observer.ts';
+import type { Authorise } from '../intake/authorise.ts';
+import type { Peer } from '../intake/inquiry.ts';
+
+export interface RefusedRequest {
+  readonly request: Request;
+  readonly path: string;
+  readonly peer: Peer | null;
+  readonly seen: Seen;
+  readonly error: unknown;
+  readonly shown: ClientError;
+}
+
+export interface RefusedRowsDeps {
+  readonly ledger: Ledger;
+  readonly ownerOf: Authorise['ownerOf'];
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly steady: () => number;
+}
+
+/** Rows at once, and one more per so many milliseconds: of one key, of all together. */
+const keyBurst = 20;
+const keyEveryMs = 5000;
+const burst = 200;
+const everyMs = 100;
+/** Keys that are told apart; beyond that all begin anew. */
+const mostKeys = 5000;
+/** Names come from clients. */
+const longestName = 200;
+
+interface Allowance {
+  left: number;
+  atMs: number;
+  /** Not written since the last row. */
+  skipped: number;
+}
+
+function allows(one: Allowance, most: number, perMs: number, nowMs: number): boolean {
+  one.left = Math.min(most, one.left + (nowMs - one.atMs) / perMs);
+  one.atMs = nowMs;
+  return one.left >= 1;
+}
+
+/** Strangers are told apart from nobody: all share one allowance, and only what they presented as a key is worth a row. */
+const strangersCodes: ReadonlySet<ErrorCode> = new Set(['token_missing', 'token_invalid']);
+
+export function createRefusedRows({ ledger, ownerOf, now, steady }: RefusedRowsDeps) {
+  const keys = new Map<string, Allowance>();
+  const all: Allowance = { left: burst, atMs: steady(), skipped: 0 };
+
+  /** @returns how many of this key went unwritten before, null = this one does too. */
+  const take = (key: string): number | null => {
+    const at = steady();
+    const known = keys.get(key);
+    if (known === undefined && keys.size >= mostKeys) keys.clear();
+    const own = known ?? { left: keyBurst, atMs: at, skipped: 0 };
+    keys.set(key, own);
+    if (!allows(own, keyBurst, keyEveryMs, at) || !allows(all, burst, everyMs, at)) {
+      own.skipped++;
+      return null;
+    }
+    own.left--;
+    all.left--;
+    const { skipped } = own;
+    own.skipped = 0;
+    return skipped;
+  };
+
+  return {
+    /** Costs the caller nothing: the row goes the way of all others. */
+    note({ request, path, peer, seen, error, shown }: RefusedRequest): void {
+      const owner = seen.principal ?? ownerOf(request);
+      if (owner === null && !(error instanceof AppError && strangersCodes.has(error.code))) return;
+      if (!ledger.healthy().ok) return;
+      const skipped = take(owner === null ? '' : `${owner.user.id}/${owner.token?.id ?? 0}`);
+      if (skipped === null) return;
+      const endedMs = now();
+      const facts: Record<string, unknown> = { refused: shown.code, status: shown.status, request_path: path };
+      if (seen.inquiry !== null) facts.ms = Math.round(endedMs - seen.inquiry.startedMs);
+      if (skipped > 0) facts.skipped = skipped;
+      if (owner === null && peer !== null) facts.admin_info = { ip: peer.ip() };
+      const { requestId } = shown;
+      void ledger
+        .execute({
+          type: 'note',
+          ref: requestId,
+          log: {
+            requestId,
+            createdAt: Math.floor(endedMs / 1000),
+            type: LogType.error,
+            userId: owner?.user.id ?? 0,
+            username: owner?.user.username ?? '',
+            tokenId: owner?.token?.id ?? 0,
+            tokenName: owner?.token?.name ?? '',
+            channelId: 0,
+            group: seen.principal?.group ?? owner?.user.group ?? '',
+            model: modelOf(seen, error),
+            isStream: seen.inquiry?.stream ?? false,
+            useTime: 0,
+            promptTokens: 0,
+            completionTokens: 0,
+            quota: 0,
+            content: shown.message,
+            other: JSON.stringify(facts),
+            usageSource: 'none',
+            endReason: 'refused',
+          },
+        })
+        .catch(() => undefined);
+    },
+  };
+}
+
+/** The reason often names it where the request was not read yet. */
+function modelOf({ inquiry }: Seen, error: unknown): string {
+  const named = inquiry?.model ?? (error instanceof AppError ? error.params.model : undefined);
+  return typeof named === 'string' ? named.slice(0, longestName) : '';
+}

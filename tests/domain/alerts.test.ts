@@ -1,0 +1,325 @@
+/** Operators are told of every kind of trouble, by every way there is, once: against doubles that want what the services' documents say. */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { alertKindNames, alertTargetNames } from '../../server/contract/alert-kinds.ts';
+import { soundStorage } from '../../server/contract/storage.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+
+interface Told {
+  readonly target: string;
+  readonly text: string;
+  readonly raw: string;
+}
+
+const secrets = {
+  'alert_setting.webhook_url': 'https://hooks.example.com/in/hush-webhook',
+  'alert_setting.webhook_secret': 'hush-webhook-secret',
+  'alert_setting.slack_url': 'https://hooks.slack.com/services/T0/B0/hush-slack',
+  'alert_setting.discord_url': 'https://discord.com/api/webhooks/1/hush-discord',
+  'alert_setting.feishu_url': 'https://open.feishu.cn/open-apis/bot/v2/hook/hush-feishu',
+  'alert_setting.feishu_secret': 'hush-feishu-secret',
+  'alert_setting.dingtalk_url': 'https://oapi.dingtalk.com/robot/send?access_token=hush-dingtalk',
+  'alert_setting.dingtalk_secret': 'SEChush-dingtalk-secret',
+  'alert_setting.wecom_url': 'https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=hush-wecom',
+  'alert_setting.telegram_token': '123:hush-telegram',
+  'alert_setting.bark_url': 'https://api.day.app/hush-bark',
+  'alert_setting.ntfy_url': 'https://ntfy.sh/hush-ntfy',
+  'alert_setting.ntfy_token': 'tk_hush-ntfy-token',
+} as const;
+
+/** By another implementation than the one that signs. */
+async function hmac(key: string, text: string): Promise<Buffer> {
+  const bytes = new TextEncoder();
+  // Web cryptography knows no empty text under some runtimes, but every key.
+  const imported = await crypto.subtle.importKey('raw', bytes.encode(key), { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'sign',
+  ]);
+  return Buffer.from(await crypto.subtle.sign('HMAC', imported, bytes.encode(text)));
+}
+
+let gateway: TestGateway;
+let told: Told[];
+let complaints: string[];
+let answers: Record<string, { status?: number; body?: unknown; hang?: boolean }>;
+let now: number;
+let backupMissing: string | null;
+let storage = soundStorage;
+const dayMs = 86_400_000;
+const double = createServer((request, response) => {
+  const pieces: Buffer[] = [];
+  request.on('data', (piece: Buffer) => pieces.push(piece));
+  request.on('end', async () => {
+    const raw = Buffer.concat(pieces).toString();
+    const { target, text, good } = await take(request, raw);
+    const answer = answers[target] ?? {};
+    if (answer.hang === true) return;
+    if (answer.status === undefined && answer.body === undefined) told.push({ target, text, raw });
+    response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer.body ?? good));
+  });
+});
+
+const want = (holds: boolean, what: string) => {
+  if (!holds) complaints.push(what);
+};
+
+/** What each service would say to the request, by its own documents. */
+async function take(request: IncomingMessage, raw: string): Promise<{ target: string; text: string; good: unknown }> {
+  const url = new URL(`https://${request.headers['x-host']}${request.url}`);
+  const body = JSON.parse(raw) as Record<string, unknown>;
+  const nowSeconds = now / 1000;
+  want(
+    request.method === 'POST' && /^application\/json/.test(String(request.headers['content-type'])),
+    'JSON is posted',
+  );
+  switch (url.host) {
+    case 'hooks.example.com': {
+      want(url.pathname === '/in/hush-webhook', 'webhook path');
+      const sign = (await hmac('hush-webhook-secret', raw)).toString('hex');
+      want(request.headers['x-webhook-signature'] === sign, 'webhook signature');
+      want(request.headers.authorization === undefined, 'the secret stays');
+      want(Math.abs(Number(body.timestamp) - nowSeconds) < 5, 'webhook time');
+      return { target: 'webhook', text: String(body.content), good: {} };
+    }
+    case 'hooks.slack.com':
+      want(!/<(?!!)|<!/.test(String(body.text)), 'Slack: no control sequences');
+      return { target: 'slack', text: String(body.text), good: 'ok' };
+    case 'discord.com':
+      want(String(body.content).length <= 2000, 'Discord length');
+      want(JSON.stringify(body.allowed_mentions) === '{"parse":[]}', 'Discord mentions nobody');
+      return { target: 'discord', text: String(body.content), good: {} };
+    case 'open.feishu.cn': {
+      const key = `${body.timestamp}\nhush-feishu-secret`;
+      want(body.sign === (await hmac(key, '')).toString('base64'), 'Feishu signature');
+      want(body.msg_type === 'text', 'Feishu type');
+      return { target: 'feishu', text: (body.content as { text: string }).text, good: { code: 0, msg: 'success' } };
+    }
+    case 'oapi.dingtalk.com': {
+      const timestamp = url.searchParams.get('timestamp') ?? '';
+      const sign = await hmac('SEChush-dingtalk-secret', `${timestamp}\nSEChush-dingtalk-secret`);
+      want(url.searchParams.get('sign') === sign.toString('base64'), 'DingTalk signature');
+      want(url.searchParams.get('access_token') === 'hush-dingtalk', 'DingTalk token');
+      want(Math.abs(Number(timestamp) - now) < 3_600_000, 'DingTalk time');
+      return { target: 'dingtalk', text: (body.text as { content: string }).content, good: { errcode: 0 } };
+    }
+    case 'qyapi.weixin.qq.com': {
+      const { content } = body.text as { content: string };
+      want(Buffer.byteLength(content) <= 2048 && !content.includes('\ufffd'), 'WeCom length');
+      return { target: 'wecom', text: content, good: { errcode: 0, errmsg: 'ok' } };
+    }
+    case 'api.telegram.org':
+      want(url.pathname === '/bot123:hush-telegram/sendMessage', `Telegram path ${url.pathname}`);
+      want(body.chat_id === '-100' && String(body.text).length <= 4096, 'Telegram chat');
+      return { target: 'telegram', text: String(body.text), good: { ok: true, result: {} } };
+    case 'api.day.app':
+      want(url.pathname === '/push' && body.device_key === 'hush-bark', 'Bark key');
+      return { target: 'bark', text: `${body.title}\n${body.body}`, good: { code: 200, message: 'success' } };
+    case 'ntfy.sh':
+      want(url.pathname === '/' && body.topic === 'hush-ntfy', 'ntfy topic');
+      want(request.headers.authorization === 'Bearer tk_hush-ntfy-token', 'ntfy token');
+      return { target: 'ntfy', text: `${body.title}\n${body.message}`, good: { id: 'x' } };
+    default:
+      want(false, `nobody is at ${url.host}`);
+      return { target: '', text: '', good: {} };
+  }
+}
+
+const reports: unknown[] = [];
+beforeEach(async () => {
+  await new Promise<void>((resolve) => double.listen(0, '127.0.0.1', resolve));
+  told = [];
+  complaints = [];
+  answers = {};
+  reports.length = 0;
+  backupMissing = null;
+  storage = soundStorage;
+  now = Date.now();
+  const { port } = double.address() as AddressInfo;
+  gateway = await createTestGateway({
+    now: () => now,
+    sendMail: async ({ to, subject, html }) => {
+      if (answers.mail?.status !== undefined) throw new Error(`${to} hush-mail`);
+      told.push({ target: 'mail', text: `${subject}\n${html}`, raw: to });
+    },
+    guardedFetch: (address, init) => {
+      const url = new URL(address);
+      const headers = { ...(init?.headers as Record<string, string>), 'x-host': url.host };
+      return fetch(`http://127.0.0.1:${port}${url.pathname}${url.search}`, { ...init, headers });
+    },
+    more: {
+      storage: () => storage,
+      report: (error) => reports.push(error),
+      backupMissing: () => backupMissing,
+    },
+  });
+});
+afterEach(async () => {
+  await gateway.close();
+  double.closeAllConnections();
+  await new Promise((resolve) => double.close(resolve));
+});
+
+async function everyTarget() {
+  for (const [key, value] of Object.entries(secrets)) await gateway.option(key, value);
+  await gateway.option('alert_setting.telegram_chat', '-100');
+  await gateway.option('alert_setting.mail_to', 'ops@example.com, night@example.com');
+  await gateway.option('alert_setting.language', 'en');
+}
+
+const hourOf = (seconds: number) => Math.floor(seconds) - (Math.floor(seconds) % 3600);
+const use = (hourAt: number, quota: number) =>
+  gateway.database.query
+    .insertInto('usage_hours')
+    .values({ hour_at: hourAt, user_id: 1, username: 'u', model_name: 'm', channel_id: 1, count: 1, tokens: 1, quota })
+    .execute();
+const setChannel = (id: number, change: object) =>
+  gateway.database.query.updateTable('channels').set(change).where('id', '=', id).execute();
+
+async function everyTrouble() {
+  const hour = hourOf(now / 1000);
+  const disabled = await gateway.channel('http://127.0.0.1:1', { name: '<!channel> broken' });
+  await setChannel(disabled, { status: 3, other_info: JSON.stringify({ status_reason: 'HTTP 401', status_time: 1 }) });
+  const failing = await gateway.channel('http://127.0.0.1:1', { name: 'failing' });
+  await setChannel(failing, { other_info: JSON.stringify({ test_error: 'no answer' }) });
+  const poor = await gateway.channel('http://127.0.0.1:1', { name: 'poor' });
+  await setChannel(poor, { balance: 1.5, balance_updated_at: 1 });
+  await gateway.channel('http://127.0.0.1:1', { name: 'odd', models: 'never-priced' });
+  for (let back = 2; back < 50; back++) await use(hour - back * 3600, 500_000);
+  await use(hour, 50_000_000);
+  await gateway.option('alert_setting.spend_limit', '20');
+  await gateway.option('alert_setting.disk_gb', '999999999');
+  await gateway.token({ name: 'old key', expired_time: Math.floor(now / 1000) + 3 * 86_400 });
+  storage = { ...soundStorage, ok: false, reason: 'the disk is full' };
+  backupMissing = 'never';
+}
+
+const look = async (times = 1) => {
+  for (let n = 0; n < times; n++) {
+    await gateway.services.alerts.look();
+    now += 60_000;
+  }
+};
+const count = (list: readonly Told[]) => {
+  const counts = new Map<string, number>();
+  for (const { target, text, raw } of list) {
+    const key = `${target} ${target === 'mail' ? `${raw} ` : ''}${text}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+};
+
+test('every kind reaches every target once, not twice', async () => {
+  await everyTarget();
+  await everyTrouble();
+  await look(4);
+  expect(complaints).toEqual([]);
+  expect(reports).toEqual([]);
+  const { alerts, targets } = await gateway.services.alerts.list();
+  expect(targets).toEqual([...alertTargetNames]);
+  expect(new Set(alerts.map(({ kind }) => kind))).toEqual(new Set(alertKindNames));
+  for (const target of alertTargetNames) {
+    const texts = told.filter((one) => one.target === target);
+    // Two people have mail.
+    expect(texts, target).toHaveLength(alerts.length * (target === 'mail' ? 2 : 1));
+    for (const { title } of alerts)
+      expect(texts.some(({ text }) => text.includes(title) || target === 'webhook')).toBe(true);
+  }
+  expect([...count(told).values()].every((times) => times === 1)).toBe(true);
+});
+
+test('nothing secret is inside, and nothing is stored readable', async () => {
+  await everyTarget();
+  await everyTrouble();
+  await look(2);
+  const words = ['hush-', 'SEChush', 'sk-upstream-secret-key'];
+  for (const { target, raw, text } of told) {
+    const own = { bark: 'hush-bark', ntfy: 'hush-ntfy' }[target] ?? '';
+    const seen = own === '' ? raw : raw.replace(own, '');
+    for (const word of words) expect(`${seen} ${text}`, target).not.toContain(word);
+  }
+  const stored = await gateway.database.query.selectFrom('options').selectAll().execute();
+  expect(JSON.stringify(stored)).not.toContain('hush-');
+  expect(JSON.stringify(await gateway.call('option.details', {}))).not.toContain('hush-');
+  expect(JSON.stringify(await gateway.services.alerts.list())).not.toContain('hush-');
+});
+
+test('told again only after it was over, or after its window', async () => {
+  await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
+  storage = { ...soundStorage, ok: false, reason: 'disk' };
+  await look(5);
+  expect(told).toHaveLength(1);
+  storage = soundStorage;
+  await look(3);
+  storage = { ...soundStorage, ok: false, reason: 'disk' };
+  await look(3);
+  expect(told).toHaveLength(2);
+  now += dayMs;
+  await look(3);
+  expect(told).toHaveLength(3);
+});
+
+test('a moment of failure is nobody’s concern, what comes and goes is one story', async () => {
+  await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
+  const id = await gateway.channel('http://127.0.0.1:1');
+  const fail = (error: string | null) =>
+    setChannel(id, { other_info: error === null ? '' : JSON.stringify({ test_error: error }) });
+  await fail('once');
+  await look();
+  await fail(null);
+  await look();
+  expect(told).toEqual([]);
+  await fail('again');
+  await look(2);
+  await fail(null);
+  await look();
+  await fail('and again');
+  await look(2);
+  expect(told).toHaveLength(1);
+});
+
+test('quiet by default; kinds can be muted; nobody is asked when nobody is told', async () => {
+  await everyTrouble();
+  await look(2);
+  expect(told).toEqual([]);
+  await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
+  await gateway.option('alert_setting.muted', alertKindNames.filter((kind) => kind !== 'disk_low').join(','));
+  await look(2);
+  expect(told).toHaveLength(1);
+  await expect(gateway.option('alert_setting.muted', 'nonsense')).rejects.toThrow();
+  await expect(gateway.option('alert_setting.mail_to', 'a@b.c\r\nBcc: x@y.z')).rejects.toThrow();
+});
+
+test.each(['slack', 'feishu', 'telegram', 'mail'])(
+  '%s refuses: reported without its address, tried again later, the others are told once',
+  async (target) => {
+    await everyTarget();
+    storage = { ...soundStorage, ok: false, reason: 'disk' };
+    answers[target] = { status: target === 'slack' ? 500 : 200, body: { code: 19021, ok: false } };
+    await look(2);
+    expect(told.map((one) => one.target)).not.toContain(target);
+    const others = told.length;
+    expect(reports).toHaveLength(1);
+    expect(`${reports[0]} ${JSON.stringify(reports[0])} ${String((reports[0] as Error).cause ?? '')}`).not.toContain(
+      'hush',
+    );
+    delete answers[target];
+    now += 600_000;
+    await look(2);
+    expect(told).toHaveLength(others + (target === 'mail' ? 2 : 1));
+    expect([...count(told).values()].every((times) => times === 1)).toBe(true);
+  },
+);
+
+test('a test tells every target and says how each took it', async () => {
+  await expect(gateway.call('alert.test', {})).rejects.toMatchObject({ code: 'alert_targets_unset' });
+  await everyTarget();
+  answers.bark = { status: 400, body: { code: 400, message: 'hush-bark' } };
+  const results = (await gateway.call('alert.test', {})) as { target: string; ok: boolean; message: string }[];
+  expect(results.map(({ target, ok }) => [target, ok])).toEqual(
+    alertTargetNames.map((name) => [name, name !== 'bark']),
+  );
+  expect(JSON.stringify(results)).not.toContain('hush-');
+  expect(results.find(({ target }) => target === 'bark')?.message).toContain('HTTP 400');
+  expect(complaints).toEqual([]);
+});
