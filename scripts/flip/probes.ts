@@ -84,6 +84,14 @@ const general: readonly FlipProbe[] = [
   }),
   chat({ tools: [tool], response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } } }),
   chat({ tools: [tool], messages: [...history, { role: 'user', content: said }] }),
+  chat({ messages: [...history, { role: 'assistant', content: 'It' }] }),
+  chat({ messages: [history[0], history[0]] }),
+  messages({
+    messages: [
+      { role: 'user', content: said },
+      { role: 'assistant', content: 'It' },
+    ],
+  }),
   responses({ input: 'hi', text: { format: { type: 'json_object' } } }),
   responses({ input: [{ role: 'developer', content: 'hi' }] }),
   chat({ messages: [{ role: 'developer', content: 'be brief' }, ...history] }),
