@@ -41,6 +41,8 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
   );
   const world = await createWorld([...targets.values()], { models: modelRows, providers: providerRows });
   const told: Record<string, readonly (readonly [string, string])[]> = {};
+  // Rows share their upstreams and most of what is asked there.
+  const known = new Map<string, readonly [string, string]>();
   for (const { name, target, probes } of wanted) {
     if (target === null) continue;
     const seen: (readonly [string, string])[] = [];
@@ -48,8 +50,14 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
     const ways = [[aliasOf(target), world.key] as const, [target.model, world.pinned(target)] as const];
     for (const [model, key] of name.startsWith('models') ? ways.slice(0, 1) : ways)
       for (const { path, body, suffix = '' } of probes) {
-        world.take();
         const asked = `${model}${suffix}`;
+        const place = `${key} ${asked} ${path} ${JSON.stringify(body)}`;
+        const before = known.get(place);
+        if (before !== undefined) {
+          seen.push(before);
+          continue;
+        }
+        world.take();
         const answer = await world.fetch(`http://gateway.test${path.replace('{model}', encodeURIComponent(asked))}`, {
           method: body === null ? 'GET' : 'POST',
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -63,7 +71,9 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
         const declared = exchange === undefined ? [] : await world.dropped();
         const words =
           exchange === undefined ? `${answer.status} ${body === null && answer.ok ? text : ''}` : exchange.text;
-        seen.push([exchange?.refused?.rule ?? '', hash('md5', `${words} ${declared}`)]);
+        const now = [exchange?.refused?.rule ?? '', hash('md5', `${words} ${declared}`)] as const;
+        known.set(place, now);
+        seen.push(now);
       }
     told[name] = seen;
   }
