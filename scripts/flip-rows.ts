@@ -51,8 +51,10 @@ async function outcomes(wanted: readonly Flip[]): Promise<Record<string, readonl
     const seen: (readonly [string, string])[] = [];
     // What is asked for by another name is told for the model alone; by its own name it passes as it was written.
     const ways = [[aliasOf(target), world.key] as const, [target.model, world.pinned(target)] as const];
-    for (const [model, key] of name.startsWith('models') ? ways.slice(0, 1) : ways)
+    for (const [way, [model, key]] of ways.entries())
       for (const { path, body, suffix = '' } of probes) {
+        // Words behind a name are read off the upstream's own.
+        if (name.startsWith('models') && (suffix === '' ? way > 0 : way === 0)) continue;
         const asked = `${model}${suffix}`;
         const place = `${key} ${asked} ${path} ${JSON.stringify(body)}`;
         const before = known.get(place);

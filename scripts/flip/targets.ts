@@ -67,7 +67,10 @@ const asTarget = (place: Place | undefined): GridTarget | null => (place === und
 
 /** Later rows may say the same: where this one alone decides is looked for first. */
 export function targetOfModel(row: ModelRow, rows: readonly ModelRow[]): GridTarget | null {
-  const fitting = listed.filter((place) => concerns(row, place)).toSorted(ownFirst);
+  const others = (place: Place): number => rows.filter((one) => concerns(one, place)).length;
+  const fitting = listed
+    .filter((place) => concerns(row, place))
+    .toSorted((one, other) => others(one) - others(other) || ownFirst(one, other));
   const decides = (place: Place): boolean => {
     const said = rows.filter((one) => concerns(one, place));
     const without = said.filter((one) => one !== row);
