@@ -1,5 +1,5 @@
 /**
- * The real programs through the gateway: installed from npm, given a task of two tools on every kind of upstream, and led into
+ * The real programs through the gateway: installed from npm and PyPI, given a task of two tools on every kind of upstream, and led into
  * what goes wrong, with the seconds until they give up. Not part of the tests: it needs the registry.
  * Run: node scripts/launch.mjs agents [NAME...]
  */
@@ -23,6 +23,13 @@ const asking: Readonly<Record<string, (prompt: string) => readonly string[]>> = 
   gemini: (prompt) => ['-p', prompt, '--yolo'],
   opencode: (prompt) => ['run', prompt],
   qwen: (prompt) => ['-p', prompt, '--yolo'],
+  // It knows no tools: it is shown one file and told to write the other.
+  aider: (prompt) => [
+    ...'--no-git --yes-always --no-check-update --no-show-release-notes --no-show-model-warnings --no-stream'.split(
+      ' ',
+    ),
+    ...['--analytics-disable', '--read', 'source.txt', '--file', 'target.txt', '--message', prompt],
+  ],
 };
 
 /** Codex has its conversation made short as soon as it has said anything; under its maker's name it asks for that upstream. */
@@ -61,18 +68,33 @@ async function runFor(
   };
 }
 
+async function succeeds(command: readonly string[]): Promise<boolean> {
+  try {
+    const child = Bun.spawn([...command], { cwd: programs, stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
+    return (await child.exited) === 0;
+  } catch {
+    return false;
+  }
+}
+
+const venv = join(programs, 'python');
+
+/** @returns whether it lies there now. */
+async function installedFromPython(name: string, program: string): Promise<boolean> {
+  mkdirSync(programs, { recursive: true });
+  if (existsSync(join(venv, 'bin', program))) return true;
+  return (
+    (await succeeds(['python3', '-m', 'venv', venv])) &&
+    (await succeeds([join(venv, 'bin', 'pip'), 'install', '--quiet', name]))
+  );
+}
+
 /** @returns whether it lies there now. */
 async function installed(name: string): Promise<boolean> {
   mkdirSync(programs, { recursive: true });
   if (!existsSync(join(programs, 'package.json'))) writeFileSync(join(programs, 'package.json'), '{"private":true}');
   if (existsSync(join(programs, 'node_modules', name.replace(/@\d+$/, '')))) return true;
-  const child = Bun.spawn(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', name], {
-    cwd: programs,
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'ignore',
-  });
-  return (await child.exited) === 0;
+  return succeeds(['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error', name]);
 }
 
 const wrong = 'sk-no-such-key';
@@ -96,7 +118,9 @@ async function ask(
   const prompt = `Read the file ${task.source} and write what is in it to ${task.target}.`;
   const words = [...more, ...(asking[name]?.(prompt) ?? [prompt])];
   const env = {
-    PATH: `${join(programs, 'node_modules', '.bin')}:${process.env.PATH ?? ''}`,
+    PATH: [join(programs, 'node_modules', '.bin'), join(venv, 'bin'), process.env.PATH ?? ''].join(':'),
+    // Its library would look for prices in the network.
+    LITELLM_LOCAL_MODEL_COST_MAP: 'True',
     HOME: home,
     TERM: 'dumb',
     LANG: 'C.UTF-8',
@@ -134,6 +158,7 @@ const lastWords = (words: string): string =>
 function startWatch(target: string) {
   let refusedAt: number | null = null;
   let asked = 0;
+  let askedLast: number | null = null;
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -146,7 +171,10 @@ function startWatch(target: string) {
         body: request.body,
         decompress: false,
       });
-      if (request.method === 'POST') asked++;
+      if (request.method === 'POST') {
+        asked++;
+        askedLast = performance.now();
+      }
       if (request.method === 'POST' && response.status >= 400) refusedAt ??= performance.now();
       return response;
     },
@@ -157,8 +185,12 @@ function startWatch(target: string) {
       refusedAt = null;
       asked = 0;
     },
-    /** Seconds since the first refusal, and the requests so far. */
-    since: () => ({ seconds: refusedAt === null ? Number.NaN : (performance.now() - refusedAt) / 1000, asked }),
+    /** Seconds since the first refusal, those in which it still asked, and the requests so far. */
+    since: () => ({
+      seconds: refusedAt === null ? Number.NaN : (performance.now() - refusedAt) / 1000,
+      trying: Math.max(0, ((askedLast ?? 0) - (refusedAt ?? 0)) / 1000),
+      asked,
+    }),
     stop: () => server.stop(true),
   };
 }
@@ -203,10 +235,12 @@ try {
   writeFileSync(join(dataDir, 'gateway.url'), `${url}\n`);
 
   const table: string[][] = [['program', ...dialects, 'unknown model', 'no quota', 'wrong key']];
-  for (const { name, package: from } of agents) {
-    if (from === undefined || (wanted.length > 0 && !wanted.includes(name))) continue;
-    if (!(await installed(from))) {
-      console.log(`${name}: skipped, npm cannot install ${from}`);
+  for (const { name, program, package: from, python } of agents) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    const ready =
+      from !== undefined ? await installed(from) : python !== undefined && (await installedFromPython(python, program));
+    if (!ready) {
+      console.log(`${name}: skipped, ${from ?? python} cannot be installed`);
       continue;
     }
     const row = [name];
@@ -230,7 +264,9 @@ try {
       watch.reset();
       const { code, seconds, words } = await ask(name, token, model);
       const given = watch.since();
-      row.push(`${given.seconds.toFixed(1)} s, ${given.asked} asked, exit ${code}`);
+      row.push(
+        `${given.seconds.toFixed(1)} s, ${given.asked} asked, the last after ${given.trying.toFixed(1)} s, exit ${code}`,
+      );
       console.log(`${name}, ${token} key, ${model}: ${seconds.toFixed(1)} s in all: ${lastWords(words)}`);
     }
     table.push(row);

@@ -65,13 +65,20 @@ function nextCall(request: ChatRequest, { source, target }: Task): Call | null {
   return shell === undefined ? null : withCommand(shell, `printf %s '${secret}' > '${target}'`);
 }
 
+/** Programs without tools are told files as they shall be: a name, and all that is in it between fences. */
+function wordsFor(request: ChatRequest, { target }: Task): string {
+  const secret = request.tools.length > 0 ? undefined : /secret-[a-z]+/.exec(wordsIn(request))?.[0];
+  const name = target.split('/').at(-1);
+  return secret === undefined ? doneWords : `${doneWords}\n\n${name}\n\`\`\`\n${secret}\n\`\`\`\n`;
+}
+
 function answerTo(request: ChatRequest, task: Task, turn: number): readonly ChatEvent[] {
   const call = nextCall(request, task);
   const said: readonly ChatEvent[] =
     call === null
       ? [
           { type: 'text-start', index: 0 },
-          { type: 'text-delta', index: 0, text: doneWords },
+          { type: 'text-delta', index: 0, text: wordsFor(request, task) },
           { type: 'text-end', index: 0 },
         ]
       : [

@@ -84,6 +84,14 @@ const general: readonly FlipProbe[] = [
   }),
   chat({ tools: [tool], response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } } }),
   chat({ tools: [tool], messages: [...history, { role: 'user', content: said }] }),
+  chat({ messages: [...history, { role: 'assistant', content: 'It' }] }),
+  chat({ messages: [history[0], history[0]] }),
+  messages({
+    messages: [
+      { role: 'user', content: said },
+      { role: 'assistant', content: 'It' },
+    ],
+  }),
   responses({ input: 'hi', text: { format: { type: 'json_object' } } }),
   responses({ input: [{ role: 'developer', content: 'hi' }] }),
   chat({ messages: [{ role: 'developer', content: 'be brief' }, ...history] }),
@@ -193,5 +201,8 @@ export function probesOfProvider(row: ProviderRow): readonly FlipProbe[] {
   const asked = [bare, long].map(({ body }) => chat(withAt(body, path, value) as object));
   const atAssistant = history.map((turn) => (turn.role === 'assistant' ? withAt(turn, path.slice(1), value) : turn));
   const inside = row.member.startsWith('messages[].') ? [chat({ tools: [tool], messages: atAssistant })] : [];
-  return [...asked, ...asked.map(({ body }) => chat({ ...body, stream: true })), ...inside, ...general];
+  const streamed = asked.map(({ body }) => chat({ ...body, stream: true }));
+  // Of messages as a whole, of roles and of what stands beside something only requests of every kind tell.
+  const wide = row.beside !== undefined || row.member === 'messages' || row.member.endsWith('role');
+  return [...asked, ...streamed, ...inside, ...(wide ? general : [])];
 }

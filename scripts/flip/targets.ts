@@ -58,23 +58,23 @@ const own =
 const ownFirst = ({ double }: Place, other: Place): number =>
   Number(own.includes(other.double)) - Number(own.includes(double));
 
+/** Whether a row has anything to say of what is asked there. */
+export const concerns = (row: ModelRow | ProviderRow, { double, model }: Place): boolean =>
+  (row.provider === undefined || row.provider === slugOf.get(double)) &&
+  (row.models === undefined || row.models.test(bareName(model)));
+
 const asTarget = (place: Place | undefined): GridTarget | null => (place === undefined ? null : { ...place, own: {} });
 
 /** Later rows may say the same: where this one alone decides is looked for first. */
 export function targetOfModel(row: ModelRow, rows: readonly ModelRow[]): GridTarget | null {
+  const others = (place: Place): number => rows.filter((one) => concerns(one, place)).length;
   const fitting = listed
-    .filter(
-      ({ double, model }) =>
-        (row.provider === undefined || row.provider === slugOf.get(double)) && row.models.test(bareName(model)),
-    )
-    .toSorted(ownFirst);
-  const decides = ({ double, model }: Place): boolean => {
-    const said = rows.filter(
-      ({ provider, models }) =>
-        (provider === undefined || provider === slugOf.get(double)) && models.test(bareName(model)),
-    );
+    .filter((place) => concerns(row, place))
+    .toSorted((one, other) => others(one) - others(other) || ownFirst(one, other));
+  const decides = (place: Place): boolean => {
+    const said = rows.filter((one) => concerns(one, place));
     const without = said.filter((one) => one !== row);
-    return !sameDemands(targetOf(model, said), targetOf(model, without));
+    return !sameDemands(targetOf(place.model, said), targetOf(place.model, without));
   };
   const deciding = fitting.filter(decides);
   const thinking = deciding.find(

@@ -1,8 +1,8 @@
-/** Preloaded: the gateway knows all rows but one, which is named in GATEWAY_FLIP as `models 3` or `providers 7`. Doubles find all of them under `all`. */
+/** Preloaded: the gateway knows all rows but those which are named in GATEWAY_FLIP as `models 3,providers 7`. Doubles find all of them under `all`. */
 import { readFileSync } from 'node:fs';
 import { plugin } from 'bun';
 
-const [table = '', at = ''] = (process.env.GATEWAY_FLIP ?? '').split(' ');
+const gone = (process.env.GATEWAY_FLIP ?? '').split(',').map((name) => name.split(' '));
 const names = { models: 'modelRows', providers: 'providerRows' } as const;
 
 plugin({
@@ -12,7 +12,8 @@ plugin({
       const file = path.endsWith('models.ts') ? 'models' : 'providers';
       const name = names[file];
       const text = readFileSync(path, 'utf8').replace(`export const ${name}:`, 'export const all:');
-      const without = file === table ? `all.filter((_, at) => at !== ${Number(at)})` : 'all';
+      const places = gone.filter(([table]) => table === file).map(([, at]) => Number(at));
+      const without = `all.filter((_, at) => !${JSON.stringify(places)}.includes(at))`;
       return { contents: `${text}\nexport const ${name} = ${without};\n`, loader: 'ts' };
     });
   },

@@ -36,8 +36,8 @@ export const promises: readonly Promised[] = [
     also: ['gateway model explain'],
   },
   {
-    en: 'official SDKs get through to twenty providers that are played strictly, and a conversation may change between them',
-    zh: '官方 SDK 能访问严格扮演的二十家上游，对话可以在它们之间切换',
+    en: 'official SDKs get through to twenty-four providers that are played strictly, and a conversation may change between them',
+    zh: '官方 SDK 能访问严格扮演的二十四家上游，对话可以在它们之间切换',
     tests: ['tests/practice'],
     also: ['npm run grid', 'npm run walk', 'npm run flip-rows'],
   },

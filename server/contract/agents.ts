@@ -32,6 +32,8 @@ export interface Agent {
   readonly program: string;
   /** Package of the npm registry; absent = it comes otherwise. */
   readonly package?: string;
+  /** Package of Python's registry. */
+  readonly python?: string;
   /** Models it is made for, best kind first. */
   readonly prefers: readonly RegExp[];
   /** Variables that would lead it past the gateway. */
@@ -226,6 +228,7 @@ export const agents: readonly Agent[] = [
     name: 'aider',
     label: 'aider',
     program: 'aider',
+    python: 'aider-chat',
     prefers: [/^claude/, /^gpt-5/, /^gpt/, /^deepseek/],
     unset: [],
     once: (facts) => ({ environment: aiderEnvironment(facts) }),

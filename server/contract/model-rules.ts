@@ -21,6 +21,8 @@ export const refusableMembers = [
   'formatWithTools',
   // Tools that the provider runs, where others are offered too.
   'hostedWithTools',
+  // Words that the answer is to go on from.
+  'prefill',
 ] as const;
 
 /** How a model is told to think: not at all, by a word, by tokens, by a word while it decides the tokens itself, or by a level. */

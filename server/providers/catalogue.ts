@@ -179,7 +179,8 @@ const compatibleProviders: readonly Provider[] = [
     'minimax',
     'MiniMax',
     'MiniMax',
-    'https://api.minimax.chat',
+    // Where keys of the older api.minimax.chat belong now: https://platform.minimaxi.com/docs/api-reference/text-openai-api
+    'https://api.minimaxi.com',
     'MiniMax-M2.1 MiniMax-M2.5-highspeed MiniMax-M2.5 MiniMax-M2.7-highspeed MiniMax-M2.7 MiniMax-M2 MiniMax-M3',
     { serves: 'chat', paths: { chat: '/v1/text/chatcompletion_v2' }, list: null, colour: 'green' },
   ),

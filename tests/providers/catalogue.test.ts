@@ -60,7 +60,7 @@ test.each([
   ['ali', '', 'chat', 'https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions'],
   ['zhipu-v4', '', 'chat', 'https://open.bigmodel.cn/api/paas/v4/chat/completions'],
   ['perplexity', '', 'chat', 'https://api.perplexity.ai/chat/completions'],
-  ['minimax', '', 'chat', 'https://api.minimax.chat/v1/text/chatcompletion_v2'],
+  ['minimax', '', 'chat', 'https://api.minimaxi.com/v1/text/chatcompletion_v2'],
   ['volcengine', '', 'chat', 'https://ark.cn-beijing.volces.com/api/v3/chat/completions'],
   ['github-models', '', 'chat', 'https://models.github.ai/inference/chat/completions'],
   ['deepseek', '', 'completions', 'https://api.deepseek.com/beta/completions'],

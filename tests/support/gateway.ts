@@ -185,6 +185,10 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
         '/v1/chat/completions',
         { ip: () => '127.0.0.1' },
       ),
+    lastLog: async () => {
+      await ledger.drain();
+      return (await services.logs.page({}, 1, 1, true)).items[0];
+    },
     logs: async () => {
       await ledger.drain();
       return (await services.logs.page({}, 1, 100, true)).items;

@@ -142,6 +142,9 @@ const places: Readonly<Record<Wire['id'], Places>> = {
   },
 };
 
+const isPrefilled = (body: Json): boolean =>
+  ['assistant', 'model'].includes(String(record(list(body.messages ?? body.contents).at(-1))?.role));
+
 /** Without the makers' and regions' prefixes that hosts put before a name. */
 const bare = (name: string): string =>
   name
@@ -187,6 +190,7 @@ function refusedMember(members: ReadonlySet<RefusableMember>, at: Places, body: 
     if (member === 'forcedToolChoice' && at.forced(body)) return member;
     if (member === 'schemaFormat' && at.schema(body)) return member;
     if (member === 'jsonFormat' && at.json(body)) return member;
+    if (member === 'prefill' && isPrefilled(body)) return member;
     const path = at.values[member];
     const value = path === undefined ? undefined : given(body, path);
     if (value !== undefined && value !== usual[member] && !(Array.isArray(value) && value.length === 0)) return member;
@@ -262,6 +266,10 @@ function unmet(demand: Demand, value: unknown): boolean {
       return typeof value === 'string' && !demand.words.includes(value);
     case 'shaped':
       return typeof value === 'string' && !demand.pattern.test(value);
+    case 'alternating': {
+      const roles = list(value).map((turn) => record(turn)?.role);
+      return roles.some((role, at) => role !== 'system' && role !== 'tool' && role === roles[at - 1]);
+    }
     case 'mentions':
       return !demand.word.test(JSON.stringify(value ?? ''));
     case 'parted': {

@@ -29,7 +29,7 @@ export function fitted(request: ChatRequest, target: Target, dropped: Dropped, f
   const within: ChatRequest = {
     ...request,
     ...withoutRefused(request, refused, dropped),
-    messages: withInputs(request.messages, target, dropped),
+    messages: withoutPrefill(withInputs(request.messages, target, dropped), refused, dropped),
     reasoning,
     maxTokens: withinCap(request.maxTokens, target, dropped),
   };
@@ -148,6 +148,17 @@ function formatWithin(
   if (responseFormat.type === 'json') return request;
   dropped.push('/response_format: this model is held to JSON, the schema is asked for in words');
   return { ...inWords(request, responseFormat), responseFormat: { type: 'json' } };
+}
+
+/** A model that cannot go on from words of its own is asked to. */
+function withoutPrefill(
+  messages: readonly Message[],
+  refused: (member: RefusableMember) => boolean,
+  dropped: Dropped,
+): readonly Message[] {
+  if (messages.at(-1)?.role !== 'assistant' || !refused('prefill')) return messages;
+  dropped.push(`/messages/${messages.length - 1}: this model does not go on from it, and is asked to continue`);
+  return [...messages, { role: 'user', parts: [{ type: 'text', text: 'Continue.' }] }];
 }
 
 /** Kinds of parts that are inputs of their own. */

@@ -197,6 +197,8 @@ function met(object: Members, key: string, demand: Met, said: string[]): Members
       return { ...object, [key]: [demand.by, ...value] };
     case 'parted':
       return parted(object, key, demand, said);
+    case 'alternating':
+      return alternating(object, key, said);
     case 'atMost':
     case 'atLeast': {
       if (Array.isArray(value) && demand.kind === 'atMost') {
@@ -238,6 +240,32 @@ function parted(object: Members, key: string, demand: Extract<Demand, { kind: 'p
   if (apart.length === value.length) return object;
   said.push(`${demand.before} cannot follow ${demand.after} here: a word of the ${demand.by.role}’s stands between`);
   return { ...object, [key]: apart };
+}
+
+const partsOf = (content: unknown): readonly unknown[] =>
+  Array.isArray(content) ? content : [{ type: 'text', text: String(content ?? '') }];
+
+/** Words stay words where both are. Calls and their results stand for themselves. */
+function alternating(object: Members, key: string, said: string[]): Members {
+  const value = object[key];
+  if (!Array.isArray(value)) return object;
+  const joined: unknown[] = [];
+  for (const item of value) {
+    const [last, next] = [record(joined.at(-1)), record(item)];
+    const speaks = next?.role === 'user' || next?.role === 'assistant';
+    const plain = (message: Members | null) => message?.tool_calls == null;
+    if (!speaks || last === null || last.role !== next.role || !plain(last) || !plain(next)) {
+      joined.push(item);
+      continue;
+    }
+    const [before, after] = [last.content, next.content];
+    const words = typeof before === 'string' && typeof after === 'string';
+    const content = words ? `${before}\n\n${after}` : [...partsOf(before), ...partsOf(after)];
+    joined[joined.length - 1] = { ...last, content };
+  }
+  if (joined.length === value.length) return object;
+  said.push('what one side says in a row is one message here');
+  return { ...object, [key]: joined };
 }
 
 function without(object: Members, key: string): Members {

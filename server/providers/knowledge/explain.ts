@@ -51,6 +51,7 @@ export function factsOf(provider: string, model: string, own: readonly ModelRow[
 const termsOf = (demand: Demand): unknown => {
   switch (demand.kind) {
     case 'absent':
+    case 'alternating':
       return null;
     case 'renamed':
       return demand.to;

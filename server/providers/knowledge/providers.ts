@@ -158,6 +158,7 @@ const perplexity = of('perplexity', 'openai-chat', [
   ['logit_bias', absent, sonar, { assumed: true }],
   ['user', absent, sonar, { assumed: true }],
   ['messages[].reasoning_content', absent, sonar, { assumed: true }],
+  ['messages', { kind: 'alternating' }, 'https://github.com/perplexityai/api-discussion/issues/265'],
 ]);
 
 const deepseekChat = 'https://api-docs.deepseek.com/api/create-chat-completion';

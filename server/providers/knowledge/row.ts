@@ -34,6 +34,8 @@ export type Demand =
   | { readonly kind: 'oneOf'; readonly words: readonly string[]; readonly instead?: Readonly<Record<string, string>> }
   /** Ids of calls: what does not match is replaced by a short hash of this shape, the same in call and result. */
   | { readonly kind: 'shaped'; readonly pattern: RegExp; readonly length: number }
+  /** Of messages: nobody but the system speaks twice in a row; what is said so is one message. */
+  | { readonly kind: 'alternating' }
   /** It must be there: this stands in for it. */
   | { readonly kind: 'present'; readonly value: string | boolean }
   /** This word must stand in the messages; else this message leads them. */

@@ -36,6 +36,10 @@ export const secondDialects: readonly SecondDialect[] = [
     models: /^MiniMax-M/i,
     source: 'https://platform.minimax.io/docs/api-reference/text-anthropic-api',
   }),
+  row('minimax', '/anthropic/v1/messages', /^api\.minimax\.cn$/, {
+    models: /^MiniMax-M/i,
+    source: 'https://github.com/anomalyco/models.dev/issues/7500',
+  }),
   row('ali', '/apps/anthropic/v1/messages', /^dashscope(?:-intl)?\.aliyuncs\.com$/, {
     models: /^qwen(?:-(?:max|plus|flash|turbo)|3(?:\.\d)?-(?:max|plus|flash|coder))/,
     source: 'https://help.aliyun.com/zh/model-studio/anthropic-api-messages',

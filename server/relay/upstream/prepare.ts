@@ -148,11 +148,17 @@ export function prepareAttempt(
   const address = addressed(attempt, body.body, dropped);
   if (address === null) return null;
   const url = compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url;
-  const headers = allHeaders(attempt, address);
   const changes = answerChanges(attempt);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
-    call: { url, headers, body: address.body, channel, upstream, once: inquiry.order !== undefined },
+    call: {
+      url,
+      headers: allHeaders(attempt, address),
+      body: address.body,
+      channel,
+      upstream,
+      once: inquiry.order !== undefined,
+    },
     channel,
     keyIndex: key.index,
     key: key.key,

@@ -93,7 +93,7 @@ export async function createWorld(
     take: () => seen.splice(0),
     pinned: (target) => `${key}-${channels.get(aliasOf(target))}`,
     async dropped() {
-      const [log] = await gateway.logs();
+      const log = await gateway.lastLog();
       return (JSON.parse(log?.other ?? '{}') as { dropped?: string[] }).dropped ?? [];
     },
     close: () => gateway.close(),

@@ -54,6 +54,11 @@ export const anthropicModels: readonly ModelRow[] = [
   },
   { models: newer, refuses: sampling, source: 'https://github.com/The-PR-Agent/pr-agent/issues/2456' },
   { models: newer, outputCap: 128_000, inputLimit: 1_000_000, inputs: images, source: overview },
+  {
+    models: /^claude-(?:(?:opus|sonnet|haiku)-(?:4[.-][6-9]|[5-9])|fable|mythos)/,
+    refuses: ['prefill'],
+    source: 'https://github.com/Skyvern-AI/skyvern/pull/4795',
+  },
   // They think unless told otherwise.
   {
     models: /^claude-(?:opus|sonnet|haiku)-[5-9]/,

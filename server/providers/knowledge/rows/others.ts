@@ -239,6 +239,12 @@ const perplexity: readonly ModelRow[] = [
     source: 'https://github.com/pipecat-ai/pipecat/pull/4862',
   },
   {
+    models: /^sonar/,
+    provider: 'perplexity',
+    refuses: ['prefill'],
+    source: 'https://docs.perplexity.ai/api-reference/chat-completions-post',
+  },
+  {
     models: /^sonar-(?:deep-research|reasoning)/,
     provider: 'perplexity',
     thinking: 'effort',

@@ -1,0 +1,57 @@
+/** Orders of turns that a model or a provider does not take. */
+import { expect, test } from 'vitest';
+import type { ProtocolId } from '../../server/protocols/canonical.ts';
+import { codecFor } from '../../server/protocols/registry.ts';
+import { rulesFor, withinRules } from '../../server/providers/knowledge/apply.ts';
+import { targetFor } from '../../server/providers/knowledge/target.ts';
+
+const user = { role: 'user', content: 'hi' };
+const begun = { role: 'assistant', content: '{' };
+
+function told(dialect: ProtocolId, [provider, model]: readonly [string, string], messages: readonly unknown[]) {
+  const dropped: string[] = [];
+  const request = codecFor('openai-chat').translation.decodeRequest({ messages }, { model, stream: false });
+  const made = codecFor(dialect).translation.encodeRequest(request, dropped, targetFor(provider, model));
+  const body = withinRules(made, rulesFor(provider, dialect, true), { model, dropped });
+  return { roles: (body.messages as readonly { role: string }[]).map(({ role }) => role), body, dropped };
+}
+
+test.each([
+  ['anthropic-messages', ['anthropic', 'claude-opus-4-8']],
+  ['anthropic-messages', ['aws', 'claude-sonnet-5']],
+  ['openai-chat', ['perplexity', 'sonar']],
+] as const)('words to go on from are followed by a wish to go on: %s, %s', (dialect, place) => {
+  const { roles, dropped } = told(dialect, place, [user, begun]);
+  expect(roles).toEqual(['user', 'assistant', 'user']);
+  expect(dropped).toEqual(['/messages/1: this model does not go on from it, and is asked to continue']);
+});
+
+test('a model that goes on from them gets them last', () => {
+  const { roles, dropped } = told('anthropic-messages', ['anthropic', 'claude-sonnet-4-5'], [user, begun]);
+  expect(roles).toEqual(['user', 'assistant']);
+  expect(dropped).toEqual([]);
+});
+
+test('what one side says in a row is one message where sides must take turns', () => {
+  const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
+  const { body, roles, dropped } = told(
+    'openai-chat',
+    ['perplexity', 'sonar'],
+    [
+      { role: 'system', content: 'be brief' },
+      { role: 'system', content: 'be kind' },
+      { role: 'assistant', content: 'a' },
+      { role: 'assistant', content: 'b' },
+      { role: 'user', content: 'c' },
+      { role: 'user', content: [{ type: 'text', text: 'd' }, picture] },
+    ],
+  );
+  const rules = rulesFor('perplexity', 'openai-chat', false);
+  const passed = withinRules({ messages: [user, user] }, rules, { model: 'sonar', dropped: [] });
+  expect(passed.messages).toEqual([{ role: 'user', content: 'hi\n\nhi' }]);
+  expect(roles).toEqual(['system', 'system', 'assistant', 'user']);
+  expect((body.messages as readonly { content: unknown }[])[2]?.content).toBe('a\n\nb');
+  expect(dropped).toContain('/messages: what one side says in a row is one message here');
+  const calm = [user, begun, user];
+  expect(withinRules({ messages: calm }, rules, { model: 'sonar', dropped: [] }).messages).toBe(calm);
+});
