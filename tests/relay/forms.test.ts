@@ -142,3 +142,17 @@ test('M3: a mapped model keeps a part that names its length true', async () => {
   expect(sent).toContain('\r\n\r\na-longer-name\r\n');
   expect(sent).not.toContain('Content-Length');
 });
+
+test.each(['x', '-1', '1.5', '10000', ''])(
+  'a number of pictures that is none is refused by its name: %j',
+  async (n) => {
+    const response = await ask(
+      '/v1/images/edits',
+      field('model', 'gpt-image-1') + field('n', n) + file('image', 'x') + end,
+    );
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    expect([response.status, error.code]).toEqual([400, 'body_invalid']);
+    expect(error.message).toContain('n must be a whole number');
+    expect(upstream.requests).toHaveLength(0);
+  },
+);
