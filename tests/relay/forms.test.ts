@@ -156,3 +156,9 @@ test.each(['x', '-1', '1.5', '10000', ''])(
     expect(upstream.requests).toHaveLength(0);
   },
 );
+
+test('an empty line in front of the first boundary is no part of the form', async () => {
+  await gateway.channel(upstream.url, { models });
+  expect((await transcribe(`\r\n${field('model', 'cheap')}${file('file', 'x')}${end}`)).status).toBe(200);
+  expect((await transcribe(`\r\r${field('model', 'cheap')}${file('file', 'x')}${end}`)).status).toBe(400);
+});

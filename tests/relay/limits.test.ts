@@ -61,7 +61,7 @@ function setUp(options: Record<string, string> = {}) {
       return { admission: null, error: error as { code: string; params: Record<string, number | string> } };
     }
   };
-  return { clock, ask };
+  return { clock, ask, limits };
 }
 const done = { tokens: 10, charged: 10, success: true };
 const failed = { tokens: 0, charged: 0, success: false };
@@ -213,3 +213,14 @@ test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
     expect(affordableOutput(estimate, cost(4096))).toBe(4096);
   },
 );
+
+test('the room of a budget is what neither was used nor is held', () => {
+  const { ask, limits } = setUp();
+  const who = principal({ dayBudget: 100, monthBudget: 90 });
+  const room = () => (who.token === null ? 0 : limits.room(who.token));
+  expect(room()).toBe(90);
+  const { admission } = ask(who, { tokens: 0, hold: 30 });
+  expect(room()).toBe(60);
+  admission?.ended({ ...done, charged: 20 });
+  expect(room()).toBe(70);
+});
