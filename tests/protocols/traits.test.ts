@@ -108,7 +108,9 @@ test.each(ids)('%s: an error is told with its words, whole and in a stream', (id
 });
 
 test('Anthropic’s list of models, page by page, forwards and back', () => {
-  const { list, card } = codecs['anthropic-messages'].traits.models;
+  const { models } = codecs['anthropic-messages'].traits;
+  if (models === undefined) throw new Error('no list of models');
+  const { list, card } = models;
   const cards = ['a', 'b', 'c', 'd', 'e'].map((name) => card(name, {} as never));
   const page = (query: string) => {
     const { data, ...rest } = list(cards, new URLSearchParams(query)) as {
