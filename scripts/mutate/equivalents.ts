@@ -24,4 +24,11 @@ export const equivalents: readonly Equivalent[] = [
     after: '>=',
     why: 'of two lists that come to the same either covers the other',
   },
+  {
+    file: 'server/relay/admission/memory.ts',
+    line: 'export const groupStripe = (slot: number): number => stripes + ((slot >>> 4) & (groupStripes - 1));',
+    before: '1',
+    after: '(2)',
+    why: 'the same group has the same lock as before, shared with more groups',
+  },
 ];

@@ -162,3 +162,10 @@ test('an empty line in front of the first boundary is no part of the form', asyn
   expect((await transcribe(`\r\n${field('model', 'cheap')}${file('file', 'x')}${end}`)).status).toBe(200);
   expect((await transcribe(`\r\r${field('model', 'cheap')}${file('file', 'x')}${end}`)).status).toBe(400);
 });
+
+test('a name that is none is shown as far as anybody reads it', async () => {
+  const response = await transcribe(field('model', `a\u0001${'b'.repeat(300)}`) + file('file', 'x') + end);
+  const { error } = (await response.json()) as { error: { message: string } };
+  expect(response.status).toBe(400);
+  expect(error.message).toContain(`"a\\u0001${'b'.repeat(98)}" is no name of a model`);
+});
