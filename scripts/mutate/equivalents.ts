@@ -11,6 +11,13 @@ export interface Equivalent {
 
 export const equivalents: readonly Equivalent[] = [
   {
+    file: 'server/relay/intake/json-paths.ts',
+    line: 'if (depth >= 1 && start < 0) start = at;',
+    before: '<',
+    after: '<=',
+    why: 'nothing within a list starts at 0, where the list itself does',
+  },
+  {
     file: 'server/protocols/shared/fit.ts',
     line: 'const [least, most] = target.budget ?? [0, Number.POSITIVE_INFINITY];',
     before: '0',
