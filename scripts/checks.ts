@@ -30,8 +30,23 @@ const run = async (title: string, command: string[], env: Record<string, string>
     env: { ...process.env, ...env },
   });
   const code = await child.exited;
-  console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${title} ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  told(title, code, began);
   return code === 0;
+};
+
+/** Beside another: what it says is shown in one piece. */
+const runBeside = async (title: string, command: string[]): Promise<boolean> => {
+  const began = performance.now();
+  const child = Bun.spawn([process.execPath, ...command], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  const code = await child.exited;
+  process.stdout.write(code === 0 ? '' : out + err);
+  told(title, code, began);
+  return code === 0;
+};
+
+const told = (title: string, code: number, began: number): void => {
+  console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${title} ${((performance.now() - began) / 1000).toFixed(1)} s`);
 };
 
 interface Counts {
@@ -47,12 +62,12 @@ const countsOf = (report: string): Counts =>
 export async function runChecks(checks: Checks): Promise<number> {
   const report = join(root, '.cache', `tests-${process.pid}.json`);
   mkdirSync(join(root, '.cache'), { recursive: true });
-  const plain = checks.testsOnly
+  const beside = checks.testsOnly
     ? []
-    : await Promise.all([
-        run('types', ['node_modules/.bin/tsc', '-p', '.']),
-        run('lint', ['node_modules/.bin/biome', 'check', '.']),
-      ]);
+    : [
+        runBeside('types', ['node_modules/.bin/tsc', '-p', '.']),
+        runBeside('lint', ['node_modules/.bin/biome', 'check', '.']),
+      ];
   const ran = await run(
     'tests',
     [
@@ -69,6 +84,7 @@ export async function runChecks(checks: Checks): Promise<number> {
     ],
     { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' },
   );
+  const plain = await Promise.all(beside);
   let passed = plain.filter(Boolean).length;
   let failed = plain.length - passed;
   const counts = countsOf(report);

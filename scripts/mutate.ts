@@ -11,6 +11,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { closest, type Distances, distancesFrom } from './mutate/closeness.ts';
 import { type Copy, copyTree } from './mutate/copy.ts';
+import { equivalents } from './mutate/equivalents.ts';
 import { type Examined, examine, runTests } from './mutate/examine.ts';
 import { applied, drawn, type Mutant, mutantsOf } from './mutate/mutants.ts';
 import { namedMutants } from './mutate/named.ts';
@@ -218,9 +219,19 @@ async function runEach(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
 const placeOf = (file: string, start: number, line: number): string =>
   `${file}:${line}:${start - textOf(file).lastIndexOf('\n', start)}`;
 
+const isEquivalent = ({ file, line, before, after }: Row): boolean =>
+  equivalents.some(
+    (one) =>
+      one.file === file &&
+      one.before === before &&
+      one.after === after &&
+      textOf(file).split('\n')[line - 1]?.trim() === one.line,
+  );
+
 function report(mutants: readonly Mutant[]): number {
   const rows = mutants.flatMap(({ id }) => state.results[id] ?? []);
-  const judged = rows.filter(({ status }) => status !== 'wrong types');
+  const different = rows.filter(({ status }) => status !== 'wrong types');
+  const judged = different.filter((row) => row.status === 'noticed' || !isEquivalent(row));
   const survivors = judged.flatMap((row) => (row.status === 'survived' ? [row] : []));
   for (const row of survivors) {
     console.log(`\n${row.file}:${row.line} ${row.operator} (${row.ran} test files ran, ${row.left} did not)`);
@@ -228,7 +239,8 @@ function report(mutants: readonly Mutant[]): number {
   }
   const share = judged.length === 0 ? 0 : (judged.length - survivors.length) / judged.length;
   console.log(
-    `\n${mutants.length} drawn, ${rows.length - judged.length} refused by the type checker, ${judged.length} run, ` +
+    `\n${mutants.length} drawn, ${rows.length - different.length} refused by the type checker, ` +
+      `${different.length - judged.length} equivalent, ${judged.length} judged, ` +
       `${survivors.length} survived: ${(share * 100).toFixed(1)} % noticed`,
   );
   return survivors.length;

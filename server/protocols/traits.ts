@@ -51,9 +51,9 @@ export interface FitMembers {
   readonly members: readonly string[];
 }
 
-/** What a model's name wishes for. */
-export interface ModelWish {
-  /** The name without the wish. */
+/** What stands behind a model's name and asks for thought. */
+export interface ModelSuffix {
+  /** The name without the suffix. */
   readonly model: string;
   readonly effort: string | null;
   /** Tokens; 0 = off. */
@@ -65,7 +65,7 @@ export interface ModelWish {
 /** Members to change in the client's JSON: JSON text, or undefined to remove one. */
 export type MemberEdits = ReadonlyMap<string, string | undefined>;
 
-/** Whether a model's name may carry wishes about thinking, and how much of an answer they take. */
+/** Whether a model's name may carry a suffix about thinking, and how much of an answer they take. */
 export interface ThinkingSettings {
   readonly claude: boolean;
   readonly claudeShare: number;
@@ -86,12 +86,12 @@ export interface OperatorSettings {
   readonly geminiImagineModels: ReadonlySet<string>;
 }
 
-/** How a model's name wishes for thought in this dialect. */
+/** How the suffix of a model's name asks for thought in this dialect. */
 export interface SuffixRules {
   /** @param suffixed whether a word of effort may stand behind this name. @returns null when the name says nothing besides the model. */
-  read(model: string, thinking: ThinkingSettings, suffixed: (model: string) => boolean): ModelWish | null;
-  /** The wish as edits on a body that is passed on otherwise; what the client itself said about thinking wins. */
-  edits(body: Members, wish: ModelWish, fallbackMaxTokens: number | null): MemberEdits;
+  read(model: string, thinking: ThinkingSettings, suffixed: (model: string) => boolean): ModelSuffix | null;
+  /** The suffix as edits on a body that is passed on otherwise; what the client itself said about thinking wins. */
+  edits(body: Members, suffix: ModelSuffix, fallbackMaxTokens: number | null): MemberEdits;
   /** A share of the answer, in a request that is told anew. */
   share(request: ChatRequest, share: number, fallbackMaxTokens: number | null): ChatRequest;
 }

@@ -285,8 +285,8 @@ export function createRelay(deps: RelayDeps): Relay {
     }
     if (tier !== 3) {
       const candidates = state.route(principal.group, inquiry.model).flat();
-      const foreign = candidates.find((channel) => deps.bench?.isProven(channel) !== true);
-      if (foreign !== undefined) throw new AppError('bench_tier_refused', { tier, channel: `#${foreign.id}` });
+      const unproven = candidates.find((channel) => deps.bench?.isProven(channel) !== true);
+      if (unproven !== undefined) throw new AppError('bench_tier_refused', { tier, channel: `#${unproven.id}` });
       measured ??= makePlan(planDeps, inquiry, principal, true);
       return answer(pipeline, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
     }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { sharesOf } from '../../server/domain/import/money.ts';
 import { channelRow } from '../../server/domain/import/rows.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 
@@ -24,3 +25,22 @@ test.each([
     expect(mapping === '' ? null : JSON.parse(mapping ?? '')).toEqual(expected);
   },
 );
+
+test('a counter below nothing, as other gateways keep them, takes nothing from what was spent', () => {
+  const user = {
+    userId: 1,
+    username: 'a',
+    balance: 0,
+    used: 10,
+    tokens: [
+      { id: 7, used: -5 },
+      { id: 8, used: 4 },
+    ],
+  };
+  const shares = sharesOf([user], [{ id: 3, used: 6 }]);
+  expect(shares.map(({ tokenId, channelId, amount }) => [tokenId, channelId, amount])).toEqual([
+    [8, 3, 4],
+    [0, 3, 2],
+    [0, 0, 4],
+  ]);
+});

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 import { createMailbox, type Mailbox } from '../support/mail.ts';
 
@@ -273,4 +273,14 @@ test('the bot check comes before strangers’ forms when the site has one', asyn
     expect.stringContaining('secret=secret&response=wrong'),
     expect.stringContaining('secret=secret&response=right'),
   ]);
+});
+
+test('an address that somebody took while the code was on its way is taken, whoever that is', async () => {
+  await set('EmailVerificationEnabled', 'true');
+  await sendCode('new@site.example');
+  await vi.waitFor(() => expect(mailbox.letters).toHaveLength(1));
+  const taken = api.gateway.database.query.updateTable('users').set({ email: 'new@site.example' });
+  await taken.where('id', '=', api.gateway.userId).execute();
+  const { body } = await register({ email: 'new@site.example', verification_code: lastCode() });
+  expect(body).toMatchObject({ success: false, code: 'email_taken' });
 });

@@ -464,3 +464,26 @@ test('speech of an answer reaches a chat client, streamed and whole', () => {
     expect.objectContaining({ type: 'media', part: expect.objectContaining({ type: 'audio' }) }),
   );
 });
+
+test('a Gemini client is given the seals of thoughts and calls in one piece, marked with whose they are', () => {
+  const whole = codecs['gemini-generate'].translation.encodeResponse(
+    [
+      { type: 'response-start', id: 'r', model: 'm', created: null },
+      { type: 'reasoning-start', index: 0 },
+      { type: 'reasoning-delta', index: 0, text: 'hm' },
+      { type: 'reasoning-end', index: 0, signature: 'EqoB', redacted: null, origin: 'anthropic-messages' },
+      { type: 'reasoning-start', index: 1 },
+      { type: 'reasoning-delta', index: 1, text: 'oh' },
+      { type: 'reasoning-end', index: 1, signature: null, redacted: null },
+      { type: 'tool-call-start', index: 2, id: 'c', name: 'f' },
+      { type: 'tool-call-end', index: 2, signature: 'own', origin: 'gemini-generate' },
+      { type: 'finish', reason: { unified: 'tool-calls', raw: null } },
+    ] as ChatEvent[],
+    context,
+  ) as { candidates: { content: { parts: unknown[] } }[] };
+  expect(whole.candidates[0]?.content.parts).toEqual([
+    { text: 'hm', thought: true, thoughtSignature: 'gw1.a.EqoB' },
+    { text: 'oh', thought: true },
+    { functionCall: { id: 'c', name: 'f', args: {} }, thoughtSignature: 'own' },
+  ]);
+});

@@ -111,3 +111,14 @@ test('W14: ids that are made up differ between the answers of one conversation',
   );
   expect(new Set(ids).size).toBe(2);
 });
+
+test('a name in quotes is told as it is, whatever is escaped in it', () => {
+  const args = [piece("$['it\\'s']", { stringValue: 'a' }), piece('$["say \\"hi\\" to C:\\\\"]', { numberValue: 2 })];
+  const events = eventsOf([
+    frame([{ name: 'cook', willContinue: true }]),
+    frame([{ partialArgs: args, willContinue: true }]),
+    frame([{}], { finishReason: 'STOP' }),
+  ]);
+  const told = events.map((event) => (event.type === 'tool-call-delta' ? event.arguments : '')).join('');
+  expect(JSON.parse(told)).toEqual({ "it's": 'a', 'say "hi" to C:\\': 2 });
+});

@@ -330,6 +330,18 @@ test('a schema in the words of OpenAPI: the type alone is written small, members
   });
 });
 
+test.each([
+  ['hello', [{ type: 'text', text: 'hello' }]],
+  ['', []],
+])('words of Cohere’s clients in one piece, or none: %j', (content, parts) => {
+  const asked = { model: 'command-a', messages: [{ role: 'user', content }] };
+  const { messages: heard } = codecs['cohere-chat'].translation.decodeRequest(asked, {
+    model: 'command-a',
+    stream: false,
+  });
+  expect(heard.flatMap((message) => message.parts)).toEqual(parts);
+});
+
 test.each([true, false])('Cohere hears nothing of a failed tool, and its client of that alone: %j', (failed) => {
   const { dropped } = told('anthropic-messages', 'cohere-chat', {
     model: 'command-a',

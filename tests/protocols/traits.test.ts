@@ -106,3 +106,25 @@ test.each(ids)('%s: an error is told with its words, whole and in a stream', (id
   expect(read).toMatchObject({ status: 429, message: 'too fast' });
   expect(codecs[id].traits.countAnswer(7)).toBeTypeOf('object');
 });
+
+test('Anthropic’s list of models, page by page, forwards and back', () => {
+  const { models } = codecs['anthropic-messages'].traits;
+  if (models === undefined) throw new Error('no list of models');
+  const { list, card } = models;
+  const cards = ['a', 'b', 'c', 'd', 'e'].map((name) => card(name, {} as never));
+  const page = (query: string) => {
+    const { data, ...rest } = list(cards, new URLSearchParams(query)) as {
+      data: { id: string }[];
+      has_more: boolean;
+      first_id: string | null;
+      last_id: string | null;
+    };
+    return [data.map(({ id }) => id).join(''), rest.has_more, rest.first_id, rest.last_id];
+  };
+  expect(page('limit=2')).toEqual(['ab', true, 'a', 'b']);
+  expect(page('limit=2&after_id=b')).toEqual(['cd', true, 'c', 'd']);
+  expect(page('limit=2&after_id=d')).toEqual(['e', false, 'e', 'e']);
+  expect(page('limit=2&before_id=d')).toEqual(['bc', true, 'b', 'c']);
+  expect(page('before_id=c')).toEqual(['ab', false, 'a', 'b']);
+  expect(page('before_id=a')).toEqual(['', false, null, null]);
+});

@@ -101,6 +101,12 @@ test('nothing follows an end or an error; without either the stream was broken',
   expect(told({ usage: { ...emptyUsage, input: 3 } }, { end: 'stop' })[1]).toMatchObject({ usage: { input: 3 } });
 });
 
+test('the end is told once', () => {
+  const reader = wire.upstream.reader();
+  expect(reader.end().length).toBeGreaterThan(0);
+  expect(reader.end()).toEqual([]);
+});
+
 test('a whole answer ends well unless it says otherwise; the last frame is known where it can be', () => {
   const { upstream } = wire;
   expect(upstream.decodeResponse({ text: 'a' }).at(-1)).toMatchObject({ reason: { unified: 'stop' } });

@@ -142,3 +142,30 @@ test('M3: a mapped model keeps a part that names its length true', async () => {
   expect(sent).toContain('\r\n\r\na-longer-name\r\n');
   expect(sent).not.toContain('Content-Length');
 });
+
+test.each(['x', '-1', '1.5', '10000', ''])(
+  'a number of pictures that is none is refused by its name: %j',
+  async (n) => {
+    const response = await ask(
+      '/v1/images/edits',
+      field('model', 'gpt-image-1') + field('n', n) + file('image', 'x') + end,
+    );
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    expect([response.status, error.code]).toEqual([400, 'body_invalid']);
+    expect(error.message).toContain('n must be a whole number');
+    expect(upstream.requests).toHaveLength(0);
+  },
+);
+
+test('an empty line in front of the first boundary is no part of the form', async () => {
+  await gateway.channel(upstream.url, { models });
+  expect((await transcribe(`\r\n${field('model', 'cheap')}${file('file', 'x')}${end}`)).status).toBe(200);
+  expect((await transcribe(`\r\r${field('model', 'cheap')}${file('file', 'x')}${end}`)).status).toBe(400);
+});
+
+test('a name that is none is shown as far as anybody reads it', async () => {
+  const response = await transcribe(field('model', `a\u0001${'b'.repeat(300)}`) + file('file', 'x') + end);
+  const { error } = (await response.json()) as { error: { message: string } };
+  expect(response.status).toBe(400);
+  expect(error.message).toContain(`"a\\u0001${'b'.repeat(98)}" is no name of a model`);
+});

@@ -4,7 +4,7 @@ import { defaultPriceText } from '../../server/contract/pricing-defaults.ts';
 import { holdEstimate } from '../../server/contract/pricing-hold.ts';
 import { compilePriceTables, resolvePrices } from '../../server/contract/pricing-tables.ts';
 import { affordableOutput } from '../../server/relay/admission/affordable.ts';
-import { createLimits } from '../../server/relay/admission/limits.ts';
+import { type Asked, createLimits } from '../../server/relay/admission/limits.ts';
 import { createMemory } from '../../server/relay/admission/memory.ts';
 import { createWindows, ringCells } from '../../server/relay/admission/windows.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
@@ -54,14 +54,14 @@ function setUp(options: Record<string, string> = {}) {
   const settings = compileSettings(new Map(Object.entries(options)));
   const limits = createLimits({ settings: () => settings, now: () => clock.now, steady: () => clock.now });
   /** Error code and params, or the admission. */
-  const ask = (who: Principal, asked = { tokens: 10, hold: 10 }) => {
+  const ask = (who: Principal, asked: Omit<Asked, 'row'> = { tokens: 10, hold: 10 }) => {
     try {
-      return { admission: limits.admit(who, asked), error: null };
+      return { admission: limits.admit(who, { ...asked, row: 0 }), error: null };
     } catch (error) {
       return { admission: null, error: error as { code: string; params: Record<string, number | string> } };
     }
   };
-  return { clock, ask };
+  return { clock, ask, limits };
 }
 const done = { tokens: 10, charged: 10, success: true };
 const failed = { tokens: 0, charged: 0, success: false };
@@ -213,3 +213,14 @@ test.each(['gpt-4o-mini', 'gpt-4o', 'dall-e-3'])(
     expect(affordableOutput(estimate, cost(4096))).toBe(4096);
   },
 );
+
+test('the room of a budget is what neither was used nor is held', () => {
+  const { ask, limits } = setUp();
+  const who = principal({ dayBudget: 100, monthBudget: 90 });
+  const room = () => (who.token === null ? 0 : limits.room(who.token));
+  expect(room()).toBe(90);
+  const { admission } = ask(who, { tokens: 0, hold: 30 });
+  expect(room()).toBe(60);
+  admission?.ended({ ...done, charged: 20 });
+  expect(room()).toBe(70);
+});

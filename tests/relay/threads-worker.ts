@@ -63,7 +63,7 @@ self.onmessage = ({ data }) => {
   if (data.what === 'limits')
     for (let n = 0; n < data.times; n++)
       try {
-        limits.admit(data.principal, { tokens: 0, hold: 0 });
+        limits.admit(data.principal, { tokens: 0, hold: 0, row: 0 });
         admitted++;
       } catch {
         // Refused.

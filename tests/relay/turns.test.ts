@@ -115,3 +115,13 @@ test('silence is held for until it is known to be silence, speech as long as it 
   append(60);
   expect(heard()).toBe(60);
 });
+
+test('an answer that ended without a usage leaves behind what it might have read and written', () => {
+  const turns = createTurns(counter, 'm', () => clock);
+  turns.received(session(quiet));
+  turns.ask(turns.next(null, 40));
+  turns.received(created('a'));
+  turns.received(done('a', null, { output: [{ id: 'i', content: [{ text: 'four words of it' }] }] }));
+  expect(turns.next(null, 1)).toMatchObject({ input: 40 + 64 + 64, output: 1 });
+  expect(turns.bound()).toMatchObject({ output: 'four words of it'.length / 2 });
+});

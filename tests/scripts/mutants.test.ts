@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { closest, distancesFrom } from '../../scripts/mutate/closeness.ts';
+import { equivalents } from '../../scripts/mutate/equivalents.ts';
 import { applied, drawn, mutantsOf } from '../../scripts/mutate/mutants.ts';
 import { namedMutants } from '../../scripts/mutate/named.ts';
 import { switched } from '../../scripts/mutate/switched.ts';
@@ -95,6 +96,17 @@ test('tests about a module come before those that merely load it, and only those
   expect(order(() => 0)).toEqual(tests.slice(0, 2));
   expect(order((path) => Number(path.includes('relay.test')))).toEqual([tests[1], tests[0]]);
 });
+
+test.each(equivalents.map((one) => [`${one.file}: ${one.line}`, one] as const))(
+  'equivalent, and still there: %s',
+  (_name, one) => {
+    const found = mutantsOf(one.file, readFileSync(join(root, one.file), 'utf8')).filter(
+      ({ id, before, after }) =>
+        id.startsWith(`${one.file}|${one.line}|`) && before === one.before && after === one.after,
+    );
+    expect(found.length).toBeGreaterThan(0);
+  },
+);
 
 test.each(namedMutants.map((one) => [one.name, one] as const))('%s: its place and its test are there', (_name, one) => {
   const text = readFileSync(join(root, one.file), 'utf8');

@@ -1,5 +1,5 @@
 /** `-thinking` behind a model's name: a share of the answer is thought. */
-import { positive, reasoningOf, wish } from '../shared/suffix.ts';
+import { modelSuffix, positive, reasoningOf } from '../shared/suffix.ts';
 import type { SuffixRules } from '../traits.ts';
 
 /** Thinking needs at least so much room. */
@@ -16,7 +16,7 @@ function thinkingOf(share: number, asked: number | null, fallback: number | null
 export const suffix: SuffixRules = {
   read(model, thinking) {
     if (!thinking.claude || !model.endsWith('-thinking')) return null;
-    return wish(model.slice(0, -'-thinking'.length), { share: thinking.claudeShare });
+    return modelSuffix(model.slice(0, -'-thinking'.length), { share: thinking.claudeShare });
   },
   edits(body, { share }, fallbackMaxTokens) {
     const edits = new Map<string, string | undefined>();

@@ -1,5 +1,5 @@
 /** `-thinking`, `-nothinking` and `-thinking-4096` behind a model's name. */
-import { atMost, budgetShare, positive, wish, withShare } from '../shared/suffix.ts';
+import { atMost, budgetShare, modelSuffix, positive, withShare } from '../shared/suffix.ts';
 import type { SuffixRules } from '../traits.ts';
 
 export const suffix: SuffixRules = {
@@ -7,10 +7,10 @@ export const suffix: SuffixRules = {
     const found = thinking.gemini ? /^(.+)-(thinking|nothinking)(?:-(\d+))?$/.exec(model) : null;
     if (found === null) return null;
     const [, bare = model, kind, tokens] = found;
-    if (kind === 'nothinking') return wish(bare, { budget: 0 });
+    if (kind === 'nothinking') return modelSuffix(bare, { budget: 0 });
     return tokens === undefined
-      ? wish(bare, { share: thinking.geminiShare })
-      : wish(bare, { budget: atMost(Number(tokens)) });
+      ? modelSuffix(bare, { share: thinking.geminiShare })
+      : modelSuffix(bare, { budget: atMost(Number(tokens)) });
   },
   edits(body, { budget, share }) {
     const name = 'generation_config' in body ? 'generation_config' : 'generationConfig';

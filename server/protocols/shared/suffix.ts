@@ -1,12 +1,12 @@
-/** Wishes in a model's name that are one word of effort: `-high`. */
+/** Suffixes of a model's name that are one word of effort: `-high`. */
 import type { ChatRequest, Reasoning } from '../canonical.ts';
-import type { MemberEdits, ModelWish, SuffixRules } from '../traits.ts';
+import type { MemberEdits, ModelSuffix, SuffixRules } from '../traits.ts';
 
 const efforts = /-(minimal|low|medium|high|xhigh)$/;
 /** Highest budget of Gemini's flash models. */
 const mostBudget = 24_576;
 
-export const wish = (model: string, more: Partial<ModelWish>): ModelWish => ({
+export const modelSuffix = (model: string, more: Partial<ModelSuffix>): ModelSuffix => ({
   model,
   effort: null,
   budget: null,
@@ -44,7 +44,7 @@ export const effortSuffix = (
     const effort = efforts.exec(model)?.[1];
     if (effort === undefined) return null;
     const bare = model.replace(efforts, '');
-    return suffixed(bare) ? wish(bare, { effort }) : null;
+    return suffixed(bare) ? modelSuffix(bare, { effort }) : null;
   },
   edits: (body, { effort }): MemberEdits =>
     new Map(effort === null ? [] : edits(body, effort).map(([name, value]) => [name, JSON.stringify(value)])),

@@ -18,8 +18,8 @@ export interface Asked {
   readonly tokens: number;
   /** Quota held for it. */
   readonly hold: number;
-  /** Of the open request. */
-  readonly row?: number;
+  /** Of the open request, 0 for none. */
+  readonly row: number;
 }
 
 export interface RequestEnd {
@@ -158,7 +158,7 @@ export function createLimits(deps: LimitsDeps): Limits {
       const rule = user.id === 0 ? null : settings.modelRequests;
       // The periods' sums are kept for every token: a budget may be set while one runs.
       if (scopes.length === 0 && rule === null && token === null) return unlimited;
-      const { row = 0 } = asked;
+      const { row } = asked;
       const purse = accounts.user(user.id);
       const now = deps.steady();
       const visits: Visit[] = [];

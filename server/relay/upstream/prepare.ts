@@ -4,7 +4,7 @@ import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
 import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol, isProtocol } from '../../protocols/registry.ts';
 import { fitted } from '../../protocols/shared/fit.ts';
-import type { ModelWish } from '../../protocols/traits.ts';
+import type { ModelSuffix } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
 import { providerByType } from '../../providers/catalogue.ts';
 import { agentHeaders } from '../../providers/knowledge/agent-headers.ts';
@@ -106,9 +106,9 @@ export function prepareAttempt(
   const mapped = mapModel(channel.modelMapping, given.model);
   const first = dialectWith(provider, given, channel, mapped);
   if (first === null) return null;
-  const wish =
+  const suffix =
     given.operation === 'chat' ? codecFor(first).traits.suffix.read(mapped, settings.thinking, takesSuffix) : null;
-  const upstreamModel = wish?.model ?? mapped;
+  const upstreamModel = suffix?.model ?? mapped;
   if (!isModelName(upstreamModel)) return null;
   const quirk = quirkOf(provider.slug);
   const chat = given.operation === 'chat';
@@ -137,7 +137,7 @@ export function prepareAttempt(
     wire,
     form,
     upstreamModel,
-    wish,
+    suffix,
     terms,
     usageAsked,
     translated,
@@ -202,7 +202,7 @@ interface Attempt {
   readonly wire: Wire | null;
   readonly form: ForeignForm | null;
   readonly upstreamModel: string;
-  readonly wish: ModelWish | null;
+  readonly suffix: ModelSuffix | null;
   readonly terms: SentTerms;
   readonly usageAsked: boolean;
   readonly translated: boolean;
@@ -220,7 +220,7 @@ interface Body {
 }
 
 function bodyOf(attempt: Attempt, dropped: string[]): Body {
-  const { inquiry, channel, settings, dialect, upstreamModel, wish, terms, usageAsked } = attempt;
+  const { inquiry, channel, settings, dialect, upstreamModel, suffix, terms, usageAsked } = attempt;
   const other = otherBody(inquiry, channel);
   if (other !== undefined) return { body: other, retell: null, foreign: null, terms: carriedTerms(terms, null) };
   const { traits, translation } = codecFor(dialect);
@@ -259,10 +259,10 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
     for (const [name, value] of editsOfMapping(attempt, dropped)) edits.set(name, value);
     for (const [name, value] of editsBetween(signed, within)) edits.set(name, value);
     if (usageAsked) edits.set('stream_options', JSON.stringify({ ...streamOptionsOf(inquiry), include_usage: true }));
-    if (wish !== null)
+    if (suffix !== null)
       for (const [name, value] of traits.suffix.edits(
         inquiry.body,
-        wish,
+        suffix,
         traits.operator?.maxTokens?.(settings, upstreamModel, inquiry.model) ?? null,
       ))
         edits.set(name, value);

@@ -1,0 +1,41 @@
+/** Changes that change nothing anybody could notice, each with the reason. */
+
+export interface Equivalent {
+  readonly file: string;
+  /** The line it stands in. */
+  readonly line: string;
+  readonly before: string;
+  readonly after: string;
+  readonly why: string;
+}
+
+export const equivalents: readonly Equivalent[] = [
+  {
+    file: 'server/relay/intake/json-paths.ts',
+    line: 'if (depth >= 1 && start < 0) start = at;',
+    before: '<',
+    after: '<=',
+    why: 'nothing within a list starts at 0, where the list itself does',
+  },
+  {
+    file: 'server/protocols/shared/fit.ts',
+    line: 'const [least, most] = target.budget ?? [0, Number.POSITIVE_INFINITY];',
+    before: '0',
+    after: '(-1)',
+    why: 'what is asked for is above 0 where the least counts, and 1 is above both',
+  },
+  {
+    file: 'server/relay/admission/terms.ts',
+    line: 'if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;',
+    before: '>',
+    after: '>=',
+    why: 'of two lists that come to the same either covers the other',
+  },
+  {
+    file: 'server/relay/admission/memory.ts',
+    line: 'export const groupStripe = (slot: number): number => stripes + ((slot >>> 4) & (groupStripes - 1));',
+    before: '1',
+    after: '(2)',
+    why: 'the same group has the same lock as before, shared with more groups',
+  },
+];
