@@ -16,32 +16,39 @@ export interface Overload {
 
 /** Between beats. */
 export const beatMs = 20;
-/** Late all this time is busy; late once was a pause. */
+/** Late in two spans on end is busy; late in one was a pause. */
 const spanMs = 200;
 /** So few are no crowd: it is somebody else's work then that makes us late, and turning them away would not help. */
 const fewOpen = 64;
 /** Some are always let in: without them nobody would learn that it is over. */
 const leastShare = 0.05;
-const less = 0.7;
-const more = 0.25;
+/** The later the loop, the fewer are let in from one span to the next; more only by small steps, or all would come back at once. */
+const leastStep = 0.3;
+const mostStep = 0.9;
+const more = 0.1;
 
 /** @param now milliseconds that never jump. */
 export function createOverload({ delayMs, mostOpen }: OverloadLimits, now: () => number): Overload {
-  let beatAt = now();
-  let spanAt = beatAt;
-  let least = Number.POSITIVE_INFINITY;
+  let spanAt = now();
+  let beats = 0;
+  let wasLate = false;
   /** Of newcomers that are let in. */
   let share = 1;
   let credit = 0;
   return {
     beat() {
-      const at = now();
-      least = Math.min(least, Math.max(0, at - beatAt - beatMs));
-      beatAt = at;
-      if (at - spanAt < spanMs) return;
-      share = least > delayMs ? Math.max(leastShare, share * less) : Math.min(1, share + more);
-      spanAt = at;
-      least = Number.POSITIVE_INFINITY;
+      beats++;
+      const passed = now() - spanAt;
+      if (passed < spanMs) return;
+      // Beats that were missed may come together: how many came says more than when each did.
+      const lateMs = passed / beats - beatMs;
+      const isLate = lateMs > delayMs;
+      if (isLate && wasLate)
+        share = Math.max(leastShare, share * Math.min(mostStep, Math.max(leastStep, delayMs / lateMs)));
+      else if (!isLate) share = Math.min(1, share + more);
+      wasLate = isLate;
+      spanAt += passed;
+      beats = 0;
     },
     crowded(open) {
       if (open > mostOpen) return true;
