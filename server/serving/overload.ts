@@ -17,7 +17,7 @@ export interface Overload {
 /** Between beats. */
 export const beatMs = 20;
 /** Late in two spans on end is busy; late in one was a pause. */
-const spanMs = 200;
+const spanMs = 100;
 /** So few are no crowd: it is somebody else's work then that makes us late, and turning them away would not help. */
 const fewOpen = 64;
 /** Some are always let in: without them nobody would learn that it is over. */
@@ -25,7 +25,7 @@ const leastShare = 0.05;
 /** The later the loop, the fewer are let in from one span to the next; more only by small steps, or all would come back at once. */
 const leastStep = 0.3;
 const mostStep = 0.9;
-const more = 0.1;
+const more = 0.05;
 
 /** @param now milliseconds that never jump. */
 export function createOverload({ delayMs, mostOpen }: OverloadLimits, now: () => number): Overload {
