@@ -1,10 +1,17 @@
 /** When more comes than can be served: who is let in is served in time, and who is not is told at once. */
 
 export interface OverloadLimits {
-  /** Milliseconds that the event loop may be late all the time; Infinity = it may be. */
+  /** Milliseconds that the event loop may be late on end; Infinity = it may be. */
   readonly delayMs: number;
   /** Requests under way. */
   readonly mostOpen: number;
+}
+
+export interface OverloadDeps {
+  /** Milliseconds that never jump. */
+  readonly now: () => number;
+  /** Calls when the loop has gone through all that had come. */
+  readonly afterTurn: (done: () => void) => void;
 }
 
 export interface Overload {
@@ -20,43 +27,57 @@ export const beatMs = 20;
 const spanMs = 100;
 /** So few are no crowd: it is somebody else's work then that makes us late, and turning them away would not help. */
 const fewOpen = 64;
-/** Some are always let in: without them nobody would learn that it is over. */
-const leastShare = 0.05;
-/** The later the loop, the fewer are let in from one span to the next; more only by small steps, or all would come back at once. */
-const leastStep = 0.3;
-const mostStep = 0.9;
-const more = 0.05;
+/** While it is busy, newcomers are let in for so long in each turn of the loop: turns stay short, and everybody's next step comes soon. */
+const turnMs = 2;
+/** When nobody had to be turned away for so many spans, it is over. */
+const calmSpans = 10;
 
-/** @param now milliseconds that never jump. */
-export function createOverload({ delayMs, mostOpen }: OverloadLimits, now: () => number): Overload {
+export function createOverload({ delayMs, mostOpen }: OverloadLimits, { now, afterTurn }: OverloadDeps): Overload {
   let spanAt = now();
   let beats = 0;
   let wasLate = false;
-  /** Of newcomers that are let in. */
-  let share = 1;
-  let credit = 0;
+  let busy = false;
+  let turnedAway = 0;
+  let calm = 0;
+  /** When this turn's first newcomer came; null = none has. */
+  let turnAt: number | null = null;
+  const endTurn = () => {
+    turnAt = null;
+  };
+  const look = (lateMs: number) => {
+    const isLate = lateMs > delayMs;
+    if (busy) {
+      calm = turnedAway === 0 ? calm + 1 : 0;
+      busy = calm < calmSpans;
+    } else if (isLate && wasLate) {
+      busy = true;
+      calm = 0;
+    }
+    wasLate = isLate;
+    turnedAway = 0;
+  };
   return {
     beat() {
       beats++;
       const passed = now() - spanAt;
       if (passed < spanMs) return;
       // Beats that were missed may come together: how many came says more than when each did.
-      const lateMs = passed / beats - beatMs;
-      const isLate = lateMs > delayMs;
-      if (isLate && wasLate)
-        share = Math.max(leastShare, share * Math.min(mostStep, Math.max(leastStep, delayMs / lateMs)));
-      else if (!isLate) share = Math.min(1, share + more);
-      wasLate = isLate;
+      look(passed / beats - beatMs);
       spanAt += passed;
       beats = 0;
     },
     crowded(open) {
       if (open > mostOpen) return true;
-      if (share === 1 || open <= fewOpen) return false;
-      credit += share;
-      if (credit < 1) return true;
-      credit--;
-      return false;
+      if (!busy || open <= fewOpen) return false;
+      const at = now();
+      if (turnAt === null) {
+        turnAt = at;
+        afterTurn(endTurn);
+        return false;
+      }
+      if (at - turnAt <= turnMs) return false;
+      turnedAway++;
+      return true;
     },
   };
 }
