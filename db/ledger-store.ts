@@ -12,6 +12,8 @@ export interface LedgerStore {
   /** Numbers this run; holds of older runs are leftovers of a crash. */
   nextEpoch(): number;
   holds(olderThan: number): StoredHold[];
+  /** Number of the last posting; postings are never deleted. */
+  lastPosting(): number;
   /** A durable write of nothing that matters. @throws the driver's error */
   probe(): void;
   checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void;
@@ -54,6 +56,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const touchMeta = raw.prepare(
     "INSERT INTO meta (key, value) VALUES ('storage_probe', '') ON CONFLICT (key) DO UPDATE SET value = excluded.value",
   );
+  const readLast = raw.prepare<{ n: number }>('SELECT coalesce(max(id), 0) AS n FROM postings');
   const oldHolds = raw.prepare<StoredHold>(
     'SELECT ref, user_id, token_id, channel_id, observed, log FROM holds WHERE epoch < ?',
   );
@@ -165,6 +168,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       return epoch;
     },
     holds: (olderThan) => oldHolds.all(olderThan),
+    lastPosting: () => readLast.get()?.n ?? 0,
     probe: () => void touchMeta.run(),
     checkpoint: (mode) => void raw.pragma(`wal_checkpoint(${mode})`),
   };

@@ -12,6 +12,7 @@ import { openDescriptors } from './http/descriptors.ts';
 import type { LedgerClient } from './ledger/client.ts';
 import { controlName } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
+import type { Missing } from './ledger/progress.ts';
 import { type LedgerThread, startLedger } from './ledger-thread.ts';
 import { type LogSettings, usualLog } from './logging/settings.ts';
 import { type MetricsAddress, serveMetrics } from './metrics/listener.ts';
@@ -79,7 +80,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const failed = Promise.withResolvers<AppError>();
     const ledgerThread = await startLedger({ files, nativeBinding });
     threads.push(ledgerThread);
-    const { client: ledger } = ledgerThread;
+    const { client: ledger, missing } = ledgerThread;
+    if (missing !== null) options.say(missingPostings(missing));
 
     const balances = createBalances(
       options.relays === 1 ? createMoney(createMemory(), untold) : createMoney(createMemory(mostRelays)),
@@ -188,6 +190,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   }
 }
+
+const missingPostings = ({ postings, at }: Missing): string =>
+  `the database has ${postings} postings fewer than it had at ${new Date(at).toISOString()}: a damaged log loses its end, a restored file what came after it; gateway ledger verify checks the rest`;
 
 interface MetricsSources {
   readonly env: GatewayOptions['env'];

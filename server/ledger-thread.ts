@@ -7,6 +7,7 @@ import { startThread } from './embedded/workers.ts';
 import { createLedgerClient, type LedgerClient, type LedgerPort } from './ledger/client.ts';
 import { controlName, ledgerGone } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
+import type { Missing } from './ledger/progress.ts';
 import type { RecoveryReport } from './ledger/recovery.ts';
 import type { LedgerReport } from './ledger/worker.ts';
 import { watchThread, within } from './threads.ts';
@@ -15,6 +16,8 @@ export interface LedgerThread {
   readonly client: LedgerClient;
   readonly recovery: RecoveryReport;
   readonly owed: OwedReport;
+  /** Postings that were there and are not. */
+  readonly missing: Missing | null;
   /** Something sealed in the database. */
   readonly sample: SealedSample | null;
   /** A line for another thread; the one before of the same name is nobody's any more. */
@@ -70,7 +73,7 @@ export async function startLedger(order: {
     thread.postMessage({ kind: 'start', file: files.database, nativeBinding, owed: files.owed, port: first.port1 }, [
       first.port1,
     ]);
-    const { recovery, owed, sample } = await ready.promise;
+    const { recovery, owed, sample, missing } = await ready.promise;
     void check.quick.then(([found]) => {
       if (found === undefined) return;
       client.suspend(found);
@@ -80,6 +83,7 @@ export async function startLedger(order: {
       client,
       recovery,
       owed,
+      missing,
       sample,
       newPort(name) {
         if (spare !== null && name === controlName) {

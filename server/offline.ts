@@ -1,5 +1,5 @@
 /** Work on a data directory that needs no running services, and work that nobody else may disturb. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { parse } from 'yaml';
 import { readDump } from '../db/dump.ts';
 import { openForeign } from '../db/foreign.ts';
@@ -23,6 +23,7 @@ import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { version } from './embedded/version.ts';
 import { createDirectLedger } from './ledger/direct.ts';
+import { progressFile } from './ledger/progress.ts';
 import { createServices } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -46,6 +47,8 @@ export async function restore(
       stamp,
       nativeBindingFor(files.dir, addonPath),
     );
+    // What came after the backup was left behind on purpose.
+    rmSync(progressFile(files.database), { force: true });
     return { ...restored, keyTrouble: sample === null ? null : troubleWith(files.secretKey, env, sample) };
   } finally {
     unlock();

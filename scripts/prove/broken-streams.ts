@@ -26,7 +26,7 @@ export async function brokenStreams(args: readonly string[]): Promise<readonly G
   for (const [model, [bad, good]] of Object.entries(pairs)) {
     let answered = 0;
     for (let n = 0; n < requests; n++) {
-      const { whole } = await ask(site.url, site.token, model, model === 'same' ? 'talk' : `talk ${n}`, true);
+      const { whole } = await ask(site, model, model === 'same' ? 'talk' : `talk ${n}`, true);
       if (n >= 10 && whole) answered++;
     }
     goals.push(atLeast(`${model}: answered after the first 10`, (answered / (requests - 10)) * 100, 99, '%'));
@@ -38,7 +38,7 @@ export async function brokenStreams(args: readonly string[]): Promise<readonly G
     Array.from({ length: 8 }, async () => {
       while (statuses.length < reused) {
         const at = statuses.push(0) - 1;
-        statuses[at] = (await ask(site.url, site.token, 'closing', 'hi', false)).status;
+        statuses[at] = (await ask(site, 'closing', 'hi', false)).status;
       }
     }),
   );

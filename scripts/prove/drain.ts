@@ -47,6 +47,67 @@ function openProxy(target: number, isReady: () => boolean) {
   return { port: listener.port, stop: () => listener.stop(true) };
 }
 
+interface Told {
+  whole: number;
+  broken: number;
+  begun: number;
+}
+
+/** One stream to its end. */
+async function hear(port: number, request: string, told: Told): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let text = '';
+  let seen = false;
+  let over = false;
+  const end = (well: boolean) => {
+    if (over) return;
+    over = true;
+    if (well) told.whole++;
+    else told.broken++;
+    resolve();
+  };
+  await Bun.connect({
+    hostname: '127.0.0.1',
+    port,
+    socket: {
+      open: (socket) => void socket.write(request),
+      data(socket, bytes) {
+        if (!seen) told.begun++;
+        seen = true;
+        text = (text + bytes.toString('latin1')).slice(-400);
+        if (!text.endsWith('0\r\n\r\n')) return;
+        end(text.includes('[DONE]') && !text.includes('"error"'));
+        socket.end();
+      },
+      close: () => end(false),
+      error: () => undefined,
+    },
+  });
+  await promise;
+}
+
+/** Asks again and again over connections of its own. */
+function sing(url: string, token: string, codes: Map<string, number>) {
+  let over = false;
+  const headers = { authorization: `Bearer ${token}`, connection: 'close' };
+  const singing = (async () => {
+    while (!over) {
+      const code = await fetch(url, { headers }).then(
+        ({ status }) => String(status),
+        () => 'broken',
+      );
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+      await Bun.sleep(canaryMs);
+    }
+  })();
+  return {
+    stop(): Promise<void> {
+      over = true;
+      return singing;
+    },
+  };
+}
+
 export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
   const streams = flag(args, '--streams', 500);
   const lastWordMs = flag(args, '--seconds', 10) * 1000;
@@ -73,55 +134,14 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
     );
   }, 50);
 
-  let whole = 0;
-  let broken = 0;
-  let begun = 0;
-  const open = Array.from({ length: streams }, async (_, n) => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let text = '';
-    let seen = false;
-    await Bun.connect({
-      hostname: '127.0.0.1',
-      port: proxy.port,
-      socket: {
-        open: (socket) => void socket.write(requestOf(site.token, 'm', `stream ${n}`, true)),
-        data(socket, bytes) {
-          if (!seen) begun++;
-          seen = true;
-          text = (text + bytes.toString('latin1')).slice(-400);
-          if (!text.endsWith('0\r\n\r\n')) return;
-          if (text.includes('[DONE]') && !text.includes('"error"')) whole++;
-          else broken++;
-          text = '';
-          seen = true;
-          resolve();
-          socket.end();
-        },
-        close() {
-          if (text !== '' || !seen) broken++;
-          resolve();
-        },
-        error: () => undefined,
-      },
-    });
-    await promise;
-  });
-  while (begun < streams) await Bun.sleep(20);
+  const told = { whole: 0, broken: 0, begun: 0 };
+  const open = Array.from({ length: streams }, (_, n) =>
+    hear(proxy.port, requestOf(site.token, 'm', `stream ${n}`, true), told),
+  );
+  while (told.begun < streams) await Bun.sleep(20);
 
   const codes = new Map<string, number>();
-  let over = false;
-  const canaries = (async () => {
-    while (!over) {
-      const code = await fetch(`http://127.0.0.1:${proxy.port}/v1/models`, {
-        headers: { authorization: `Bearer ${site.token}`, connection: 'close' },
-      }).then(
-        ({ status }) => String(status),
-        () => 'broken',
-      );
-      codes.set(code, (codes.get(code) ?? 0) + 1);
-      await Bun.sleep(canaryMs);
-    }
-  })();
+  const canary = sing(`http://127.0.0.1:${proxy.port}/v1/models`, site.token, codes);
   await Bun.sleep(1000);
   const signalled = performance.now();
   site.signal('SIGTERM');
@@ -132,11 +152,10 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
   await site.again();
   const gapMs = performance.now() - gone;
   ready = true;
-  await ask(`http://127.0.0.1:${proxy.port}`, site.token, 'm', 'after', true).then(({ status }) =>
+  await ask({ url: `http://127.0.0.1:${proxy.port}`, token: site.token }, 'm', 'after', true).then(({ status }) =>
     codes.set(`first stream after: ${status}`, 1),
   );
-  over = true;
-  await canaries;
+  await canary.stop();
   clearInterval(watching);
   // Ends with an error where anything does not add up.
   await site.run(['ledger', 'verify']);
@@ -154,8 +173,8 @@ export async function drain(args: readonly string[]): Promise<readonly Goal[]> {
   await site.ended();
   site.remove();
   return [
-    atLeast('streams that ended whole', whole, streams, 'streams'),
-    atMost('streams that broke', broken, 0, 'streams'),
+    atLeast('streams that ended whole', told.whole, streams, 'streams'),
+    atMost('streams that broke', told.broken, 0, 'streams'),
     atLeast('streams that are paid', settled, streams, 'rows'),
     atMost('newcomers whose connection broke', codes.get('broken') ?? 0, 0, 'requests'),
   ];

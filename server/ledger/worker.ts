@@ -9,6 +9,7 @@ import { createEngine, type Engine } from './engine.ts';
 import { type HostPort, hostLedger } from './host.ts';
 import { controlName } from './names.ts';
 import { type OwedPlace, type OwedReport, settleOwed } from './owed.ts';
+import { createProgress, type Missing } from './progress.ts';
 import { type RecoveryReport, recover } from './recovery.ts';
 
 export interface LedgerStart {
@@ -27,6 +28,7 @@ export type LedgerReport =
       readonly owed: OwedReport;
       readonly migrated: readonly string[];
       readonly sample: SealedSample | null;
+      readonly missing: Missing | null;
     }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly params?: ErrorParams };
 
@@ -42,6 +44,9 @@ declare const self: {
   postMessage(message: string | LedgerReport | { readonly kind: 'closed' }): void;
 };
 
+/** What is lost with a damaged log is known to within so much. */
+const noteMs = 5000;
+
 interface Running {
   readonly engine: Engine;
   readonly host: (port: MessagePort, name: string) => void;
@@ -54,6 +59,8 @@ async function start(order: LedgerStart): Promise<Running> {
   // Folding the log into the file is this thread's work, at a size that costs milliseconds.
   database.raw.pragma('wal_autocheckpoint = 4000');
   const store = createLedgerStore(database.raw);
+  const progress = createProgress(order.file, store, Date.now);
+  const missing = progress.missing();
   const owed = settleOwed(store, order.owed);
   const recovery = recover(store);
   const toMain = (message: LedgerMessage) => self.postMessage(JSON.stringify(message));
@@ -72,12 +79,17 @@ async function start(order: LedgerStart): Promise<Running> {
     port.start();
   };
   host(order.port, controlName);
-  self.postMessage({ kind: 'ready', recovery, owed, migrated, sample: sealedSample(database) });
+  self.postMessage({ kind: 'ready', recovery, owed, migrated, sample: sealedSample(database), missing });
+  progress.note();
+  const noting = setInterval(progress.note, noteMs);
+  noting.unref();
   return {
     engine,
     host,
     close: async () => {
+      clearInterval(noting);
       await engine.drain();
+      progress.note();
       await database.close();
     },
   };

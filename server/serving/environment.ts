@@ -29,7 +29,7 @@ export function connectionLimits(env: Environment): ConnectionLimits {
   };
 }
 
-const usualDelayMs = 40;
+const usualDelayMs = 30;
 
 /** @param descriptors that may be open; null = nobody knows. */
 export const overloadLimits = (env: Environment, descriptors: number | null): OverloadLimits => ({

@@ -1,10 +1,17 @@
 /** When more comes than can be served: who is let in is served in time, and who is not is told at once. */
 
 export interface OverloadLimits {
-  /** Milliseconds that the event loop may be late all the time; Infinity = it may be. */
+  /** Milliseconds that the event loop may be late on end; Infinity = it may be. */
   readonly delayMs: number;
   /** Requests under way. */
   readonly mostOpen: number;
+}
+
+export interface OverloadDeps {
+  /** Milliseconds that never jump. */
+  readonly now: () => number;
+  /** Calls when the loop has gone through all that had come. */
+  readonly afterTurn: (done: () => void) => void;
 }
 
 export interface Overload {
@@ -16,40 +23,61 @@ export interface Overload {
 
 /** Between beats. */
 export const beatMs = 20;
-/** Late all this time is busy; late once was a pause. */
-const spanMs = 200;
+/** Late in two spans on end is busy; late in one was a pause. */
+const spanMs = 100;
 /** So few are no crowd: it is somebody else's work then that makes us late, and turning them away would not help. */
 const fewOpen = 64;
-/** Some are always let in: without them nobody would learn that it is over. */
-const leastShare = 0.05;
-const less = 0.7;
-const more = 0.25;
+/** While it is busy, newcomers are let in for so long in each turn of the loop: turns stay short, and everybody's next step comes soon. */
+const turnMs = 2;
+/** When nobody had to be turned away for so many spans, it is over. */
+const calmSpans = 10;
 
-/** @param now milliseconds that never jump. */
-export function createOverload({ delayMs, mostOpen }: OverloadLimits, now: () => number): Overload {
-  let beatAt = now();
-  let spanAt = beatAt;
-  let least = Number.POSITIVE_INFINITY;
-  /** Of newcomers that are let in. */
-  let share = 1;
-  let credit = 0;
+export function createOverload({ delayMs, mostOpen }: OverloadLimits, { now, afterTurn }: OverloadDeps): Overload {
+  let spanAt = now();
+  let beats = 0;
+  let wasLate = false;
+  let busy = false;
+  let turnedAway = 0;
+  let calm = 0;
+  /** When this turn's first newcomer came; null = none has. */
+  let turnAt: number | null = null;
+  const endTurn = () => {
+    turnAt = null;
+  };
+  const look = (lateMs: number) => {
+    const isLate = lateMs > delayMs;
+    if (busy) {
+      calm = turnedAway === 0 ? calm + 1 : 0;
+      busy = calm < calmSpans;
+    } else if (isLate && wasLate) {
+      busy = true;
+      calm = 0;
+    }
+    wasLate = isLate;
+    turnedAway = 0;
+  };
   return {
     beat() {
-      const at = now();
-      least = Math.min(least, Math.max(0, at - beatAt - beatMs));
-      beatAt = at;
-      if (at - spanAt < spanMs) return;
-      share = least > delayMs ? Math.max(leastShare, share * less) : Math.min(1, share + more);
-      spanAt = at;
-      least = Number.POSITIVE_INFINITY;
+      beats++;
+      const passed = now() - spanAt;
+      if (passed < spanMs) return;
+      // Beats that were missed may come together: how many came says more than when each did.
+      look(passed / beats - beatMs);
+      spanAt += passed;
+      beats = 0;
     },
     crowded(open) {
       if (open > mostOpen) return true;
-      if (share === 1 || open <= fewOpen) return false;
-      credit += share;
-      if (credit < 1) return true;
-      credit--;
-      return false;
+      if (!busy || open <= fewOpen) return false;
+      const at = now();
+      if (turnAt === null) {
+        turnAt = at;
+        afterTurn(endTurn);
+        return false;
+      }
+      if (at - turnAt <= turnMs) return false;
+      turnedAway++;
+      return true;
     },
   };
 }

@@ -61,7 +61,10 @@ export function createServing(deps: ServingDeps): Serving {
   const bench = benchTier(order.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
   const vault = vaultFor(files.secretKey, order.env, order.sample);
-  const overload = createOverload(overloadLimits(order.env, deps.descriptors?.limit ?? null), () => performance.now());
+  const overload = createOverload(overloadLimits(order.env, deps.descriptors?.limit ?? null), {
+    now: () => performance.now(),
+    afterTurn: setImmediate,
+  });
   const beats = setInterval(overload.beat, beatMs);
   beats.unref();
   const relay = createRelay({
