@@ -172,6 +172,14 @@ export const errors = {
   channel_pin_unknown: row(400, 'invalid_request_error', 5, 'client', '无效的渠道 Id', 'Unknown channel id'),
   channel_pin_disabled: row(403, 'permission_error', 6, 'client', '该渠道已被禁用', 'This channel is disabled'),
   sensitive_words: row(400, 'invalid_request_error', 2, 'refusal', '检测到敏感词', 'The prompt contains blocked words'),
+  answer_stopped: row(
+    400,
+    'invalid_request_error',
+    2,
+    'refusal',
+    '回答中出现敏感词，已停止生成',
+    'The answer was stopped at a blocked word',
+  ),
   rate_limited: row(
     429,
     'rate_limit_error',

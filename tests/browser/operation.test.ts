@@ -193,7 +193,9 @@ test('tokens and codes are searched, made with the document’s choices, and kee
   await off.getByRole('button', { name: en.app.enable }).waitFor();
   expect(await off.getByRole('button', { name: en.app.edit }).count()).toBe(0);
   await page.locator('tbody input[type=checkbox]').first().check();
-  await page.getByRole('button', { name: en.redemption.copyPicked }).waitFor();
+  await page.locator('tbody input[type=checkbox]').first().uncheck();
+  await page.getByRole('button', { name: en.redemption.copyPicked }).click();
+  await told(en.redemption.pickOne);
   await page.getByRole('button', { name: en.redemption.add }).click();
   await dialog().getByLabel(en.redemption.count).waitFor();
 });
