@@ -49,19 +49,15 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   '001.9.16': async () => {
     await on.set('gemini.thinking_adapter_enabled', 'true');
-    await on.set('ModelRatio', '{"gemini-2.5-flash":1}');
+    await on.set('ModelRatio', '{"gemini-2.5-flash":1,"gemini-2.5-flash-thinking":1}');
     const fields = { type: 24, name: 'gemini', key: 'k', base_url: on.upstream.url, group: 'default' };
-    await on.works('POST', '/api/channel/', { ...fields, models: 'gemini-2.5-flash' });
+    await on.works('POST', '/api/channel/', { ...fields, models: 'gemini-2.5-flash-thinking' });
     const made = await on.record('POST', '/api/token/', { name: 'k', unlimited_quota: true });
     const self = await on.record('GET', '/api/user/self');
     await on.works('PUT', '/api/user/', { id: self.id, username: 'root', add_quota: 50_000_000 });
     const messages = [{ role: 'user', content: 'hi' }];
-    await on.api.send(
-      'POST',
-      '/v1/chat/completions',
-      { model: 'gemini-2.5-flash-thinking', max_tokens: 60_000, messages },
-      { authorization: `Bearer ${String(made.key)}` },
-    );
+    await on.api.gateway.sync();
+    await on.api.gateway.chat(String(made.key), { model: 'gemini-2.5-flash-thinking', max_tokens: 60_000, messages });
     const sent = String(on.upstream.requests.at(-1)?.body);
     expect(/"thinkingBudget":(\d+)/.exec(sent)?.[1]).toBe('24576');
   },

@@ -125,7 +125,10 @@ export const siteOptions = {
     tab: 'system',
     panel: 'worker',
     label: { zh: 'Worker 密钥', en: 'Worker key' },
-    help: { zh: '随每次请求发给 Worker，只写不显示。', en: 'Sent to the worker with every call; written, never shown.' },
+    help: {
+      zh: '随每次请求发给 Worker，只写不显示。',
+      en: 'Sent to the worker with every call; written, never shown.',
+    },
     role: 100,
     secret: true,
   }),

@@ -96,7 +96,9 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
     stopWords:
       optionValue(stored, 'CheckSensitiveEnabled') && optionValue(stored, 'StopOnSensitiveEnabled')
-        ? optionValue(stored, 'SensitiveWords').flatMap((word) => (word.trim() === '' ? [] : [word.trim().toLowerCase()]))
+        ? optionValue(stored, 'SensitiveWords').flatMap((word) =>
+            word.trim() === '' ? [] : [word.trim().toLowerCase()],
+          )
         : [],
     drawing: {
       draws: optionValue(stored, 'DrawingEnabled'),
