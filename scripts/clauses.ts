@@ -8,7 +8,7 @@ const folder = join(root, 'tests/spec/clauses');
 const documents = [resolve(root, '../shared/spec')].find(existsSync);
 
 /** May only become fewer. */
-const mostUnproven = 160;
+const mostUnproven = 0;
 const mostDeviating = 20;
 
 export interface Clause {

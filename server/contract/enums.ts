@@ -20,6 +20,8 @@ export type EndReason =
   | 'upstream_broken'
   | 'client_gone'
   | 'quota_cut'
+  /** At a word of the operator's list. */
+  | 'word_cut'
   /** We ended ourselves, or could not bill any more. */
   | 'stopped'
   | 'recovered';

@@ -20,8 +20,7 @@ beforeAll(async () => {
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByLabel('Confirm password').fill('password1');
   await page.getByRole('button', { name: 'Set up' }).click();
-  await page.waitForURL('**/login');
-  await logIn(page, url, 'root', 'password1');
+  await page.waitForURL('**/detail');
   device = await context.newCDPSession(page);
   await device.send('WebAuthn.enable');
   ({ authenticatorId } = await device.send('WebAuthn.addVirtualAuthenticator', {

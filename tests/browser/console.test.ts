@@ -32,11 +32,8 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByLabel('Confirm password').fill('password1');
   await page.getByRole('button', { name: 'Set up' }).click();
-  await page.waitForURL('**/login');
-  await page.getByLabel('Username or e-mail').fill('root');
-  await page.getByLabel('Password', { exact: true }).fill('password1');
-  await page.getByRole('button', { name: 'Log in' }).click();
-  await page.waitForURL('**/token');
+  // Whoever has just chosen a password is inside, at the first steps.
+  await page.waitForURL('**/detail');
 
   await page.getByRole('link', { name: 'Channels' }).click();
   await page.getByRole('button', { name: 'Add channel' }).first().click();

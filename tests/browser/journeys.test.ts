@@ -19,8 +19,7 @@ beforeAll(async () => {
   await admin.getByLabel('Password', { exact: true }).fill('password1');
   await admin.getByLabel('Confirm password').fill('password1');
   await admin.getByRole('button', { name: 'Set up' }).click();
-  await admin.waitForURL('**/login');
-  await logIn(admin, url, 'root', 'password1');
+  await admin.waitForURL('**/detail');
   const made = await api(admin, 'POST', '/api/channel/', {
     type: practiceType,
     name: 'practice',

@@ -505,6 +505,7 @@ test('set-up says why it failed, may be tried again, and loads the console anew 
   await guest.getByText('the disk is full').waitFor();
   mode = 'fine';
   await guest.clock.install();
+  await guest.clock.pauseAt(Date.now() + 3_600_000);
   await guest.evaluate(() => Object.assign(window, { before: true }));
   await run.click();
   await guest.getByText(en.setup.done).waitFor();
@@ -513,6 +514,7 @@ test('set-up says why it failed, may be tried again, and loads the console anew 
   await guest.clock.runFor(300);
   await guest.waitForFunction(() => !('before' in window));
   // Once it is done there is no way back to it.
+  await guest.clock.resume();
   await guest.goto(`${url}/setup`);
   await guest.waitForURL((to) => to.pathname === '/');
   await guest.close();

@@ -102,7 +102,7 @@ beforeAll(async () => {
   await root.getByLabel('Password', { exact: true }).fill(password);
   await root.getByLabel('Confirm password').fill(password);
   await root.getByRole('button', { name: 'Set up' }).click();
-  await root.waitForURL('**/login');
+  await root.waitForURL('**/detail');
   await enter(root, 'root', 'en');
   const made = async (method: string, path: string, body?: unknown) => {
     const answer = await call(root, method, path, body);

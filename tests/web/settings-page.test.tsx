@@ -36,7 +36,7 @@ const panels: Readonly<Record<string, readonly [tab: string, keys: string]>> = {
   '001.2.26': ['system', 'TurnstileSiteKey TurnstileSecretKey'],
   '001.2.29': ['other', 'Notice'],
   '001.2.30': ['other', 'SystemName Logo HomePageContent About Footer'],
-  '001.2.31': ['other', 'TopUpLink general_setting.docs_link'],
+  '001.2.31': ['operation', 'TopUpLink general_setting.docs_link'],
   '001.2.35': [
     'operation',
     'DrawingEnabled MjNotifyEnabled MjAccountFilterEnabled MjForwardUrlEnabled MjModeClearEnabled MjActionCheckSuccessEnabled',

@@ -169,13 +169,13 @@ export const operationOptions = {
   }),
   StopOnSensitiveEnabled: option({
     kind: toggle,
-    fallback: 'true',
-    tab: 'legacy',
-    panel: 'legacy',
+    fallback: 'false',
+    tab: 'operation',
+    panel: 'words',
     label: { zh: '检测到屏蔽词时停止生成', en: 'Stop when a blocked word appears' },
     help: {
-      zh: '为导入的设置保留；目前只检查请求，不检查回答。',
-      en: 'Kept for imported settings; requests are checked, answers are not.',
+      zh: '流式回答中一出现屏蔽词即停止；已送出的部分照常计费。',
+      en: 'Ends a streamed answer before the word is complete; what was delivered is charged.',
     },
   }),
   SensitiveWords: option({

@@ -32,7 +32,8 @@ import { judgeEnd } from './judge-end.ts';
 import { isKept, keptIn, noteKept } from './kept.ts';
 import { relayStream } from './pump.ts';
 import { settle } from './settle.ts';
-import type { StreamEnd } from './stream-options.ts';
+import { createWordWatch } from './stop-words.ts';
+import type { StreamEnd, StreamError } from './stream-options.ts';
 
 export interface AnswerDeps extends AttemptsDeps {
   readonly counter: TokenCounter;
@@ -347,15 +348,19 @@ function pumpOptions(deps: AnswerDeps, exchange: Exchange, departure: Departure,
       judgeEnd(deps, exchange, outcome, end);
       await close(deps, exchange, outcome, end);
     },
-    errorFrame: (kind: 'broken' | 'quota' | 'failed' | 'stopped') =>
+    errorFrame: (kind: StreamError) =>
       client.encodeStreamError(
         clientError(
           (kind === 'stopped' ? departure.cutBy() : null) ??
-            new AppError(kind === 'quota' ? 'user_exhausted' : 'upstream_broken', { remain: 0, need: 1 }),
+            new AppError(kind === 'quota' ? 'user_exhausted' : kind === 'word' ? 'answer_stopped' : 'upstream_broken', {
+              remain: 0,
+              need: 1,
+            }),
           exchange.inquiry.requestId,
         ),
       ),
     cover: createCover(exchange, deps.settings().stake),
+    watch: createWordWatch(deps.settings().stopWords),
     delivered: (frames: number) => {
       const channel = reached()?.prepared.channel;
       if (channel !== undefined) exchange.charge.delivered(frames, channel);

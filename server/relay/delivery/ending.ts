@@ -1,7 +1,7 @@
 /** How a stream ends: billed once, whatever ended it, and the client told where it did not end well. */
 import type { EndReason } from '../../contract/enums.ts';
 import { createDeadlines } from '../shared/deadlines.ts';
-import { nothingDelivered } from '../shared/delivered-text.ts';
+import { type DeliveredText, nothingDelivered } from '../shared/delivered-text.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import type { ClientSide } from './client-side.ts';
 import type { PumpOptions } from './stream-options.ts';
@@ -14,6 +14,8 @@ export interface Ending {
   end(opened: OpenStream, reason: EndReason, failure?: string): Promise<void>;
   /** What the client is told when it does not end well. */
   bad(kind: 'broken' | 'failed'): string;
+  /** Ends the stream at a word. @param delivered without the frame that would have completed it. */
+  cutAtWord(opened: OpenStream, delivered: DeliveredText): Promise<void>;
   /** Ends the stream for want of quota. */
   cutForQuota(opened: OpenStream): Promise<void>;
 }
@@ -25,7 +27,12 @@ export function createEnding(
 ): Ending {
   const { departure, now } = options;
   let settled = false;
-  const end = async (opened: OpenStream, reason: EndReason, failure?: string): Promise<void> => {
+  const end = async (
+    opened: OpenStream,
+    reason: EndReason,
+    failure?: string,
+    words: () => DeliveredText = opened.frameRelay.words,
+  ): Promise<void> => {
     if (settled) return;
     settled = true;
     watchdog.settled();
@@ -46,7 +53,7 @@ export function createEnding(
         endReason,
         usage,
         usageSource: usage === null ? null : whole ? 'reported' : 'partial',
-        delivered: usage === null || !whole ? opened.frameRelay.words() : nothingDelivered,
+        delivered: usage === null || !whole ? words() : nothingDelivered,
         firstByteMs: opened.firstByteMs ?? now(),
         ...(failure === undefined ? {} : { failure }),
       });
@@ -57,6 +64,11 @@ export function createEnding(
   return {
     end,
     bad: (kind) => options.errorFrame(departure.cutBy() === null ? kind : 'stopped'),
+    async cutAtWord(opened, delivered) {
+      departure.upstream.abort();
+      await end(opened, 'word_cut', undefined, () => delivered);
+      client.write(options.errorFrame('word'));
+    },
     async cutForQuota(opened) {
       departure.upstream.abort();
       await end(opened, 'quota_cut');

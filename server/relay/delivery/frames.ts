@@ -1,9 +1,11 @@
 /** Brings the frames of one stream to its client, as far as they can be paid for. */
 import type { RawFrame } from '../../protocols/shared/sse.ts';
+import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import { joining, type Piece } from '../shared/sink.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import type { ClientSide } from './client-side.ts';
 import type { Ending } from './ending.ts';
+import type { WordWatch } from './stop-words.ts';
 import type { PumpOptions } from './stream-options.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -34,7 +36,7 @@ interface Chunk {
 }
 
 export function createFrames(options: PumpOptions, opened: OpenStream, { client, watchdog, ending }: Ends): Frames {
-  const { departure, cover } = options;
+  const { departure, cover, watch } = options;
   const { frameRelay } = opened;
   let checkedMs = watchdog.startedMs;
   /** The client takes nothing until then. */
@@ -44,12 +46,27 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
     if (written instanceof Promise) full = full === null ? written : Promise.all([full, written]);
   });
 
+  /** What the client had when a word of the list was about to be completed. */
+  let cutAt: DeliveredText | null = null;
+  /** @returns whether the frame just read says what must not be said. @param before how many texts the client has. */
+  const saysWord = (asked: WordWatch, before: number): boolean => {
+    const said = frameRelay.words();
+    if (!asked(said)) return false;
+    cutAt = deliveredTextOf(said.texts.slice(0, before));
+    return true;
+  };
+
   /** As far as nothing has to be waited for. @returns the piece of the frame that ends the answer, undefined = none did. */
   const pass = (chunk: Chunk): Piece | null | undefined => {
     while (chunk.next < chunk.frames.length && full === null) {
       const frame = chunk.frames[chunk.next++];
       if (frame === undefined) break;
+      const before = watch === null ? 0 : frameRelay.words().texts.length;
       const piece = frameRelay.pass(frame);
+      if (watch !== null && saysWord(watch, before)) {
+        out.put();
+        return null;
+      }
       if (frameRelay.isLast() || frameRelay.error() !== null) {
         out.put();
         return piece;
@@ -97,6 +114,9 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
       await taken();
       if (end === undefined) {
         if (chunk.next >= chunk.frames.length) return sent(chunk);
+      } else if (cutAt !== null) {
+        await ending.cutAtWord(opened, cutAt);
+        return true;
       } else if (frameRelay.error() !== null) {
         departure.upstream.abort();
         await ending.end(opened, 'upstream_broken', 'error');
@@ -156,6 +176,10 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
     async begin() {
       const { head, last, ahead, done } = opened;
       let bytes = 0;
+      if (watch !== null && saysWord(watch, 0)) {
+        await ending.cutAtWord(opened, nothingDelivered);
+        return true;
+      }
       for (const piece of head) bytes += piece.length;
       if (await uncovered(bytes)) return true;
       options.delivered(head.length);

@@ -6,6 +6,7 @@ import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { Departure } from '../upstream/client-disconnect.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import type { Cover } from './cover.ts';
+import type { WordWatch } from './stop-words.ts';
 
 export interface StreamEnd {
   readonly endReason: EndReason;
@@ -16,6 +17,9 @@ export interface StreamEnd {
   readonly firstByteMs: number | null;
   readonly failure?: string;
 }
+
+/** What a stream is ended with. */
+export type StreamError = 'broken' | 'quota' | 'failed' | 'stopped' | 'word';
 
 export interface PumpOptions {
   /** The opened stream; a text is the whole answer, null = every attempt failed and an error frame tells so. */
@@ -33,7 +37,7 @@ export interface PumpOptions {
   /** Settles; the terminal frame is sent when it resolves. */
   readonly finish: (end: StreamEnd) => Promise<void>;
   /** Text of an error frame in the client's dialect. */
-  readonly errorFrame: (kind: 'broken' | 'quota' | 'failed' | 'stopped') => string;
+  readonly errorFrame: (kind: StreamError) => string;
   /** Behind an error frame the connection breaks off instead of ending. */
   readonly breaksOff: boolean;
   /** Between signs of life while the end waits for its bill. */
@@ -42,6 +46,8 @@ export interface PumpOptions {
   readonly reshape: Reshape | null;
   /** Asked before bytes are delivered, where the hold grows with them; false cuts the stream. */
   readonly cover: Cover | null;
+  /** Asked about what is said before it is delivered; true ends the stream. null = nobody wants to know. */
+  readonly watch: WordWatch | null;
   /** Told how many frames went out. */
   readonly delivered: (frames: number) => void;
   /** Asked now and then with the text delivered so far; false cuts the stream for want of quota. @param durably what is owed is written down too. */

@@ -40,6 +40,8 @@ export interface RelaySettings extends OperatorSettings {
   readonly disableKeywords: readonly string[];
   /** Lower case; empty = no check. */
   readonly blockedWords: readonly string[];
+  /** Streams end where one appears: lower case; empty = answers are not read for them. */
+  readonly stopWords: readonly string[];
   /** Bodies go out as they came: no overrides. */
   readonly passThrough: boolean;
   readonly thinking: ThinkingSettings;
@@ -97,6 +99,12 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
       word.trim() === '' ? [] : [word.trim().toLowerCase()],
     ),
     blockedWords: checksWords ? optionValue(stored, 'SensitiveWords').map((word) => word.toLowerCase()) : [],
+    stopWords:
+      optionValue(stored, 'CheckSensitiveEnabled') && optionValue(stored, 'StopOnSensitiveEnabled')
+        ? optionValue(stored, 'SensitiveWords').flatMap((word) =>
+            word.trim() === '' ? [] : [word.trim().toLowerCase()],
+          )
+        : [],
     drawing: {
       draws: optionValue(stored, 'DrawingEnabled'),
       sings: optionValue(stored, 'TaskEnabled'),

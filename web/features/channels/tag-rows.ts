@@ -17,6 +17,7 @@ export interface TagRow {
   readonly response: number;
 }
 
+/** Blank where they differ. */
 const same = (values: readonly number[]): number | null =>
   values.every((value) => value === values[0]) ? (values[0] ?? null) : null;
 
@@ -35,7 +36,9 @@ export function tagRows(channels: readonly Channel[]): TagRow[] {
         used: inside.reduce((sum, { used_quota: used }) => sum + used, 0),
         priority: same(inside.map(({ priority }) => priority)),
         weight: same(inside.map(({ weight }) => weight)),
-        groups: [...new Set(inside.flatMap(({ group }) => group.split(',')))],
+        groups: [...new Set(inside.flatMap(({ group }) => group.split(',')))].sort(
+          (one, other) => Number(other === 'default') - Number(one === 'default') || one.localeCompare(other),
+        ),
         response:
           tested.length === 0
             ? 0

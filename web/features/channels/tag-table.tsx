@@ -51,8 +51,8 @@ export function TagTable({ channels, list, actions, onEdit, onOpen }: TagTablePr
       sort: (row) => row.used,
       amount: (row) => row.used,
     },
-    { id: 'priority', header: t('channels.priority'), number: true, cell: (row) => row.priority ?? '≠' },
-    { id: 'weight', header: t('channels.weight'), number: true, cell: (row) => row.weight ?? '≠' },
+    { id: 'priority', header: t('channels.priority'), number: true, cell: (row) => row.priority ?? '' },
+    { id: 'weight', header: t('channels.weight'), number: true, cell: (row) => row.weight ?? '' },
     {
       id: 'actions',
       header: t('app.actions'),

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Field } from '../../components/form.tsx';
 
 export interface ListFieldProps {
+  readonly option: string;
   readonly label: string;
   readonly help: string;
   readonly error: string | undefined;
@@ -12,7 +13,7 @@ export interface ListFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-export function ListField({ label, help, error, value, locked, onChange }: ListFieldProps) {
+export function ListField({ option, label, help, error, value, locked, onChange }: ListFieldProps) {
   const { t } = useTranslation();
   const [entry, setEntry] = useState('');
   const entries = value
@@ -47,6 +48,7 @@ export function ListField({ label, help, error, value, locked, onChange }: ListF
           <div className="flex gap-2">
             <input
               {...ids}
+              data-option={option}
               className="field"
               disabled={locked}
               placeholder={t('settings.newEntry')}

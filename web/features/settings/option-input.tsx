@@ -49,7 +49,7 @@ export function SwitchField({ option, language, value, locked, help, error, onCh
 export function TypedField({ option, language, value, locked, help, error, onChange }: OptionInputProps) {
   const { kind, label, secret } = optionRow(option);
   if (option === 'EmailDomainWhitelist')
-    return <ListField label={label[language]} {...{ help, error, value, locked, onChange }} />;
+    return <ListField label={label[language]} {...{ option, help, error, value, locked, onChange }} />;
   return (
     <Field label={label[language]} help={help} error={error}>
       {(ids) => {
