@@ -561,6 +561,13 @@ export const errors = {
   webhook_missing: business('Webhook地址不能为空', 'The webhook address must not be empty', 2),
   webhook_invalid: business('无效的Webhook地址', 'Invalid webhook address', 2),
   webhook_failed: business('Webhook 返回 {status}', 'The webhook answered {status}', 7),
+  backup_unsound: business('备份未通过校验：{detail}', 'The backup did not pass its check: {detail}', 8),
+  backup_place: business(
+    '备份文件夹必须是绝对路径：{detail}',
+    'The folder of backups must be an absolute path: {detail}',
+    2,
+  ),
+  backup_failed: business('备份失败：{reason}', 'The backup failed: {reason}', 7),
   alert_targets_unset: business('没有配置告警目标', 'Nobody is configured to be told of alerts', 2),
   alert_undelivered: business('告警未能送达 {target}：{reason}', 'The alert did not reach {target}: {reason}', 7),
   bot_check_missing: business('Turnstile token 为空', 'The Turnstile token is empty', 4),
