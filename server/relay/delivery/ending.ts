@@ -49,6 +49,7 @@ export function createEnding(
         delivered: usage === null || !whole ? opened.frameRelay.words() : nothingDelivered,
         firstByteMs: opened.firstByteMs ?? now(),
         ...(failure === undefined ? {} : { failure }),
+        finishReason: () => opened.frameRelay.finish()?.reason ?? null,
       });
     } finally {
       calm();
