@@ -28,11 +28,13 @@ import { createRelayThreads } from './serving/relay-threads.ts';
 import type { Relays, RelaysDeps } from './serving/relays.ts';
 import type { Stop } from './stop.ts';
 import { createStorageWatch } from './storage-watch.ts';
+import type { TraceSettings } from './traces/settings.ts';
 
 export { createLog } from './logging/log.ts';
 export { logSettings } from './logging/settings.ts';
 export { metricsAddress } from './metrics/listener.ts';
 export { relaysFor } from './serving/environment.ts';
+export { traceSettings } from './traces/settings.ts';
 
 export interface GatewayOptions {
   readonly dataDir: string;
@@ -45,6 +47,8 @@ export interface GatewayOptions {
   readonly metrics?: MetricsAddress | null;
   /** Default: what matters, as text. */
   readonly log?: LogSettings;
+  /** Where traces go; null = nowhere. */
+  readonly traces?: TraceSettings | null;
   /** One line for the operator, apart from what is asked for. */
   readonly say: (line: string) => void;
 }
@@ -90,10 +94,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const state = createRelayState(balances);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
-    const { host, port, env, say, metrics = null, log = usualLog } = options;
+    const { host, port, env, say, metrics = null, log = usualLog, traces = null } = options;
     const here = { dataDir: files.dir, host, port, env, sample: ledgerThread.sample };
     const around: RelaysDeps = {
-      order: { ...here, shared: false, mark: '', measured: metrics !== null, log },
+      order: { ...here, shared: false, mark: '', measured: metrics !== null, log, traces },
       state,
       balances,
       ledger,

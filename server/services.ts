@@ -9,7 +9,10 @@ import { type AffiliateService, createAffiliate } from './domain/affiliate/servi
 import { createOperatorAlerts } from './domain/alerts/compose.ts';
 import type { AlertsService } from './domain/alerts/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
+import type { BackupHeader } from './domain/backup/format.ts';
+import { createScheduledBackups, type ScheduledBackups } from './domain/backup/scheduled.ts';
 import { createMaintenance, type MaintenanceService } from './domain/backup/service.ts';
+import { type BackupOrder, verifiedBackup } from './domain/backup/verified.ts';
 import { createKnowledge, type KnowledgeService } from './domain/channels/knowledge.ts';
 import { createRounds, type RoundsService } from './domain/channels/rounds.ts';
 import { createRoutes, type RoutesService, type Standing } from './domain/channels/routes.ts';
@@ -88,6 +91,7 @@ export interface Services {
   readonly affiliate: AffiliateService;
   readonly quotaAlerts: QuotaAlerts;
   readonly alerts: AlertsService;
+  readonly backups: ScheduledBackups;
   readonly channels: ChannelsService;
   readonly rounds: RoundsService;
   readonly routes: RoutesService;
@@ -127,8 +131,8 @@ export interface ServiceDeps {
   /** How the store of money stands; sound where no server runs. */
   readonly storage?: () => StorageStanding;
   readonly relays?: number;
-  /** Why a backup that should be there is not; null = none is missing. */
-  readonly backupMissing?: () => string | null;
+  /** Makes a backup and looks it through; default: here and now. */
+  readonly verifiedBackup?: (order: BackupOrder) => Promise<BackupHeader>;
   /** Told what went wrong in jobs. */
   readonly report?: (error: unknown) => void;
   /** Epoch milliseconds. */
@@ -142,6 +146,7 @@ const signUpsPerHour = 20;
 
 const withDefaults = (given: ServiceDeps) => ({
   passwords: createPasswords(),
+  verifiedBackup,
   fetch,
   pause: (ms: number) => Bun.sleep(ms),
   ...given,
@@ -179,6 +184,7 @@ type TellingDeps = ServiceDeps & {
   readonly sendMail: SendMail;
   readonly settings: SettingsService;
   readonly guardedFetch: Fetch;
+  readonly backups: ScheduledBackups;
   readonly report: (error: unknown) => void;
 };
 
@@ -191,7 +197,7 @@ const createTelling = (deps: TellingDeps) => ({
   alerts: createOperatorAlerts({
     ...deps,
     fetch: deps.guardedFetch,
-    backupMissing: deps.backupMissing ?? (() => null),
+    backupMissing: deps.backups.missing,
   }),
 });
 
@@ -218,6 +224,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const sendMail = deps.sendMail ?? createMailer(options);
   const settings = createSettings(deps);
   await settings.sealReadable();
+  const backups = await createScheduledBackups({ ...deps, options, verified: deps.verifiedBackup });
   const carried = (schemes: readonly string[]): Fetch =>
     createWorkerFetch({
       worker: () => ({ url: options.get('WorkerUrl'), key: options.get('WorkerValidKey') }),
@@ -253,7 +260,8 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     redemptions: createRedemptions({ ...deps, options }),
     wallet: createWallet({ ...deps, options, users }),
     affiliate,
-    ...createTelling({ ...deps, options, sendMail, settings, guardedFetch, report }),
+    backups,
+    ...createTelling({ ...deps, options, sendMail, settings, guardedFetch, backups, report }),
     channels,
     rounds: createRounds({
       channels,

@@ -50,6 +50,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
     /^server\/(contract|metrics|relay\/shared\/figures|serving\/messages)/,
   ],
   ['logs', /^server\/logging\//, /^server\/(contract|logging|relay\/admission)/],
+  ['traces', /^server\/traces\//, /^server\/(contract|traces|relay)/],
   ['jobs', /^server\/jobs\//, /^server\/(contract|domain|jobs|ledger\/commands|services\.ts)/],
   ['guarded outbound calls', /^server\/outbound\//, /^server\/(contract|outbound)/],
   ['what the build puts in', /^server\/embedded\//, /^(server\/(embedded|contract\/errors)|package\.json)/],

@@ -1,5 +1,6 @@
 /** Every option key, one row each: validation, API, redaction, status payload, form, help, CLI and documents are loops over this list. */
 import { alertOptions } from './options/alerts.ts';
+import { backupOptions } from './options/backups.ts';
 import { contentOptions } from './options/content.ts';
 import { legacyOptions } from './options/legacy.ts';
 import { modelsOptions } from './options/models.ts';
@@ -17,6 +18,7 @@ export const options = {
   ...contentOptions,
   ...operationOptions,
   ...alertOptions,
+  ...backupOptions,
   ...pricingOptions,
   ...rateLimitsOptions,
   ...modelsOptions,

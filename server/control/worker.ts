@@ -19,6 +19,7 @@ import { proveGuard } from '../outbound/guard.ts';
 import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
 import { createRequestIds } from '../relay/intake/request-id.ts';
 import { createServices } from '../services.ts';
+import { backupInThread } from './backup-thread.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
 import { createPublisher } from './publisher.ts';
 
@@ -80,6 +81,7 @@ async function start(order: ControlStart) {
     setupCode: order.setupCode,
     storage: () => storage,
     relays: order.relays,
+    verifiedBackup: backupInThread,
     now: Date.now,
   });
   const publisher = createPublisher({
@@ -119,7 +121,7 @@ async function start(order: ControlStart) {
   const works = setInterval(() => void pollOnce(), worksMs);
   const tellOnce = () => {
     void services.quotaAlerts.look().catch(report);
-    void services.alerts.look().catch(report);
+    void services.backups.tick().then(services.alerts.look).catch(report);
   };
   const alerts = setInterval(tellOnce, alertMs);
   const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);

@@ -7,6 +7,7 @@ const compiled = typeof GATEWAY_COMPILED !== 'undefined' && GATEWAY_COMPILED;
 const entries = {
   ledger: 'server/ledger/worker.ts',
   check: 'server/ledger/check-worker.ts',
+  backup: 'server/domain/backup/worker.ts',
   control: 'server/control/worker.ts',
   relay: 'server/serving/worker.ts',
   counter: 'server/relay/admission/counting/worker.ts',

@@ -24,7 +24,7 @@ const endedFacts = ({ inquiry, principal, finish, tokens, charged, endedMs }: En
   first_byte_ms: finish.firstByteMs === null ? undefined : Math.round(finish.firstByteMs - inquiry.startedMs),
 });
 
-const awayFacts = ({ requestId, path, method, code, status, seen }: TurnedAway): Facts => ({
+const awayFacts = ({ requestId, path, request: { method }, code, status, seen }: TurnedAway): Facts => ({
   request_id: requestId,
   method,
   path,

@@ -39,9 +39,10 @@ import { sealed } from './shared/sealed.ts';
 import type { ChannelSnapshot } from './state/snapshot.ts';
 import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
+import type { UpstreamCall } from './upstream/call.ts';
 import type { Cuttable } from './upstream/client-disconnect.ts';
 import { createNativeCompactions } from './upstream/condense.ts';
-import { createDispatch } from './upstream/http.ts';
+import { createDispatch, type UpstreamAnswer } from './upstream/http.ts';
 import { createConnect } from './upstream/line.ts';
 
 export interface RelayDeps {
@@ -65,6 +66,8 @@ export interface RelayDeps {
   readonly works: WorkStore;
   /** Told of a settlement that the ledger's rules turned down. */
   readonly refused?: (ref: string, reason: string) => void;
+  /** Put around every call of an upstream; absent = nothing is. */
+  readonly around?: <Rest extends unknown[]>(dispatch: Dispatch<Rest>) => Dispatch<Rest>;
   /** Absent = nobody looks on. */
   readonly observer?: RequestObserver | null;
   /** Told when a channel or a key may have to be disabled. */
@@ -179,6 +182,8 @@ const chargingOf = (
   observe: observer?.ended ?? null,
 });
 
+type Dispatch<Rest extends unknown[]> = (call: UpstreamCall, ...rest: Rest) => Promise<UpstreamAnswer>;
+
 /** One request before it has an answer. */
 interface Begun {
   readonly requestId: string;
@@ -206,7 +211,8 @@ export function createRelay(deps: RelayDeps): Relay {
   const { health, affinity } = createMemories(deps);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const { headersTimeoutMs } = deps.limits;
-  const dispatch = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs, starved: deps.starved });
+  const called = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs, starved: deps.starved });
+  const dispatch = deps.around?.(called) ?? called;
   const tier = deps.bench?.tier ?? 3;
   let open = 0;
   // Prices of the benchmark's first request, for the tiers that do not price.
@@ -317,7 +323,7 @@ export function createRelay(deps: RelayDeps): Relay {
       const { shown } = refusal;
       figures.refused(shown.code);
       const { code, status } = shown;
-      deps.observer?.turnedAway({ requestId, method: request.method, path, code, status, seen });
+      deps.observer?.turnedAway({ request, requestId, path, code, status, seen });
       // A channel's own test is told at once.
       if (peer !== null) refusedRows.note({ request, path, peer, seen, error, shown });
     }

@@ -14,6 +14,7 @@ import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
 import type { RelayFigures } from '../relay/shared/figures.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
+import type { TraceSettings } from '../traces/settings.ts';
 
 /** How a relay is to serve, whichever thread it is in. */
 export interface ServingOrder {
@@ -30,6 +31,8 @@ export interface ServingOrder {
   /** Somebody may ask for figures. */
   readonly measured: boolean;
   readonly log: LogSettings;
+  /** null = nothing is traced. */
+  readonly traces: TraceSettings | null;
 }
 
 /** Plain rows, and where in the shared memory they are counted. */

@@ -12,8 +12,6 @@ import { createFindSession } from '../http/find-session.ts';
 import { type FrontDoor, openFrontDoor } from '../http/front-door.ts';
 import type { LedgerClient } from '../ledger/client.ts';
 import { ledgerGone } from '../ledger/names.ts';
-import { createLog, gathered } from '../logging/log.ts';
-import { requestLines } from '../logging/requests.ts';
 import type { Balances } from '../relay/admission/balances.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
@@ -21,8 +19,10 @@ import { createWorkCalls } from '../relay/endpoints/tasks/calls.ts';
 import { createRelay, defaultLimits } from '../relay/relay.ts';
 import type { RelayState } from '../relay/state/state.ts';
 import { createStop } from '../stop.ts';
+import { within } from '../threads.ts';
 import { commitCeiling, connectionLimits, overloadLimits } from './environment.ts';
 import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures, ToRelay } from './messages.ts';
+import { createOnlookers } from './onlookers.ts';
 import { beatMs, createOverload } from './overload.ts';
 import { createStarvation } from './starvation.ts';
 
@@ -52,11 +52,7 @@ export function createServing(deps: ServingDeps): Serving {
   const { order, state, ledger, tell } = deps;
   const files = dataDirFiles(order.dataDir);
   const say = (line: string) => tell({ kind: 'say', line });
-  const logged = gathered(
-    (text) => tell({ kind: 'logged', text }),
-    (run) => setTimeout(run, gatherMs).unref(),
-    (missing) => oneLine(order.log, `${missing} lines were left out`),
-  );
+  const onlookers = createOnlookers(order, (text) => tell({ kind: 'logged', text }));
   const works = createWorkCalls((id, call) => tell({ kind: 'work', id, call }));
   const bench = benchTier(order.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
@@ -81,7 +77,8 @@ export function createServing(deps: ServingDeps): Serving {
     works: works.store,
     findSession: createFindSession(files.httpSocket),
     trouble: (trouble) => tell({ kind: 'trouble', trouble }),
-    observer: requestLines(createLog(order.log, logged, Date.now), order.log.access),
+    observer: onlookers.observer,
+    ...(onlookers.around === undefined ? {} : { around: onlookers.around }),
     refused: (ref, reason) => say(`settlement of ${ref} was turned down: ${reason}`),
     limits: { ...defaultLimits, commitCeilingMs: commitCeiling(order.env) },
     watch: connections,
@@ -98,7 +95,10 @@ export function createServing(deps: ServingDeps): Serving {
     counter: deps.counter,
     keep: { owed: files.owed, mark: order.mark, say, now: Date.now },
   });
-  const stopped = () => tell({ kind: 'stopped' });
+  const leave = async () => {
+    await within(onlookers.stop(), lastSpansMs);
+    tell({ kind: 'stopped' });
+  };
   const delays = order.measured ? monitorEventLoopDelay({ resolution: loopResolutionMs }) : null;
   delays?.enable();
   const figures = (): ThreadFigures => {
@@ -113,8 +113,8 @@ export function createServing(deps: ServingDeps): Serving {
 
   return {
     async open() {
-      await bench.prove(state.channels());
-      door = openDoor(deps, { relay, controlSocket: files.httpSocket, connections });
+      await Promise.all([bench.prove(state.channels()), onlookers.ready()]);
+      door = openDoor(deps, { relay: onlookers.seen(relay), controlSocket: files.httpSocket, connections });
       return door.port;
     },
     receive(message) {
@@ -138,12 +138,12 @@ export function createServing(deps: ServingDeps): Serving {
         case 'suspend':
           return ledger.suspend(message.reason);
         case 'stop':
-          return void stop.stop(message.graceMs).then(stopped);
+          return void stop.stop(message.graceMs).then(leave);
         case 'hurry':
           return stop.hurry();
         case 'fail':
           if (message.bankrupt) ledger.fail(ledgerGone);
-          return void stop.fail(new AppError(message.code, message.params)).then(stopped);
+          return void stop.fail(new AppError(message.code, message.params)).then(leave);
       }
     },
     figures,
@@ -159,14 +159,8 @@ export function createServing(deps: ServingDeps): Serving {
   };
 }
 
-function oneLine(settings: ServingOrder['log'], message: string): string {
-  const lines: string[] = [];
-  createLog(settings, (line) => lines.push(line), Date.now).warn(message);
-  return lines.join('');
-}
-
-/** Lines of the log wait so long for others. */
-const gatherMs = 100;
+/** What collectors get to take the last spans. */
+const lastSpansMs = 2000;
 const loopResolutionMs = 20;
 
 /** Since the last question; the histogram counts nanoseconds from tick to tick. */

@@ -95,6 +95,8 @@ const isMap = /^(option (export)|ratios export|env|api)/;
 const elsewhere = [
   'alert list',
   'alert test',
+  'backup run',
+  'backup status',
   'serve',
   'mock-upstream',
   'bench',

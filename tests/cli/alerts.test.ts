@@ -22,7 +22,9 @@ test('what is wrong now is listed, and a test without anybody to tell says so', 
   await run('option', 'set', 'alert_setting.disk_gb=99999999');
   expect(await json(['alert', 'list'])).toMatchObject([{ kind: 'disk_low', subject: '', told_at: 0 }]);
   // Nothing listens there, and the guard lets nobody in: the address is not repeated.
-  await run('option', 'set', 'alert_setting.slack_url=https://127.0.0.1:9/hush');
+  const address = join(dir, 'address');
+  writeFileSync(address, 'https://127.0.0.1:9/hush');
+  await run('option', 'set', `alert_setting.slack_url=@${address}`);
   const failed = await run('alert', 'test').catch((error: unknown) => error);
   expect(failed).toMatchObject({ code: 'check_failed' });
   expect(String(failed)).not.toContain('hush');

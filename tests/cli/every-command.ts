@@ -152,6 +152,8 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
     ['audit', 'list', '--limit', '1'],
     ['backup', 'create', `${file('place', '')}.backup`],
     ['backup', 'list'],
+    ['backup', 'run'],
+    ['backup', 'status'],
     ['backup', 'restore', file('damaged', 'no backup at all'), '--yes'],
     ['import', 'new-api', file('empty.sql', ''), '--dry-run'],
     ['import', 'one-api', file('empty.sql', ''), '--dry-run'],

@@ -43,7 +43,6 @@ let told: Told[];
 let complaints: string[];
 let answers: Record<string, { status?: number; body?: unknown; hang?: boolean }>;
 let now: number;
-let backupMissing: string | null;
 let storage = soundStorage;
 const dayMs = 86_400_000;
 const double = createServer((request, response) => {
@@ -132,7 +131,6 @@ beforeEach(async () => {
   complaints = [];
   answers = {};
   reports.length = 0;
-  backupMissing = null;
   storage = soundStorage;
   now = Date.now();
   const { port } = double.address() as AddressInfo;
@@ -150,7 +148,9 @@ beforeEach(async () => {
     more: {
       storage: () => storage,
       report: (error) => reports.push(error),
-      backupMissing: () => backupMissing,
+      verifiedBackup: async () => {
+        throw new Error('no room');
+      },
     },
   });
 });
@@ -191,7 +191,8 @@ async function everyTrouble() {
   await gateway.option('alert_setting.disk_gb', '999999999');
   await gateway.token({ name: 'old key', expired_time: Math.floor(now / 1000) + 3 * 86_400 });
   storage = { ...soundStorage, ok: false, reason: 'the disk is full' };
-  backupMissing = 'never';
+  await gateway.option('backup_setting.every_hours', '24');
+  await gateway.services.backups.tick();
 }
 
 const look = async (times = 1) => {

@@ -16,6 +16,7 @@ const look = 'how the console looks or counts; leads nowhere';
 const relay = 'how requests are routed, limited or told upstream: an administrator’s daily work';
 const prices = 'prices of models: an administrator may give quota away as well';
 const told = 'when operators are told of trouble, and in which words';
+const place = 'where a copy of everything is put, and how many stay';
 const idle = 'kept for imported settings, without effect';
 
 const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>> = {
@@ -136,6 +137,15 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   'alert_setting.bark_url': [100, secret],
   'alert_setting.ntfy_url': [100, secret],
   'alert_setting.ntfy_token': [100, secret],
+  'backup_setting.every_hours': [100, place],
+  'backup_setting.keep': [100, place],
+  'backup_setting.folder': [100, place],
+  'backup_setting.s3_bucket': [100, place],
+  'backup_setting.s3_endpoint': [100, secret],
+  'backup_setting.s3_region': [100, place],
+  'backup_setting.s3_prefix': [100, place],
+  'backup_setting.s3_key_id': [100, secret],
+  'backup_setting.s3_secret': [100, secret],
   QuotaForNewUser: [10, prices],
   PreConsumedQuota: [10, relay],
   QuotaForInviter: [10, prices],
@@ -237,6 +247,7 @@ const addresses = [
   'TopUpLink',
   'general_setting.docs_link',
   'general_setting.release_url',
+  'backup_setting.s3_endpoint',
   'alert_setting.webhook_url',
   'alert_setting.slack_url',
   'alert_setting.discord_url',

@@ -130,3 +130,32 @@ test('lines go out together, and a flood is cut and counted', () => {
   expect(written).toHaveLength(1);
   expect(written[0]?.endsWith('x\n5 missing\n')).toBe(true);
 });
+
+test('traces leave a server that was told where to, from each of its threads, before it ends', async () => {
+  const names: string[] = [];
+  const collector = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { resourceSpans } = (await request.json()) as {
+        resourceSpans: { scopeSpans: { spans: { name: string }[] }[] }[];
+      };
+      for (const { scopeSpans } of resourceSpans)
+        for (const { spans } of scopeSpans) names.push(...spans.map(({ name }) => name));
+      return Response.json({});
+    },
+  });
+  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = createSite();
+  const key = await site.setUp(upstream.url);
+  const serving = await site.serve(['--traces', `http://127.0.0.1:${collector.port}`, '--relays', '2'], {
+    GATEWAY_TRACE_SHARE: '1',
+  });
+  for (let n = 0; n < 4; n++) expect((await ask(serving, key)).status).toBe(200);
+  expect(names).toEqual([]);
+  serving.child.kill('SIGTERM');
+  await serving.ended();
+  await collector.stop(true);
+  expect(names.filter((name) => name === 'chat gpt-4o-mini')).toHaveLength(4);
+  expect(names.filter((name) => name === 'POST /v1/chat/completions')).toHaveLength(4);
+}, 60_000);

@@ -16,7 +16,7 @@ import { createMemory, mostThreads } from '../../server/relay/admission/memory.t
 import { createMoney } from '../../server/relay/admission/money.ts';
 import { runChannelTest } from '../../server/relay/channel-test.ts';
 import type { FindSession } from '../../server/relay/intake/playground.ts';
-import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay/relay.ts';
+import { createRelay, defaultLimits, type RelayDeps, type RelayLimits } from '../../server/relay/relay.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { createServices, type ServiceDeps } from '../../server/services.ts';
 import { openMigrated } from './migrated.ts';
@@ -39,6 +39,8 @@ export interface TestGatewayOptions {
   readonly guardedFetch?: ServiceDeps['guardedFetch'];
   /** Whose console session a request carries; everybody's is the tester's when absent. */
   readonly findSession?: FindSession;
+  /** Other hands of the relay. */
+  readonly relay?: Partial<RelayDeps>;
   /** Other hands of the services. */
   readonly more?: Partial<ServiceDeps>;
   /** Channel tests really ask the upstream. */
@@ -98,6 +100,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     limits: { ...defaultLimits, ...options.limits },
     ...(options.starved === undefined ? {} : { starved: options.starved }),
     ...(options.crowded === undefined ? {} : { crowded: options.crowded }),
+    ...options.relay,
   });
   let seq = 0;
   const sync = async () => {

@@ -76,3 +76,14 @@ export const list: CommandRun = async (context) => {
     (row) => row.file,
   );
 };
+
+/** One by the clock's rules, now. */
+export const run: CommandRun = async (context) => {
+  const made = await context.during((await context.client()).call('backup.run'));
+  context.output.object(made, detailLines(made), made.file);
+};
+
+export const status: CommandRun = async (context) => {
+  const found = await (await context.client()).call('backup.status');
+  context.output.object(found, detailLines(found), found.file);
+};

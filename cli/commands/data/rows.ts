@@ -25,6 +25,20 @@ export const dataRows: readonly CommandRow[] = [
     load: async () => (await import('./backup.ts')).list,
   },
   {
+    name: 'backup run',
+    zh: '立即执行一次定时备份（按其设置存放并校验）',
+    en: 'make a scheduled backup now: checked, and put where its options say',
+    examples: ['backup run', 'backup run --json'],
+    load: async () => (await import('./backup.ts')).run,
+  },
+  {
+    name: 'backup status',
+    zh: '定时备份的状态',
+    en: 'how scheduled backups stand',
+    examples: ['backup status', 'backup status --json'],
+    load: async () => (await import('./backup.ts')).status,
+  },
+  {
     name: 'db path',
     zh: '数据库文件的位置',
     en: 'where the database file is',

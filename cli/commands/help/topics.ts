@@ -71,6 +71,13 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_LOG_FORMAT', zh: '日志格式：text 或 json', en: 'form of what it logs: text or json' },
   { name: 'GATEWAY_LOG_LEVEL', zh: '日志级别：debug、info、warn、error', en: 'debug, info, warn or error' },
   { name: 'GATEWAY_ACCESS_LOG', zh: '1：每个请求结束时记一行', en: '1: a line for each request that ended' },
+  {
+    name: 'GATEWAY_TRACES',
+    zh: 'OTLP/HTTP 追踪地址（或 OTEL_EXPORTER_OTLP_ENDPOINT）',
+    en: 'where traces go over OTLP/HTTP (or OTEL_EXPORTER_OTLP_ENDPOINT)',
+  },
+  { name: 'GATEWAY_TRACE_SHARE', zh: '追踪的请求比例（默认 0.1）', en: 'share of requests traced (0.1)' },
+  { name: 'GATEWAY_TRACE_CONTENT', zh: '1：追踪中包含提示词', en: '1: prompts stand in traces' },
   { name: 'GATEWAY_LANG', zh: '语言', en: 'language' },
   { name: 'GATEWAY_NO_INPUT', zh: '从不询问', en: 'never ask' },
   { name: 'GATEWAY_ACCESSIBLE', zh: '只用纯文本问答', en: 'plain questions instead of screens' },

@@ -125,6 +125,18 @@ async function storage(context: Context): Promise<Finding> {
   return facts.length === 0 ? fine('storage', '') : wrong('storage', 'warn', detail, 'gateway ledger verify');
 }
 
+/** How old the last backup by the clock is. */
+async function backups(context: Context): Promise<Finding> {
+  const found = await (await context.client()).call('backup.status');
+  const age = Math.floor((Date.now() / 1000 - found.made_at) / 3600);
+  const last = found.made_at === 0 ? 'none yet' : `last ${age} h ago, ${found.place}`;
+  if (found.every_hours === 0)
+    return wrong('backups', 'warn', 'not scheduled', 'gateway option set backup_setting.every_hours=24');
+  return found.missing === ''
+    ? fine('backups', last)
+    : wrong('backups', 'fail', `${last}: ${found.missing}`, 'gateway backup run');
+}
+
 const remedyOf = (reason: string): string =>
   /malformed|damaged|not a database|btree|Tree/i.test(reason)
     ? 'gateway backup restore FILE'
@@ -132,7 +144,7 @@ const remedyOf = (reason: string): string =>
       ? 'gateway logs prune --before 90d'
       : 'dmesg; df; mount';
 
-const parts = [folder, disk, server, storage, database, ledger, channels, prices] as const;
+const parts = [folder, disk, server, storage, database, ledger, channels, prices, backups] as const;
 
 export const doctor: CommandRun = async (context, flags) => {
   if (flags.fix === true && context.url === '')

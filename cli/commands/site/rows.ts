@@ -31,6 +31,12 @@ export const siteRows: readonly CommandRow[] = [
         zh: '在 [主机:]端口 提供 Prometheus 指标',
         en: 'Prometheus metrics at [host:]port',
       },
+      {
+        flag: '--traces <url>',
+        zh: '以 OTLP/HTTP 发送追踪的地址（默认不发送）',
+        en: 'send traces there over OTLP/HTTP (default none)',
+      },
+      { flag: '--trace-share <share>', zh: '追踪的请求比例（默认 0.1）', en: 'share of requests traced (default 0.1)' },
       { flag: '--host <address>', zh: '监听地址（默认 127.0.0.1）', en: 'address to listen on (default 127.0.0.1)' },
     ],
     examples: ['serve', 'serve --port 4000 --data-dir /var/lib/gateway'],

@@ -3,7 +3,14 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { AppError } from '../../../server/contract/errors.ts';
 import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
-import { createLog, logSettings, metricsAddress, relaysFor, startGateway } from '../../../server/gateway.ts';
+import {
+  createLog,
+  logSettings,
+  metricsAddress,
+  relaysFor,
+  startGateway,
+  traceSettings,
+} from '../../../server/gateway.ts';
 import { folderFree } from '../../client.ts';
 import { type CommandRun, text } from '../../command.ts';
 import { announce, setupLink } from '../../parts/access.ts';
@@ -48,6 +55,7 @@ export const serve: CommandRun = async (context, flags) => {
     },
     context.env,
   );
+  const traces = traceSettings({ url: text(flags.traces), share: text(flags.traceShare) }, context.env);
   const host = text(flags.host) ?? context.env.GATEWAY_HOST ?? '127.0.0.1';
   await folderFree(context.dataDir);
   // Somebody else's server keeps what it has; starting says that it is there.
@@ -56,7 +64,7 @@ export const serve: CommandRun = async (context, flags) => {
   const lines = createLog(log, (line) => void process.stderr.write(line), Date.now);
   const say = (message: string) => lines.warn(message, { event: 'serving' });
   const { dataDir, env } = context;
-  const gateway = await startGateway({ dataDir, host, port, relays, metrics, env, log, say });
+  const gateway = await startGateway({ dataDir, host, port, relays, metrics, env, log, traces, say });
   const forget = announce(context.dataDir, gateway.url);
   // Whoever reads the address may send a signal at once.
   const ended = new Promise<void>((resolve, reject) => {

@@ -6,6 +6,7 @@ import { accessTokenEndpoints } from './access-token.ts';
 import { accountEndpoints } from './account.ts';
 import { alertEndpoints } from './alert.ts';
 import { auditEndpoints } from './audit.ts';
+import { backupEndpoints } from './backup.ts';
 import { channelEndpoints } from './channel.ts';
 import { chatEndpoints } from './chat.ts';
 import { commaList, id, nothing, number, text, toggle } from './fields.ts';
@@ -235,6 +236,7 @@ export const endpoints = [
   ...sessionEndpoints,
   ...userEndpoints,
   ...alertEndpoints,
+  ...backupEndpoints,
   ...auditEndpoints,
   // options
   ...optionEndpoints,

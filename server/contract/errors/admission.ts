@@ -195,4 +195,12 @@ export const admissionErrors = {
     '该令牌本月额度已用尽：剩余 {remain}，本次需要 {need}，{seconds} 秒后重置',
     'The monthly budget of this API key is used up: {remain} left, {need} needed; it resets in {seconds} seconds',
   ),
+  answer_stopped: row(
+    400,
+    'invalid_request_error',
+    2,
+    'refusal',
+    '回答中出现敏感词，已停止生成',
+    'The answer was stopped at a blocked word',
+  ),
 } as const satisfies Record<string, ErrorRow>;

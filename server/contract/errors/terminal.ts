@@ -49,4 +49,11 @@ export const terminalErrors = {
     6,
   ),
   check_failed: business('检查未通过：{detail}', 'Check failed: {detail}', 8),
+  backup_unsound: business('备份未通过校验：{detail}', 'The backup did not pass its check: {detail}', 8),
+  backup_place: business(
+    '备份文件夹必须是绝对路径：{detail}',
+    'The folder of backups must be an absolute path: {detail}',
+    2,
+  ),
+  backup_failed: business('备份失败：{reason}', 'The backup failed: {reason}', 7),
 } as const satisfies Record<string, ErrorRow>;

@@ -5,6 +5,7 @@ import { accessTokenHandlers } from './access-token.ts';
 import { accountHandlers } from './account.ts';
 import { alertHandlers } from './alert.ts';
 import { auditHandlers } from './audit.ts';
+import { backupHandlers } from './backup.ts';
 import { channelHandlers } from './channel.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { localHandlers } from './local.ts';
@@ -27,6 +28,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...signInHandlers,
   ...accessTokenHandlers,
   ...alertHandlers,
+  ...backupHandlers,
   ...auditHandlers,
   ...userHandlers,
   ...tokenHandlers,

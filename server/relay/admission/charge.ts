@@ -3,7 +3,7 @@ import { type EndReason, LogType, type UsageSource } from '../../contract/enums.
 import type { Prices } from '../../contract/prices.ts';
 import { completionTokensOf, loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../ledger/commands.ts';
-import type { Usage } from '../../protocols/canonical.ts';
+import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import { record } from '../../protocols/shared/json.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
 import type { Deadlines } from '../shared/deadlines.ts';
@@ -31,6 +31,10 @@ export interface Finish {
   readonly dropped: readonly string[];
   /** How the conversation was made short. */
   readonly compaction?: string | undefined;
+  /** How the upstream says that a stream ended, for whoever wants to know. */
+  readonly finishReason?: () => FinishReason | null;
+  /** The JSON of a whole answer. */
+  readonly answer?: unknown;
   /** Words for an error row. */
   readonly content?: string;
   /** HTTP status or reason for an error row's `other`. */

@@ -9,8 +9,8 @@ export interface Seen {
 }
 
 export interface TurnedAway {
+  readonly request: Request;
   readonly requestId: string;
-  readonly method: string;
   readonly path: string;
   readonly code: string;
   readonly status: number;

@@ -56,6 +56,7 @@ export function createEnding(
         delivered: usage === null || !whole ? words() : nothingDelivered,
         firstByteMs: opened.firstByteMs ?? now(),
         ...(failure === undefined ? {} : { failure }),
+        finishReason: () => opened.frameRelay.finish()?.reason ?? null,
       });
     } finally {
       calm();

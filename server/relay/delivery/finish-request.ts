@@ -1,7 +1,7 @@
 /** The one place that turns how a request ended into the entry of its money, whatever was asked for. */
 import type { EndReason, UsageSource } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import type { Usage } from '../../protocols/canonical.ts';
+import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { finalPrices } from '../admission/meter.ts';
@@ -32,6 +32,8 @@ export interface Ended {
   /** The JSON of a whole answer. */
   readonly body?: unknown;
   readonly firstByteMs: number | null;
+  /** How the upstream says that a stream ended, for whoever wants to know. */
+  readonly finishReason?: () => FinishReason | null;
   /** In order. */
   readonly tried: readonly Tried[];
   /** Words for the log row. */
@@ -60,6 +62,7 @@ export function finishRequest(
     upstreamModel: served?.upstreamModel ?? '',
     dropped: served?.dropped ?? [],
     compaction: served?.compaction ?? undefined,
+    answer: body,
   });
 }
 

@@ -35,6 +35,7 @@ function finish(exchange: Exchange, facts: SettleFacts, end: StreamEnd, usage: U
     firstByteMs: end.firstByteMs,
     tried: facts.tried,
     ...(end.failure === undefined ? {} : { failure: end.failure }),
+    ...(end.finishReason === undefined ? {} : { finishReason: end.finishReason }),
   });
 }
 

@@ -1,6 +1,6 @@
 /** What carrying a stream to a client needs to know, and what it tells when it is over. */
 import type { EndReason, UsageSource } from '../../contract/enums.ts';
-import type { Usage } from '../../protocols/canonical.ts';
+import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import type { Reshape } from '../../protocols/codec.ts';
 import type { DeliveredText } from '../shared/delivered-text.ts';
 import type { Departure } from '../upstream/client-disconnect.ts';
@@ -16,6 +16,8 @@ export interface StreamEnd {
   readonly delivered: DeliveredText;
   readonly firstByteMs: number | null;
   readonly failure?: string;
+  /** How the upstream says that it ended, for whoever wants to know. */
+  readonly finishReason?: () => FinishReason | null;
 }
 
 /** What a stream is ended with. */

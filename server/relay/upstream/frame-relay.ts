@@ -159,7 +159,11 @@ export function verbatimRelay(upstream: UpstreamHalf, dropUsageFrame: boolean): 
     },
     hasContent: () => seen.content,
     usage: () => seen.usage,
-    finish: () => seen.finish,
+    finish() {
+      // The frame that ends it says nothing else, and was not read.
+      if (last && seen.finish === null) take(signals.end());
+      return seen.finish;
+    },
     error: () => seen.error,
     responseId: () => seen.responseId,
     overdue: () => unreadSize > unreadLimit,

@@ -12,6 +12,7 @@ import { call } from '../../lib/api.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useList } from '../../lib/read.ts';
 import { AlertTest } from './extras/alert-test.tsx';
+import { BackupNow } from './extras/backup-now.tsx';
 import { ClearLogs } from './extras/clear-logs.tsx';
 import { OidcDiscovery } from './extras/oidc-discovery.tsx';
 import { SystemInfo } from './extras/system-info.tsx';
@@ -144,6 +145,8 @@ export function SettingsPage() {
                       <ClearLogs />
                     ) : panel === 'alertTargets' ? (
                       <AlertTest />
+                    ) : panel === 'backups' ? (
+                      <BackupNow />
                     ) : panel === 'oidc' ? (
                       <OidcDiscovery
                         stored={stored.get('oidc.well_known')?.value ?? ''}

@@ -1,0 +1,35 @@
+/** Backups by the clock. */
+import * as z from 'zod/mini';
+import { endpoint } from '../endpoint.ts';
+
+const none = z.object({});
+const state = {
+  made_at: z.int(),
+  file: z.string(),
+  place: z.string(),
+  bytes: z.int(),
+  tried_at: z.int(),
+  error: z.string(),
+};
+
+export const backupEndpoints = [
+  endpoint({
+    id: 'backup.status',
+    method: 'GET',
+    path: '/api/backup/',
+    access: 'root',
+    input: none,
+    /** `missing`: why there is none although there should be, '' = nothing is missing. */
+    output: z.object({ ...state, every_hours: z.int(), missing: z.string() }),
+    summary: { zh: '定时备份状态', en: 'How scheduled backups stand' },
+  }),
+  endpoint({
+    id: 'backup.run',
+    method: 'POST',
+    path: '/api/backup/run',
+    access: 'root',
+    input: none,
+    output: z.object(state),
+    summary: { zh: '立即执行定时备份', en: 'Make a scheduled backup now' },
+  }),
+] as const;

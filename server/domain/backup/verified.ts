@@ -1,0 +1,69 @@
+/** A backup that is worth its name: written from the database as it is, opened again, every page looked at, every book added up. Blocks its thread meanwhile. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { checkDatabase, copyDatabase, schemaOf } from '../../../db/maintenance.ts';
+import { openDatabase } from '../../../db/open.ts';
+import { AppError } from '../../contract/errors.ts';
+import { bookReports } from '../../ledger/verify.ts';
+import { type BackupHeader, extractBackup, writeBackup } from './format.ts';
+
+export interface BackupOrder {
+  /** Of the database; null = only a backup that is there already is looked at. */
+  readonly source: string | null;
+  /** The backup. */
+  readonly target: string;
+  readonly nativeBinding: string | undefined;
+  readonly version: string;
+  /** Epoch seconds. */
+  readonly at: number;
+}
+
+/** @throws AppError backup_unwritable, backup_damaged, backup_unsound; then nothing is left at `target`. */
+export async function verifiedBackup(order: BackupOrder): Promise<BackupHeader> {
+  try {
+    if (order.source !== null) await write(order.source, order);
+    return await verify(order);
+  } catch (error) {
+    rmSync(order.target, { force: true });
+    throw error;
+  }
+}
+
+async function write(source: string, { target, nativeBinding, version, at }: BackupOrder): Promise<void> {
+  const copy = `${target}.copy`;
+  try {
+    mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+    for (const file of [copy, target]) rmSync(file, { force: true });
+    const database = openDatabase(source, { nativeBinding });
+    try {
+      copyDatabase(database, copy);
+      await writeBackup(target, copy, { schema: schemaOf(database), version, created_at: at });
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : '';
+    throw new AppError('backup_unwritable', { file: target, detail }, error);
+  } finally {
+    rmSync(copy, { force: true });
+  }
+}
+
+async function verify({ target, nativeBinding }: BackupOrder): Promise<BackupHeader> {
+  const opened = `${target}.opened`;
+  try {
+    const header = await extractBackup(target, opened);
+    const database = openDatabase(opened, { nativeBinding });
+    try {
+      const { problems } = checkDatabase(database);
+      const broken = bookReports(database).filter(({ violations }) => violations > 0);
+      const found = [...problems, ...broken.map(({ id, examples }) => `${id}: ${examples[0] ?? ''}`)];
+      if (found.length > 0) throw new AppError('backup_unsound', { detail: found[0] ?? '' });
+    } finally {
+      await database.close();
+    }
+    return header;
+  } finally {
+    for (const end of ['', '-wal', '-shm']) rmSync(opened + end, { force: true });
+  }
+}

@@ -1,0 +1,264 @@
+/** Backups by the clock: whole, looked through, kept as long as was said, in a folder or a bucket whose service checks every signature. */
+
+import { Database as Sqlite } from 'bun:sqlite';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import aws4 from 'aws4';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { extractBackup } from '../../server/domain/backup/format.ts';
+import { type BackupOrder, verifiedBackup } from '../../server/domain/backup/verified.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+let now: number;
+let spoil: ((order: BackupOrder) => void) | null;
+const hourMs = 3_600_000;
+beforeEach(async () => {
+  now = Date.UTC(2026, 10, 22);
+  spoil = null;
+  gateway = await createTestGateway({
+    now: () => now,
+    more: {
+      verifiedBackup: async (order) => {
+        spoil?.(order);
+        return verifiedBackup(order);
+      },
+    },
+  });
+});
+afterEach(() => gateway.close());
+
+const folder = () => join(gateway.dir, 'backups', 'scheduled');
+const files = (dir = folder()) => (existsSync(dir) ? readdirSync(dir).sort() : []);
+const leftovers = () => readdirSync(join(gateway.dir, 'backups')).filter((name) => name !== 'scheduled');
+const tickAt = async (hours: number) => {
+  now = Date.UTC(2026, 10, 22) + hours * hourMs;
+  await gateway.services.backups.tick();
+};
+
+/** By another driver than ours. */
+async function whatIsIn(file: string) {
+  const plain = join(gateway.dir, 'opened.db');
+  await extractBackup(file, plain);
+  const database = new Sqlite(plain, { readonly: true });
+  const [{ integrity_check: sound }] = database.query('PRAGMA integrity_check').all() as [{ integrity_check: string }];
+  const users = database.query('SELECT username FROM users').all();
+  database.close();
+  return { sound, users };
+}
+
+test('off until somebody wants it; then by the interval, the newest kept, readable by their owner alone', async () => {
+  await tickAt(0);
+  expect(files()).toEqual([]);
+  await gateway.option('backup_setting.every_hours', '6');
+  await gateway.option('backup_setting.keep', '3');
+  for (let hour = 0; hour <= 30; hour++) await tickAt(hour);
+  expect(files()).toEqual([
+    'gateway-scheduled-2026-11-22T18-00-00-000Z.backup',
+    'gateway-scheduled-2026-11-23T00-00-00-000Z.backup',
+    'gateway-scheduled-2026-11-23T06-00-00-000Z.backup',
+  ]);
+  const newest = join(folder(), files().at(-1) ?? '');
+  expect(statSync(newest).mode & 0o077).toBe(0);
+  expect(await whatIsIn(newest)).toEqual({ sound: 'ok', users: [{ username: 'tester' }] });
+  expect(leftovers()).toEqual([]);
+  expect(gateway.services.backups.status()).toMatchObject({
+    every_hours: 6,
+    missing: '',
+    error: '',
+    made_at: now / 1000,
+    bytes: expect.any(Number),
+  });
+});
+
+test('files of others in the folder stay', async () => {
+  mkdirSync(folder(), { recursive: true });
+  writeFileSync(join(folder(), 'mine.backup'), 'x');
+  await gateway.option('backup_setting.every_hours', '1');
+  await gateway.option('backup_setting.keep', '1');
+  for (let hour = 0; hour < 4; hour++) await tickAt(hour);
+  expect(files()).toHaveLength(2);
+  expect(files()).toContain('mine.backup');
+});
+
+test('what is damaged on its way is no backup: the old ones stay, it is said, and tried again', async () => {
+  await gateway.option('backup_setting.every_hours', '1');
+  await gateway.option('backup_setting.keep', '1');
+  await tickAt(0);
+  const before = files();
+  spoil = ({ source, target }) => {
+    if (source !== null) return;
+    const bytes = readFileSync(target);
+    bytes[bytes.length - 100] = (bytes[bytes.length - 100] ?? 0) ^ 1;
+    writeFileSync(target, bytes);
+  };
+  await tickAt(1);
+  expect(files()).toEqual(before);
+  expect(gateway.services.backups.missing()).toContain('checksum');
+  await expect(gateway.services.backups.run()).rejects.toMatchObject({ code: 'backup_failed' });
+  spoil = null;
+  await tickAt(1 + 1 / 60);
+  expect(gateway.services.backups.missing()).not.toBeNull();
+  await tickAt(1.2);
+  expect(gateway.services.backups.missing()).toBeNull();
+  expect(files()).toHaveLength(1);
+  expect(leftovers()).toEqual([]);
+});
+
+test('books that do not add up are no backup', async () => {
+  await gateway.option('backup_setting.every_hours', '1');
+  gateway.database.raw.exec('UPDATE accounts SET balance = balance + 1 WHERE id > 0');
+  await tickAt(0);
+  expect(files()).toEqual([]);
+  expect(gateway.services.backups.missing()).toContain('I1');
+});
+
+test('missed when it is late by half, remembered over a restart', async () => {
+  await gateway.option('backup_setting.every_hours', '2');
+  await tickAt(0);
+  now += 2.9 * hourMs;
+  expect(gateway.services.backups.missing()).toBeNull();
+  now += 0.2 * hourMs;
+  expect(gateway.services.backups.missing()).toBe('2026-11-22T00:00:00.000Z');
+  const stored = await gateway.database.query
+    .selectFrom('meta')
+    .selectAll()
+    .where('key', '=', 'scheduled_backup')
+    .execute();
+  expect(JSON.parse(stored[0]?.value ?? '{}')).toMatchObject({ made_at: Date.UTC(2026, 10, 22) / 1000 });
+});
+
+test('a folder must be said whole', async () => {
+  await gateway.option('backup_setting.every_hours', '1');
+  await gateway.option('backup_setting.folder', 'here');
+  await expect(gateway.services.backups.run()).rejects.toMatchObject({ code: 'backup_failed' });
+  const elsewhere = join(gateway.dir, 'elsewhere', 'deep');
+  await gateway.option('backup_setting.folder', elsewhere);
+  await gateway.services.backups.run();
+  expect(files(elsewhere)).toHaveLength(1);
+  copyFileSync(join(elsewhere, files(elsewhere)[0] ?? ''), join(gateway.dir, 'copy'));
+});
+
+const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'hush/secret+key' };
+
+/** A bucket that takes nothing unsigned, as another implementation signs it. */
+async function startBucket() {
+  const objects = new Map<string, Buffer>();
+  const refused: string[] = [];
+  let corrupt = false;
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const body = Buffer.concat(pieces);
+      const given = request.headers.authorization ?? '';
+      const names = (/SignedHeaders=([^,]+)/.exec(given)?.[1] ?? '').split(';');
+      const headers = Object.fromEntries(names.map((name) => [name, String(request.headers[name] ?? '')]));
+      const [, scope = ''] = /Credential=([^,]+)/.exec(given) ?? [];
+      const signed = aws4.sign(
+        {
+          service: 's3',
+          region: scope.split('/')[2] ?? '',
+          method: request.method ?? '',
+          path: request.url ?? '',
+          // Only what was signed there is signed here.
+          headers,
+        },
+        credentials,
+      );
+      const wanted = /Signature=(\w+)/.exec(String(signed.headers?.Authorization))?.[1];
+      const digest = headers['x-amz-content-sha256'];
+      const whole = digest === 'UNSIGNED-PAYLOAD' || digest === createHash('sha256').update(body).digest('hex');
+      if (!whole || wanted === undefined || wanted !== /Signature=(\w+)/.exec(given)?.[1]) {
+        refused.push(`${request.method} ${request.url} ${given}`);
+        response.writeHead(403, { 'content-type': 'application/xml' });
+        return response.end('<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message></Error>');
+      }
+      const url = new URL(request.url ?? '', 'http://s3');
+      const key = decodeURIComponent(url.pathname).replace(/^\/copies\/?/, '');
+      if (request.method === 'PUT') objects.set(key, body);
+      if (request.method === 'DELETE') objects.delete(key);
+      if (request.method === 'GET' && url.searchParams.get('list-type') === '2') {
+        const prefix = url.searchParams.get('prefix') ?? '';
+        const found = [...objects.keys()].filter((name) => name.startsWith(prefix));
+        response.writeHead(200, { 'content-type': 'application/xml' });
+        return response.end(
+          `<?xml version="1.0"?><ListBucketResult><Name>copies</Name><IsTruncated>false</IsTruncated>${found
+            .map((name) => `<Contents><Key>${name}</Key><Size>1</Size></Contents>`)
+            .join('')}</ListBucketResult>`,
+        );
+      }
+      if (request.method === 'GET') {
+        const object = objects.get(key);
+        if (object === undefined) {
+          response.writeHead(404);
+          return response.end('<Error><Code>NoSuchKey</Code></Error>');
+        }
+        return response.end(corrupt ? Buffer.concat([object.subarray(0, -1), Buffer.from('x')]) : object);
+      }
+      response.writeHead(request.method === 'DELETE' ? 204 : 200, { etag: '"x"' });
+      return response.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    objects,
+    refused,
+    corrupt: (on: boolean) => {
+      corrupt = on;
+    },
+    stop: () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+test('a bucket takes it by its signature, gives it back whole, and keeps as many as were wanted', async () => {
+  const bucket = await startBucket();
+  try {
+    for (const [key, value] of Object.entries({
+      every_hours: '1',
+      keep: '2',
+      s3_bucket: 'copies',
+      s3_endpoint: bucket.url,
+      s3_region: 'eu-central-1',
+      s3_prefix: '/night ly/',
+      s3_key_id: credentials.accessKeyId,
+      s3_secret: credentials.secretAccessKey,
+    }))
+      await gateway.option(`backup_setting.${key}`, value);
+    bucket.objects.set('night ly/mine.backup', Buffer.from('x'));
+    for (let hour = 0; hour < 4; hour++) await tickAt(hour);
+    expect(bucket.refused).toEqual([]);
+    expect(gateway.services.backups.status()).toMatchObject({ error: '', place: 's3://copies/night ly/' });
+    expect([...bucket.objects.keys()].sort()).toEqual([
+      'night ly/gateway-scheduled-2026-11-22T02-00-00-000Z.backup',
+      'night ly/gateway-scheduled-2026-11-22T03-00-00-000Z.backup',
+      'night ly/mine.backup',
+    ]);
+    const file = join(gateway.dir, 'from-bucket');
+    writeFileSync(file, bucket.objects.get('night ly/gateway-scheduled-2026-11-22T03-00-00-000Z.backup') ?? '');
+    expect(await whatIsIn(file)).toEqual({ sound: 'ok', users: [{ username: 'tester' }] });
+
+    bucket.corrupt(true);
+    await tickAt(4);
+    expect(gateway.services.backups.missing()).toContain('checksum');
+    expect(bucket.objects.size).toBe(3);
+    bucket.corrupt(false);
+    await gateway.option('backup_setting.s3_secret', 'wrong');
+    await tickAt(5);
+    expect(bucket.refused.length).toBeGreaterThan(0);
+    const { error } = gateway.services.backups.status();
+    expect(error).not.toBe('');
+    expect(JSON.stringify(gateway.services.backups.status())).not.toContain('hush');
+    expect(leftovers()).toEqual([]);
+  } finally {
+    await bucket.stop();
+  }
+});
