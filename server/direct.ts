@@ -24,7 +24,8 @@ import { openReading } from './reading.ts';
 import { createBalances } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
 import { runChannelTest } from './relay/channel-test.ts';
-import { createRelay, defaultLimits } from './relay/relay.ts';
+import { createRelay } from './relay/relay.ts';
+import { defaultLimits } from './relay/relay-deps.ts';
 import { createRelayState } from './relay/state/state.ts';
 import { createServices, type Services } from './services.ts';
 

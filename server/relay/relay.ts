@@ -1,17 +1,13 @@
 /** The conductor: one request through its stages. Each stage lives in a file of its own name. */
 import { AppError } from '../contract/errors.ts';
-import type { Trouble } from '../contract/trouble.ts';
-import type { Ledger } from '../ledger/commands.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import { createAdmit } from './admission/admit.ts';
-import type { Balances } from './admission/balances.ts';
 import type { ChargeDeps } from './admission/charge.ts';
-import type { TokenCounter } from './admission/counting/counter.ts';
 import { createLimits } from './admission/limits.ts';
-import type { RequestObserver, Seen } from './admission/observer.ts';
+import type { Seen } from './admission/observer.ts';
 import type { Plan } from './admission/plan.ts';
 import { makePlan, type PlanDeps } from './admission/plan.ts';
-import { noCharge, type TierLevel } from './admission/tiers.ts';
+import { noCharge } from './admission/tiers.ts';
 import { type AnswerDeps, answer } from './delivery/answer.ts';
 import type { Refusal } from './delivery/finish-request.ts';
 import { createRefusedRows } from './delivery/refused-rows.ts';
@@ -21,14 +17,14 @@ import { askerOf, isModelsPath, listModels } from './endpoints/models.ts';
 import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { createRealtime } from './endpoints/realtime/realtime.ts';
 import { type Work, worksFor } from './endpoints/tasks/routes.ts';
-import type { WorkStore } from './endpoints/tasks/store.ts';
 import { createWorks } from './endpoints/tasks/tasks.ts';
 import { type Authorise, createAuthorise } from './intake/authorise.ts';
-import type { Capsule, Inquiry, Peer, Principal } from './intake/inquiry.ts';
+import type { Inquiry, Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
-import { type FindSession, identifyPlayer, inChosenGroup, withoutEmptyLimit } from './intake/playground.ts';
+import { identifyPlayer, inChosenGroup, withoutEmptyLimit } from './intake/playground.ts';
 import { createRequestIds } from './intake/request-id.ts';
 import { plainPath, type RelayRoute, relayRouteFor, unimplementedPaths } from './intake/routes.ts';
+import type { RelayDeps } from './relay-deps.ts';
 import { createAffinity } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
 import { createHearsay, type Hearsay } from './routing/hearsay.ts';
@@ -36,90 +32,11 @@ import { createDeadlines } from './shared/deadlines.ts';
 import { createFigures, type Figures, type RelayFigures } from './shared/figures.ts';
 import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
 import { sealed } from './shared/sealed.ts';
-import type { ChannelSnapshot } from './state/snapshot.ts';
-import type { RelayState } from './state/state.ts';
 import { createAccessTokens } from './upstream/access-tokens.ts';
-import type { UpstreamCall } from './upstream/call.ts';
 import type { Cuttable } from './upstream/client-disconnect.ts';
 import { createNativeCompactions } from './upstream/condense.ts';
-import { createDispatch, type UpstreamAnswer } from './upstream/http.ts';
+import { createDispatch } from './upstream/http.ts';
 import { createConnect } from './upstream/line.ts';
-
-export interface RelayDeps {
-  readonly state: RelayState;
-  readonly balances: Balances;
-  readonly ledger: Ledger;
-  readonly counter: TokenCounter;
-  readonly fetch: typeof fetch;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Milliseconds of a clock that never goes back: for waits and windows. */
-  readonly steady: () => number;
-  /** [0, 1). */
-  readonly random: () => number;
-  readonly keyHmac: (key: string) => string;
-  /** For what clients keep in our place. */
-  readonly capsule: Capsule;
-  /** Whose console session a playground request belongs to. */
-  readonly findSession: FindSession;
-  /** Where drawings and songs are kept. */
-  readonly works: WorkStore;
-  /** Told of a settlement that the ledger's rules turned down. */
-  readonly refused?: (ref: string, reason: string) => void;
-  /** Put around every call of an upstream; absent = nothing is. */
-  readonly around?: <Rest extends unknown[]>(dispatch: Dispatch<Rest>) => Dispatch<Rest>;
-  /** Absent = nobody looks on. */
-  readonly observer?: RequestObserver | null;
-  /** Told when a channel or a key may have to be disabled. */
-  readonly trouble: (trouble: Trouble) => void;
-  readonly limits: RelayLimits;
-  /** Told where a request is on its way, for the time limits of its connection. */
-  readonly watch?: RequestWatch;
-  /** This process has nothing left to open a connection with. */
-  readonly starved?: () => boolean;
-  /** More than is open cannot be served in time. */
-  readonly crowded?: (open: number) => boolean;
-  /** Told what other relay threads should know; absent where there are none. */
-  readonly tell?: (news: Hearsay) => void;
-  /** For the benchmark; everything when absent. */
-  readonly bench?: { readonly tier: TierLevel; readonly isProven: (channel: ChannelSnapshot) => boolean };
-}
-
-/** Requests that are not the listener's may be told of too. */
-export interface RequestWatch {
-  /** Its body has arrived; from now on it is we who are waited for. */
-  heard(request: Request): void;
-  /** Its answer goes on after it was handed over; `over` will be told. */
-  lasting(request: Request): void;
-  /** The last byte is about to leave. */
-  over(request: Request): void;
-}
-
-export interface RelayLimits {
-  /** Largest JSON body in bytes. */
-  readonly bodyLimit: number;
-  readonly headersTimeoutMs: number;
-  /** However long the operator lets an upstream be silent. */
-  readonly idleMs: number;
-  /** Infinity = the end of an answer waits for its bill as long as that takes. */
-  readonly commitCeilingMs: number;
-  /** Between signs of life meanwhile. */
-  readonly commitPingMs: number;
-  /** Milliseconds between durable notes of what an open stream owes. */
-  readonly checkpointMs: number;
-  /** Milliseconds that an upstream's bill is waited for once the answer is over. */
-  readonly billMs: number;
-}
-
-export const defaultLimits: RelayLimits = {
-  bodyLimit: 64 * 1024 * 1024,
-  headersTimeoutMs: 300_000,
-  idleMs: 3_600_000,
-  commitCeilingMs: Number.POSITIVE_INFINITY,
-  commitPingMs: 5000,
-  checkpointMs: 5000,
-  billMs: 5000,
-};
 
 export interface TestOrder {
   readonly channelId: number;
@@ -181,8 +98,6 @@ const chargingOf = (
   figures,
   observe: observer?.ended ?? null,
 });
-
-type Dispatch<Rest extends unknown[]> = (call: UpstreamCall, ...rest: Rest) => Promise<UpstreamAnswer>;
 
 /** One request before it has an answer. */
 interface Begun {

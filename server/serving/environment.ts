@@ -1,7 +1,7 @@
 /** What the environment says about serving, within bounds. */
 import { AppError } from '../contract/errors.ts';
 import { type ConnectionLimits, defaultConnectionLimits } from '../http/connections.ts';
-import { defaultLimits } from '../relay/relay.ts';
+import { defaultLimits } from '../relay/relay-deps.ts';
 import { mostOpenFor, type OverloadLimits } from './overload.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

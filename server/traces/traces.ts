@@ -14,17 +14,15 @@ import type { EndedRequest } from '../relay/admission/charge.ts';
 import type { RequestObserver } from '../relay/admission/observer.ts';
 import type { Tried } from '../relay/shared/failure.ts';
 import type { UpstreamCall } from '../relay/upstream/call.ts';
-import type { UpstreamAnswer } from '../relay/upstream/http.ts';
+import type { Dispatch } from '../relay/upstream/http.ts';
 import type { TraceSettings } from './settings.ts';
 import { contentOf, finishReasons, operationOf } from './words.ts';
-
-type Dispatch<Rest extends unknown[]> = (call: UpstreamCall, ...rest: Rest) => Promise<UpstreamAnswer>;
 
 export interface Traces {
   readonly observer: RequestObserver;
   /** @param run answers the request. @param billed its end will be told to the observer, once somebody was asked. */
   handle(request: Request, path: string, run: () => Promise<Response>, billed: boolean): Promise<Response>;
-  around<Rest extends unknown[]>(dispatch: Dispatch<Rest>): Dispatch<Rest>;
+  around(dispatch: Dispatch): Dispatch;
   /** Sends what is left. */
   stop(): Promise<void>;
 }

@@ -33,11 +33,11 @@ test('what an upstream keeps is known for thirty days, with its owner', () => {
 
 test('the oldest are forgotten: 20,000 conversations, 50,000 kept answers; what is used again is young', () => {
   const affinity = createAffinity(() => 0);
-  for (let n = 0; n < 20_000; n++) affinity.remember(`c${n}`, n);
-  expect(affinity.find('c0')).toBe(0);
+  for (let n = 0; n < 20_000; n++) affinity.remember(`c${n}`, n + 1);
+  expect(affinity.find('c0')).toBe(1);
   affinity.remember('c0', 7);
   affinity.remember('more', 1);
-  expect([affinity.find('c0'), affinity.find('c1'), affinity.find('c2')]).toEqual([7, null, 2]);
+  expect([affinity.find('c0'), affinity.find('c1'), affinity.find('c2')]).toEqual([7, null, 3]);
   for (let n = 0; n < 50_000; n++) affinity.rememberKept(`r${n}`, { channelId: n, ownerId: 1 });
   expect(affinity.kept('r0')).not.toBeNull();
   affinity.rememberKept('r0', { channelId: 7, ownerId: 1 });

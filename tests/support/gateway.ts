@@ -16,7 +16,8 @@ import { createMemory, mostThreads } from '../../server/relay/admission/memory.t
 import { createMoney } from '../../server/relay/admission/money.ts';
 import { runChannelTest } from '../../server/relay/channel-test.ts';
 import type { FindSession } from '../../server/relay/intake/playground.ts';
-import { createRelay, defaultLimits, type RelayDeps, type RelayLimits } from '../../server/relay/relay.ts';
+import { createRelay } from '../../server/relay/relay.ts';
+import { defaultLimits, type RelayDeps, type RelayLimits } from '../../server/relay/relay-deps.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { createServices, type ServiceDeps } from '../../server/services.ts';
 import { openMigrated } from './migrated.ts';

@@ -2,7 +2,7 @@
 import { isModelName } from '../../contract/address-part.ts';
 import type { ChatEvent, ProtocolId } from '../../protocols/canonical.ts';
 import type { Translation, UpstreamHalf } from '../../protocols/codec.ts';
-import { allCodecs, codecFor, commonProtocol, isProtocol } from '../../protocols/registry.ts';
+import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { fitted } from '../../protocols/shared/fit.ts';
 import type { ModelSuffix } from '../../protocols/traits.ts';
 import { authHeaders } from '../../providers/auth.ts';
@@ -11,7 +11,7 @@ import { agentHeaders } from '../../providers/knowledge/agent-headers.ts';
 import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '../../providers/knowledge/apply.ts';
 import { nothingSigned, signingAt } from '../../providers/knowledge/signatures.ts';
 import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/target.ts';
-import { endpointFor, type Provider, servesAt } from '../../providers/provider.ts';
+import { endpointFor, type Provider } from '../../providers/provider.ts';
 import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
 import { carriedTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
@@ -27,6 +27,7 @@ import { editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBo
 import type { UpstreamCall } from './call.ts';
 import { compactionAddress, condensing } from './condense.ts';
 import { type Foreign, foreignBody } from './custom-operation.ts';
+import { countOf, dialectWith } from './dialect.ts';
 import { foreignEdits, withoutForeign } from './foreign-blocks.ts';
 import { mappedEdits } from './mapped.ts';
 import { requestChange } from './model-suffix.ts';
@@ -65,34 +66,6 @@ export interface Prepared {
 
 /** Request headers that carry features of the dialects and pass through. */
 const passedHeaders = ['openai-beta', 'anthropic-beta', 'anthropic-version', 'idempotency-key', 'accept'] as const;
-
-/** The dialect to speak with a provider: the channel's choice, else the client's own where it can be, else the provider's. @returns null when there is none. */
-export function dialectWith(
-  provider: Provider,
-  inquiry: Inquiry,
-  { setting, baseUrl }: Pick<ChannelSnapshot, 'setting' | 'baseUrl'>,
-  upstreamModel: string,
-): ProtocolId | null {
-  const offered = (operation: string) => servesAt(provider, operation, { baseUrl, model: upstreamModel });
-  if (inquiry.operation === 'embeddings') {
-    const ids = [inquiry.protocol, ...allCodecs.map(({ id }) => id)];
-    const offers = (id: ProtocolId) => offered(codecFor(id).traits.embeddings?.operation ?? '');
-    return ids.find(offers) ?? null;
-  }
-  if (inquiry.operation === 'count_tokens') return offered(countOf(inquiry.protocol)) ? inquiry.protocol : null;
-  if (inquiry.order !== undefined) return inquiry.protocol;
-  if (inquiry.operation !== 'chat') return offered(inquiry.operation) ? inquiry.protocol : null;
-  const quirk = quirkOf(provider.slug);
-  if (quirk?.dialectFor !== undefined) return quirk.dialectFor(upstreamModel);
-  const serves = (dialect: ProtocolId) => offered(codecFor(dialect).traits.chatOperation);
-  const wished = setting.dialect;
-  if (typeof wished === 'string' && isProtocol(wished) && serves(wished)) return wished;
-  if (quirk?.wireFor === undefined && serves(inquiry.protocol)) return inquiry.protocol;
-  if (quirk?.wireFor !== undefined && serves(commonProtocol)) return commonProtocol;
-  return provider.protocol !== null && serves(provider.protocol) ? provider.protocol : null;
-}
-
-const countOf = (protocol: ProtocolId): string => codecFor(protocol).traits.countOperation ?? '';
 
 /** @returns null when this channel's provider cannot serve the operation. @throws AppError body_invalid when the body cannot be translated. */
 export function prepareAttempt(
@@ -149,16 +122,10 @@ export function prepareAttempt(
   if (address === null) return null;
   const url = compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url;
   const changes = answerChanges(attempt);
+  const headers = allHeaders(attempt, address);
   const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
   return {
-    call: {
-      url,
-      headers: allHeaders(attempt, address),
-      body: address.body,
-      channel,
-      upstream,
-      once: inquiry.order !== undefined,
-    },
+    call: { url, headers, body: address.body, channel, upstream, once: inquiry.order !== undefined },
     channel,
     keyIndex: key.index,
     key: key.key,
@@ -168,12 +135,7 @@ export function prepareAttempt(
     retell: body.retell,
     compaction,
     condense: compaction === 'summary' ? () => condensing(inquiry) : null,
-    retold:
-      compaction === 'summary' ||
-      changes.retold ||
-      (translated && body.retell === null) ||
-      channel.setting.force_format === true ||
-      channel.setting.thinking_to_content === true,
+    retold: compaction === 'summary' || changes.retold || (translated && body.retell === null) || isReshaped(channel),
     usageAsked,
     dropped,
     terms: body.terms,
@@ -182,6 +144,10 @@ export function prepareAttempt(
     foreign: body.foreign,
   };
 }
+
+/** The operator wants its answers in another form than they come. */
+const isReshaped = ({ setting }: ChannelSnapshot): boolean =>
+  setting.force_format === true || setting.thinking_to_content === true;
 
 /** Only an upstream of the client's own dialect can know how. */
 const compactionAt = ({ compaction }: Inquiry, translated: boolean): Prepared['compaction'] =>

@@ -1,0 +1,91 @@
+/** What a relay is given, and how long and how much it allows. */
+
+import type { Trouble } from '../contract/trouble.ts';
+import type { Ledger } from '../ledger/commands.ts';
+import type { Balances } from './admission/balances.ts';
+import type { TokenCounter } from './admission/counting/counter.ts';
+import type { RequestObserver } from './admission/observer.ts';
+import type { TierLevel } from './admission/tiers.ts';
+import type { WorkStore } from './endpoints/tasks/store.ts';
+import type { Capsule } from './intake/inquiry.ts';
+import type { FindSession } from './intake/playground.ts';
+import type { Hearsay } from './routing/hearsay.ts';
+import type { ChannelSnapshot } from './state/snapshot.ts';
+import type { RelayState } from './state/state.ts';
+import type { Dispatch } from './upstream/http.ts';
+
+export interface RelayDeps {
+  readonly state: RelayState;
+  readonly balances: Balances;
+  readonly ledger: Ledger;
+  readonly counter: TokenCounter;
+  readonly fetch: typeof fetch;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds of a clock that never goes back: for waits and windows. */
+  readonly steady: () => number;
+  /** [0, 1). */
+  readonly random: () => number;
+  readonly keyHmac: (key: string) => string;
+  /** For what clients keep in our place. */
+  readonly capsule: Capsule;
+  /** Whose console session a playground request belongs to. */
+  readonly findSession: FindSession;
+  /** Where drawings and songs are kept. */
+  readonly works: WorkStore;
+  /** Told of a settlement that the ledger's rules turned down. */
+  readonly refused?: (ref: string, reason: string) => void;
+  /** Put around every call of an upstream; absent = nothing is. */
+  readonly around?: (dispatch: Dispatch) => Dispatch;
+  /** Absent = nobody looks on. */
+  readonly observer?: RequestObserver | null;
+  /** Told when a channel or a key may have to be disabled. */
+  readonly trouble: (trouble: Trouble) => void;
+  readonly limits: RelayLimits;
+  /** Told where a request is on its way, for the time limits of its connection. */
+  readonly watch?: RequestWatch;
+  /** This process has nothing left to open a connection with. */
+  readonly starved?: () => boolean;
+  /** More than is open cannot be served in time. */
+  readonly crowded?: (open: number) => boolean;
+  /** Told what other relay threads should know; absent where there are none. */
+  readonly tell?: (news: Hearsay) => void;
+  /** For the benchmark; everything when absent. */
+  readonly bench?: { readonly tier: TierLevel; readonly isProven: (channel: ChannelSnapshot) => boolean };
+}
+
+/** Requests that are not the listener's may be told of too. */
+export interface RequestWatch {
+  /** Its body has arrived; from now on it is we who are waited for. */
+  heard(request: Request): void;
+  /** Its answer goes on after it was handed over; `over` will be told. */
+  lasting(request: Request): void;
+  /** The last byte is about to leave. */
+  over(request: Request): void;
+}
+
+export interface RelayLimits {
+  /** Largest JSON body in bytes. */
+  readonly bodyLimit: number;
+  readonly headersTimeoutMs: number;
+  /** However long the operator lets an upstream be silent. */
+  readonly idleMs: number;
+  /** Infinity = the end of an answer waits for its bill as long as that takes. */
+  readonly commitCeilingMs: number;
+  /** Between signs of life meanwhile. */
+  readonly commitPingMs: number;
+  /** Milliseconds between durable notes of what an open stream owes. */
+  readonly checkpointMs: number;
+  /** Milliseconds that an upstream's bill is waited for once the answer is over. */
+  readonly billMs: number;
+}
+
+export const defaultLimits: RelayLimits = {
+  bodyLimit: 64 * 1024 * 1024,
+  headersTimeoutMs: 300_000,
+  idleMs: 3_600_000,
+  commitCeilingMs: Number.POSITIVE_INFINITY,
+  commitPingMs: 5000,
+  checkpointMs: 5000,
+  billMs: 5000,
+};
