@@ -35,8 +35,6 @@ export function decodeRequest(
   const format = record(record(body.text)?.format);
   const reasoning = record(body.reasoning);
   const items = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : records(body.input);
-  // It stands for what another upstream was told to keep.
-  if (items.some(({ type }) => type === 'item_reference')) throw new AppError('previous_response_not_found');
   const later = items.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => records(tools));
   const verbosity = text(record(body.text)?.verbosity);
   const effort = text(reasoning?.effort);
