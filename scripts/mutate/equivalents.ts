@@ -11,6 +11,13 @@ export interface Equivalent {
 
 export const equivalents: readonly Equivalent[] = [
   {
+    file: 'server/domain/import/source.ts',
+    line: 'export const flagOf = (value: unknown): boolean => value === true || value === 1 || /^(1|t|true)$/i.test(textOf(value));',
+    before: '||',
+    after: '&&',
+    why: 'written as text, true and 1 are among the words that follow',
+  },
+  {
     file: 'server/relay/intake/json-paths.ts',
     line: 'if (depth >= 1 && start < 0) start = at;',
     before: '<',
