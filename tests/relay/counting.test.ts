@@ -22,6 +22,9 @@ test.each([
   expect(count(text)).toBeLessThanOrEqual(exact * 1.001);
 });
 
+/** What grows with the square of a text takes hours; a busy machine makes seconds of a few hundred milliseconds. */
+const soonMs = 60_000;
+
 test.each([
   ['one word of a million letters', 'x'.repeat(1_000_000)],
   ['a million blanks', ' '.repeat(1_000_000)],
@@ -32,7 +35,7 @@ test.each([
 ])('%s are counted soon', (_name, text) => {
   const began = performance.now();
   const tokens = count(text);
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - began).toBeLessThan(soonMs);
   expect(tokens).toBeGreaterThan(text.length / 200);
 });
 
@@ -40,7 +43,7 @@ test('what is longer than anything a model reads is counted by its beginning', (
   const text = sentence.repeat(200_000);
   const began = performance.now();
   const tokens = count(text);
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - began).toBeLessThan(soonMs);
   const each = encode(sentence);
   expect(tokens / (each * 200_000)).toBeGreaterThan(0.99);
   expect(tokens / (each * 200_000)).toBeLessThan(1.01);

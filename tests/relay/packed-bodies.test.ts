@@ -95,10 +95,16 @@ const bombs: Readonly<Partial<Record<keyof typeof codings, () => Uint8Array>>> =
 
 test.each(names)('G6: %s: a bomb is refused before it has unfolded', async (name) => {
   const bomb = bombs[name]?.() ?? codings[name](zeros);
-  const before = process.memoryUsage().rss;
-  const answer = await post('/v1/chat/completions', bomb, { 'content-encoding': headerOf(name) });
-  expect(answer).toMatchObject({ status: 413, body: { error: { code: 'body_too_large' } } });
-  expect(process.memoryUsage().rss - before).toBeLessThan(24 * 1024 * 1024);
+  const most = 24 * 1024 * 1024;
+  let least = Number.POSITIVE_INFINITY;
+  // Other tests of this process take memory too, but not each time; what unfolds takes it each time.
+  for (let tries = 0; tries < 5 && least >= most; tries++) {
+    const before = process.memoryUsage().rss;
+    const answer = await post('/v1/chat/completions', bomb, { 'content-encoding': headerOf(name) });
+    expect(answer).toMatchObject({ status: 413, body: { error: { code: 'body_too_large' } } });
+    least = Math.min(least, process.memoryUsage().rss - before);
+  }
+  expect(least).toBeLessThan(most);
 });
 
 test('G6: broken data is refused', async () => {

@@ -16,7 +16,7 @@ import { createMemory, mostThreads } from '../../server/relay/admission/memory.t
 import { createMoney } from '../../server/relay/admission/money.ts';
 import { runChannelTest } from '../../server/relay/channel-test.ts';
 import type { FindSession } from '../../server/relay/intake/playground.ts';
-import { createRelay, defaultLimits, type RelayLimits } from '../../server/relay/relay.ts';
+import { createRelay, defaultLimits, type RelayLimits, type RequestWatch } from '../../server/relay/relay.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { createServices, type ServiceDeps } from '../../server/services.ts';
 import { openMigrated } from './migrated.ts';
@@ -35,6 +35,8 @@ export interface TestGatewayOptions {
   readonly guardedFetch?: ServiceDeps['guardedFetch'];
   /** Whose console session a request carries; everybody's is the tester's when absent. */
   readonly findSession?: FindSession;
+  /** Hears how far requests are. */
+  readonly watch?: RequestWatch;
   /** Channel tests really ask the upstream. */
   readonly channelTests?: boolean;
 }
@@ -88,6 +90,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     works: services.works,
     findSession: options.findSession ?? (async () => userId),
     trouble: (trouble) => void troubles.push(trouble),
+    ...(options.watch === undefined ? {} : { watch: options.watch }),
     limits: { ...defaultLimits, ...options.limits },
   });
   let seq = 0;
