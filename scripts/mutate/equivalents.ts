@@ -11,6 +11,27 @@ export interface Equivalent {
 
 export const equivalents: readonly Equivalent[] = [
   {
+    file: 'server/protocols/anthropic-messages/encode-messages.ts',
+    line: "const rank = (block: Block): number => (block.type === 'tool_result' ? 0 : 1);",
+    before: '0',
+    after: '(-1)',
+    why: 'of two ranks the smaller one stays the smaller',
+  },
+  {
+    file: 'server/relay/endpoints/tasks/draw.ts',
+    line: "const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };",
+    before: "'SEED'",
+    after: "'changed'",
+    why: 'the name stands neither in the path nor in a body, and nothing is charged by it',
+  },
+  {
+    file: 'server/domain/import/source.ts',
+    line: 'export const flagOf = (value: unknown): boolean => value === true || value === 1 || /^(1|t|true)$/i.test(textOf(value));',
+    before: '||',
+    after: '&&',
+    why: 'written as text, true and 1 are among the words that follow',
+  },
+  {
     file: 'server/relay/intake/json-paths.ts',
     line: 'if (depth >= 1 && start < 0) start = at;',
     before: '<',

@@ -261,10 +261,18 @@ test('LiteLLM: one channel per provider and key, names mapped, prices as ratios'
     litellm_params: {model: gpt-4o, api_key: os.environ/OPENAI_KEY}
   - model_name: lost
     litellm_params: {model: openai/x, api_key: os.environ/NOT_SET}
+  - model_name: strange
+    litellm_params: {model: nobody/x, api_key: os.environ/OPENAI_KEY}
+  - litellm_params: {model: openai/nameless, api_key: os.environ/OPENAI_KEY}
 `,
   );
   expect(await runner.json(['import', 'litellm', file])).toMatchObject({
-    counts: { models: { taken: 2, skipped: 1 }, channels: { taken: 1, skipped: 0 } },
+    counts: { models: { taken: 2, skipped: 3 }, channels: { taken: 1, skipped: 0 } },
+    notes: [
+      'models lost: its key is not known: set the variable it refers to',
+      'models strange: nobody is not served',
+      'models openai/nameless: openai is not served',
+    ],
   });
   expect(await runner.json(['channel', 'list'])).toMatchObject([
     { name: 'openai', models: 'fast,gpt-4o', model_mapping: '{"fast":"gpt-4o-mini"}' },
@@ -277,7 +285,10 @@ test('what is neither is refused and writes nothing', async () => {
   const file = join(dir, 'notes.txt');
   writeFileSync(file, 'hello');
   await expect(runner.run(['import', 'new-api', file])).rejects.toMatchObject({ code: 'import_failed' });
-  await expect(runner.run(['import', 'litellm', file])).rejects.toMatchObject({ code: 'import_failed' });
+  await expect(runner.run(['import', 'litellm', file])).rejects.toMatchObject({
+    code: 'import_failed',
+    params: { detail: 'model_list' },
+  });
 });
 
 test('dumps: inserts with columns, E strings, doubled quotes, several statements', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { sharesOf } from '../../server/domain/import/money.ts';
 import { channelRow } from '../../server/domain/import/rows.ts';
+import { flagOf } from '../../server/domain/import/source.ts';
 import { createVault } from '../../server/domain/secrets/vault.ts';
 
 const vault = createVault(Buffer.from('test master key'));
@@ -25,6 +26,11 @@ test.each([
     expect(mapping === '' ? null : JSON.parse(mapping ?? '')).toEqual(expected);
   },
 );
+
+test.each([true, 1, '1', 't', 'TRUE', new TextEncoder().encode('1')])('%j is yes', (value) =>
+  expect(flagOf(value)).toBe(true),
+);
+test.each([false, 0, '0', 'f', '', null, undefined, 2])('%j is no', (value) => expect(flagOf(value)).toBe(false));
 
 test('a counter below nothing, as other gateways keep them, takes nothing from what was spent', () => {
   const user = {

@@ -41,6 +41,10 @@ const list = (length: number) => Buffer.concat([text('LIST'), le(length), Buffer
 test('M12: a second of WAVE is one second, whatever stands around it', () => {
   expect(seconds(wave(32_000, 32_000))).toBe(1);
   expect(billed(wave(32_000, 32_000, list(26), list(501)))).toBe(1);
+  // What stands in front of the sound is longer than what was seen: the rest is sound.
+  const behind = wave(32_000, 32_000, list(10_000));
+  const front = behind.length - 32_000 - 8;
+  expect(seconds(behind.subarray(0, 100), behind.length)).toBeCloseTo((behind.length - front) / 32_000, 9);
   // Streamed: the length was not known when the header was written.
   for (const open of [0, 0xffffffff]) expect(billed(wave(32_000, 32_000, list(26), Buffer.alloc(0), open))).toBe(1);
 });

@@ -169,3 +169,11 @@ test('a name that is none is shown as far as anybody reads it', async () => {
   expect(response.status).toBe(400);
   expect(error.message).toContain(`"a\\u0001${'b'.repeat(98)}" is no name of a model`);
 });
+
+test('a part that does not say what it is: told what it should say', async () => {
+  const part = `--${mark}\r\nContent-Disposition: attachment; name="model"\r\n\r\ncheap\r\n`;
+  const response = await transcribe(part + file('file', 'x') + end);
+  const { error } = (await response.json()) as { error: { message: string } };
+  expect(response.status).toBe(400);
+  expect(error.message).toContain('needs a Content-Disposition of the form: form-data; name="..."');
+});
