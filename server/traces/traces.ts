@@ -157,7 +157,7 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
 
 /** What the calls did not show themselves: an answer that came to nothing, and how the last one ended. */
 function tellEnd(trace: Trace, request: EndedRequest, content: boolean): void {
-  const { inquiry, finish, tokens, charged, endedMs, principal } = request;
+  const { inquiry, finish, charged, endedMs, principal } = request;
   const model = finish.upstreamModel || inquiry.model;
   const operation = operationOf(inquiry);
   trace.span.setAttributes({
