@@ -211,3 +211,17 @@ test('R10: tries that are granted are used up on the one channel there is', asyn
   expect(bad.requests).toHaveLength(3);
   expect((await gateway.logs()).filter(({ type }) => type === 2)).toHaveLength(1);
 });
+
+test('R10: nobody is asked again, and nothing turns in circles, once the client has gone', async () => {
+  await gateway.channel(bad.url, { setting: '{"drain":true}' });
+  await gateway.option('RetryTimes', '5');
+  const leave = new AbortController();
+  bad.script((response) => {
+    leave.abort();
+    setTimeout(() => sendJson(response, { error: { message: 'down' } }, 502), 30);
+  });
+  const body = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'leaves' }] };
+  await gateway.chat(key, body, {}, leave.signal).catch(() => null);
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+  expect(bad.requests).toHaveLength(1);
+});

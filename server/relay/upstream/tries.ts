@@ -43,7 +43,8 @@ export function createTries(
   return {
     next(failure) {
       const channel = candidates[turn % candidates.length];
-      if (channel === undefined || (turn >= candidates.length && !mayStandAgain(channel, failure))) return null;
+      if (channel === undefined || turn >= candidates.length * granted) return null;
+      if (turn >= candidates.length && !mayStandAgain(channel, failure)) return null;
       turn++;
       return channel;
     },

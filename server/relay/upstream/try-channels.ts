@@ -189,7 +189,7 @@ export async function eachChannel<T extends { readonly kind: string }>(
       again = failure.class === 'key' && deps.health.hasSpareKey(channel);
       tries.spare(tried.length, again);
     }
-    if (!tries.left(tried.length) || upstream.aborted) break;
+    if (!tries.left(tried.length) || upstream.aborted || departure.gone()) break;
   }
   return failed();
 }
