@@ -173,7 +173,7 @@ test('settings', async () => {
     await store();
     await sees('保存失败，请重试');
   });
-  await panel.getByRole('textbox', { name: '文档地址', exact: true }).fill('https://docs.example');
+  await panel.getByRole('textbox', { name: 'Logo 图片地址', exact: true }).fill('https://site.example/logo.png');
   let calls = 0;
   await page.route('**/api/option/', (route) =>
     calls++ === 0 ? route.fulfill({ json: { success: false, message: '不行', code: 'x' } }) : route.continue(),
