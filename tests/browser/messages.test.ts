@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Rule, rules } from '../spec/rules.ts';
-import { logIn, openStage, type Stage } from './support.ts';
+import { openStage, type Stage } from './support.ts';
 
 let stage: Stage;
 let page: Page;

@@ -41,7 +41,9 @@ test('one of a thing is not told in the plural', () => {
 });
 
 test('a text speaks one language', () => {
-  const mixed = flat(en).filter(([key, text]) => /\p{Script=Han}/u.test(text) && !['app.language', 'account.wechatHelp'].includes(key));
+  const mixed = flat(en).filter(
+    ([key, text]) => /\p{Script=Han}/u.test(text) && !['app.language', 'account.wechatHelp'].includes(key),
+  );
   expect(mixed).toEqual([]);
   const words = (text: string) => text.replace(/\{\{\w+\}\}|https?:\S+|\{.*\}|gateway( [\w-]+)+/g, '');
   const foreign = flat(zh).filter(([key, text]) => /([A-Za-z]{3,} ){3,}/.test(words(text)) && !key.startsWith('chat.'));
