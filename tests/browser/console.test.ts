@@ -122,11 +122,9 @@ test('the playground answers on the reader’s own account, and settings take ef
   await page.getByText('Saved').first().waitFor();
   await page.getByLabel('Search all options').fill('');
   await page.getByRole('button', { name: 'Changed only' }).click();
-  await page.getByRole('button', { name: 'Put Retries after failure back to its default' }).click();
+  await page.getByRole('button', { name: 'Reset Retries after failure to default' }).click();
   await page.getByRole('button', { name: 'Save' }).first().click();
-  await page
-    .getByRole('button', { name: 'Put Retries after failure back to its default' })
-    .waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Reset Retries after failure to default' }).waitFor({ state: 'detached' });
   expect(sent.map((text) => JSON.parse(text) as unknown)).toEqual([
     { key: 'RetryTimes', value: '2' },
     { key: 'RetryTimes', value: '0' },
@@ -168,7 +166,7 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.screenshot({ path: join(shots, 'price-history.png') });
   await page.getByRole('dialog').getByRole('button', { name: 'Put prices back as they were before' }).click();
   await page.getByText('Rolled back change').waitFor();
-  await page.getByRole('tablist', { name: 'Prices' }).getByRole('tab', { name: 'Models' }).click();
+  await page.getByRole('tablist', { name: 'Prices' }).getByRole('tab', { name: 'Models', exact: true }).click();
   await page.getByLabel('Search models').fill('practice-small');
   await page.getByRole('cell', { name: '$8 /' }).waitFor({ state: 'detached' });
   await page.goto(`${url}/setting?tab=other`);
