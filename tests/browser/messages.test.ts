@@ -130,7 +130,7 @@ test('wallet and codes', async () => {
   await sees('超级管理员未设置充值链接！');
   await click('支付宝');
   await sees('管理员未开启在线充值！');
-  await page.getByLabel('兑换码').fill('nothing');
+  await page.getByRole('textbox', { name: '兑换码', exact: true }).fill('nothing');
   await failing('**/api/user/topup', null, async () => {
     await click('兑换额度');
     await sees('请求失败');
@@ -143,7 +143,7 @@ test('wallet and codes', async () => {
     });
     return ((await answer.json()) as { data: string[] }).data[0] ?? '';
   });
-  await page.getByLabel('兑换码').fill(code);
+  await page.getByRole('textbox', { name: '兑换码', exact: true }).fill(code);
   await click('兑换额度');
   await sees('兑换成功！');
   await page.goto(`${url}/redemption`);
