@@ -47,7 +47,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await dialog.getByLabel('API address').fill(upstream);
   await dialog.getByRole('button', { name: 'Fill in default models' }).click();
   await dialog.getByRole('button', { name: 'Test now' }).click();
-  await dialog.getByText(/^It answers: /).waitFor();
+  await dialog.getByText(/^Works: /).waitFor();
   await dialog.getByRole('button', { name: 'Advanced' }).click();
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'channel-drawer.png') });
@@ -122,11 +122,9 @@ test('the playground answers on the reader’s own account, and settings take ef
   await page.getByText('Saved').first().waitFor();
   await page.getByLabel('Search all options').fill('');
   await page.getByRole('button', { name: 'Changed only' }).click();
-  await page.getByRole('button', { name: 'Put Retries after failure back to its default' }).click();
+  await page.getByRole('button', { name: 'Reset Retries after failure to default' }).click();
   await page.getByRole('button', { name: 'Save' }).first().click();
-  await page
-    .getByRole('button', { name: 'Put Retries after failure back to its default' })
-    .waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Reset Retries after failure to default' }).waitFor({ state: 'detached' });
   expect(sent.map((text) => JSON.parse(text) as unknown)).toEqual([
     { key: 'RetryTimes', value: '2' },
     { key: 'RetryTimes', value: '0' },
@@ -167,8 +165,8 @@ test('an edited price is shown before it is stored, and the model without a pric
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'price-history.png') });
   await page.getByRole('dialog').getByRole('button', { name: 'Put prices back as they were before' }).click();
-  await page.getByText('Put back as before change').waitFor();
-  await page.getByRole('tablist', { name: 'Prices' }).getByRole('tab', { name: 'Models' }).click();
+  await page.getByText('Rolled back change').waitFor();
+  await page.getByRole('tablist', { name: 'Prices' }).getByRole('tab', { name: 'Models', exact: true }).click();
   await page.getByLabel('Search models').fill('practice-small');
   await page.getByRole('cell', { name: '$8 /' }).waitFor({ state: 'detached' });
   await page.goto(`${url}/setting?tab=other`);
@@ -176,7 +174,7 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.getByText('No release address is set, so there is nothing to ask').waitFor();
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('A page, a name').fill('prac');
+  await page.getByPlaceholder('Pages, names').fill('prac');
   await page
     .getByRole('option', { name: /practice/ })
     .first()
@@ -202,12 +200,12 @@ test('a session that ends over a half-filled form is opened again above it', asy
   await dialog.getByLabel('Name').fill('half-way');
   await page.context().clearCookies();
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('What you typed stays').waitFor();
+  await page.getByText('Your input is kept').waitFor();
   expect(await violations()).toEqual([]);
   await page.getByLabel('Username or e-mail').fill('root');
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByRole('button', { name: 'Log in' }).click();
-  await page.getByText('What you typed stays').waitFor({ state: 'detached' });
+  await page.getByText('Your input is kept').waitFor({ state: 'detached' });
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.locator('code', { hasText: /^sk-/ }).waitFor();
   await page.keyboard.press('Escape');

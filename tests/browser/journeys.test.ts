@@ -161,7 +161,7 @@ test('a thousand channels: filter, choose all, tag, undo', async () => {
   // Rows out of sight are not built.
   expect(await admin.locator('tbody tr[data-row]').count()).toBeLessThan(80);
   await admin.getByLabel('Choose every row shown').check();
-  await admin.getByText('990 of 990 chosen').waitFor();
+  await admin.getByText('990 of 990 selected').waitFor();
   expect(await violationsOn(admin)).toEqual([]);
   await admin.screenshot({ path: join(shots, 'thousand-channels.png') });
   await admin.getByRole('button', { name: 'Set tag' }).click();

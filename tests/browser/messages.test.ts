@@ -131,7 +131,7 @@ test('wallet and codes', async () => {
   await sees('超级管理员未设置充值链接！');
   await click('支付宝');
   await sees('管理员未开启在线充值！');
-  await page.getByLabel('兑换码').fill('nothing');
+  await page.getByRole('textbox', { name: '兑换码', exact: true }).fill('nothing');
   await failing('**/api/user/topup', null, async () => {
     await click('兑换额度');
     await sees('请求失败');
@@ -144,7 +144,7 @@ test('wallet and codes', async () => {
     });
     return ((await answer.json()) as { data: string[] }).data[0] ?? '';
   });
-  await page.getByLabel('兑换码').fill(code);
+  await page.getByRole('textbox', { name: '兑换码', exact: true }).fill(code);
   await click('兑换额度');
   await sees('兑换成功！');
   await page.goto(`${url}/redemption`);
@@ -174,7 +174,7 @@ test('settings', async () => {
     await store();
     await sees('保存失败，请重试');
   });
-  await panel.getByRole('textbox', { name: '文档地址', exact: true }).fill('https://docs.example');
+  await panel.getByRole('textbox', { name: 'Logo 图片地址', exact: true }).fill('https://site.example/logo.png');
   let calls = 0;
   await page.route('**/api/option/', (route) =>
     calls++ === 0 ? route.fulfill({ json: { success: false, message: '不行', code: 'x' } }) : route.continue(),

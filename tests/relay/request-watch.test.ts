@@ -9,11 +9,11 @@ const heard: string[] = [];
 
 beforeAll(async () => {
   gateway = await createTestGateway({
-    watch: {
+    relay: { watch: {
       heard: () => void heard.push('heard'),
       lasting: () => void heard.push('lasting'),
       over: () => void heard.push('over'),
-    },
+    } },
   });
   upstream = await startUpstream(() => undefined);
   await gateway.channel(upstream.url, { models: 'gpt-4o-mini,tts-1' });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { errors } from '../../server/contract/errors.ts';
 import { en } from '../../web/locales/en.ts';
 import { zh } from '../../web/locales/zh.ts';
 
@@ -19,10 +20,38 @@ const components = read('**/*.tsx');
 test('both languages have the same keys and placeholders', () => {
   const chinese = new Map(flat(zh));
   const english = new Map(flat(en));
-  expect([...english.keys()].sort()).toEqual([...chinese.keys()].sort());
+  // Chinese has no forms for one and for many.
+  expect([...english.keys()].filter((key) => !key.endsWith('_one')).sort()).toEqual([...chinese.keys()].sort());
   const slots = (text: string | undefined) =>
     [...(text ?? '').matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1]).sort();
   for (const [key, text] of chinese) expect([key, slots(english.get(key))]).toEqual([key, slots(text)]);
+});
+
+test('one of a thing is not told in the plural', () => {
+  const english = new Map(flat(en));
+  const plural = [...english].filter(
+    ([key, text]) => /\{\{count\}\} (\w+ )*\w+s\b/.test(text) && !key.endsWith('_one'),
+  );
+  const without = plural.filter(
+    ([key, text]) => !english.has(`${key}_one`) && !/\{\{\w+\}\} of \{\{count\}\}/.test(text),
+  );
+  expect(without).toEqual([]);
+  for (const [key] of [...english].filter(([name]) => name.endsWith('_one')))
+    expect([key, english.has(key.replace(/_one$/, ''))]).toEqual([key, true]);
+});
+
+test('a text speaks one language', () => {
+  const mixed = flat(en).filter(
+    ([key, text]) => /\p{Script=Han}/u.test(text) && !['app.language', 'account.wechatHelp'].includes(key),
+  );
+  expect(mixed).toEqual([]);
+  const words = (text: string) => text.replace(/\{\{\w+\}\}|https?:\S+|\{.*\}|gateway( [\w-]+)+/g, '');
+  const foreign = flat(zh).filter(([key, text]) => /([A-Za-z]{3,} ){3,}/.test(words(text)) && !key.startsWith('chat.'));
+  expect(foreign).toEqual([]);
+  for (const { zh: chinese, en: english } of Object.values(errors)) {
+    expect(english).not.toMatch(/\p{Script=Han}/u);
+    expect(words(chinese)).not.toMatch(/([A-Za-z]{3,} ){3,}/);
+  }
 });
 
 test('every key is used', () => {
