@@ -9,11 +9,13 @@ const heard: string[] = [];
 
 beforeAll(async () => {
   gateway = await createTestGateway({
-    relay: { watch: {
-      heard: () => void heard.push('heard'),
-      lasting: () => void heard.push('lasting'),
-      over: () => void heard.push('over'),
-    } },
+    relay: {
+      watch: {
+        heard: () => void heard.push('heard'),
+        lasting: () => void heard.push('lasting'),
+        over: () => void heard.push('over'),
+      },
+    },
   });
   upstream = await startUpstream(() => undefined);
   await gateway.channel(upstream.url, { models: 'gpt-4o-mini,tts-1' });
