@@ -123,7 +123,8 @@ export const listOf = (names: readonly string[]): OptionKind<readonly string[]> 
   clean: (value) => list.parse(value).join(','),
   check(value) {
     const bad = list.parse(value).find((item) => !names.includes(item));
-    return bad === undefined ? null : { zh: `未知：${bad}`, en: `unknown: ${bad}` };
+    const known = names.join(', ');
+    return bad === undefined ? null : { zh: `未知：${bad}；可用：${known}`, en: `unknown: ${bad}; known: ${known}` };
   },
 });
 

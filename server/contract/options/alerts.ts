@@ -11,9 +11,9 @@ const hidden = (zh: string, en: string, help: { readonly zh: string; readonly en
   option({ ...targets, kind: address, secret: true, label: { zh, en }, help });
 const secret = (zh: string, en: string, help: { readonly zh: string; readonly en: string }) =>
   option({ ...targets, kind: text, secret: true, label: { zh, en }, help });
-const botAddress = (name: string) => ({
-  zh: `${name} 群机器人的 Webhook 地址；为空则不发送。`,
-  en: `Address of the bot of a ${name} group; empty sends nothing.`,
+const botAddress = (zh: string, en: string) => ({
+  zh: `${zh}群机器人的 Webhook 地址；为空则不发送。`,
+  en: `Address of the bot of a ${en} group; empty sends nothing.`,
 });
 const botSecret = { zh: '机器人开启“加签”时填写。', en: 'Where the bot wants its calls signed.' };
 
@@ -24,8 +24,8 @@ export const alertOptions = {
     fallback: '',
     label: { zh: '不通知的种类', en: 'Kinds that are not told' },
     help: {
-      zh: `逗号分隔：${alertKindNames.join('、')}。`,
-      en: `Comma separated: ${alertKindNames.join(', ')}.`,
+      zh: '逗号分隔的名称；未知的名称会被拒绝并列出全部名称。',
+      en: 'Comma separated names; an unknown one is refused with the list of them.',
     },
   }),
   'alert_setting.language': option({
@@ -114,11 +114,11 @@ export const alertOptions = {
     zh: 'Discord 频道 Webhook 地址；为空则不发送。',
     en: 'A channel’s webhook of Discord; empty sends nothing.',
   }),
-  'alert_setting.feishu_url': hidden('飞书地址', 'Feishu address', botAddress('飞书 / Feishu')),
+  'alert_setting.feishu_url': hidden('飞书地址', 'Feishu address', botAddress('飞书', 'Feishu')),
   'alert_setting.feishu_secret': secret('飞书签名密钥', 'Feishu signing secret', botSecret),
-  'alert_setting.dingtalk_url': hidden('钉钉地址', 'DingTalk address', botAddress('钉钉 / DingTalk')),
+  'alert_setting.dingtalk_url': hidden('钉钉地址', 'DingTalk address', botAddress('钉钉', 'DingTalk')),
   'alert_setting.dingtalk_secret': secret('钉钉签名密钥', 'DingTalk signing secret', botSecret),
-  'alert_setting.wecom_url': hidden('企业微信地址', 'WeCom address', botAddress('企业微信 / WeCom')),
+  'alert_setting.wecom_url': hidden('企业微信地址', 'WeCom address', botAddress('企业微信', 'WeCom')),
   'alert_setting.telegram_token': secret('Telegram 机器人令牌', 'Telegram bot token', {
     zh: '与会话编号一起使用；为空则不发送。',
     en: 'Goes with the chat id; empty sends nothing.',
