@@ -21,16 +21,16 @@ export const alertKinds = {
     text: { zh: '渠道 {name}（#{id}）持续失败：{reason}', en: 'Channel {name} (#{id}) keeps failing: {reason}' },
   },
   spend_high: {
-    label: { zh: '花费超过阈值', en: 'Spend above the limit' },
+    label: { zh: '费用超过阈值', en: 'Spend above the limit' },
     text: {
-      zh: '过去一小时花费 {spent}，超过阈值 {limit}',
+      zh: '过去一小时费用 {spent}，超过阈值 {limit}',
       en: 'The last hour cost {spent}, more than the limit of {limit}',
     },
   },
   spend_unusual: {
-    label: { zh: '花费远高于平时', en: 'Spend far above its usual' },
+    label: { zh: '费用远高于平时', en: 'Spend far above its usual' },
     text: {
-      zh: '过去一小时花费 {spent}，平时每小时 {usual}',
+      zh: '过去一小时费用 {spent}，平时每小时 {usual}',
       en: 'The last hour cost {spent}; its usual is {usual} an hour',
     },
   },

@@ -19,14 +19,14 @@ const fields: readonly Flag[] = [
   { flag: '--override <json>', zh: '参数覆盖（JSON 或 @文件）', en: 'parameter overrides (JSON or @FILE)' },
   {
     flag: '--allow-tiers <on|off>',
-    zh: '允许按系数计费的服务等级、速度和区域',
+    zh: '允许按倍率计费的服务等级、速度和区域',
     en: 'let priced service tiers, speeds and regions through',
   },
   { flag: '--region <name>', zh: '价格区域，留空则删除', en: 'region whose price factor holds; empty removes it' },
   {
     flag: '--dialect <name>',
     zh: '与上游使用的协议，auto 为自动选择',
-    en: 'dialect to speak with the upstream; auto chooses',
+    en: 'protocol to speak with the upstream; auto chooses',
   },
   { flag: '--test-model <name>', zh: '测试模型', en: 'model for tests' },
 ];

@@ -4,7 +4,7 @@ import { openClient } from '../../client.ts';
 import { type CommandRun, needed, text } from '../../command.ts';
 import { readContexts, writeContexts } from '../../contexts.ts';
 
-/** A management access token and the id of its user, checked before they are kept. */
+/** A full-access token and the id of its user, checked before they are kept. */
 export const login: CommandRun = async (context, flags, url) => {
   const given =
     (await context.secret(flags, 'token', 'GATEWAY_TOKEN')) ??

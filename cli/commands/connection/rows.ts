@@ -115,7 +115,7 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'context rm',
     argument: '<name>',
-    zh: '忘记一个网关',
+    zh: '移除一个网关',
     en: 'forget one',
     examples: ['context rm gateway.example.com', 'context rm staging --json'],
     load: async () => (await import('./login.ts')).remove,

@@ -48,7 +48,7 @@ export const tokenRows: readonly CommandRow[] = [
     name: 'token show-key',
     argument: '<id>',
     zh: '显示完整密钥',
-    en: "print a token's whole key",
+    en: "print a token's key",
     examples: ['token show-key ci', 'token show-key ci -o env'],
     load: async () => (await import('./token.ts')).showKey,
   },

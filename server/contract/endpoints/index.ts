@@ -226,7 +226,7 @@ export const endpoints = [
     access: 'user',
     input: none,
     output: z.string(),
-    summary: { zh: '生成系统访问令牌', en: 'New management access token' },
+    summary: { zh: '生成系统访问令牌', en: 'New full-access token' },
   }),
   ...walletEndpoints,
   ...redemptionEndpoints,

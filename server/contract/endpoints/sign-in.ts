@@ -39,7 +39,7 @@ export const signInEndpoints = [
     access: 'user',
     input: none,
     output: z.object({ enabled: z.boolean(), recovery_codes_left: z.int() }),
-    summary: { zh: '两步验证状态', en: 'State of the second factor' },
+    summary: { zh: '两步验证状态', en: 'State of two-factor authentication' },
   }),
   endpoint({
     id: 'second_factor.begin',
@@ -48,7 +48,7 @@ export const signInEndpoints = [
     access: 'user',
     input: none,
     output: z.object({ secret: z.string(), uri: z.string() }),
-    summary: { zh: '开始设置两步验证', en: 'Begin a second factor' },
+    summary: { zh: '开始设置两步验证', en: 'Begin two-factor authentication' },
   }),
   endpoint({
     id: 'second_factor.enable',
@@ -57,7 +57,7 @@ export const signInEndpoints = [
     access: 'user',
     input: z.object({ code: text }),
     output: codes,
-    summary: { zh: '启用两步验证', en: 'Turn the second factor on' },
+    summary: { zh: '启用两步验证', en: 'Turn two-factor authentication on' },
   }),
   endpoint({
     id: 'second_factor.renew',
@@ -75,7 +75,7 @@ export const signInEndpoints = [
     access: 'user',
     input: z.object({ code: text }),
     output: nothing,
-    summary: { zh: '停用两步验证', en: 'Turn the second factor off' },
+    summary: { zh: '停用两步验证', en: 'Turn two-factor authentication off' },
   }),
   endpoint({
     id: 'second_factor.reset',
@@ -84,7 +84,7 @@ export const signInEndpoints = [
     access: 'admin',
     input: z.object({ id }),
     output: nothing,
-    summary: { zh: '重置用户的两步验证', en: "Remove a user's second factor" },
+    summary: { zh: '重置用户的两步验证', en: "Reset a user's two-factor authentication" },
   }),
   endpoint({
     id: 'passkey.list',

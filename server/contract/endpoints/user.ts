@@ -41,7 +41,7 @@ export const userEndpoints = [
     access: 'user',
     input: z.object({}),
     output: z.string(),
-    summary: { zh: '生成系统访问令牌', en: 'New management access token' },
+    summary: { zh: '生成系统访问令牌', en: 'New full-access token' },
     mutates: true,
   }),
   endpoint({

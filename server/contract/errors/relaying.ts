@@ -114,7 +114,7 @@ export const relayingErrors = {
     '上游过载，请稍后再试',
     'The upstream is overloaded; please retry later',
   ),
-  upstream_key: row(502, 'api_error', 7, 'key', '上游鉴权失败', 'The upstream refused our credentials'),
+  upstream_key: row(502, 'api_error', 7, 'key', '上游鉴权失败', 'The upstream rejected the channel key'),
   // ours
   overloaded: row(
     503,

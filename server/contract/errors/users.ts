@@ -73,8 +73,8 @@ export const usersErrors = {
   address_forbidden: business('不允许访问该地址：{host}', 'This address may not be called: {host}', 4),
   address_redirects: business('该地址要求跳转，已拒绝：{host}', 'This address redirects, which is refused: {host}', 4),
   range_too_long: business('时间跨度不能超过 1 个月', 'The time span must not exceed one month', 2),
-  second_factor_on: business('两步验证已启用', 'The second factor is on already', 6),
-  second_factor_off: business('两步验证未启用', 'The second factor is not set up', 6),
+  second_factor_on: business('两步验证已启用', 'Two-factor authentication is already on', 6),
+  second_factor_off: business('两步验证未启用', 'Two-factor authentication is not set up', 6),
   ticket_late: business('登录已过期，请重新开始', 'This took too long; please start again', 4),
   passkey_invalid: business('通行密钥验证失败', 'The passkey could not be verified', 4),
   passkey_limit: business('最多可添加 {most} 个通行密钥', 'At most {most} passkeys are kept', 6),
@@ -136,7 +136,7 @@ export const usersErrors = {
   ),
   password_proof_needed: business(
     '请输入原密码或两步验证码',
-    'Please enter the present password or a code of the second factor',
+    'Please enter the current password or a two-factor code',
     4,
   ),
   user_own_password: business(
@@ -144,7 +144,7 @@ export const usersErrors = {
     'Change your own password in the personal settings, with the present one',
     4,
   ),
-  user_password_wrong: business('原密码错误', 'The present password is wrong', 4),
+  user_password_wrong: business('原密码错误', 'The current password is incorrect', 4),
   user_rank_read: business(
     '无权获取同级或更高等级用户的信息',
     'You may not read users of your own or a higher level',

@@ -202,7 +202,7 @@ export const operationOptions = {
     label: { zh: '日志保留天数（0 = 不清理）', en: 'Days logs are kept (0 = for ever)' },
     help: {
       zh: '超过天数的用量日志会自动且永久删除；余额不受影响。',
-      en: 'Older usage logs are deleted by themselves and for good; balances are not touched.',
+      en: 'Older usage logs are deleted automatically and permanently; balances are not touched.',
     },
     role: 100,
   }),
@@ -315,7 +315,7 @@ export const operationOptions = {
     panel: 'quota',
     label: { zh: '请求预扣费额度', en: 'Tokens a stream holds ahead' },
     help: {
-      zh: '超额冻结时，流式回答按此令牌数提前冻结，至少 4096。',
+      zh: '超额预扣时，流式回答按此 Token 数提前预扣，至少 4096。',
       en: 'Output tokens a stream holds ahead where holds are overcommitted; at least 4,096.',
     },
   }),
@@ -324,7 +324,7 @@ export const operationOptions = {
     fallback: '1',
     tab: 'operation',
     panel: 'quota',
-    label: { zh: '冻结超额倍数', en: 'Overcommitment of holds' },
+    label: { zh: '预扣超额倍数', en: 'Overcommitment of holds' },
     help: {
       zh: '用户进行中请求的最高费用之和不超过余额的这么多倍。1 为精确；用户预付时建议 4；最坏损失为（倍数 − 1）× 余额。',
       en: 'Open requests may cost this many balances. 1 is exact; 4 is advised where users pay ahead; worst loss (n - 1) balances.',

@@ -50,9 +50,9 @@ export const pricingOptions = {
     fallback: JSON.stringify(defaults.ContextTiers),
     tab: 'operation',
     panel: 'pricing',
-    label: { zh: '长上下文价格系数', en: 'Price factors of long prompts' },
+    label: { zh: '长上下文价格倍率', en: 'Price factors of long prompts' },
     help: {
-      zh: 'JSON：模型 → 提示超过某长度后的价格系数。',
+      zh: 'JSON：模型 → 提示超过某长度后的价格倍率。',
       en: 'JSON: model -> factors that hold above a length of the prompt.',
     },
   }),
@@ -61,9 +61,9 @@ export const pricingOptions = {
     fallback: JSON.stringify(defaults.TierRatio),
     tab: 'operation',
     panel: 'pricing',
-    label: { zh: '服务等级价格系数', en: 'Price factors of service tiers, speeds and regions' },
+    label: { zh: '服务等级价格倍率', en: 'Price factors of service tiers, speeds and regions' },
     help: {
-      zh: 'JSON：模型或前缀* → service_tier:priority 等 → 价格系数。没有系数的取值不会发往上游。',
+      zh: 'JSON：模型或前缀* → service_tier:priority 等 → 价格倍率。没有倍率的取值不会发往上游。',
       en: 'JSON: model or beginning* -> service_tier:priority and the like -> factor. Others never go upstream.',
     },
   }),
@@ -84,7 +84,7 @@ export const pricingOptions = {
     tab: 'operation',
     panel: 'pricing',
     label: { zh: '分组倍率', en: 'Group ratios' },
-    help: { zh: 'JSON：分组 → 所有价格的倍率。', en: 'JSON: group -> factor on every price.' },
+    help: { zh: 'JSON：分组 → 所有价格的倍率。', en: 'JSON: group -> ratio that every price is multiplied by.' },
   }),
   GroupGroupRatio: option({
     kind: ratioTable,
@@ -103,7 +103,7 @@ export const pricingOptions = {
     tab: 'operation',
     panel: 'pricing',
     label: {
-      zh: '渠道成本系数（渠道编号 → 相对列表价的成本）',
+      zh: '渠道成本倍率（渠道编号 → 相对列表价的成本）',
       en: 'Cost of channels (channel id -> share of the list price)',
     },
     help: {

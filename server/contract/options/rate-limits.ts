@@ -44,7 +44,7 @@ export const rateLimitsOptions = {
     tab: 'ratelimit',
     panel: 'limits',
     label: {
-      zh: '分组限制（每分钟请求数 rpm、每分钟令牌数 tpm、并发 concurrency）',
+      zh: '分组限制（每分钟请求数 rpm、每分钟 Token 数 tpm、并发 concurrency）',
       en: 'Limits of groups (rpm, tpm, concurrency)',
     },
     help: {

@@ -112,7 +112,10 @@ export const signInOptions = {
     tab: 'system',
     panel: 'oidc',
     label: { zh: '允许通过 OIDC 进行登录', en: 'Allow sign-in with OIDC' },
-    help: { zh: '通过任意 OpenID Connect 提供方登录。', en: 'Signs people in through any OpenID Connect provider.' },
+    help: {
+      zh: '通过任意 OpenID Connect 身份提供方登录。',
+      en: 'Signs people in through any OpenID Connect provider.',
+    },
     role: 100,
     publicAs: 'oidc_enabled',
     needs: 'oidc.client_id',
@@ -123,7 +126,7 @@ export const signInOptions = {
     tab: 'system',
     panel: 'oidc',
     label: { zh: 'OIDC Client ID', en: 'OIDC client ID' },
-    help: { zh: '在提供方登记的客户端 ID。', en: 'The client ID registered with the provider.' },
+    help: { zh: '在身份提供方登记的客户端 ID。', en: 'The client ID registered with the provider.' },
     role: 100,
     publicAs: 'oidc_client_id',
   }),
@@ -134,7 +137,7 @@ export const signInOptions = {
     panel: 'oidc',
     label: { zh: 'OIDC Client Secret', en: 'OIDC client secret' },
     help: {
-      zh: '在提供方登记的客户端密钥，只写不显示。',
+      zh: '在身份提供方登记的客户端密钥，只写不显示。',
       en: 'The client secret registered with the provider; written, never shown.',
     },
     role: 100,
@@ -147,7 +150,7 @@ export const signInOptions = {
     panel: 'oidc',
     label: { zh: 'OIDC Well-Known URL', en: 'OIDC well-known URL' },
     help: {
-      zh: '提供方的发现文档地址，可由此读取以下三个端点。',
+      zh: '身份提供方的发现文档地址，可由此读取以下三个端点。',
       en: 'The provider’s discovery document; the three endpoints below can be read from it.',
     },
     role: 100,

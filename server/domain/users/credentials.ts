@@ -1,6 +1,6 @@
 /**
  * New passwords. One that somebody else set, or that came by letter, ends everything that opened the account before:
- * sessions, the management access token, access tokens with scopes, passkeys. API keys stay: they belong to programs and open no account.
+ * sessions, the full-access token, access tokens with scopes, passkeys. API keys stay: they belong to programs and open no account.
  */
 
 import type { Database } from '../../../db/open.ts';

@@ -91,7 +91,7 @@ export function createUsers(deps: {
       if (user.quota > 0) await startingQuota(id, user.quota);
       return id;
     },
-    /** Replaces the management access token. @returns the new one; only its hash is kept. */
+    /** Replaces the full-access token. @returns the new one; only its hash is kept. */
     async newAccessToken(id: number): Promise<string> {
       const token = randomBytes(24).toString('base64url');
       await repository.setAccessToken(id, hashSecret(token));
