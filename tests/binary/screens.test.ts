@@ -60,6 +60,9 @@ test('from nothing to the first relayed answer in at most eight questions', asyn
   expect(Date.now() - startedAt).toBeLessThan(60_000);
   expect(terminal.raw()).not.toContain('canary');
   expect(terminal.raw()).not.toContain('password1');
+  // What was chosen stays on the screen, without the list.
+  expect(terminal.text()).toMatch(/usage mode[^:\n]*: [A-Za-z]/);
+  expect(terminal.text()).toMatch(/provider[^:\n]*: practice\s/);
   await terminal.restored();
   const { out } = await sandbox.run(['channel', 'list', '--json']);
   expect(JSON.parse(out)).toMatchObject([{ name: 'main', models: 'practice-small,practice-large' }]);
