@@ -29,7 +29,8 @@ export function connectionLimits(env: Environment): ConnectionLimits {
   };
 }
 
-const usualDelayMs = 30;
+/** Who waits seconds for a model notices half of one; a busy machine with more than it can do goes far beyond. */
+const usualDelayMs = 500;
 
 /** @param descriptors that may be open; null = nobody knows. */
 export const overloadLimits = (env: Environment, descriptors: number | null): OverloadLimits => ({

@@ -150,7 +150,7 @@ test('R8: there are never more open than descriptors carry', () => {
     delayMs: Number.POSITIVE_INFINITY,
     mostOpen: 7,
   });
-  expect(overloadLimits({}, 256)).toEqual({ delayMs: 30, mostOpen: 96 });
+  expect(overloadLimits({}, 256)).toEqual({ delayMs: 500, mostOpen: 96 });
 });
 
 test.each([
