@@ -33,7 +33,7 @@ beforeAll(async () => {
       automaticPresenceSimulation: true,
     },
   }));
-}, 90_000);
+});
 afterAll(() => stage?.close());
 
 const credentials = async () => (await device.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
@@ -82,7 +82,7 @@ test('a passkey is added, logs in without a password, and is of no use once remo
   await page.getByText('The passkey could not be verified').waitFor();
   expect(page.url()).toContain('/login');
   await logIn(page, url, 'root', 'password1');
-}, 60_000);
+});
 
 test('an access token is made with scopes, shown once, reads and changes nothing', async () => {
   await page.goto(`${url}/personal`);
@@ -105,7 +105,7 @@ test('an access token is made with scopes, shown once, reads and changes nothing
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await tokens.getByText('backup').waitFor({ state: 'detached' });
   expect((await ask('GET', '/api/user/')).status).toBe(401);
-}, 60_000);
+});
 
 test('a filter is saved and found again in another browser', async () => {
   await page.goto(`${url}/user?q=roo&sort=-id`);
@@ -124,4 +124,4 @@ test('a filter is saved and found again in another browser', async () => {
   await elsewhere.getByRole('button', { name: 'Filters' }).click();
   await elsewhere.getByRole('button', { name: 'Remove filter my roots' }).click();
   await elsewhere.getByRole('button', { name: 'my roots', exact: true }).waitFor({ state: 'detached' });
-}, 60_000);
+});

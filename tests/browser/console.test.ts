@@ -14,7 +14,7 @@ beforeAll(async () => {
   stage = await openStage();
   ({ url, upstream, complaints } = stage);
   page = await stage.newPage(await stage.newContext());
-}, 60_000);
+});
 afterAll(() => stage?.close());
 
 test('first run, key, request, explained charge: all in the console', async () => {
@@ -92,7 +92,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.screenshot({ path: join(shots, 'log-drawer.png') });
   await page.keyboard.press('Escape');
   expect(complaints).toEqual([]);
-}, 60_000);
+});
 
 test('the playground answers on the reader’s own account, and settings take effect', async () => {
   await page.goto(`${url}/playground`);
@@ -140,7 +140,7 @@ test('the playground answers on the reader’s own account, and settings take ef
   await page.reload();
   await page.getByText('Acme Relay').first().waitFor();
   expect(complaints).toEqual([]);
-}, 60_000);
+});
 
 test('an edited price is shown before it is stored, and the model without a price is found', async () => {
   await page.goto(`${url}/setting?tab=operation&block=visual`);
@@ -190,7 +190,7 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.keyboard.press('l');
   await page.waitForURL(/\/log/);
   expect(complaints).toEqual([]);
-}, 60_000);
+});
 
 test('a session that ends over a half-filled form is opened again above it', async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
@@ -211,7 +211,7 @@ test('a session that ends over a half-filled form is opened again above it', asy
   await page.keyboard.press('Escape');
   await page.getByRole('cell', { name: 'half-way' }).waitFor();
   complaints.length = 0;
-}, 60_000);
+});
 
 test('a session that ended leads to the login, and says so', async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
@@ -222,4 +222,4 @@ test('a session that ended leads to the login, and says so', async () => {
   await page.waitForURL('**/login?expired=true');
   await page.getByText('未登录或登录已过期，请重新登录！').waitFor();
   expect(await violations()).toEqual([]);
-}, 30_000);
+});

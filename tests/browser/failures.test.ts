@@ -65,7 +65,7 @@ interface Look {
 /** What the page shows once it has said that something failed (or that it waits), and nothing is under way any more. */
 const look = (patience: 'failed' | 'slow' | 'answered'): Promise<Look> =>
   page.evaluate(async (kind) => {
-    const until = performance.now() + 10_000;
+    const until = performance.now() + 60_000;
     const marks = { failed: '[data-failure]', slow: '[aria-busy=true], [data-waiting]', answered: 'main h1' };
     const told = (): boolean => {
       const mark = document.querySelector(marks[kind]);
@@ -124,7 +124,7 @@ test('P2: no failed read is silent, or looks like an empty list or a zero', asyn
   const lies = states.filter(({ reads }) => reads.length > 0).map(({ name, reads }) => `${name}: ${reads.join(', ')}`);
   figure(`failure states ${states.length}, silent ${silent.length}, zeros or empty texts ${lies.length}`);
   expect({ silent, lies }).toEqual({ silent: [], lies: [] });
-}, 600_000);
+});
 
 test('a session that ran out leads to the login from every page', async () => {
   const user = await page.evaluate(() => localStorage.getItem('user') ?? '');
@@ -140,7 +140,7 @@ test('a session that ran out leads to the login from every page', async () => {
     localStorage.setItem('user', text);
   }, user);
   await page.goto(`${stage.url}/nowhere`);
-}, 300_000);
+});
 
 test('what was read last stays when reading it again fails, and is read again on request', async () => {
   await visit('channel');
@@ -152,7 +152,7 @@ test('what was read last stays when reading it again fails, and is read again on
   await fail(page, null);
   await page.getByRole('button', { name: 'Try again' }).first().click();
   await page.locator('[data-failure]').first().waitFor({ state: 'detached' });
-}, 60_000);
+});
 
 test('P3: code that is gone after an upgrade is fetched anew once; then it is said, never a white page', async () => {
   await page.goto(`${stage.url}/token`);
@@ -168,4 +168,4 @@ test('P3: code that is gone after an upgrade is fetched anew once; then it is sa
   await page.getByRole('button', { name: 'Load the page again' }).click();
   await page.getByRole('heading', { name: 'Redemption codes' }).waitFor();
   page.off('load', count);
-}, 60_000);
+});

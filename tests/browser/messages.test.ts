@@ -31,7 +31,7 @@ beforeAll(async () => {
   await page.getByLabel('确认密码').fill('password1');
   await press();
   await page.waitForURL('**/detail');
-}, 90_000);
+});
 afterAll(() => stage?.close());
 
 /** The words are on the page; messages fade, so they are looked for at once. */
@@ -95,7 +95,7 @@ test('channels', async () => {
   await click('设置标签');
   await page.getByRole('dialog').getByRole('button', { name: '设置标签' }).click();
   await sees('标签不能为空！');
-}, 90_000);
+});
 
 test('tokens and the clipboard', async () => {
   await page.goto(`${url}/token`);
@@ -121,7 +121,7 @@ test('tokens and the clipboard', async () => {
   await page.goto(`${url}/token?open=1`);
   await save();
   await sees('令牌更新成功！');
-}, 60_000);
+});
 
 test('wallet and codes', async () => {
   await page.goto(`${url}/topup`);
@@ -151,7 +151,7 @@ test('wallet and codes', async () => {
   await click('添加兑换码');
   await save();
   await sees('兑换码创建成功！');
-}, 60_000);
+});
 
 test('settings', async () => {
   await page.goto(`${url}/setting?tab=other`);
@@ -192,7 +192,7 @@ test('settings', async () => {
     await page.goto(`${url}/setting?tab=operation&block=unset_models`);
     await sees('获取启用模型失败');
   });
-}, 120_000);
+});
 
 test('prices, tags and people', async () => {
   await page.goto(`${url}/setting?tab=operation&block=visual`);
@@ -253,7 +253,7 @@ test('prices, tags and people', async () => {
   await page.goto(`${url}/user?q=ann`);
   await click('提升');
   await sees('操作成功完成！');
-}, 90_000);
+});
 
 test('most of the console’s messages were on the page', () => {
   const quoted = (rules as readonly Rule[]).flatMap(({ at, message = '' }) =>

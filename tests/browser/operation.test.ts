@@ -21,7 +21,7 @@ beforeAll(async () => {
       headers: { authorization: `Bearer ${inside.key}` },
       body: JSON.stringify({ model: 'practice-small', messages: [{ role: 'user', content: 'hi' }] }),
     }).then((answer) => answer.text());
-}, 120_000);
+});
 afterAll(() => inside?.stage.close());
 
 const dialog = (): Locator => page.getByRole('dialog').last();

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await inside.ask('POST', '/api/channel/', {
     ...{ type: 1, key: 'none', base_url: 'http://127.0.0.1:9', group: 'default', name: 'unpriced', models },
   });
-}, 120_000);
+});
 afterAll(() => inside?.stage.close());
 
 const field = (key: OptionKey): Locator => page.locator(`[data-option="${key}"]`);

@@ -39,7 +39,7 @@ const inDialog = (name: string): Step => button(name, dialog);
 const type =
   (label: string, text: string, where: () => Locator = dialog): Step =>
   () =>
-    where().getByLabel(label, { exact: true }).first().fill(text, { timeout: 10_000 });
+    where().getByLabel(label, { exact: true }).first().fill(text, { timeout: 60_000 });
 /** The question that comes before what cannot be undone. */
 const confirmed: Step = () => page.locator('[role=dialog] .button-danger').click();
 /** Of the first row of a table. */
@@ -246,7 +246,7 @@ beforeAll(async () => {
   user = await page.evaluate(() => localStorage.getItem('user') ?? '');
   // A second browser, whose session may be ended.
   await enter(stage, await stage.newPage(await stage.newContext(true)));
-}, 120_000);
+});
 afterAll(() => stage?.close());
 
 interface Shown {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   ({ page } = inside);
   ({ url } = inside.stage);
   await inside.ask('POST', '/api/user/', { username: 'ann', password: 'password1', display_name: 'Ann' });
-}, 120_000);
+});
 afterAll(() => inside?.stage.close());
 
 /** Has a cookie and does not know it yet: what it is told to be, it is. */

@@ -98,7 +98,7 @@ const quietMs = 120;
 
 /** Nothing has been asked of the server for a moment. */
 export async function quietLine(page: Page): Promise<void> {
-  const limit = performance.now() + 10_000;
+  const limit = performance.now() + 60_000;
   for (;;) {
     const { open, since } = traffics.get(page) ?? { open: 0, since: 0 };
     if (open <= 0 && performance.now() - since > quietMs) return;
