@@ -153,6 +153,21 @@ export const promises: readonly Promised[] = [
     tests: ['tests/browser/console.test.ts', 'tests/browser/journeys.test.ts'],
   },
   {
+    en: 'what went wrong in other gateways, by their advisories and reports, is tried here',
+    zh: '其他网关的安全公告与事故报告中出过的问题，都在这里试过',
+    tests: ['tests/incidents'],
+  },
+  {
+    en: 'a channel is judged by whole answers; what may be sent again is, once, and nothing is paid twice',
+    zh: '渠道按完整的回答评判；可以重发的请求只重发一次，不会重复付费',
+    tests: ['tests/relay/stream-health.test.ts', 'tests/relay/upstream-reach.test.ts'],
+  },
+  {
+    en: 'operators are told of trouble once, where they want to hear of it, without secrets; backups are opened again before older ones go',
+    zh: '故障只通知一次，发往指定的去处，不含机密；备份会重新打开校验后才清理旧的',
+    tests: ['tests/domain/alerts.test.ts', 'tests/domain/scheduled-backups.test.ts'],
+  },
+  {
     en: 'sizes and speed of the console; lists with 100,000 rows',
     zh: '控制台的体积与速度；十万行列表',
     tests: [],
