@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { setUp } from '../binary/support.ts';
 import { enter } from './faults.ts';
-import { openStage, type Stage, settled } from './support.ts';
+import { callFrom, openStage, type Stage, settled } from './support.ts';
 
 export interface Inside {
   readonly stage: Stage;
@@ -23,18 +23,7 @@ export async function openInside(): Promise<Inside> {
   const page = await stage.newPage(await stage.newContext(true));
   await enter(stage, page);
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await page.evaluate(
-      async ([verb, address, content]) => {
-        const user = JSON.parse(localStorage.getItem('user') ?? '{}') as { id?: number };
-        const response = await fetch(address, {
-          method: verb,
-          headers: { 'content-type': 'application/json', 'new-api-user': String(user.id) },
-          ...(content === undefined ? {} : { body: JSON.stringify(content) }),
-        });
-        return (await response.json()) as { success: boolean; message: string; data: unknown };
-      },
-      [method, path, body] as const,
-    );
+    const answer = await callFrom(page, method, path, body);
     expect([path, answer.success, answer.message]).toEqual([path, true, '']);
     return answer.data;
   };

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { allProviders } from '../../server/providers/catalogue.ts';
-import { logIn, openStage, type Stage, shots, violationsOn } from './support.ts';
+import { callFrom, logIn, openStage, type Stage, shots, violationsOn } from './support.ts';
 
 const practiceType = allProviders.find(({ slug }) => slug === 'practice')?.type;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await admin.getByLabel('Confirm password').fill('password1');
   await admin.getByRole('button', { name: 'Set up' }).click();
   await admin.waitForURL('**/detail');
-  const made = await api(admin, 'POST', '/api/channel/', {
+  const made = await callFrom(admin, 'POST', '/api/channel/', {
     type: practiceType,
     name: 'practice',
     key: 'none',
@@ -32,26 +32,6 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
-interface Answer {
-  readonly success: boolean;
-  readonly message: string;
-  readonly data: unknown;
-}
-
-/** A call as the console makes it, from inside the page. */
-const api = (page: Page, method: string, path: string, body?: unknown): Promise<Answer> =>
-  page.evaluate(
-    async ([verb, address, content]) => {
-      const user = JSON.parse(localStorage.getItem('user') ?? '{}') as { id?: number };
-      const response = await fetch(address, {
-        method: verb,
-        headers: { 'content-type': 'application/json', 'new-api-user': String(user.id) },
-        ...(content === undefined ? {} : { body: JSON.stringify(content) }),
-      });
-      return (await response.json()) as Answer;
-    },
-    [method, path, body] as const,
-  );
 const chat = (key: string, model = 'practice-small') =>
   fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
@@ -60,7 +40,7 @@ const chat = (key: string, model = 'practice-small') =>
   });
 
 test('somebody registers, redeems a code, makes a key and talks', async () => {
-  const codes = await api(admin, 'POST', '/api/redemption/', { name: 'gift', quota: 5_000_000, count: 1 });
+  const codes = await callFrom(admin, 'POST', '/api/redemption/', { name: 'gift', quota: 5_000_000, count: 1 });
   const [code = ''] = codes.data as string[];
   const page = await stage.newPage(await stage.newContext());
   await page.goto(`${url}/register`);
@@ -98,11 +78,13 @@ test('somebody registers, redeems a code, makes a key and talks', async () => {
 });
 
 test('a price that is edited is the price of the next request', async () => {
-  const token = (await api(admin, 'POST', '/api/token/', { name: 'prices', unlimited_quota: true })).data as {
+  const token = (await callFrom(admin, 'POST', '/api/token/', { name: 'prices', unlimited_quota: true })).data as {
     key: string;
   };
   const lastCharge = async (): Promise<number> => {
-    const rows = (await api(admin, 'GET', '/api/log/?p=1&page_size=1&type=2')).data as { items: { quota: number }[] };
+    const rows = (await callFrom(admin, 'GET', '/api/log/?p=1&page_size=1&type=2')).data as {
+      items: { quota: number }[];
+    };
     return rows.items[0]?.quota ?? 0;
   };
   expect((await chat(token.key)).status).toBe(200);
@@ -127,7 +109,7 @@ test('a price that is edited is the price of the next request', async () => {
 });
 
 test('a banned user is outside at once', async () => {
-  await api(admin, 'POST', '/api/user/', { username: 'banned', password: 'password1' });
+  await callFrom(admin, 'POST', '/api/user/', { username: 'banned', password: 'password1' });
   const page = await stage.newPage(await stage.newContext());
   await logIn(page, url, 'banned', 'password1');
   await admin.goto(`${url}/user?q=banned`);
@@ -148,7 +130,7 @@ test('a banned user is outside at once', async () => {
 
 test('a thousand channels: filter, choose all, tag, undo', async () => {
   const keys = Array.from({ length: 990 }, (_key, index) => `key-${index}`).join('\n');
-  await api(admin, 'POST', '/api/channel/', {
+  await callFrom(admin, 'POST', '/api/channel/', {
     type: 1,
     name: 'many',
     key: keys,
@@ -169,7 +151,7 @@ test('a thousand channels: filter, choose all, tag, undo', async () => {
   await admin.getByRole('dialog').getByRole('button', { name: 'Set tag' }).click();
   await admin.getByText('990 channels tagged bulk').waitFor();
   const tagged = async () =>
-    ((await api(admin, 'GET', '/api/channel/search?keyword=many')).data as { tag: string }[]).filter(
+    ((await callFrom(admin, 'GET', '/api/channel/search?keyword=many')).data as { tag: string }[]).filter(
       ({ tag }) => tag === 'bulk',
     ).length;
   expect(await tagged()).toBe(990);

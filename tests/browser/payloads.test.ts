@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { openStage, type Stage, settled } from './support.ts';
+import { callFrom, openStage, type Stage, settled } from './support.ts';
 
 /** What a place can hold decides how long a payload may be. */
 const short = [
@@ -57,23 +57,7 @@ let page: Page;
 let upstream: Upstream;
 const hits: string[] = [];
 
-const api = async (
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<{ success: boolean; message: string; data: unknown }> =>
-  page.evaluate(
-    async ([verb, address, content]) => {
-      const user = JSON.parse(localStorage.getItem('user') ?? '{}') as { id?: number };
-      const response = await fetch(address, {
-        method: verb,
-        headers: { 'content-type': 'application/json', 'new-api-user': String(user.id) },
-        ...(content === undefined ? {} : { body: JSON.stringify(content) }),
-      });
-      return (await response.json()) as { success: boolean; message: string; data: unknown };
-    },
-    [method, path, body] as const,
-  );
+const api = (method: string, path: string, body?: unknown) => callFrom(page, method, path, body);
 
 beforeAll(async () => {
   upstream = await startUpstream((response, { body }) => {

@@ -148,3 +148,24 @@ export async function logIn(page: Page, url: string, username: string, password:
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.waitForURL('**/token');
 }
+
+export interface Answer {
+  readonly success: boolean;
+  readonly message: string;
+  readonly data: unknown;
+}
+
+/** A call as the console makes it, from inside the page. */
+export const callFrom = (page: Page, method: string, path: string, body?: unknown): Promise<Answer> =>
+  page.evaluate(
+    async ([verb, address, content]) => {
+      const user = JSON.parse(localStorage.getItem('user') ?? '{}') as { id?: number };
+      const response = await fetch(address, {
+        method: verb,
+        headers: { 'content-type': 'application/json', 'new-api-user': String(user.id) },
+        ...(content === undefined ? {} : { body: JSON.stringify(content) }),
+      });
+      return (await response.json()) as Answer;
+    },
+    [method, path, body] as const,
+  );

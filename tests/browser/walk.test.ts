@@ -6,7 +6,7 @@ import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { optionKeys, optionRow } from '../../server/contract/options.ts';
 import { allProviders } from '../../server/providers/catalogue.ts';
 import { figure } from '../support/figure.ts';
-import { openStage, quietLine, type Stage, shots, violationsNow } from './support.ts';
+import { callFrom, openStage, quietLine, type Stage, shots, violationsNow } from './support.ts';
 
 const password = 'password1';
 const widths = [1280, 768, 375] as const;
@@ -60,24 +60,10 @@ let stage: Stage;
 let root: Page;
 const contexts = new Map<string, BrowserContext>();
 
-const call = (page: Page, method: string, path: string, body?: unknown) =>
-  page.evaluate(
-    async ([verb, address, content]) => {
-      const user = JSON.parse(localStorage.getItem('user') ?? '{}') as { id?: number };
-      const response = await fetch(address, {
-        method: verb,
-        headers: { 'content-type': 'application/json', 'new-api-user': String(user.id) },
-        ...(content === undefined ? {} : { body: JSON.stringify(content) }),
-      });
-      return (await response.json()) as { success: boolean; message: string; data: unknown };
-    },
-    [method, path, body] as const,
-  );
-
 async function enter(page: Page, username: string, language: Language): Promise<void> {
   await page.goto(`${stage.url}/nowhere`);
   await page.evaluate((lng) => localStorage.setItem('i18nextLng', lng), language);
-  const { success, data, message } = await call(page, 'POST', '/api/user/login', { username, password });
+  const { success, data, message } = await callFrom(page, 'POST', '/api/user/login', { username, password });
   if (!success) throw new Error(message);
   await page.evaluate((user) => localStorage.setItem('user', JSON.stringify(user)), data);
 }
@@ -105,7 +91,7 @@ beforeAll(async () => {
   await root.waitForURL('**/detail');
   await enter(root, 'root', 'en');
   const made = async (method: string, path: string, body?: unknown) => {
-    const answer = await call(root, method, path, body);
+    const answer = await callFrom(root, method, path, body);
     expect([path, answer.message]).toEqual([path, '']);
     return answer.data;
   };

@@ -159,7 +159,7 @@ test.each([
   ['/v1beta/models/gpt-4o-mini:generateContent', { error: { code: 503, status: 'UNAVAILABLE' } }],
   ['/mj/submit/imagine', { type: 'new_api_error' }],
 ])('R8: %s is told to come back, before anybody looks who it is', async (path, told) => {
-  gateway = await createTestGateway({ crowded: () => true });
+  gateway = await createTestGateway({ relay: { crowded: () => true } });
   const request = () => new Request(`http://gateway${path}`, { method: 'POST', body: 'not even JSON' });
   const response = await gateway.relay.handle(request(), path, { ip: () => '127.0.0.1' });
   expect(response.status).toBe(503);

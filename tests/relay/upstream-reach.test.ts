@@ -149,7 +149,7 @@ test('R9: an upstream that falls silent in the middle is cut after the silence t
 
 test('R12: our own shortage is ours: 503, nobody else is asked, and no channel is blamed', async () => {
   await gateway.close();
-  gateway = await createTestGateway({ starved: () => true });
+  gateway = await createTestGateway({ relay: { starved: () => true } });
   key = (await gateway.token()).key;
   const channels = [await gateway.channel('http://127.0.0.1:1'), await gateway.channel('http://127.0.0.1:1')];
   for (let n = 0; n < 12; n++) {

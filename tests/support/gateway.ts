@@ -30,8 +30,6 @@ export interface TestGatewayOptions {
   /** For payment providers. */
   readonly fetch?: typeof fetch;
   readonly now?: () => number;
-  readonly starved?: () => boolean;
-  readonly crowded?: (open: number) => boolean;
   /** How channels are drawn; by chance when absent. */
   readonly random?: () => number;
   /** How guessers wait; at once when absent. */
@@ -99,8 +97,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     findSession: options.findSession ?? (async () => userId),
     trouble: (trouble) => void troubles.push(trouble),
     limits: { ...defaultLimits, ...options.limits },
-    ...(options.starved === undefined ? {} : { starved: options.starved }),
-    ...(options.crowded === undefined ? {} : { crowded: options.crowded }),
     ...options.relay,
   });
   let seq = 0;
