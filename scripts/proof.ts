@@ -20,6 +20,7 @@ interface Report {
   readonly testResults: readonly {
     readonly name: string;
     readonly startTime: number;
+    readonly status: string;
     readonly assertionResults: readonly {
       readonly status: string;
       readonly meta?: { readonly figures?: readonly string[] };
@@ -34,12 +35,13 @@ const readKept = (): Record<string, Ran> =>
 export function keepResults(report: string): void {
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report;
   const results = readKept();
-  for (const { name, startTime, assertionResults } of testResults) {
-    const count = (status: string) => assertionResults.filter((one) => one.status === status).length;
+  for (const { name, startTime, status, assertionResults } of testResults) {
+    const count = (kind: string) => assertionResults.filter((one) => one.status === kind).length;
     results[relative(root, name)] = {
       day: new Date(startTime).toISOString().slice(0, 10),
       passed: count('passed'),
-      failed: count('failed'),
+      // A file may fail without a failed test.
+      failed: Math.max(count('failed'), status === 'failed' ? 1 : 0),
       figures: assertionResults.flatMap(({ meta }) => meta?.figures ?? []),
     };
   }
