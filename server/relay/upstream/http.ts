@@ -37,8 +37,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   /** When each channel answered last: before that no connection of it was kept. */
   const answeredMs = new Map<number, number>();
   const ask = (call: UpstreamCall, { signal }: AbortController, fresh: boolean): Promise<Response | null> => {
-    const { proxy } = proxyOf(call.channel);
-    if (/^wss?:/.test(call.url)) return askBySocket({ fetch: deps.fetch, proxy: proxy ?? null }, call, signal);
+    const through = proxyOf(call.channel);
+    if (/^wss?:/.test(call.url)) return askBySocket({ fetch: deps.fetch, proxy: through.proxy ?? null }, call, signal);
     return deps.fetch(call.url, {
       method: call.body === null ? 'GET' : 'POST',
       headers: call.headers,
@@ -50,7 +50,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       timeout: false,
       // What may be sent but once gets a connection that nobody can have ended yet.
       keepalive: !fresh && call.once !== true,
-      ...proxyOf(call.channel),
+      ...through,
     } as RequestInit);
   };
   /** Nothing came back over a connection that had been idle: it was ended before it was asked. */
