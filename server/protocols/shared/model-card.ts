@@ -12,7 +12,7 @@ export const sizeOf = (text: string | null, fallback: number): number => {
 
 /** @returns the name behind `start`, '' = all of them; null = another path. */
 export function namedBehind(path: string, start: string): string | null {
-  if (path !== start && !path.startsWith(`${start}/`)) return null;
+  if (!path.startsWith(start) || (path.length > start.length && path[start.length] !== '/')) return null;
   const rest = path.slice(start.length + 1).replace(/\/$/, '');
   // A verb follows the name: no card is asked for.
   if (rest.includes(':')) return null;
