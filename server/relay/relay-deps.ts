@@ -4,6 +4,7 @@ import type { Trouble } from '../contract/trouble.ts';
 import type { Ledger } from '../ledger/commands.ts';
 import type { Balances } from './admission/balances.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
+import type { Lender } from './admission/lender.ts';
 import type { RequestObserver } from './admission/observer.ts';
 import type { TierLevel } from './admission/tiers.ts';
 import type { WorkStore } from './endpoints/tasks/store.ts';
@@ -18,6 +19,8 @@ export interface RelayDeps {
   readonly state: RelayState;
   readonly balances: Balances;
   readonly ledger: Ledger;
+  /** Where several machines serve one site; absent = all its money is in reach. */
+  readonly lender?: Lender;
   readonly counter: TokenCounter;
   readonly fetch: typeof fetch;
   /** Epoch milliseconds. */

@@ -3,6 +3,7 @@ import { AppError } from '../contract/errors.ts';
 import type { ProtocolId } from '../protocols/canonical.ts';
 import { createAdmit } from './admission/admit.ts';
 import type { ChargeDeps } from './admission/charge.ts';
+import { createBorrowing } from './admission/lender.ts';
 import { createLimits } from './admission/limits.ts';
 import type { Seen } from './admission/observer.ts';
 import type { Plan } from './admission/plan.ts';
@@ -80,12 +81,13 @@ function createMemories({ steady: now, random, trouble, tell, state }: RelayDeps
 
 /** @param missed counted up where an answer went out without its bill. */
 const chargingOf = (
-  { ledger, balances, now, state, limits, refused, observer }: RelayDeps,
+  { ledger, balances, lender, now, state, limits, refused, observer }: RelayDeps,
   figures: Figures,
   missed: { late: number; refused: number },
 ): ChargeDeps => ({
   ledger,
   balances,
+  borrowing: lender === undefined ? null : createBorrowing(lender),
   now,
   logConsumption: () => state.settings().logConsumption,
   commitCeilingMs: limits.commitCeilingMs,

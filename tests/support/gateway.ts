@@ -42,6 +42,8 @@ export interface TestGatewayOptions {
   readonly relay?: Partial<RelayDeps>;
   /** Other hands of the services. */
   readonly more?: Partial<ServiceDeps>;
+  /** Money in reach is what was lent. */
+  readonly leased?: boolean;
   /** Channel tests really ask the upstream. */
   readonly channelTests?: boolean;
 }
@@ -71,7 +73,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     pause: options.pause ?? (async () => undefined),
     ...options.more,
   });
-  const balances = createBalances(createMoney(createMemory(mostThreads)));
+  const balances = createBalances(createMoney(createMemory(mostThreads), undefined, options.leased));
   ledger.onBalance(balances.credit);
   const state = createRelayState(balances);
   const source = createSnapshotSource({ database, vault });

@@ -22,6 +22,14 @@ export const admissionErrors = {
     '用户额度不足：剩余 {remain}，本次需要 {need}',
     'The account balance is insufficient: {remain} left, {need} needed',
   ),
+  balance_elsewhere: row(
+    503,
+    'api_error',
+    7,
+    'ours',
+    '额度正由其他节点使用，请在 {seconds} 秒后重试',
+    'The balance is in use on another machine of this site; retry in {seconds} seconds',
+  ),
   user_disabled: row(403, 'permission_error', 4, 'client', '用户已被封禁', 'This account is disabled', 200),
   ip_not_allowed: row(
     403,

@@ -71,7 +71,11 @@ interface Seen {
   readonly ahead: Set<number>;
 }
 
-export function createAccounts(memory: Memory): Accounts {
+/**
+ * @param leased several machines serve one site: what a balance or a key's limit has in reach here is what was lent
+ * (`leased.ts`), at first nothing, and no row and no movement changes it.
+ */
+export function createAccounts(memory: Memory, leased = false): Accounts {
   const users = new Map<number, number>();
   const tokens = new Map<number, number>();
   const groups = new Map<string, number>();
@@ -101,11 +105,11 @@ export function createAccounts(memory: Memory): Accounts {
     known.ahead.add(version);
     while (known.ahead.delete(known.version + 1)) known.version++;
     const add = (cell: number, amount: number) => memory.put(cell, memory.get(cell) + amount);
-    add(purse + Purse.balance, event.delta);
+    if (!leased) add(purse + Purse.balance, event.delta);
     add(purse + Purse.overrun, event.overrun ?? 0);
     if (event.token === undefined) return;
     const cap = tokens.get(event.token.id);
-    if (cap !== undefined) add(cap + Cap.used, event.token.used);
+    if (cap !== undefined && !leased) add(cap + Cap.used, event.token.used);
     add(purse + Purse.used, event.token.used);
   };
 
@@ -125,7 +129,10 @@ export function createAccounts(memory: Memory): Accounts {
   const seeToken = (token: TokenSnapshot): number => {
     const known = tokens.get(token.id);
     const cap = known ?? memory.allot(placeCells);
-    memory.set(cap + Cap.limit, token.quotaLimit);
+    if (!leased) memory.set(cap + Cap.limit, token.quotaLimit);
+    // What was spent without a limit was not lent.
+    else if (known === undefined) memory.set(cap + Cap.limit, token.used);
+    else if (memory.get(cap + Cap.unlimited) === 1) memory.set(cap + Cap.limit, memory.get(cap + Cap.used));
     memory.set(cap + Cap.unlimited, token.unlimited ? 1 : 0);
     memory.set(cap + Cap.gone, 0);
     if (token.limits !== null) ratesOf(cap);
@@ -170,7 +177,7 @@ export function createAccounts(memory: Memory): Accounts {
         return;
       }
       const purse = memory.allot(placeCells);
-      memory.set(purse + Purse.balance, user.balance);
+      if (!leased) memory.set(purse + Purse.balance, user.balance);
       memory.set(purse + Purse.used, user.used);
       seen.set(user.id, { version: user.balanceVersion, ahead: new Set() });
       users.set(user.id, purse);

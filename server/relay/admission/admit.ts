@@ -10,6 +10,7 @@ import { checkWords } from './blocked-words.ts';
 import { type ChargeDeps, createCharge } from './charge.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import type { Exchange } from './exchange.ts';
+import { type Borrowing, borrowerOf, toldFor } from './lender.ts';
 import { type Limits, unlimited } from './limits.ts';
 import { estimate, holdFor } from './meter.ts';
 import type { Plan } from './plan.ts';
@@ -45,13 +46,17 @@ export function createAdmit(deps: AdmitDeps): Admit {
   const { accounts, open } = balances.money;
   const { settings } = deps.plan.state;
 
-  /** What a request may cost at most to be let in. */
-  const roomFor = (inquiry: Inquiry, { user, token }: Principal, plan: Plan): number => {
+  /** What a request may cost at most for the balance, and the key's limit, to let it in. */
+  const purseRoom = (inquiry: Inquiry, { user, token }: Principal, plan: Plan): number => {
     const { overcommit, house } = plan;
     const tokenId = token?.id ?? 0;
     const spare = balances.spare(user.id, tokenId, overcommit, house);
-    const now = isStaged(inquiry, plan) ? spare : Math.min(spare, balances.available(user.id, tokenId, house));
-    return token === null ? now : Math.min(now, deps.limits.room(token));
+    return isStaged(inquiry, plan) ? spare : Math.min(spare, balances.available(user.id, tokenId, house));
+  };
+  const roomFor = (inquiry: Inquiry, principal: Principal, plan: Plan): number => {
+    const { token } = principal;
+    const room = purseRoom(inquiry, principal, plan);
+    return token === null ? room : Math.min(room, deps.limits.room(token));
   };
 
   /** @throws AppError limit_*, token_budget_*, *_exhausted. */
@@ -126,6 +131,31 @@ export function createAdmit(deps: AdmitDeps): Admit {
     });
   };
 
+  /** What there is must not change between the look and the hold. */
+  const entered = (inquiry: Inquiry, principal: Principal, plan: Plan): Exchange | Promise<Exchange> => {
+    const exchange = balances.alone(principal.user.id, () => {
+      const room = roomFor(inquiry, principal, plan);
+      if (plan.most <= room) return enter(inquiry, principal, plan, false);
+      const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;
+      return countable && (holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room)
+        ? null
+        : enterShorter(inquiry, principal, plan, room);
+    });
+    return exchange ?? recount(inquiry, principal, plan);
+  };
+
+  /** Nobody is refused, or answered shorter, for what lies elsewhere and is to be had. */
+  const borrowed = async (borrowing: Borrowing, inquiry: Inquiry, principal: Principal, plan: Plan) => {
+    const { most, overcommit, house } = plan;
+    const room = () => Math.floor(purseRoom(inquiry, principal, plan) / overcommit);
+    const loan = await borrowing.borrow(borrowerOf(principal, house), Math.ceil(most / overcommit), room);
+    try {
+      return await entered(inquiry, principal, plan);
+    } catch (error) {
+      throw toldFor(loan, error);
+    }
+  };
+
   return (inquiry, principal, free) => {
     deps.allowModel(principal, inquiry.model);
     checkWords(settings(), inquiry.prompt);
@@ -136,16 +166,11 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const { overcommit, overrunLine } = settings();
     const exact = overcommit === 1 || balances.overrunOf(principal.user.id) >= overrunLine;
     const plan = exact ? planned : { ...planned, overcommit };
-    // What there is must not change between the look and the hold.
-    const entered = balances.alone(principal.user.id, () => {
-      const room = roomFor(inquiry, principal, plan);
-      if (plan.most <= room) return enter(inquiry, principal, plan, false);
-      const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;
-      return countable && (holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room)
-        ? null
-        : enterShorter(inquiry, principal, plan, room);
-    });
-    return entered ?? recount(inquiry, principal, plan);
+    const { borrowing } = deps.charge;
+    if (borrowing === null) return entered(inquiry, principal, plan);
+    return purseRoom(inquiry, principal, plan) >= plan.most
+      ? entered(inquiry, principal, plan)
+      : borrowed(borrowing, inquiry, principal, plan);
   };
 }
 

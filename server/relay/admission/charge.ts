@@ -11,6 +11,7 @@ import { type Tried, triedOnly } from '../shared/failure.ts';
 import type { Figures } from '../shared/figures.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { Balances } from './balances.ts';
+import { type Borrower, type Borrowing, borrowerOf } from './lender.ts';
 import type { Admission } from './limits.ts';
 import { holdFor } from './meter.ts';
 import type { Plan } from './plan.ts';
@@ -49,6 +50,8 @@ export interface Charge {
   extendTo(usage: Usage): boolean;
   /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not told yet. @throws AppError limit_* */
   turn(spent: number): void;
+  /** After a refusal of `extendTo` or `cover`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
+  borrow(): Promise<boolean>;
   /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
   cover(outputTokens: number): boolean;
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
@@ -73,6 +76,8 @@ export interface EndedRequest {
 export interface ChargeDeps {
   readonly ledger: Ledger;
   readonly balances: Balances;
+  /** null = all the money of the site is in reach. */
+  readonly borrowing: Borrowing | null;
   readonly now: () => number;
   readonly logConsumption: () => boolean;
   /** The end of an answer waits this long for its commit, then goes out and is counted as late; Infinity = as long as it takes. */
@@ -108,6 +113,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
   const { open } = deps.balances.money;
   const userId = principal.user.id;
   const tokenId = principal.token?.id ?? 0;
+  const borrower: Borrower = borrowerOf(principal, plan.house);
   let held = plan.hold;
   let most = plan.most;
   let charged: number | null = null;
@@ -198,15 +204,27 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     return Number.isFinite(deps.commitCeilingMs) ? withinCeiling(deps, durable) : durable;
   };
 
+  /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
+  let wanted = 0;
+  const room = (): number => deps.balances.available(userId, tokenId, plan.house);
   const holdUpTo = (total: number): boolean => {
     const more = total - held;
     if (more <= 0) return true;
+    wanted = 0;
     const beyond = Math.max(0, total - most);
     if (beyond > 0 && !admission.extend(beyond)) return false;
     const { overcommit, house } = plan;
-    if (!deps.balances.hold(userId, tokenId, more, { most: beyond, overcommit, house, row }).ok) return false;
+    if (!deps.balances.hold(userId, tokenId, more, { most: beyond, overcommit, house, row }).ok) {
+      wanted = more;
+      return false;
+    }
     held = total;
     most += beyond;
+    // As much again is what a stream that goes on will ask for next.
+    if (deps.borrowing !== null) {
+      wanted = more;
+      deps.borrowing.ahead(borrower, wanted, room);
+    }
     return true;
   };
 
@@ -223,6 +241,9 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     },
     cover(outputTokens) {
       return holdUpTo(Math.min(most, holdFor(plan.estimate, Math.min(outputTokens, plan.estimate.maxTokens))));
+    },
+    async borrow() {
+      return deps.borrowing !== null && wanted > 0 && (await deps.borrowing.borrow(borrower, wanted, room)) === 'lent';
     },
     turn: admission.turn,
     delivered(frames, channel) {

@@ -9,8 +9,13 @@ export interface Money {
   readonly open: OpenRequests;
 }
 
-export const createMoney = (memory: Memory = createMemory(), open = createOpenRequests(memory)): Money => ({
+/** @param leased as `createAccounts` takes it. */
+export const createMoney = (
+  memory: Memory = createMemory(),
+  open = createOpenRequests(memory),
+  leased = false,
+): Money => ({
   memory,
-  accounts: createAccounts(memory),
+  accounts: createAccounts(memory, leased),
   open,
 });

@@ -8,6 +8,7 @@ export const noCharge: Charge = {
   held: 0,
   charged: null,
   extendTo: () => true,
+  borrow: () => Promise.resolve(false),
   turn: () => undefined,
   cover: () => true,
   finish: () => Promise.resolve(),

@@ -360,6 +360,7 @@ function pumpOptions(deps: AnswerDeps, exchange: Exchange, departure: Departure,
         ),
       ),
     cover: createCover(exchange, deps.settings().stake),
+    borrow: exchange.charge.borrow,
     watch: createWordWatch(deps.settings().stopWords),
     delivered: (frames: number) => {
       const channel = reached()?.prepared.channel;

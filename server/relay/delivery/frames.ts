@@ -142,11 +142,16 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
     return ended !== undefined || full !== null ? slowly(chunk, ended) : sent(chunk);
   };
 
+  /** @returns whether the stream goes on; else it was cut. */
+  const borrowed = async (carried: () => boolean): Promise<boolean> => {
+    if ((await options.borrow()) && carried()) return true;
+    await ending.cutForQuota(opened);
+    return false;
+  };
   /** Holds for what is about to be delivered. */
   const uncovered = async (bytes: number): Promise<boolean> => {
     if (cover === null || cover(bytes, frameRelay.words)) return false;
-    await ending.cutForQuota(opened);
-    return true;
+    return !(await borrowed(() => cover(bytes, frameRelay.words)));
   };
   const oneByOne = async (frames: readonly RawFrame[]): Promise<boolean> => {
     for (const frame of frames) if ((await uncovered(frame.bytes.length)) || (await send([frame]))) return true;
@@ -169,7 +174,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
       options.affordable(frameRelay.words(), due)
     )
       return false;
-    return ending.cutForQuota(opened).then(() => true);
+    return borrowed(() => options.affordable(frameRelay.words(), false)).then((goesOn) => !goesOn);
   };
 
   return {

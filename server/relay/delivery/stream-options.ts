@@ -48,6 +48,8 @@ export interface PumpOptions {
   readonly reshape: Reshape | null;
   /** Asked before bytes are delivered, where the hold grows with them; false cuts the stream. */
   readonly cover: Cover | null;
+  /** Asked after a refusal of `cover` or `affordable`; true = it may be otherwise now. */
+  readonly borrow: () => Promise<boolean>;
   /** Asked about what is said before it is delivered; true ends the stream. null = nobody wants to know. */
   readonly watch: WordWatch | null;
   /** Told how many frames went out. */

@@ -1,0 +1,112 @@
+/** Money in reach of this machine, where several serve one site: what it may spend it borrows from the site's books. */
+import { AppError } from '../../contract/errors.ts';
+import type { Principal } from '../intake/inquiry.ts';
+
+/** `exhausted` = all that there was has been lent, and it was less; `elsewhere` = other machines have it in hand. */
+export type Loan = 'lent' | 'exhausted' | 'elsewhere';
+
+/** Whose money. */
+export interface Borrower {
+  readonly userId: number;
+  /** 0 = no key's limit is in question. */
+  readonly tokenId: number;
+  /** The balance is left alone: only the key's limit is in question. */
+  readonly house: boolean;
+}
+
+/** A key without a limit has nothing to borrow. */
+export const borrowerOf = ({ user, token }: Principal, house: boolean): Borrower => ({
+  userId: user.id,
+  tokenId: token === null || token.unlimited ? 0 : token.id,
+  house,
+});
+
+export interface Lender {
+  /** @param more quota beyond what lies here. Resolves when it lies in the shared memory, or will not. @throws AppError storage_unavailable. */
+  lend(to: Borrower, more: number): Promise<Loan>;
+}
+
+export interface Borrowing {
+  /**
+   * Waits until so much is in reach. Whoever came first is served first.
+   * @param room what is in reach here, looked at again and again.
+   * @throws AppError storage_unavailable.
+   */
+  borrow(to: Borrower, need: number, room: () => number): Promise<Loan>;
+  /** Nobody waits for it. */
+  ahead(to: Borrower, need: number, room: () => number): void;
+}
+
+interface Waiter {
+  readonly need: number;
+  readonly room: () => number;
+  readonly resolve: (loan: Loan) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One question about an account at a time, for all who wait together. */
+export function createBorrowing(lender: Lender): Borrowing {
+  const queues = new Map<string, Waiter[]>();
+
+  /** Those who may go, in their order; they have taken what they need when the next turn begins. */
+  const letGo = (queue: Waiter[]): void => {
+    let room = queue[0]?.room() ?? 0;
+    for (let first = queue[0]; first !== undefined && first.need <= room; first = queue[0]) {
+      room -= first.need;
+      queue.shift();
+      first.resolve('lent');
+    }
+  };
+  const serve = async (to: Borrower, queue: Waiter[], served: () => void): Promise<void> => {
+    for (;;) {
+      letGo(queue);
+      const [first] = queue;
+      if (first === undefined) return served();
+      await nextTurn();
+      const asking = [...queue];
+      const more = asking.reduce((sum, { need }) => sum + need, 0) - first.room();
+      if (more <= 0) continue;
+      const answer = await lender.lend(to, more).catch((error: unknown) => ({ error }));
+      if (answer === 'lent') continue;
+      letGo(queue);
+      // Each is told once, and may come again; who joined the queue meanwhile is asked for anew.
+      for (const waiter of asking) {
+        if (!queue.includes(waiter)) continue;
+        queue.splice(queue.indexOf(waiter), 1);
+        if (typeof answer === 'string') waiter.resolve(answer);
+        else waiter.reject(answer.error);
+      }
+      await nextTurn();
+    }
+  };
+
+  const borrow = (to: Borrower, need: number, room: () => number): Promise<Loan> => {
+    const { promise, resolve, reject } = Promise.withResolvers<Loan>();
+    const key = `${to.house ? 0 : to.userId} ${to.tokenId}`;
+    const known = queues.get(key);
+    const waiter = { need, room, resolve, reject };
+    if (known !== undefined) known.push(waiter);
+    else {
+      const queue = [waiter];
+      queues.set(key, queue);
+      void serve(to, queue, () => queues.delete(key));
+    }
+    return promise;
+  };
+  return {
+    borrow,
+    ahead(to, need, room) {
+      if (room() < need) void borrow(to, need, room).catch(() => undefined);
+    },
+  };
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+const elsewhereSeconds = 2;
+
+/** Too little here, while other machines have some in hand: that is for later, and not for more money. */
+export const toldFor = (loan: Loan, error: unknown): unknown =>
+  loan === 'elsewhere' && error instanceof AppError && /^(?:user|token)_exhausted$/.test(error.code)
+    ? new AppError('balance_elsewhere', { seconds: elsewhereSeconds })
+    : error;

@@ -1,0 +1,163 @@
+/** What this machine may spend is lent to it: nobody is refused, answered shorter or cut for what lies elsewhere. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLeased } from '../../server/relay/admission/leased.ts';
+import type { Borrower, Lender, Loan } from '../../server/relay/admission/lender.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+/** The books of the site: what nobody has borrowed. */
+let free: number;
+let loans: { readonly to: Borrower; readonly more: number; readonly loan: Loan }[];
+/** What is said where the books have too little. */
+let scarce: Loan;
+/** Resolves each loan. */
+let gate: Promise<void>;
+
+const lender: Lender = {
+  async lend(to, more) {
+    await gate;
+    const { accounts, memory } = gateway.balances.money;
+    const leased = createLeased({ accounts, memory });
+    const amount = Math.min(free, more);
+    const loan: Loan = amount < more ? scarce : 'lent';
+    if (!to.house && amount > 0) {
+      free -= amount;
+      leased.lend({ kind: 'account', userId: to.userId, id: to.userId }, amount);
+    }
+    if (to.tokenId !== 0) leased.lend({ kind: 'token', userId: to.userId, id: to.tokenId }, more);
+    loans.push({ to, more, loan });
+    return loan;
+  },
+};
+
+beforeEach(async () => {
+  free = 1_000_000;
+  loans = [];
+  scarce = 'exhausted';
+  gate = Promise.resolve();
+  upstream = await startUpstream(() => undefined);
+  gateway = await createTestGateway({ leased: true, relay: { lender } });
+  await gateway.channel(upstream.url);
+});
+afterEach(async () => {
+  await gateway.close();
+  await upstream.stop();
+});
+
+const answer = (tokens: number) =>
+  JSON.stringify({
+    id: 'c',
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 10, completion_tokens: tokens, total_tokens: 10 + tokens },
+  });
+const answers = (tokens = 5) =>
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(answer(tokens));
+  });
+const ask = { model: 'gpt-4o-mini', max_tokens: 1000, messages: [{ role: 'user', content: 'hi' }] };
+const left = () => gateway.balances.available(gateway.userId, 0);
+
+test('a first request waits for its loan and goes out as it came; what is left of it serves the next', async () => {
+  answers();
+  const { key } = await gateway.token();
+  expect(left()).toBe(0);
+  const first = await gateway.chat(key, ask);
+  expect(first.status).toBe(200);
+  expect(JSON.parse(String(upstream.requests[0]?.body))).toEqual(ask);
+  expect(loans).toHaveLength(1);
+  const [{ more = 0 } = {}] = loans;
+  expect(left()).toBeLessThan(more);
+  expect(left()).toBeGreaterThan(0);
+  const second = await gateway.chat(key, { ...ask, max_tokens: 10 });
+  expect(second.status).toBe(200);
+  expect(loans).toHaveLength(1);
+});
+
+test('many at once wait for one loan that is enough for them all', async () => {
+  answers();
+  const { key } = await gateway.token();
+  const opened = Promise.withResolvers<void>();
+  gate = opened.promise;
+  const asked = Array.from({ length: 20 }, () => gateway.chat(key, ask));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  opened.resolve();
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect(statuses).toEqual(Array(20).fill(200));
+  // The first asked alone, the others while it did.
+  expect(loans.length).toBeLessThanOrEqual(2);
+  for (const { body } of upstream.requests) expect(JSON.parse(String(body))).toEqual(ask);
+});
+
+test('when all there was has been lent, the request is made shorter; when there was nothing, it is refused', async () => {
+  answers();
+  const { key } = await gateway.token();
+  free = 100;
+  const shorter = await gateway.chat(key, { ...ask, max_tokens: 4000 });
+  expect(shorter.status).toBe(200);
+  expect(JSON.parse(String(upstream.requests[0]?.body)).max_tokens).toBeLessThan(4000);
+  free = 0;
+  gateway.balances.settle(gateway.userId, 0, { held: 0, charged: left() });
+  const refused = await gateway.chat(key, ask);
+  expect(refused.status).toBe(403);
+  expect(await refused.json()).toMatchObject({ error: { code: 'user_exhausted' } });
+});
+
+test('what other machines have in hand is for later: 503 with Retry-After, and no upstream was asked', async () => {
+  const { key } = await gateway.token();
+  free = 0;
+  scarce = 'elsewhere';
+  const refused = await gateway.chat(key, ask);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toBe('2');
+  expect(await refused.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
+  expect(upstream.requests).toHaveLength(0);
+});
+
+test('the limit of a key is borrowed beside the balance; a key without limit borrows none', async () => {
+  answers();
+  const limited = await gateway.token({ unlimited_quota: false, remain_quota: 500_000 });
+  expect((await gateway.chat(limited.key, ask)).status).toBe(200);
+  expect(loans.map(({ to }) => to.tokenId)).toEqual([limited.id]);
+  const unlimited = await gateway.token();
+  gateway.balances.settle(gateway.userId, 0, { held: 0, charged: left() });
+  expect((await gateway.chat(unlimited.key, ask)).status).toBe(200);
+  expect(loans.at(-1)?.to.tokenId).toBe(0);
+});
+
+test('a stream that outgrows what lies here waits for more and loses nothing', async () => {
+  await gateway.option('HoldOvercommit', '4');
+  const { key } = await gateway.token();
+  const words = 'y'.repeat(2000);
+  const frame = (content: string, finish: string | null = null) =>
+    `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content }, finish_reason: finish }] })}\n\n`;
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let n = 0; n < 6; n++) response.write(frame(words));
+    const usage = { prompt_tokens: 10, completion_tokens: 12_000, total_tokens: 12_010 };
+    response.end(`${frame('', 'stop')}data: ${JSON.stringify({ id: 'c', choices: [], usage })}\n\ndata: [DONE]\n\n`);
+  });
+  const response = await gateway.chat(key, { ...ask, stream: true, max_tokens: 16_000 });
+  const text = await response.text();
+  expect(text.split(words).length - 1).toBe(6);
+  expect(text).toContain('[DONE]');
+  expect(loans.length).toBeGreaterThan(1);
+});
+
+test('what is idle is taken back, what is held is not', () => {
+  const { accounts, memory } = gateway.balances.money;
+  const leased = createLeased({ accounts, memory });
+  const subject = { kind: 'account', userId: gateway.userId, id: gateway.userId } as const;
+  expect(leased.lend(subject, 1000)).toBe(true);
+  expect(gateway.balances.hold(gateway.userId, 0, 400)).toEqual({ ok: true });
+  expect(leased.reclaim(subject, 10_000)).toBe(600);
+  expect(leased.reclaim(subject, 10_000)).toBe(0);
+  gateway.balances.settle(gateway.userId, 0, { held: 400, charged: 150 });
+  expect(leased.reclaim(subject, 100)).toBe(100);
+  expect(leased.reclaim(subject, 10_000)).toBe(150);
+  expect(left()).toBe(0);
+  expect(leased.reclaim({ kind: 'account', userId: 999, id: 999 }, 5)).toBe(0);
+});
