@@ -5,7 +5,7 @@ export const globals: readonly Flag[] = [
   {
     flag: '--json [fields]',
     zh: 'JSON 输出；--json=a,b 选字段，--json=? 列出字段',
-    en: 'print JSON; --json=a,b picks fields, --json=? lists them',
+    en: 'print JSON; --json=a,b selects fields, --json=? lists them',
   },
   { flag: '--jq <expression>', zh: '查询 JSON 输出', en: 'query the JSON output' },
   {

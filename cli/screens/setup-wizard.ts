@@ -29,7 +29,7 @@ export async function setupWizard(context: Context): Promise<void> {
     DemoSiteEnabled: mode === 'demo',
   });
   const [channel] = await channelForm(context);
-  output.note(say('正在测试……', 'testing ...'));
+  output.note(say('正在测试…', 'testing…'));
   const test = channel === undefined ? null : await client.call('channel.test', { id: channel.id });
   const made = await client.call('token.create', { name: 'first', unlimited_quota: true });
   const key = shownKey(made.key);
@@ -38,7 +38,7 @@ export async function setupWizard(context: Context): Promise<void> {
     { result: 'created', username, mode, channel: channel?.id, test, key },
     [
       test?.success === true
-        ? say(`测试成功，${test.time.toFixed(2)} 秒`, `the test answered in ${test.time.toFixed(2)} s`)
+        ? say(`测试成功，${test.time.toFixed(2)} 秒`, `the test succeeded in ${test.time.toFixed(2)} s`)
         : say(`测试失败：${test?.message ?? ''}`, `the test failed: ${test?.message ?? ''}`),
       '',
       ...Object.entries(variables).map(([name, value]) => `export ${name}=${value}`),

@@ -54,7 +54,7 @@ export const alertKinds = {
   },
   disk_low: {
     label: { zh: '磁盘空间不足', en: 'Disk space low' },
-    text: { zh: '数据目录所在磁盘仅剩 {free} GB', en: 'The disk of the data folder has {free} GB left' },
+    text: { zh: '数据目录所在磁盘仅剩 {free} GB', en: 'The disk of the data directory has {free} GB left' },
   },
   commits_late: {
     label: { zh: '记账受阻或延迟', en: 'Bills late or not written' },

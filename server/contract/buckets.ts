@@ -142,10 +142,10 @@ export const bucketRows = {
       fact: 'audio_ratio',
       option: {
         key: 'AudioRatio',
-        label: { zh: '音频输入倍率', en: 'Sound input ratios' },
+        label: { zh: '音频输入倍率', en: 'Audio input ratios' },
         help: {
           zh: 'JSON：模型 → 音频输入相对文字输入的倍数。',
-          en: 'JSON: model -> how many times the input price sound costs.',
+          en: 'JSON: model -> audio input price as a multiple of the input price.',
         },
       },
       otherwise: (model) => familyAudioRatio(model) ?? 1,
@@ -162,10 +162,10 @@ export const bucketRows = {
       fact: 'image_ratio',
       option: {
         key: 'ImageRatio',
-        label: { zh: '图片输入倍率', en: 'Picture input ratios' },
+        label: { zh: '图片输入倍率', en: 'Image input ratios' },
         help: {
           zh: 'JSON：模型 → 图片输入相对文字输入的倍数。',
-          en: 'JSON: model -> how many times the input price pictures cost.',
+          en: 'JSON: model -> image input price as a multiple of the input price.',
         },
       },
       otherwise: () => 1,
@@ -187,7 +187,7 @@ export const bucketRows = {
         label: { zh: '视频输入倍率', en: 'Video input ratios' },
         help: {
           zh: 'JSON：模型 → 视频输入相对文字输入的倍数。',
-          en: 'JSON: model -> how many times the input price video costs.',
+          en: 'JSON: model -> video input price as a multiple of the input price.',
         },
       },
       otherwise: () => 1,
@@ -209,7 +209,7 @@ export const bucketRows = {
         label: { zh: '补全倍率', en: 'Completion ratios' },
         help: {
           zh: 'JSON：模型 → 输出价格是输入价格的多少倍。',
-          en: 'JSON: model -> how many times the input price output costs.',
+          en: 'JSON: model -> output price as a multiple of the input price.',
         },
       },
       otherwise: (model) => completionRatioFor(model, undefined),
@@ -236,10 +236,10 @@ export const bucketRows = {
       against: 'audioInput',
       option: {
         key: 'AudioCompletionRatio',
-        label: { zh: '音频补全倍率', en: 'Sound output ratios' },
+        label: { zh: '音频补全倍率', en: 'Audio output ratios' },
         help: {
           zh: 'JSON：模型 → 音频输出相对音频输入的倍数。',
-          en: 'JSON: model -> how many times the price of sound input sound output costs.',
+          en: 'JSON: model -> audio output price as a multiple of the audio input price.',
         },
       },
       // Models without a price for sound: theirs costs what text costs.

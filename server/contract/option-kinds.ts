@@ -134,7 +134,7 @@ export const emails: OptionKind<readonly string[]> = {
   clean: (value) => list.parse(value).join(','),
   check(value) {
     const bad = list.parse(value).find((item) => !/^[^\s@,;<>]+@[^\s@,;<>]+$/.test(item));
-    return bad === undefined ? null : { zh: `邮箱地址不正确：${bad}`, en: `not a mail address: ${bad}` };
+    return bad === undefined ? null : { zh: `邮箱地址不正确：${bad}`, en: `not an email address: ${bad}` };
   },
 };
 
@@ -147,7 +147,7 @@ export const domains: OptionKind<readonly string[]> = {
   check(value) {
     const items = list.parse(value);
     const bad = items.find((item) => !domain.test(item));
-    if (bad !== undefined) return { zh: `邮箱域名格式不正确：${bad}`, en: `not a mail domain: ${bad}` };
+    if (bad !== undefined) return { zh: `邮箱域名格式不正确：${bad}`, en: `not an email domain: ${bad}` };
     const double = items.find(
       (item, at) => items.findIndex((other) => other.toLowerCase() === item.toLowerCase()) < at,
     );

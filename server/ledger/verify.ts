@@ -33,7 +33,7 @@ const report = (id: string, words: Words, checked: number, bad: readonly string[
 export const logReport = (checked: number, violations: number, examples: readonly string[]): InvariantReport => ({
   ...report(
     'I11',
-    { zh: '由日志可重算出每笔费用', en: 'every charge can be recomputed from its log row' },
+    { zh: '由日志可重算出每笔费用', en: 'every charge can be recomputed from its log entry' },
     checked,
     examples,
   ),
@@ -79,7 +79,7 @@ export function bookReports(database: Database): InvariantReport[] {
       ...report(
         'I6',
         {
-          zh: '持有额度不为负，余额不为负，未付超支等于其分录之和',
+          zh: '预扣额度不为负，余额不为负，未付超支等于其分录之和',
           en: 'no negative hold, no negative balance, unpaid overrun = its postings',
         },
         facts.accounts(),

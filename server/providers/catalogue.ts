@@ -214,7 +214,7 @@ const compatibleProviders: readonly Provider[] = [
   compatible(
     45,
     'volcengine',
-    '字节火山方舟、豆包、DeepSeek通用',
+    '字节火山方舟、豆包、DeepSeek 通用',
     'VolcEngine / Doubao',
     'https://ark.cn-beijing.volces.com',
     'Doubao-pro-128k Doubao-pro-32k Doubao-pro-4k Doubao-lite-128k Doubao-lite-32k Doubao-lite-4k Doubao-embedding',
@@ -223,7 +223,7 @@ const compatibleProviders: readonly Provider[] = [
   compatible(
     46,
     'baidu-v2',
-    '百度文心千帆V2',
+    '百度文心千帆 V2',
     'Baidu Qianfan v2',
     'https://qianfan.baidubce.com',
     'ernie-4.0-8k-latest ernie-4.0-8k-preview ernie-4.0-8k ernie-4.0-turbo-8k-latest ernie-4.0-turbo-8k-preview ernie-4.0-turbo-8k ernie-4.0-turbo-128k ernie-3.5-8k-preview ernie-3.5-8k ernie-3.5-128k ernie-speed-8k ernie-speed-128k ernie-speed-pro-128k ernie-lite-8k ernie-lite-pro-128k ernie-tiny-8k ernie-char-8k ernie-char-fiction-8k ernie-novel-8k deepseek-v3 deepseek-r1 deepseek-r1-distill-qwen-32b deepseek-r1-distill-qwen-14b',

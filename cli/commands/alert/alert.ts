@@ -6,7 +6,7 @@ import { isoTime } from '../../output.ts';
 export const list: CommandRun = async (context) => {
   const { targets, alerts } = await (await context.client()).call('alert.list');
   const who = targets.length === 0 ? context.say('无', 'nobody') : targets.join(', ');
-  context.output.note(context.say(`通知：${who}`, `told: ${who}`));
+  context.output.note(context.say(`通知：${who}`, `recipients: ${who}`));
   context.output.list(
     alerts,
     [

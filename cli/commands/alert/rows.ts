@@ -4,14 +4,14 @@ export const alertRows: readonly CommandRow[] = [
   {
     name: 'alert list',
     zh: '当前的问题，以及会通知谁',
-    en: 'what is wrong now, and who is told',
+    en: 'open alerts and their recipients',
     examples: ['alert list', 'alert list --json'],
     load: async () => (await import('./alert.ts')).list,
   },
   {
     name: 'alert test',
     zh: '向每个告警目标发送测试',
-    en: 'tell every target a test',
+    en: 'send a test to every target',
     examples: ['alert test', 'alert test --json'],
     load: async () => (await import('./alert.ts')).test,
   },

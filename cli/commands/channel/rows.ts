@@ -26,7 +26,7 @@ const fields: readonly Flag[] = [
   {
     flag: '--dialect <name>',
     zh: '与上游使用的协议，auto 为自动选择',
-    en: 'protocol to speak with the upstream; auto chooses',
+    en: 'protocol used to call the upstream (default auto)',
   },
   { flag: '--test-model <name>', zh: '测试模型', en: 'model for tests' },
 ];

@@ -86,7 +86,7 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'logout',
     zh: '退出当前远程网关',
-    en: 'forget the current remote gateway',
+    en: 'log out of the current remote gateway',
     examples: ['logout', 'logout --json'],
     load: async () => (await import('./login.ts')).logout,
   },
@@ -100,7 +100,7 @@ export const connectionRows: readonly CommandRow[] = [
   {
     name: 'context list',
     zh: '已登录的远程网关',
-    en: 'remote gateways one has logged in to',
+    en: 'list remote gateways you have logged in to',
     examples: ['context list', 'context list --json'],
     load: async () => (await import('./login.ts')).list,
   },

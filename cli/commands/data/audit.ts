@@ -25,7 +25,7 @@ export const verify: CommandRun = async (context) => {
   const { checked, broken } = found;
   const line =
     broken === null
-      ? context.say(`审计记录完整，共检查 ${checked} 条`, `the audit trail is whole: ${checked} entries checked`)
+      ? context.say(`审计记录完整，共检查 ${checked} 条`, `the audit trail is intact: ${checked} entries checked`)
       : context.say(`第 ${broken} 条审计记录起链条断裂`, `the audit trail is broken at entry ${broken}`);
   context.output.object(found, [line], String(checked));
   if (found.broken !== null) throw new AppError('check_failed', { detail: `#${found.broken}` });

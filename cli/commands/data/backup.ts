@@ -43,7 +43,7 @@ export const restore: CommandRun = async (context, _flags, file) => {
   await context.confirm(
     context.say(
       `用 ${when} 的备份替换 ${context.dataDir} 的数据库（原数据库会保留）？`,
-      `Replace the database in ${context.dataDir} by the backup of ${when}? The present one is kept aside`,
+      `Replace the database in ${context.dataDir} by the backup of ${when}? The current one is kept`,
     ),
   );
   await folderFree(context.dataDir);

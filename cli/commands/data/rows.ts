@@ -47,7 +47,7 @@ export const dataRows: readonly CommandRow[] = [
   },
   {
     name: 'db status',
-    zh: '数据库文件、大小与版本（不打开）',
+    zh: '查看数据库文件、大小与版本（只读）',
     en: 'file, size and schema, without changing anything',
     examples: ['db status', 'db status --json'],
     load: async () => (await import('./db.ts')).status,
@@ -83,7 +83,7 @@ export const dataRows: readonly CommandRow[] = [
   {
     name: 'audit list',
     zh: '操作审计',
-    en: 'who changed what',
+    en: 'show the audit trail',
     flags: [{ flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' }],
     examples: ['audit list', 'audit list --limit 100 --json'],
     load: async () => (await import('./audit.ts')).list,

@@ -7,7 +7,7 @@ export const helpRows = (all: () => readonly CommandRow[]): readonly CommandRow[
     argument: '<shell>',
     zh: '补全脚本：bash、zsh、fish、powershell',
     en: 'completion script: bash, zsh, fish, powershell',
-    flags: [{ flag: '--install', zh: '写到当前用户的补全目录', en: "write it to the user's completion folder" }],
+    flags: [{ flag: '--install', zh: '写到当前用户的补全目录', en: "write it to the user's completion directory" }],
     examples: ['completion bash --install', 'completion fish | source'],
     load: async () => (await import('./help.ts')).completion,
   },

@@ -66,7 +66,7 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   {
     name: 'GATEWAY_COMMIT_CEILING_MS',
     zh: '回答等待记账的上限（毫秒）；默认不限',
-    en: 'the longest an answer waits for its bill; no limit by default',
+    en: 'longest wait of a response for its bill (ms); no limit by default',
   },
   { name: 'GATEWAY_LOG_FORMAT', zh: '日志格式：text 或 json', en: 'form of what it logs: text or json' },
   { name: 'GATEWAY_LOG_LEVEL', zh: '日志级别：debug、info、warn、error', en: 'debug, info, warn or error' },

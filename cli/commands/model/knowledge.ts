@@ -7,14 +7,14 @@ interface Words {
 }
 
 const labels: Readonly<Record<string, Words>> = {
-  outputCap: { zh: '最长输出（token）', en: 'longest answer (tokens)' },
+  outputCap: { zh: '最长输出（token）', en: 'output limit (tokens)' },
   inputLimit: { zh: '上下文（token）', en: 'context (tokens)' },
-  thinking: { zh: '思考方式', en: 'is told to think by' },
+  thinking: { zh: '思考方式', en: 'reasoning is requested by' },
   alwaysThinks: { zh: '始终思考', en: 'always thinks' },
-  thinksUnasked: { zh: '未要求时也思考', en: 'thinks unless told otherwise' },
+  thinksUnasked: { zh: '未要求时也思考', en: 'reasons unless switched off' },
   efforts: { zh: '思考强度', en: 'words for effort' },
-  budget: { zh: '思考预算（token）', en: 'budget of a thought (tokens)' },
-  limitMember: { zh: '长度上限字段', en: 'member for the longest answer' },
+  budget: { zh: '思考预算（token）', en: 'reasoning budget (tokens)' },
+  limitMember: { zh: '长度上限字段', en: 'member of the output limit' },
   switched: { zh: '关闭思考所用字段', en: 'thinking is switched off by' },
   suffixed: { zh: '名称后可加 -high 等', en: 'a word such as -high may stand behind its name' },
   signedCalls: { zh: '历史中的工具调用须带签名', en: 'calls in the history must be signed' },
@@ -68,7 +68,7 @@ export const known: CommandRun = async (context, flags, model) => {
     const what = `${kind === undefined ? rule.kind : say(kind)}${value === '' ? '' : ` ${value}`}`;
     return `  ${rule.member} (${rule.dialect}) ${what}${origin(rule)}`;
   });
-  const nothing = context.say('  一无所知：请求按原样转述', '  nothing: requests are told as they are');
+  const nothing = context.say('  一无所知：请求按原样转述', '  nothing: requests are forwarded unchanged');
   const mapped = found.upstream_model === model ? '' : ` → ${found.upstream_model}`;
   context.output.object(
     found,

@@ -29,7 +29,7 @@ export const optionRows: readonly CommandRow[] = [
     name: 'option unset',
     argument: '<key...>',
     zh: '恢复配置项默认值',
-    en: 'put options back to their defaults',
+    en: 'reset options to defaults',
     examples: ['option unset RetryTimes', 'option unset SMTPToken'],
     load: async () => (await import('./option.ts')).unset,
   },

@@ -1,6 +1,6 @@
 import type { CommandRow, Flag } from '../../command.ts';
 
-const file: Flag = { flag: '-f, --file <path>', zh: '文件、目录或 -', en: 'file, folder or -' };
+const file: Flag = { flag: '-f, --file <path>', zh: '文件、目录或 -', en: 'file, directory or -' };
 const prune: Flag = {
   flag: '--prune',
   zh: '删除同一标签（label）下文件中没有的对象',
@@ -10,7 +10,7 @@ const prune: Flag = {
 export const provisioningRows: readonly CommandRow[] = [
   {
     name: 'apply',
-    zh: '应用声明式配置：一个事务，全部或全不',
+    zh: '应用声明式配置（原子操作：全部成功或全部不改）',
     en: 'apply a declarative file, all or nothing',
     flags: [
       file,
@@ -23,8 +23,8 @@ export const provisioningRows: readonly CommandRow[] = [
   },
   {
     name: 'diff',
-    zh: '声明式配置会改变什么，有差异则退出码 10',
-    en: 'what a file would change; exit 10 when anything',
+    zh: '预览声明式配置的变更；有差异时退出码为 10',
+    en: 'show what a file would change; exits 10 on differences',
     flags: [file, prune],
     examples: ['diff -f site.yaml', 'diff -f - --json < site.yaml'],
     load: async () => (await import('./provisioning.ts')).diff,

@@ -100,7 +100,7 @@ export const changeLine = ({ key, name, before, after }: PriceChange): string =>
       : `~ ${key}  ${name}  ${before} -> ${after}`;
 
 const question = (context: Context): string =>
-  context.say('将模型倍率恢复为默认？', 'Put the model ratios back to the shipped ones?');
+  context.say('将模型倍率恢复为默认？', 'Reset the model ratios to their defaults?');
 
 async function agree(context: Context, changes: readonly PriceChange[], asked: string): Promise<void> {
   if (context.flags.yes === true) return;

@@ -54,7 +54,7 @@ export const rollback: CommandRun = async (context, _flags, given) => {
   await context.confirm(
     context.language === 'zh'
       ? `将倍率恢复到版本 ${version} 修改之前？`
-      : `Put the price maps back as they were before change ${version}?`,
+      : `Roll back price change ${version}?`,
   );
   const done = await (await context.client()).call('ratio.rollback', { version });
   if (done.changes.length === 0) context.output.note(context.language === 'zh' ? '没有变化' : 'nothing differs');

@@ -82,7 +82,7 @@ export const redemptionRows: readonly CommandRow[] = [
   {
     name: 'redemption export',
     zh: '导出完整兑换码',
-    en: 'write whole redemption codes',
+    en: 'export redemption codes with full keys',
     examples: ['redemption export -q > codes.txt', 'redemption export -o csv > codes.csv'],
     load: async () => (await import('./redemption.ts')).exportAll,
   },

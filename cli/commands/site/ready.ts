@@ -13,8 +13,8 @@ const wordings = {
   },
   en: {
     url: 'URL',
-    setup: 'Set-up (a link that works once)',
-    data: 'Data folder',
+    setup: 'Setup (a link that works once)',
+    data: 'Data directory',
     open: 'Open files and connections',
     metrics: 'Metrics',
     stop: 'Ctrl-C to stop',

@@ -4,7 +4,7 @@ export const siteRows: readonly CommandRow[] = [
   {
     name: 'serve',
     zh: '启动网关',
-    en: 'run the gateway',
+    en: 'start the gateway',
     flags: [
       { flag: '--port <n>', zh: '端口（默认 3000）', en: 'port (default 3000)' },
       { flag: '--open', zh: '在浏览器中打开控制台', en: 'open the console in a browser' },
@@ -53,7 +53,7 @@ export const siteRows: readonly CommandRow[] = [
       {
         flag: '--code <code>',
         zh: '与 --url 一起：服务启动时打印的初始化验证码',
-        en: 'with --url: the set-up code the server printed at start',
+        en: 'with --url: the setup code the server printed at start',
       },
       { flag: '--mode <mode>', zh: '使用模式：external、self-use、demo', en: 'external, self-use, demo' },
       { flag: '--channel-type <name>', zh: '同时添加渠道：类型', en: 'add a channel too: provider' },
@@ -83,7 +83,7 @@ export const siteRows: readonly CommandRow[] = [
   {
     name: 'doctor',
     zh: '检查常见问题并给出处理方法',
-    en: 'look for common troubles and say what helps',
+    en: 'check for common problems and suggest fixes',
     flags: [{ flag: '--fix', zh: '修复权限', en: 'repair rights of files that others may read' }],
     examples: ['doctor --fix', 'doctor --json'],
     load: async () => (await import('./doctor.ts')).doctor,

@@ -65,7 +65,7 @@ export const tokenRows: readonly CommandRow[] = [
     name: 'token rotate',
     argument: '<id...>',
     zh: '更换密钥：旧密钥立即失效，新密钥只显示这一次',
-    en: 'new key: the old one stops at once, the new one is printed once',
+    en: "replace a token's key; the old one stops at once",
     examples: ['token rotate ci -q', 'token rotate ci --yes -o env'],
     load: async () => (await import('./token.ts')).rotate,
   },

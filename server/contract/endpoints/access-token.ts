@@ -44,7 +44,7 @@ export const accessTokenEndpoints = [
     access: 'user',
     input: z.object({ name: text, scopes: commaList, expired_time: number }),
     output: z.extend(accessToken, { token: z.string() }),
-    summary: { zh: '创建带权限范围的访问令牌', en: 'New access token with scopes; told once' },
+    summary: { zh: '创建带权限范围的访问令牌', en: 'New access token with scopes; shown once' },
   }),
   endpoint({
     id: 'access_token.delete',

@@ -20,7 +20,7 @@ export const accountEndpoints = [
       aff_code: text,
     }),
     output: nothing,
-    summary: { zh: '注册', en: 'Register' },
+    summary: { zh: '注册', en: 'Sign up' },
     botCheck: true,
   }),
   endpoint({
@@ -30,7 +30,7 @@ export const accountEndpoints = [
     access: 'public',
     input: z.object({ email: text }),
     output: nothing,
-    summary: { zh: '发送邮箱验证码', en: 'Mail a verification code' },
+    summary: { zh: '发送邮箱验证码', en: 'Email a verification code' },
     mutates: true,
     botCheck: true,
   }),
@@ -41,7 +41,7 @@ export const accountEndpoints = [
     access: 'public',
     input: z.object({ email: text }),
     output: nothing,
-    summary: { zh: '发送密码重置邮件', en: 'Mail a link that resets the password' },
+    summary: { zh: '发送密码重置邮件', en: 'Email a link that resets the password' },
     mutates: true,
     botCheck: true,
   }),
@@ -52,7 +52,7 @@ export const accountEndpoints = [
     access: 'public',
     input: z.object({ email: text, token: text, password: text }),
     output: z.string(),
-    summary: { zh: '重置密码', en: 'Reset a password; answers with the new one' },
+    summary: { zh: '重置密码', en: 'Reset a password; returns the new one' },
   }),
   endpoint({
     id: 'account.bind_email',
@@ -61,7 +61,7 @@ export const accountEndpoints = [
     access: 'user',
     input: proof,
     output: nothing,
-    summary: { zh: '绑定邮箱', en: 'Bind an e-mail address' },
+    summary: { zh: '绑定邮箱', en: 'Connect an email address' },
     mutates: true,
   }),
   endpoint({
@@ -71,7 +71,7 @@ export const accountEndpoints = [
     access: 'user',
     input: proof,
     output: nothing,
-    summary: { zh: '绑定邮箱', en: 'Bind an e-mail address' },
+    summary: { zh: '绑定邮箱', en: 'Connect an email address' },
   }),
   endpoint({
     id: 'account.setting',

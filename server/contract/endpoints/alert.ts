@@ -25,7 +25,7 @@ export const alertEndpoints = [
         }),
       ),
     }),
-    summary: { zh: '当前告警', en: 'What is wrong now, and who would be told' },
+    summary: { zh: '当前告警', en: 'Open alerts and their recipients' },
   }),
   endpoint({
     id: 'alert.test',
@@ -34,6 +34,6 @@ export const alertEndpoints = [
     access: 'root',
     input: none,
     output: z.array(z.object({ target: z.enum(alertTargetNames), ok: z.boolean(), message: z.string() })),
-    summary: { zh: '发送测试告警', en: 'Tell every target a test' },
+    summary: { zh: '发送测试告警', en: 'Send a test to every target' },
   }),
 ] as const;

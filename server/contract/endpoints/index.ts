@@ -57,7 +57,7 @@ export const endpoints = [
       database_type: z.string(),
       code_required: z.boolean(),
     }),
-    summary: { zh: '初始化状态', en: 'Set-up state' },
+    summary: { zh: '初始化状态', en: 'Setup state' },
   }),
   endpoint({
     id: 'setup.run',
@@ -169,7 +169,7 @@ export const endpoints = [
     access: 'public',
     input: none,
     output: nothing,
-    summary: { zh: '登出', en: 'Log out' },
+    summary: { zh: '退出登录', en: 'Log out' },
     mutates: true,
     demo: true,
   }),
@@ -180,7 +180,7 @@ export const endpoints = [
     access: 'public',
     input: none,
     output: nothing,
-    summary: { zh: '登出', en: 'Log out' },
+    summary: { zh: '退出登录', en: 'Log out' },
     demo: true,
   }),
   endpoint({

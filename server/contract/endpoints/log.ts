@@ -83,7 +83,7 @@ export const logEndpoints = [
     access: 'public',
     input: z.object({ key: text }),
     output: z.array(logShape),
-    summary: { zh: '一个令牌最近的日志', en: 'Newest log rows of the token whose key is given' },
+    summary: { zh: '一个令牌最近的日志', en: 'Newest log entries of the token whose key is given' },
   }),
   endpoint({
     id: 'log.breakdown',
@@ -169,6 +169,6 @@ export const logEndpoints = [
     access: 'admin',
     input: z.object({ ref: z.string() }),
     output: logShape,
-    summary: { zh: '一条日志', en: 'One log row by id or request id' },
+    summary: { zh: '一条日志', en: 'One log entry by ID or request ID' },
   }),
 ] as const;

@@ -46,7 +46,7 @@ export const optionEndpoints = [
     output: z.object({ version: z.int() }),
     summary: {
       zh: '重置模型倍率（仅 ModelRatio）',
-      en: 'Put ModelRatio, and no other price map, back to the shipped one',
+      en: 'Reset ModelRatio, and no other price table, to its default',
     },
     demo: 'root',
     done: { zh: '重置模型倍率成功', en: 'Model ratios are reset' },
@@ -67,7 +67,7 @@ export const optionEndpoints = [
     access: 'admin',
     input: z.object({ key: z.string() }),
     output: nothing,
-    summary: { zh: '恢复配置项默认值', en: 'Put an option back to its default' },
+    summary: { zh: '恢复配置项默认值', en: 'Reset an option to its default' },
     demo: 'root',
   }),
 ] as const;

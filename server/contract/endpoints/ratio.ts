@@ -15,7 +15,7 @@ export const ratioEndpoints = [
     access: 'admin',
     input: z.object({ p: number, page_size: number }),
     output: page(priceVersionShape),
-    summary: { zh: '倍率修改历史', en: 'Changes of the price maps' },
+    summary: { zh: '倍率修改历史', en: 'Changes of the price tables' },
   }),
   endpoint({
     id: 'ratio.changes',
@@ -42,7 +42,7 @@ export const ratioEndpoints = [
     access: 'admin',
     input: z.object({ version: id }),
     output: z.object({ version: z.int(), changes }),
-    summary: { zh: '回退倍率', en: 'Put price maps back as they were before a change' },
+    summary: { zh: '回退倍率', en: 'Roll back a change of the price tables' },
   }),
   endpoint({
     id: 'ratio.propose',
@@ -62,7 +62,7 @@ export const ratioEndpoints = [
     /** What the history says of it; absent = sync. */
     input: z.object({ values: texts, reason: z.optional(z.enum(['set', 'sync'])) }),
     output: z.object({ version: z.int() }),
-    summary: { zh: '应用价格表', en: 'Store several price maps at once' },
+    summary: { zh: '应用价格表', en: 'Store several price tables at once' },
   }),
   endpoint({
     id: 'ratio.simulate',
@@ -76,7 +76,7 @@ export const ratioEndpoints = [
       after: z.int(),
       models: z.array(z.object({ model: z.string(), requests: z.int(), before: z.int(), after: z.int() })),
     }),
-    summary: { zh: '用新倍率重算历史费用', en: 'Price past requests with other price maps' },
+    summary: { zh: '用新倍率重算历史费用', en: 'Price past requests with other price tables' },
     mutates: false,
   }),
 ] as const;

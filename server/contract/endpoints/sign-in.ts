@@ -158,7 +158,7 @@ export const signInEndpoints = [
     access: 'public',
     input: z.object({ aff: text }),
     output: z.string(),
-    summary: { zh: '第三方登录状态值', en: 'State for a sign-in elsewhere' },
+    summary: { zh: '第三方登录状态值', en: 'State for an external login' },
   }),
   endpoint({
     id: 'oauth.begin',
@@ -168,7 +168,7 @@ export const signInEndpoints = [
     /** `bind`: refuses at once what a login that is too old may not bind. */
     input: z.object({ type: z.enum(['github', 'oidc', 'linuxdo', 'telegram']), aff: text, bind: toggle }),
     output: z.object({ url: z.string() }),
-    summary: { zh: '开始第三方登录或绑定', en: 'Begin a sign-in elsewhere; answers with the address to go to' },
+    summary: { zh: '开始第三方登录或绑定', en: 'Begin an external login; returns the URL to open' },
   }),
   endpoint({
     id: 'oauth.wechat',
@@ -187,7 +187,7 @@ export const signInEndpoints = [
     access: 'user',
     input: z.object({ code: text }),
     output: nothing,
-    summary: { zh: '绑定微信', en: 'Bind WeChat' },
+    summary: { zh: '绑定微信', en: 'Connect WeChat' },
     mutates: true,
   }),
   endpoint({
@@ -207,7 +207,7 @@ export const signInEndpoints = [
     access: 'user',
     input: telegram,
     output: nothing,
-    summary: { zh: '绑定 Telegram', en: 'Bind Telegram' },
+    summary: { zh: '绑定 Telegram', en: 'Connect Telegram' },
     mutates: true,
   }),
   endpoint({
@@ -223,7 +223,7 @@ export const signInEndpoints = [
       error_description: text,
     }),
     output: z.optional(entranceShape),
-    summary: { zh: '第三方登录或绑定', en: 'Log in with, or bind, another service' },
+    summary: { zh: '第三方登录或绑定', en: 'Log in with, or connect, another service' },
     mutates: true,
   }),
   endpoint({
@@ -233,7 +233,7 @@ export const signInEndpoints = [
     access: 'user',
     input: z.object({ type: z.enum(['github', 'oidc', 'linuxdo', 'wechat', 'telegram']), password: text }),
     output: nothing,
-    summary: { zh: '解除第三方账户绑定', en: 'Unbind an account elsewhere' },
+    summary: { zh: '解除第三方账户绑定', en: 'Disconnect an external account' },
   }),
   endpoint({
     id: 'option.oidc_discovery',

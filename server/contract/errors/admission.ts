@@ -2,7 +2,7 @@
 import { type ErrorRow, row } from './row.ts';
 
 export const admissionErrors = {
-  token_missing: row(401, 'authentication_error', 4, 'client', '未提供令牌', 'No API key was provided'),
+  token_missing: row(401, 'authentication_error', 4, 'client', '未提供令牌', 'No API key provided. Send it as “Authorization: Bearer sk-…”'),
   token_invalid: row(401, 'authentication_error', 4, 'client', '无效的令牌', 'Invalid API key'),
   token_expired: row(401, 'authentication_error', 4, 'client', '该令牌已过期', 'This API key has expired'),
   token_disabled: row(401, 'authentication_error', 4, 'client', '该令牌状态不可用', 'This API key is not active'),
@@ -11,7 +11,7 @@ export const admissionErrors = {
     'insufficient_quota',
     4,
     'client',
-    '该令牌额度已用尽：剩余 {remain}，本次需要 {need}',
+    '该令牌额度不足：剩余 {remain}，本次需要 {need}',
     'This API key has run out of quota: {remain} left, {need} needed',
   ),
   user_exhausted: row(
@@ -19,7 +19,7 @@ export const admissionErrors = {
     'insufficient_quota',
     4,
     'client',
-    '用户额度不足：剩余 {remain}，本次需要 {need}',
+    '用户余额不足：剩余 {remain}，本次需要 {need}',
     'The account balance is insufficient: {remain} left, {need} needed',
   ),
   balance_elsewhere: row(
@@ -110,7 +110,7 @@ export const admissionErrors = {
     2,
     'client',
     '模型 {model} 倍率或价格未配置，请联系管理员设置',
-    'The ratio or price of model {model} is not configured; please contact the administrator',
+    'The ratio or price of model {model} is not configured. Contact the administrator',
   ),
   model_not_found: row(
     404,
@@ -126,7 +126,7 @@ export const admissionErrors = {
     7,
     'ours',
     '当前分组 {group} 下对于模型 {model} 无可用渠道',
-    'No channel is available for model {model} in group {group}',
+    'No available channel for model {model} in group {group}. Check the model name or contact the administrator',
   ),
   channel_pin_forbidden: row(
     403,
@@ -193,7 +193,7 @@ export const admissionErrors = {
     4,
     'client',
     '该令牌今日额度已用尽：剩余 {remain}，本次需要 {need}，{seconds} 秒后重置',
-    'The daily budget of this API key is used up: {remain} left, {need} needed; it resets in {seconds} seconds',
+    'The daily limit of this API key is used up: {remain} left, {need} needed; it resets in {seconds} seconds',
   ),
   token_budget_month: row(
     429,
@@ -201,7 +201,7 @@ export const admissionErrors = {
     4,
     'client',
     '该令牌本月额度已用尽：剩余 {remain}，本次需要 {need}，{seconds} 秒后重置',
-    'The monthly budget of this API key is used up: {remain} left, {need} needed; it resets in {seconds} seconds',
+    'The monthly limit of this API key is used up: {remain} left, {need} needed; it resets in {seconds} seconds',
   ),
   answer_stopped: row(
     400,
@@ -209,6 +209,6 @@ export const admissionErrors = {
     2,
     'refusal',
     '回答中出现敏感词，已停止生成',
-    'The answer was stopped at a blocked word',
+    'The response was stopped at a blocked word',
   ),
 } as const satisfies Record<string, ErrorRow>;

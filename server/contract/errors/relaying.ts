@@ -67,7 +67,7 @@ export const relayingErrors = {
     2,
     'client',
     '此路径不支持 WebSocket，请使用 HTTP',
-    'This path does not speak WebSocket; use plain HTTP',
+    'This path does not support WebSocket. Use HTTP',
   ),
   method_not_allowed: row(
     405,
@@ -82,21 +82,21 @@ export const relayingErrors = {
     'invalid_request_error',
     2,
     'client',
-    '渠道不支持该操作 {operation}',
+    '没有渠道支持操作 {operation}',
     'No channel supports the operation {operation}',
   ),
   // upstream
   upstream_unreachable: row(502, 'api_error', 7, 'host', '请求上游地址失败', 'The upstream could not be reached'),
-  upstream_timeout: row(504, 'api_error', 7, 'host', '上游响应超时', 'The upstream did not answer in time'),
-  upstream_broken: row(502, 'api_error', 7, 'host', '上游响应中断', 'The upstream broke off its answer'),
-  upstream_invalid: row(502, 'api_error', 7, 'host', '上游返回了无效的响应', 'The upstream gave an invalid answer'),
+  upstream_timeout: row(504, 'api_error', 7, 'host', '上游响应超时', 'The upstream did not respond in time'),
+  upstream_broken: row(502, 'api_error', 7, 'host', '上游响应中断', 'The upstream connection dropped during the response'),
+  upstream_invalid: row(502, 'api_error', 7, 'host', '上游返回了无效的响应', 'The upstream returned an invalid response'),
   upstream_status: row(
     502,
     'api_error',
     7,
     'host',
     '上游返回错误（状态码 {status}）',
-    'The upstream answered with status {status}',
+    'The upstream returned status {status}',
   ),
   upstream_busy: row(
     429,
@@ -104,7 +104,7 @@ export const relayingErrors = {
     7,
     'key',
     '当前分组上游负载已饱和，请稍后再试',
-    'The upstreams of this group are saturated; please retry later',
+    'The upstreams of this group are saturated. Retry later',
   ),
   upstream_overloaded: row(
     529,
@@ -112,9 +112,9 @@ export const relayingErrors = {
     7,
     'host',
     '上游过载，请稍后再试',
-    'The upstream is overloaded; please retry later',
+    'The upstream is overloaded. Retry later',
   ),
-  upstream_key: row(502, 'api_error', 7, 'key', '上游鉴权失败', 'The upstream rejected the channel key'),
+  upstream_key: row(502, 'api_error', 7, 'key', '上游拒绝了渠道密钥，请联系管理员', 'The upstream rejected the channel key. Contact the administrator'),
   // ours
   overloaded: row(
     503,
@@ -130,7 +130,7 @@ export const relayingErrors = {
     7,
     'ours',
     '存储暂不可用，计费请求已暂停：{reason}',
-    'Storage is unavailable, paid requests are paused: {reason}',
+    'Storage is unavailable; billed requests are paused: {reason}',
   ),
   thread_died: row(
     503,
@@ -147,7 +147,7 @@ export const relayingErrors = {
     1,
     'ours',
     '服务器内部错误，请联系管理员',
-    'Internal server error; please contact the administrator',
+    'Internal server error. Contact the administrator',
     500,
   ),
 } as const satisfies Record<string, ErrorRow>;

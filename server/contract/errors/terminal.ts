@@ -4,7 +4,7 @@ import { business, type ErrorRow, row } from './row.ts';
 export const terminalErrors = {
   usage: business('用法错误：{detail}', 'Usage error: {detail}', 2),
   cancelled: business('已取消', 'Cancelled', 3),
-  input_needed: business('缺少必要参数：{flags}', 'Input needed: {flags}', 9),
+  input_needed: business('缺少必要输入：{flags}', 'Missing input: {flags}', 9),
   server_unreachable: row(502, 'api_error', 7, 'host', '无法连接服务器：{detail}', 'Cannot reach the server: {detail}'),
   port_taken: business('端口 {port} 已被占用', 'Port {port} is already in use', 6),
   bench_tier_refused: business(
@@ -41,7 +41,7 @@ export const terminalErrors = {
     'The gateway refused (status {status}): {detail}',
   ),
   document_invalid: business('文件无效：{detail}', 'The file is not valid: {detail}', 2),
-  differences: business('存在 {count} 处差异', '{count} differences', 10),
+  differences: business('存在 {count} 处差异', 'Differences found: {count}', 10),
   import_failed: business('导入失败：{detail}', 'The import failed: {detail}', 1),
   import_not_empty: business(
     '只能导入到空的数据目录，请换用 --data-dir',
@@ -52,7 +52,7 @@ export const terminalErrors = {
   backup_unsound: business('备份未通过校验：{detail}', 'The backup did not pass its check: {detail}', 8),
   backup_place: business(
     '备份文件夹必须是绝对路径：{detail}',
-    'The folder of backups must be an absolute path: {detail}',
+    'The backup directory must be an absolute path: {detail}',
     2,
   ),
   backup_failed: business('备份失败：{reason}', 'The backup failed: {reason}', 7),

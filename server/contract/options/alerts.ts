@@ -22,7 +22,7 @@ export const alertOptions = {
     ...panel,
     kind: listOf(alertKindNames),
     fallback: '',
-    label: { zh: '不通知的种类', en: 'Kinds that are not told' },
+    label: { zh: '不通知的种类', en: 'Muted kinds' },
     help: {
       zh: '逗号分隔的名称；未知的名称会被拒绝并列出全部名称。',
       en: 'Comma separated names; an unknown one is refused with the list of them.',
@@ -42,7 +42,7 @@ export const alertOptions = {
     label: { zh: '重复提醒间隔（小时）', en: 'Hours between reminders' },
     help: {
       zh: '同一问题持续存在时，每隔这么久再提醒一次；恢复后再次发生会立即提醒。',
-      en: 'The same trouble is told again after so long; after a recovery at once.',
+      en: 'Time before the same alert is repeated. After a recovery it is sent at once.',
     },
   }),
   'alert_setting.spend_limit': option({
@@ -50,7 +50,7 @@ export const alertOptions = {
     kind: decimal(0),
     fallback: '0',
     label: { zh: '每小时费用阈值（美元）', en: 'Spend of an hour (dollars)' },
-    help: { zh: '一小时内超过该金额时提醒，0 为不提醒。', en: 'More within an hour is told; 0 tells nothing.' },
+    help: { zh: '一小时内超过该金额时提醒，0 为不提醒。', en: 'Alerts when more is spent within an hour. 0 = off.' },
   }),
   'alert_setting.spend_factor': option({
     ...panel,
@@ -59,7 +59,7 @@ export const alertOptions = {
     label: { zh: '费用异常倍数', en: 'Times its usual' },
     help: {
       zh: '一小时费用超过过去七天平均值的这么多倍（且超过 1 美元）时提醒，0 为不提醒。',
-      en: 'An hour of so many times the mean of seven days (and of more than a dollar) is told; 0 tells nothing.',
+      en: 'Alerts when an hour costs this many times the 7-day mean (and more than a dollar). 0 = off.',
     },
   }),
   'alert_setting.balance_limit': option({
@@ -69,7 +69,7 @@ export const alertOptions = {
     label: { zh: '上游余额下限', en: 'Least balance of upstreams' },
     help: {
       zh: '已查询余额的渠道低于此值时提醒，0 为不提醒。',
-      en: 'Channels whose balance was asked for and is below are told; 0 tells nothing.',
+      en: 'Alerts when the known balance of a channel is below. 0 = off.',
     },
   }),
   'alert_setting.disk_gb': option({
@@ -79,7 +79,7 @@ export const alertOptions = {
     label: { zh: '磁盘剩余下限（GB）', en: 'Least free disk (GB)' },
     help: {
       zh: '数据目录所在磁盘低于此值时提醒，0 为不提醒。',
-      en: 'Less on the data folder’s disk is told; 0 tells nothing.',
+      en: 'Alerts when the data directory’s disk has less. 0 = off.',
     },
   }),
   'alert_setting.expiry_days': option({
@@ -89,13 +89,13 @@ export const alertOptions = {
     label: { zh: '到期提前提醒（天）', en: 'Days before something expires' },
     help: {
       zh: '站点证书、管理员的访问令牌和 API 密钥到期前这么多天提醒，0 为不提醒。',
-      en: 'For the site’s certificate and administrators’ access tokens and API keys; 0 tells nothing.',
+      en: 'For the site’s certificate and administrators’ access tokens and API keys. 0 = off.',
     },
   }),
   'alert_setting.mail_to': option({
     ...targets,
     kind: emails,
-    label: { zh: '告警邮箱', en: 'Mail addresses' },
+    label: { zh: '告警邮箱', en: 'Email addresses' },
     help: { zh: '逗号分隔；经由 SMTP 设置发送。', en: 'Comma separated; sent over the SMTP server.' },
   }),
   'alert_setting.webhook_url': hidden('Webhook 地址', 'Webhook address', {
@@ -127,7 +127,7 @@ export const alertOptions = {
     ...targets,
     kind: text,
     label: { zh: 'Telegram 会话编号', en: 'Telegram chat id' },
-    help: { zh: '接收告警的用户、群组或频道。', en: 'The person, group or channel that is told.' },
+    help: { zh: '接收告警的用户、群组或频道。', en: 'The person, group or channel that receives alerts.' },
   }),
   'alert_setting.bark_url': hidden('Bark 地址', 'Bark address', {
     zh: '应用中显示的地址，例如 https://api.day.app/密钥；为空则不发送。',

@@ -26,10 +26,10 @@ export const backupOptions = {
     ...usual,
     kind: text,
     fallback: '',
-    label: { zh: '备份文件夹', en: 'Folder of backups' },
+    label: { zh: '备份文件夹', en: 'Backup directory' },
     help: {
       zh: '服务器上的绝对路径；为空则为数据目录下的 backups/scheduled。',
-      en: 'An absolute path on the server; empty is backups/scheduled in the data folder.',
+      en: 'An absolute path on the server. Leave empty for backups/scheduled in the data directory.',
     },
   }),
   'backup_setting.s3_bucket': option({
@@ -37,7 +37,7 @@ export const backupOptions = {
     kind: text,
     fallback: '',
     label: { zh: 'S3 存储桶', en: 'S3 bucket' },
-    help: { zh: '填写后备份存入该桶而非文件夹。', en: 'Backups go there instead of a folder.' },
+    help: { zh: '填写后备份存入该桶而非文件夹。', en: 'Backups are stored there instead of a directory.' },
   }),
   'backup_setting.s3_endpoint': option({
     ...usual,
@@ -60,7 +60,7 @@ export const backupOptions = {
     ...usual,
     kind: text,
     fallback: '',
-    label: { zh: 'S3 目录', en: 'Folder in the bucket' },
+    label: { zh: 'S3 目录', en: 'Directory in the bucket' },
     help: { zh: '为空则在桶的根目录。', en: 'Empty is the bucket itself.' },
   }),
   'backup_setting.s3_key_id': option({

@@ -27,7 +27,7 @@ export const contentOptions = {
     tab: 'other',
     panel: 'content',
     label: { zh: 'Logo 图片地址', en: 'Logo address' },
-    help: { zh: '图片地址，留空则使用内置图标。', en: 'Address of a picture; empty shows the built-in one.' },
+    help: { zh: '图片地址，留空则使用内置图标。', en: 'URL of an image. Leave empty for the built-in one.' },
     role: 100,
     publicAs: 'logo',
   }),
@@ -90,7 +90,7 @@ export const contentOptions = {
     tab: 'other',
     panel: 'content',
     label: { zh: '版本发布地址（检查更新时访问）', en: 'Release address (asked when checking for updates)' },
-    help: { zh: '返回最新版本信息的地址，留空则不检查。', en: 'Tells the newest version; empty asks nobody.' },
+    help: { zh: '返回最新版本信息的地址，留空则不检查。', en: 'Returns the newest version. Leave empty to turn update checks off.' },
     role: 100,
   }),
   Chats: option({
@@ -101,7 +101,7 @@ export const contentOptions = {
     label: { zh: '聊天配置', en: 'Chat links' },
     help: {
       zh: 'JSON 数组，每项为 {"名称": "地址"}；{key} 与 {address} 会被替换。',
-      en: 'A JSON list of {"name": "address"}; {key} and {address} are filled in.',
+      en: 'JSON list of {"name": "address"}; {key} and {address} are replaced.',
     },
     role: 100,
     publicAs: 'chats',

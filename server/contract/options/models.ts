@@ -46,7 +46,7 @@ export const modelsOptions = {
     label: { zh: '支持画图的 Gemini 模型', en: 'Gemini models that draw' },
     help: {
       zh: 'JSON 数组：可以在对话中返回图片的模型。',
-      en: 'A JSON list of models that may answer a chat with pictures.',
+      en: 'JSON list of models that may return images in a chat.',
     },
   }),
   'gemini.thinking_adapter_enabled': option({
@@ -68,7 +68,7 @@ export const modelsOptions = {
     label: { zh: 'Gemini 思考预算占比', en: 'Gemini thinking budget share' },
     help: {
       zh: '思考可使用最大输出长度的比例，0.1 至 1。',
-      en: 'Share of the longest answer that may be thinking, 0.1 to 1.',
+      en: 'Share of the maximum output that may be reasoning, 0.1 to 1.',
     },
     dependsOn: 'gemini.thinking_adapter_enabled',
   }),
@@ -88,7 +88,7 @@ export const modelsOptions = {
     label: { zh: 'Claude 缺省 MaxTokens', en: 'Claude default max tokens' },
     help: {
       zh: 'JSON：模型 → 请求未写时的最大输出长度；default 用于其它模型。未修改时使用模型自身的上限。',
-      en: 'JSON: model -> longest answer where none is named, default for others; left unchanged: each model’s own limit.',
+      en: 'JSON: model -> output limit for requests without one; default for others. Unchanged: each model’s own limit.',
     },
   }),
   'claude.thinking_adapter_enabled': option({
@@ -107,7 +107,7 @@ export const modelsOptions = {
     label: { zh: 'Claude 思考预算占比', en: 'Claude thinking budget share' },
     help: {
       zh: '思考可使用最大输出长度的比例，0.1 至 1。',
-      en: 'Share of the longest answer that may be thinking, 0.1 to 1.',
+      en: 'Share of the maximum output that may be reasoning, 0.1 to 1.',
     },
     dependsOn: 'claude.thinking_adapter_enabled',
   }),
@@ -119,7 +119,7 @@ export const modelsOptions = {
     label: { zh: '启用请求透传', en: 'Pass requests through unchanged' },
     help: {
       zh: '所有渠道的请求原样转发，除模型名外不作修改。',
-      en: 'On every channel nothing but the model’s name is edited.',
+      en: 'Forwards requests unchanged on every channel, except for the model name.',
     },
   }),
   'general_setting.route_trace_enabled': option({
@@ -142,14 +142,14 @@ export const modelsOptions = {
       zh: '响应头显示本次费用（x-gateway-quota、x-gateway-cost-usd，仅非流式）',
       en: 'Show what the call cost in response headers (x-gateway-quota, x-gateway-cost-usd; not for streams)',
     },
-    help: { zh: '客户端可直接读到每次请求的费用。', en: 'Clients can read the price of a call from its answer.' },
+    help: { zh: '客户端可直接读到每次请求的费用。', en: 'Clients can read the cost of a request from its response.' },
   }),
   'general_setting.ping_interval_enabled': option({
     kind: toggle,
     fallback: 'false',
     tab: 'models',
     panel: 'global',
-    label: { zh: '启用 Ping 间隔', en: 'Send keep-alive pings' },
+    label: { zh: '启用 SSE 心跳', en: 'Send keep-alive pings' },
     help: {
       zh: '上游沉默时向客户端发送心跳，避免中间代理断开。',
       en: 'Keeps proxies from closing a stream while the upstream is silent.',
@@ -180,7 +180,7 @@ export const modelsOptions = {
     fallback: '60',
     tab: 'models',
     panel: 'global',
-    label: { zh: '非流式首字节最长等待（秒）', en: 'Longest wait for the first byte of a whole answer (seconds)' },
+    label: { zh: '非流式首字节最长等待（秒）', en: 'Longest wait for the first byte of a non-streaming response (seconds)' },
     help: {
       zh: '超过后改问另一个可用渠道，没有则继续等；会思考的模型不限，0 为不限。',
       en: 'Then another free channel is asked, if any; models that think are exempt, 0 sets no limit.',
@@ -194,7 +194,7 @@ export const modelsOptions = {
     label: { zh: '上游最长静默（秒）', en: 'Longest silence of an upstream (seconds)' },
     help: {
       zh: '回答途中静默超过此时长即视为中断。',
-      en: 'An answer that falls silent for longer counts as broken off.',
+      en: 'A response that falls silent for longer counts as interrupted.',
     },
   }),
 } as const;

@@ -123,10 +123,10 @@ export const operationOptions = {
     fallback: 'true',
     tab: 'operation',
     panel: 'drawing',
-    label: { zh: '开启之后将上游地址替换为服务器地址', en: 'Replace upstream image addresses with ours' },
+    label: { zh: '用本站地址替换上游图片地址', en: 'Replace upstream image addresses with ours' },
     help: {
       zh: '图片经由本站访问，不暴露上游地址。',
-      en: 'Pictures are fetched through this site, so that the upstream stays unknown.',
+      en: 'Images are served through this site, so that the upstream stays hidden.',
     },
   }),
   MjModeClearEnabled: option({
@@ -142,10 +142,10 @@ export const operationOptions = {
     fallback: 'true',
     tab: 'operation',
     panel: 'drawing',
-    label: { zh: '检测必须等待绘图成功才能进行放大等操作', en: 'Wait for success before further actions' },
+    label: { zh: '绘图成功后才允许放大等操作', en: 'Wait for success before further actions' },
     help: {
       zh: '原图尚未完成时拒绝放大、变换等操作。',
-      en: 'Refuses upscales and variations of a picture that is not finished.',
+      en: 'Refuses upscales and variations of an image that is not finished.',
     },
   }),
   CheckSensitiveEnabled: option({
@@ -175,7 +175,7 @@ export const operationOptions = {
     label: { zh: '检测到屏蔽词时停止生成', en: 'Stop when a blocked word appears' },
     help: {
       zh: '流式回答中一出现屏蔽词即停止；已送出的部分照常计费。',
-      en: 'Ends a streamed answer before the word is complete; what was delivered is charged.',
+      en: 'Ends a streaming response before the word is complete. What was delivered is charged.',
     },
   }),
   SensitiveWords: option({
@@ -199,7 +199,7 @@ export const operationOptions = {
     fallback: '0',
     tab: 'operation',
     panel: 'logs',
-    label: { zh: '日志保留天数（0 = 不清理）', en: 'Days logs are kept (0 = for ever)' },
+    label: { zh: '日志保留天数（0 = 永久保留）', en: 'Log retention (days, 0 = forever)' },
     help: {
       zh: '超过天数的用量日志会自动且永久删除；余额不受影响。',
       en: 'Older usage logs are deleted automatically and permanently; balances are not touched.',
@@ -252,7 +252,7 @@ export const operationOptions = {
     label: { zh: '最长响应时间（秒）', en: 'Longest response time (seconds)' },
     help: {
       zh: '全部测试时超过该时间的渠道会被自动禁用，0 为不限。',
-      en: 'A round of tests disables channels that take longer; 0 sets no limit.',
+      en: 'Batch tests disable channels slower than this. 0 = no limit.',
     },
   }),
   QuotaRemindThreshold: option({
@@ -263,7 +263,7 @@ export const operationOptions = {
     label: { zh: '额度提醒阈值', en: 'Quota reminder threshold' },
     help: {
       zh: '余额低于该额度时通知用户，每 2 小时最多一次。',
-      en: 'People are told when their balance falls below; once in two hours at most.',
+      en: 'Users are notified when their balance falls below, at most once every 2 hours.',
     },
   }),
   AutomaticDisableChannelEnabled: option({
@@ -271,10 +271,10 @@ export const operationOptions = {
     fallback: 'false',
     tab: 'operation',
     panel: 'monitoring',
-    label: { zh: '失败时自动禁用通道', en: 'Disable failing channels' },
+    label: { zh: '失败时自动禁用渠道', en: 'Disable failing channels' },
     help: {
       zh: '密钥失效或账户欠费时禁用渠道；限流只会暂停。',
-      en: 'Disables a channel whose key or account is of no use; rate limits only pause it.',
+      en: 'Disables a channel when its key or account fails. Rate limits only pause it.',
     },
   }),
   AutomaticEnableChannelEnabled: option({
@@ -282,10 +282,10 @@ export const operationOptions = {
     fallback: 'false',
     tab: 'operation',
     panel: 'monitoring',
-    label: { zh: '成功时自动启用通道', en: 'Enable recovered channels' },
+    label: { zh: '成功时自动启用渠道', en: 'Enable recovered channels' },
     help: {
       zh: '自动禁用的渠道测试成功后重新启用。',
-      en: 'Brings back a channel that disabled itself, once a test passes.',
+      en: 'Re-enables an auto-disabled channel when a test succeeds.',
     },
   }),
   AutomaticDisableKeywords: option({
@@ -313,7 +313,7 @@ export const operationOptions = {
     fallback: '500',
     tab: 'operation',
     panel: 'quota',
-    label: { zh: '请求预扣费额度', en: 'Tokens a stream holds ahead' },
+    label: { zh: '请求预扣额度（Tokens）', en: 'Tokens a stream holds ahead' },
     help: {
       zh: '超额预扣时，流式回答按此 Token 数提前预扣，至少 4096。',
       en: 'Output tokens a stream holds ahead where holds are overcommitted; at least 4,096.',
@@ -347,7 +347,7 @@ export const operationOptions = {
     tab: 'operation',
     panel: 'quota',
     label: { zh: '邀请新用户奖励额度', en: 'Reward for inviting' },
-    help: { zh: '被邀请者注册后，邀请者获得的额度。', en: 'Quota for whoever brought a new user.' },
+    help: { zh: '被邀请者注册后，邀请者获得的额度。', en: 'Quota given to the inviter when the invited user registers.' },
   }),
   QuotaForInvitee: option({
     kind: integer(0),

@@ -40,7 +40,7 @@ export const pricingOptions = {
     panel: 'pricing',
     label: { zh: '模型倍率', en: 'Model ratios' },
     help: {
-      zh: 'JSON：模型 → 倍率；1 为每百万输入令牌 2 美元。',
+      zh: 'JSON：模型 → 倍率；1 表示每百万输入 Tokens 2 美元。',
       en: 'JSON: model -> ratio; 1 is $2 for a million input tokens.',
     },
   }),
@@ -107,7 +107,7 @@ export const pricingOptions = {
       en: 'Cost of channels (channel id -> share of the list price)',
     },
     help: {
-      zh: 'JSON：渠道编号 → 你的成本占列表价的比例，用于计算利润。',
+      zh: 'JSON：渠道编号 → 成本占列表价的比例，用于计算利润。',
       en: 'JSON: channel id -> your cost as a share of the list price; margins follow from it.',
     },
   }),
@@ -119,7 +119,7 @@ export const pricingOptions = {
     label: { zh: '用户可选分组', en: 'Groups users may choose' },
     help: {
       zh: 'JSON：分组 → 说明；用户可为令牌选择这些分组。',
-      en: 'JSON: group -> description; people may pick these for their tokens.',
+      en: 'JSON: group -> description. Users may choose these for their tokens.',
     },
   }),
 } as const;

@@ -11,7 +11,7 @@ export const rateLimitsOptions = {
     label: { zh: '启用用户模型请求速率限制', en: 'Limit model requests per user' },
     help: {
       zh: '按用户限制周期内的请求次数，超出返回 429。',
-      en: 'Counts the requests of each user in a period; more are answered with 429.',
+      en: 'Limits requests per user and period. Requests over the limit get HTTP 429.',
     },
   }),
   ModelRequestRateLimitDurationMinutes: option({
@@ -44,7 +44,7 @@ export const rateLimitsOptions = {
     tab: 'ratelimit',
     panel: 'limits',
     label: {
-      zh: '分组限制（每分钟请求数 rpm、每分钟 Token 数 tpm、并发 concurrency）',
+      zh: '分组限制（rpm 每分钟请求数、tpm 每分钟 Tokens、concurrency 并发数）',
       en: 'Limits of groups (rpm, tpm, concurrency)',
     },
     help: {

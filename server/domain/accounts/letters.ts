@@ -16,12 +16,12 @@ export function codeLetter(to: string, code: string, site: Site, language: Langu
     ? {
         to,
         subject: `${site.name}邮箱验证邮件`,
-        html: `<p>您好，你正在进行${name}邮箱验证。</p><p>您的验证码为：<strong>${code}</strong></p><p>验证码 ${minutes} 分钟内有效，如果不是本人操作，请忽略。</p>`,
+        html: `<p>您好，您正在进行${name}邮箱验证。</p><p>您的验证码为：<strong>${code}</strong></p><p>验证码 ${minutes} 分钟内有效，如果不是本人操作，请忽略。</p>`,
       }
     : {
         to,
         subject: `${site.name}: your verification code`,
-        html: `<p>Somebody is verifying this address at ${name}.</p><p>The code is <strong>${code}</strong></p><p>It is valid for ${minutes} minutes. If that was not you, ignore this mail.</p>`,
+        html: `<p>Your verification code for ${name} is <strong>${code}</strong>.</p><p>It expires in ${minutes} minutes. If you didn't request this, ignore this email.</p>`,
       };
 }
 
@@ -33,13 +33,13 @@ export function takenLetter(to: string, site: Site, language: Language): Mail {
   return language === 'zh'
     ? {
         to,
-        subject: `${site.name}邮箱验证邮件`,
+        subject: `${site.name}：该邮箱已注册`,
         html: `<p>有人正使用此邮箱在${name}进行验证，但该邮箱地址已被占用。</p><p>如果您忘记了密码，可以重置密码。${link}</p>`,
       }
     : {
         to,
         subject: `${site.name}: this address has an account`,
-        html: `<p>Somebody tried to verify this address at ${name}, but it belongs to an account already.</p><p>If you forgot the password, you can reset it. ${link}</p>`,
+        html: `<p>A verification of this address was requested at ${name}, but it already belongs to an account.</p><p>If you forgot your password, reset it. ${link}</p>`,
       };
 }
 
@@ -50,11 +50,11 @@ export function resetLetter(to: string, token: string, site: Site, language: Lan
     ? {
         to,
         subject: `${site.name}密码重置`,
-        html: `<p>您好，你正在进行${name}密码重置。</p><p>点击 <a href="${link}">此处</a> 进行密码重置。</p><p>如果链接无法点击，请复制到浏览器打开：<br>${link}</p><p>重置链接 ${minutes} 分钟内有效，如果不是本人操作，请忽略。</p>`,
+        html: `<p>您好，您正在进行${name}密码重置。</p><p>请点击以下链接重置密码：<br><a href="${link}">${link}</a></p><p>重置链接 ${minutes} 分钟内有效，如果不是本人操作，请忽略。</p>`,
       }
     : {
         to,
         subject: `${site.name}: reset your password`,
-        html: `<p>Somebody wants to reset the password of your account at ${name}.</p><p><a href="${link}">${link}</a></p><p>The link is valid for ${minutes} minutes. If that was not you, ignore this mail.</p>`,
+        html: `<p>A password reset was requested for your account at ${name}.</p><p><a href="${link}">${link}</a></p><p>The link expires in ${minutes} minutes. If you didn't request this, ignore this email.</p>`,
       };
 }

@@ -30,14 +30,14 @@ export function createQuotaAlerts(deps: {
     return setting.language === 'en'
       ? {
           type: kind,
-          title: 'Your quota is about to run out',
-          content: `Your quota is about to run out: ${left} left. Please top up in time${link === '' ? '.' : `: ${link}`}`,
+          title: 'Low balance',
+          content: `Low balance: ${left} left.${link === '' ? '' : ` Top up: ${link}`}`,
           values: [left, link],
         }
       : {
           type: kind,
-          title: '您的额度即将用尽',
-          content: `您的额度即将用尽，当前剩余额度为 ${left}，为了不影响您的使用，请及时充值。${link === '' ? '' : `充值链接：${link}`}`,
+          title: '您的余额即将用尽',
+          content: `您的余额即将用尽，剩余 ${left}，请及时充值。${link}`,
           values: [left, link],
         };
   };
