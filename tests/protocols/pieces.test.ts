@@ -30,7 +30,7 @@ test('an item that means nothing to the upstream leaves no empty turn', () => {
   const request = codecFor('openai-responses').translation.decodeRequest(
     {
       input: [
-        { type: 'item_reference', id: 'rs_1' },
+        { type: 'web_search_call', id: 'ws_1', status: 'completed' },
         { role: 'user', content: 'hi' },
       ],
     },
