@@ -1,4 +1,5 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
+import { createKeptItems } from '../db/kept-items.ts';
 import type { Database } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
 import { type StorageStanding, soundStorage } from './contract/storage.ts';
@@ -96,7 +97,7 @@ export interface Services {
   readonly rounds: RoundsService;
   readonly routes: RoutesService;
   readonly knowledge: KnowledgeService;
-  readonly works: WorksService;
+  readonly works: WorksService & ReturnType<typeof createKeptItems>;
   readonly workLists: WorkListsService;
   readonly usage: UsageService;
   readonly priceList: ReturnType<typeof createPriceList>;
@@ -285,11 +286,14 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     workLists: createWorkLists({ ...deps, options }),
     usage: createUsage(deps),
     priceList: createPriceList({ options, channels }),
-    works: createWorks({
-      ...deps,
-      baseUrlOf: (type) => providerByType(type)?.baseUrl ?? '',
-      report,
-    }),
+    works: {
+      ...createWorks({
+        ...deps,
+        baseUrlOf: (type) => providerByType(type)?.baseUrl ?? '',
+        report,
+      }),
+      ...createKeptItems(deps.database, deps.now),
+    },
     setupCode: deps.setupCode,
     storage: deps.storage ?? (() => soundStorage),
     relays: deps.relays ?? 0,

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { bareName } from '../../server/contract/model-limits.ts';
 import { doubleNames } from '../../server/practice/strict/names.ts';
 import { doubles } from '../../server/practice/strict/table.ts';
-import { allProviders } from '../../server/providers/catalogue.ts';
+import { allProviders, providerBySlug } from '../../server/providers/catalogue.ts';
 import type { ModelRow, ProviderRow } from '../../server/providers/knowledge/row.ts';
 import { sameDemands, targetFor, targetOf } from '../../server/providers/knowledge/target.ts';
+import { probeFacts } from '../../server/providers/probe.ts';
 import { type GridTarget, gridTargets } from '../../tests/practice/grid/targets.ts';
 
 interface Place {
@@ -65,12 +66,21 @@ export const concerns = (row: ModelRow | ProviderRow, { double, model }: Place):
 
 const asTarget = (place: Place | undefined): GridTarget | null => (place === undefined ? null : { ...place, own: {} });
 
+/** Lists name models that hear or draw, too: they take nothing of what is asked of a conversation. */
+const converses = ({ double, model }: Place): boolean => {
+  const provider = providerBySlug(slugOf.get(double) ?? '');
+  return provider !== undefined && ['chat', 'responses'].includes(probeFacts(provider, model).kind);
+};
+
 /** Later rows may say the same: where this one alone decides is looked for first. */
 export function targetOfModel(row: ModelRow, rows: readonly ModelRow[]): GridTarget | null {
   const others = (place: Place): number => rows.filter((one) => concerns(one, place)).length;
   const fitting = listed
     .filter((place) => concerns(row, place))
-    .toSorted((one, other) => others(one) - others(other) || ownFirst(one, other));
+    .toSorted(
+      (one, other) =>
+        Number(converses(other)) - Number(converses(one)) || others(one) - others(other) || ownFirst(one, other),
+    );
   const decides = (place: Place): boolean => {
     const said = rows.filter((one) => concerns(one, place));
     const without = said.filter((one) => one !== row);

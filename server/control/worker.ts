@@ -109,6 +109,7 @@ async function start(order: ControlStart) {
     await services.wallet.sweep();
     const days = services.options.get('LogRetentionDays');
     if (days > 0) await services.logs.prune(Math.floor(Date.now() / 1000) - days * 86_400);
+    await services.works.sweepItems(services.options.get('ResponseItemDays'));
     await changes.trim((await changes.last()) - keptChanges);
   };
   let polling = false;
@@ -161,6 +162,7 @@ async function start(order: ControlStart) {
       }
       rmSync(files.httpSocket, { force: true });
       rmSync(files.localSocket, { force: true });
+      services.works.closeItems();
       await database.close();
     },
   };

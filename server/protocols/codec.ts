@@ -47,6 +47,14 @@ export interface ResponseContext {
   readonly includeUsage: boolean;
   /** Local count of the prompt, for dialects that tell it before the upstream does. */
   readonly promptTokens?: number;
+  /** Told once where to look for the items of the answer; what is not over yet ends where it is. */
+  readonly made?: (items: () => readonly MadeItem[]) => void;
+}
+
+/** A part of an answer that can be named later. */
+export interface MadeItem {
+  readonly id: string;
+  readonly item: unknown;
 }
 
 /** What a translation could not carry over, as JSON-pointer-like paths with a reason; shown in the log row. */

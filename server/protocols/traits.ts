@@ -128,6 +128,16 @@ export interface KeptRules {
   made(body: Members, answer: { readonly response: string | null; readonly container: string | null }): string | null;
 }
 
+/** Items of earlier answers that requests name instead of repeating them. */
+export interface ReferenceRules {
+  /** Ids of those that were made here, as often as they are named. */
+  asked(body: Members): readonly string[];
+  /** The body with them in full. */
+  resolved(body: Members, itemOf: (id: string) => unknown): Members;
+  /** Whether the items of its answer may be named later. */
+  keeps(body: Members): boolean;
+}
+
 /** How a client has its conversation made short. */
 export interface CompactionRules {
   /** Behind the address of the chat, where it has an address of its own. */
@@ -178,6 +188,7 @@ export interface Traits {
   readonly countOperation?: string;
   readonly models?: ModelList;
   readonly kept?: KeptRules;
+  readonly references?: ReferenceRules;
   readonly compaction?: CompactionRules;
   /** Takes a line out that stands before everything else that the model is told. @returns null = it is not there. */
   withoutLine?(body: Members, line: RegExp): MemberEdits | null;

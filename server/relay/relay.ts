@@ -11,6 +11,7 @@ import { makePlan, type PlanDeps } from './admission/plan.ts';
 import { noCharge } from './admission/tiers.ts';
 import { type AnswerDeps, answer } from './delivery/answer.ts';
 import type { Refusal } from './delivery/finish-request.ts';
+import { createItemKeeping } from './delivery/items.ts';
 import { createRefusedRows } from './delivery/refused-rows.ts';
 import { answerBilling, isBillingPath } from './endpoints/billing.ts';
 import { createTokenCount } from './endpoints/count-tokens.ts';
@@ -165,6 +166,7 @@ export function createRelay(deps: RelayDeps): Relay {
     idleMs: () => Math.min(deps.limits.idleMs, state.settings().idleMs),
     checkpointMs: deps.limits.checkpointMs,
     billMs: deps.limits.billMs,
+    items: createItemKeeping({ ...deps, store: deps.works, days: () => state.settings().itemDays }),
     commitPingMs: deps.limits.commitPingMs,
     running: answering,
     lasting: (request) => deps.watch?.lasting(request),
@@ -196,6 +198,7 @@ export function createRelay(deps: RelayDeps): Relay {
       startedMs,
       bodyLimit: deps.limits.bodyLimit,
       capsule: deps.capsule,
+      recall: (ids) => pipeline.items.recall(identified.principal.user.id, ids),
     });
     const asked = route.session ? withoutEmptyLimit(parsed) : parsed;
     deps.watch?.heard(request);

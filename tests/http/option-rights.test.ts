@@ -105,6 +105,7 @@ const rights: Readonly<Record<OptionKey, readonly [role: 10 | 100, why: string]>
   SensitiveWords: [10, relay],
   StreamCacheQueueLength: [10, idle],
   LogRetentionDays: [100, proof],
+  ResponseItemDays: [100, proof],
   LogConsumeEnabled: [100, proof],
   DataExportEnabled: [10, look],
   DataExportInterval: [10, idle],

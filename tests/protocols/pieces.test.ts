@@ -21,6 +21,15 @@ test('a thought that a Gemini client heard in pieces is the one thought that was
   ]);
 });
 
+test('words that a Gemini client heard in pieces are the one text that was said', () => {
+  const pieces = [{ text: 'I will ' }, { text: 'look' }, { functionCall: { name: 'f', args: {} } }, { text: 'Well' }];
+  expect(heard(pieces)).toMatchObject([
+    { type: 'text', text: 'I will look' },
+    { type: 'tool-call', name: 'f' },
+    { type: 'text', text: 'Well' },
+  ]);
+});
+
 test('two thoughts that are signed each stay two', () => {
   const parts = ['a', 'b'].map((text) => ({ text, thought: true, thoughtSignature: text }));
   expect(heard(parts)).toHaveLength(2);
@@ -30,7 +39,7 @@ test('an item that means nothing to the upstream leaves no empty turn', () => {
   const request = codecFor('openai-responses').translation.decodeRequest(
     {
       input: [
-        { type: 'item_reference', id: 'rs_1' },
+        { type: 'web_search_call', id: 'ws_1', status: 'completed' },
         { role: 'user', content: 'hi' },
       ],
     },

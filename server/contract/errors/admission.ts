@@ -96,6 +96,14 @@ export const admissionErrors = {
     '找不到前一个响应：它保存在生成它的上游，请发送完整的对话',
     'The previous response is not kept here: it lives at the upstream that made it. Send the whole conversation',
   ),
+  item_reference_not_found: row(
+    400,
+    'invalid_request_error',
+    5,
+    'client',
+    '请求引用的条目 {id} 不在这里（已过期，或由其他上游保存）：请发送条目本身，例如设置 store: false',
+    'The item {id} that the request refers to is not kept here: it has expired, or lives at another upstream. Send the items themselves, as clients do with store: false',
+  ),
   model_missing: row(
     400,
     'invalid_request_error',

@@ -119,17 +119,19 @@ function decodeContent(content: Record<string, unknown>, ids: CallIds): Message[
       });
     } else if (response !== null) {
       results.push({ role: 'tool', parts: [decodeResult(response, ids)] });
-    } else add(said, decodePart(part));
+    } else add(said, decodePart(part), assistant);
   }
   if (said.length === 0 && results.length > 0) return results;
   return [...results, { role: assistant ? 'assistant' : 'user', parts: said }];
 }
 
-/** A thought that was streamed comes back piece by piece, and its signature with the last one alone. */
-function add(said: Part[], part: Part): void {
+/** What was streamed comes back piece by piece, and the signature of a thought with the last one alone. */
+function add(said: Part[], part: Part, assistant: boolean): void {
   const last = said.at(-1);
   const goesOn = last?.type === 'reasoning' && last.signature === null && last.redacted === null;
   if (part.type === 'reasoning' && goesOn) said[said.length - 1] = { ...part, text: last.text + part.text };
+  else if (assistant && part.type === 'text' && last?.type === 'text')
+    said[said.length - 1] = { ...part, text: last.text + part.text };
   else said.push(part);
 }
 

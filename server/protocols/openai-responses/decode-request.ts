@@ -23,7 +23,7 @@ const known = new Set([
   'user',
 ]);
 
-/** @throws AppError body_invalid naming the field; kept responses live at the upstream that made them. */
+/** @throws AppError body_invalid naming the field; kept responses and items live at the upstream that made them. */
 export function decodeRequest(
   body: Json,
   path: { readonly model: string | null; readonly stream: boolean },
@@ -108,6 +108,8 @@ function decodeItem(item: Record<string, unknown>): Message[] {
       return [{ role: 'assistant', parts: [decodeThought(item)] }];
     case 'additional_tools':
       return [];
+    case 'item_reference':
+      throw new AppError('item_reference_not_found', { id: String(item.id) });
     default:
       return [{ role: 'user', parts: [{ type: 'unknown', dialect: 'openai-responses', raw: item }] }];
   }

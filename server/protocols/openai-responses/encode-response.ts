@@ -2,6 +2,7 @@
 import type { ChatEvent } from '../canonical.ts';
 import type { ResponseContext } from '../codec.ts';
 import { gather } from '../shared/blocks.ts';
+import { madeOf } from './references.ts';
 import {
   callItem,
   type Item,
@@ -26,5 +27,6 @@ export function encodeResponse(events: readonly ChatEvent[], context: ResponseCo
     else if (part.type === 'unknown' && part.dialect === 'openai-responses') output.push(part.raw as Item);
     else if (part.type === 'image') output.push(messageItem(idOf('msg'), [textPart(imageText(part))]));
   }
+  context.made?.(() => madeOf(output));
   return responseObject(context, statusOf(finish, output), { output, usage, reason: finish });
 }

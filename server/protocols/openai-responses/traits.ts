@@ -3,6 +3,7 @@ import { idOf, records } from '../shared/json.ts';
 import { effortSuffix } from '../shared/suffix.ts';
 import type { Traits } from '../traits.ts';
 import { compaction } from './compaction.ts';
+import { references } from './references.ts';
 
 export const traits: Traits = {
   label: 'OpenAI Responses',
@@ -35,6 +36,7 @@ export const traits: Traits = {
     },
     made: (body, { response, container }) => (body.store !== false ? response : container),
   },
+  references,
   compaction,
   suffix: effortSuffix((body, effort) => [['reasoning', { ...(body.reasoning as object | undefined), effort }]]),
 };

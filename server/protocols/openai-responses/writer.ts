@@ -1,6 +1,7 @@
 /** Answers as a response event stream: the whole life of every item, numbered. */
 import type { ChatEvent, Citation, EventOf, Part, Usage } from '../canonical.ts';
 import type { ResponseContext, StreamWriter } from '../codec.ts';
+import { madeOf } from './references.ts';
 import {
   callItem,
   type Item,
@@ -21,6 +22,14 @@ type Open =
   | { readonly kind: 'reasoning'; readonly output: number; readonly id: string; part: Thought; summarised: boolean }
   | { readonly kind: 'tool-call'; readonly output: number; readonly id: string; part: Call };
 
+/** As far as it came: a call that is not over names no arguments. */
+function unfinished(entry: Open): Item | null {
+  if (entry.kind === 'tool-call') return null;
+  if (entry.kind === 'reasoning') return thoughtItem(entry.id, entry.part);
+  const part = entry.kind === 'text' ? textPart(entry.text) : { type: 'refusal', refusal: entry.text };
+  return messageItem(entry.id, [part], 'incomplete');
+}
+
 export function createWriter(context: ResponseContext): StreamWriter {
   let sequence = 0;
   let started = false;
@@ -28,6 +37,11 @@ export function createWriter(context: ResponseContext): StreamWriter {
   const output: Item[] = [];
   const open = new Map<number | 'refusal', Open>();
 
+  context.made?.(() => {
+    const items: (Item | null)[] = [...output];
+    for (const entry of open.values()) items[entry.output] = unfinished(entry);
+    return madeOf(items.filter((item) => item !== null));
+  });
   const send = (type: string, members: string): string =>
     `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequence++},${members}}\n\n`;
   const sendObject = (type: string, members: Item): string => send(type, JSON.stringify(members).slice(1, -1));

@@ -28,6 +28,7 @@ import { createCover } from './cover.ts';
 import { finishFailed, type Refusal, refusalOf } from './finish-request.ts';
 import { ownHeaders, shownFrom, streamHeadersOf } from './headers.ts';
 import { whenDurable } from './held-back.ts';
+import type { ItemKeeping } from './items.ts';
 import { judgeEnd } from './judge-end.ts';
 import { isKept, keptIn, noteKept } from './kept.ts';
 import { relayStream } from './pump.ts';
@@ -37,6 +38,7 @@ import type { StreamEnd, StreamError } from './stream-options.ts';
 
 export interface AnswerDeps extends AttemptsDeps {
   readonly counter: TokenCounter;
+  readonly items: ItemKeeping;
   readonly checkpointMs: number;
   readonly billMs: number;
   /** Between signs of life while an end waits for its bill. */
@@ -124,7 +126,10 @@ const close = (
   exchange: Exchange,
   outcome: Pick<Reached, 'prepared' | 'tried'> & { readonly body?: unknown },
   end: StreamEnd,
-): Promise<void> => settle(deps.counter, exchange, outcome, end).then(() => deps.ended(exchange.inquiry.request));
+): Promise<void> => {
+  deps.items.keep(exchange);
+  return settle(deps.counter, exchange, outcome, end).then(() => deps.ended(exchange.inquiry.request));
+};
 
 async function refuse(deps: AnswerDeps, exchange: Exchange, outcome: Failed, departure: Departure): Promise<Response> {
   const { inquiry } = exchange;
@@ -254,6 +259,7 @@ async function gathered(
     ...(failed ? { failure: 'broken' } : {}),
   };
   judgeEnd(deps, exchange, outcome, end);
+  const told = broken ? '' : retold(exchange, stream.frameRelay.events(), deps.now());
   const durable = close(deps, exchange, outcome, end);
   departure.upstream.abort();
   if (broken) {
@@ -268,7 +274,7 @@ async function gathered(
   return whenDurable(
     durable,
     deps.commitPingMs,
-    retold(exchange, stream.frameRelay.events(), deps.now()),
+    told,
     (sent) =>
       new Response(sent, {
         status: 200,

@@ -7,6 +7,7 @@ import { outline } from './json-text.ts';
 import { checkFields, checkMembers, checkModelName } from './members.ts';
 import { plainBody, readBody } from './packed-body.ts';
 import { readPrompt } from './prompt.ts';
+import { type Recall, recalledBody } from './references.ts';
 import type { MatchedRoute, Operation, RelayRoute } from './routes.ts';
 
 export interface ParseContext {
@@ -16,6 +17,8 @@ export interface ParseContext {
   readonly bodyLimit: number;
   /** For summaries of conversations; absent where there are none. */
   readonly capsule?: Capsule;
+  /** For items that are named instead of repeated; absent where there are none. */
+  readonly recall?: Recall;
 }
 
 /** @throws AppError body_*, model_missing. */
@@ -30,7 +33,8 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   if (given.json === null) checkFields(given.body, route.operation);
   else checkMembers(given.json, given.body, matched);
   const { capsule } = context;
-  const content = capsule === undefined ? given : plain(given, route, capsule);
+  const whole = await withItems(given, route, context);
+  const content = capsule === undefined ? whole : plain(whole, route, capsule);
   const { body } = content;
   const compaction = capsule === undefined ? null : compactionOf(route, body, capsule);
   const model = matched.model ?? body.model ?? route.defaultModel;
@@ -62,6 +66,13 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
 /** Without summaries that nobody but this site can read. */
 function plain(content: Content, route: RelayRoute, capsule: Capsule): Content {
   const body = content.json === null ? null : openedSummaries(route, content.body, capsule);
+  return body === null ? content : { body, json: jsonOf(body), form: null };
+}
+
+/** With what it names in full. */
+async function withItems(content: Content, route: RelayRoute, { recall, bodyLimit }: ParseContext): Promise<Content> {
+  if (content.json === null || recall === undefined) return content;
+  const body = await recalledBody(route, content.body, { recall, bodyLimit });
   return body === null ? content : { body, json: jsonOf(body), form: null };
 }
 

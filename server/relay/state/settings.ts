@@ -49,6 +49,8 @@ export interface RelaySettings extends OperatorSettings {
   readonly modelRules: readonly ModelRow[];
   /** Answers carry a header that says how their channel was chosen. */
   readonly showTrace: boolean;
+  /** How long items of answers are kept for clients that name them later; 0 = not at all. */
+  readonly itemDays: number;
   /** Billing questions are answered for the key, not for its user. */
   readonly tokenStat: boolean;
   /** Amounts are told in dollars. */
@@ -136,6 +138,7 @@ export function compileSettings(stored: ReadonlyMap<string, string>): RelaySetti
     quotaPerUnit: optionValue(stored, 'QuotaPerUnit'),
     showCost: optionValue(stored, 'general_setting.cost_header_enabled'),
     showTrace: optionValue(stored, 'general_setting.route_trace_enabled'),
+    itemDays: optionValue(stored, 'ResponseItemDays'),
     claudeMaxTokens: maxTokensByModel(
       optionValue(stored, 'claude.default_max_tokens') as Record<string, unknown>,
       stored.has('claude.default_max_tokens'),

@@ -27,6 +27,7 @@ import { isCompacted, lacksCompaction, type NativeCompactions, provenRelay, unco
 import { finished, inlined } from './custom-operation.ts';
 import { type FrameRelay, translatingRelay, verbatimRelay } from './frame-relay.ts';
 import type { Dispatch, UpstreamAnswer } from './http.ts';
+import { nameable } from './nameable.ts';
 import { type OpenStream, openStream, sseFraming } from './open-stream.ts';
 import { patienceWith } from './patience.ts';
 import { type Prepared, prepareAttempt } from './prepare.ts';
@@ -374,5 +375,6 @@ export const contextOf = ({ inquiry, plan }: Exchange, nowMs: number) => {
       promptTokens: plan.promptTokens,
     },
     nowMs,
+    nameable(inquiry),
   );
 };

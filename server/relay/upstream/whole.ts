@@ -142,6 +142,7 @@ export const responseContext = (
     readonly promptTokens: number;
   },
   createdMs: number,
+  made?: ResponseContext['made'],
 ): ResponseContext => ({
   model: facts.model,
   responseId: facts.requestId,
@@ -149,4 +150,5 @@ export const responseContext = (
   includeUsage: facts.includeUsage,
   // The plan's count is a bound: twice what ordinary text takes.
   promptTokens: Math.ceil(facts.promptTokens / 2),
+  ...(made === undefined ? {} : { made }),
 });

@@ -52,6 +52,16 @@ export function scenariosOf(target: GridTarget, driver: Driver): readonly Scenar
 /** JSON as it reads, whatever was escaped on the way. */
 const readable = ({ body }: Exchange): string => JSON.stringify(body).replaceAll('\\"', '"');
 
+/** What is told as text, in whatever pieces it comes. */
+function wordsIn(value: unknown, key = ''): string {
+  if (typeof value === 'string') return ['text', 'content', 'tool_plan'].includes(key) ? value : '';
+  if (Array.isArray(value)) return value.map((item) => wordsIn(item, key)).join('');
+  if (value === null || typeof value !== 'object') return '';
+  return Object.entries(value)
+    .map(([name, inner]) => wordsIn(inner, name))
+    .join('');
+}
+
 function missingIn(first: Exchange, second: Exchange | undefined, scenario: Scenario): string[] {
   const text = readable(first);
   const missing: string[] = [];
@@ -70,6 +80,9 @@ function missingIn(first: Exchange, second: Exchange | undefined, scenario: Scen
   if (second !== undefined) {
     const again = readable(second);
     want('result', marks.result, again);
+    const words = first.said?.words.join('') ?? '';
+    // Clients of an upstream's own dialect may name what it keeps.
+    if (!again.includes('"item_reference"')) want('words in history', words, wordsIn(second.body));
     for (const { id } of first.said?.calls ?? []) want('call in history', first.said?.calls[0]?.name ?? id, again);
   }
   return missing;

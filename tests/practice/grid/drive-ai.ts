@@ -47,6 +47,16 @@ const flavours: readonly Flavour[] = [
     }),
   },
   {
+    // As it does unless it is told otherwise: what was said before is named, not repeated.
+    name: 'ai openai.responses kept',
+    protocol: 'openai-responses',
+    efforts: ['medium'],
+    model: (world, model) => openaiOf(world).responses(model),
+    options: (effort) => ({
+      openai: { reasoningEffort: effort, reasoningSummary: 'auto', forceReasoning: true },
+    }),
+  },
+  {
     name: 'ai anthropic',
     protocol: 'anthropic-messages',
     efforts: ['low', 'medium', 'high', 'xhigh', 'max', 'budget'],

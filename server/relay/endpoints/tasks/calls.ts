@@ -34,6 +34,8 @@ export function createWorkCalls(send: (id: number, call: WorkCall) => void) {
     addSong: call('addSong'),
     song: call('song'),
     songs: call('songs'),
+    keepItems: call('keepItems'),
+    keptItems: call('keptItems'),
   };
   return {
     store,

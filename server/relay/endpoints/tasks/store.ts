@@ -1,4 +1,5 @@
 /** Drawings and songs: works that take minutes and are fetched later. The control thread keeps their rows. */
+import type { ItemStore } from '../../shared/items.ts';
 
 /** A drawing as midjourney-proxy's clients see it. Times are epoch milliseconds. */
 export interface Drawing {
@@ -51,8 +52,8 @@ export interface Song {
   readonly data: string;
 }
 
-/** Reads are bound to their owner; `mjImage` alone is public, by an id nobody can guess. */
-export interface WorkStore {
+/** Items of answers lie here, too. Reads are bound to their owner; `mjImage` alone is public, by an id nobody can guess. */
+export interface WorkStore extends ItemStore {
   addDrawing(drawing: Omit<Drawing, 'id'>): Promise<void>;
   drawing(userId: number, mjId: string): Promise<Drawing | null>;
   drawings(userId: number, mjIds: readonly string[]): Promise<Drawing[]>;

@@ -1,0 +1,32 @@
+/** Items of earlier answers that a request names by their id, as clients do that believe every answer to be kept. */
+import type { MadeItem } from '../codec.ts';
+import { type Json, record, records, text } from '../shared/json.ts';
+import type { ReferenceRules } from '../traits.ts';
+
+const kind = 'item_reference';
+/** Ids that were given here; what a provider calls its items looks otherwise. */
+const ours = /^(?:msg|rs|fc)_\d{17}[0-9a-z]{8}_\d+$/;
+
+const namedBy = (item: unknown): string | null => {
+  const known = record(item);
+  return known?.type === kind ? text(known.id) : null;
+};
+
+export const madeOf = (output: readonly Json[]): readonly MadeItem[] =>
+  output.flatMap((item) => (typeof item.id === 'string' && ours.test(item.id) ? [{ id: item.id, item }] : []));
+
+export const references: ReferenceRules = {
+  asked: (body) =>
+    records(body.input).flatMap((item) => {
+      const id = namedBy(item);
+      return id !== null && ours.test(id) ? [id] : [];
+    }),
+  resolved: (body, itemOf) => ({
+    ...body,
+    input: records(body.input).map((item) => {
+      const id = namedBy(item);
+      return id !== null && ours.test(id) ? itemOf(id) : item;
+    }),
+  }),
+  keeps: (body) => body.store !== false,
+};

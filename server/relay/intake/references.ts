@@ -1,0 +1,36 @@
+/** Items that a request names instead of repeating them are put in their places, before anything counts, prices or routes it. */
+import { AppError } from '../../contract/errors.ts';
+import { codecFor } from '../../protocols/registry.ts';
+import type { RelayRoute } from './routes.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** The JSON of the caller's own items, by id. */
+export type Recall = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+
+/** Conversations have hundreds of turns, not tens of thousands. */
+const mostItems = 10_000;
+
+/** @returns null = nothing is named that was made here. @throws AppError item_reference_not_found, body_too_large. */
+export async function recalledBody(
+  route: RelayRoute,
+  body: Body,
+  { recall, bodyLimit }: { readonly recall: Recall; readonly bodyLimit: number },
+): Promise<Body | null> {
+  if (route.operation !== 'chat' && route.operation !== 'count_tokens') return null;
+  const rules = codecFor(route.protocol).traits.references;
+  const named = rules?.asked(body) ?? [];
+  if (rules === undefined || named.length === 0) return null;
+  if (named.length > mostItems)
+    throw new AppError('body_invalid', { detail: `more than ${mostItems} items are named` });
+  const kept = await recall([...new Set(named)]);
+  let size = 0;
+  for (const id of named) {
+    const item = kept.get(id);
+    if (item === undefined) throw new AppError('item_reference_not_found', { id });
+    size += item.length;
+  }
+  // A short request may name much.
+  if (size > bodyLimit) throw new AppError('body_too_large', { limit: bodyLimit });
+  return rules.resolved(body, (id) => JSON.parse(kept.get(id) ?? 'null'));
+}
