@@ -40,5 +40,14 @@ export function openDatabase(file: string, options: OpenOptions = {}): Database 
   raw.pragma('temp_store = MEMORY');
   raw.pragma('cache_size = -16384');
   const query = new Kysely<Schema>({ dialect: new SqliteDialect({ database: raw }) });
-  return { query, raw, nativeBinding: options.nativeBinding, close: () => query.destroy() };
+  return {
+    query,
+    raw,
+    nativeBinding: options.nativeBinding,
+    async close() {
+      await query.destroy();
+      // A query builder that nobody has asked anything closes nothing.
+      if (raw.open) raw.close();
+    },
+  };
 }

@@ -3,7 +3,7 @@ import type { ControlStart, FromControl, ToControl } from './control/messages.ts
 import { createRestarts, watchThread, within } from './threads.ts';
 
 export interface ControlThread {
-  /** @returns whether the site is set up. @throws what the thread says went wrong. */
+  /** Also when it was stopped. @returns whether the site is set up. @throws what the thread says went wrong. */
   start(): Promise<boolean>;
   /** What a thread that is gone is told, nobody hears. */
   tell(message: ToControl): void;
@@ -87,7 +87,11 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
   };
 
   return {
-    start: launch,
+    start() {
+      stopping = false;
+      closed = Promise.withResolvers<void>();
+      return launch();
+    },
     tell: (message) => thread?.postMessage(message),
     async stop(ms) {
       stopping = true;

@@ -27,6 +27,10 @@ export interface DataDirFiles {
   readonly httpSocket: string;
   /** The owner's own commands. */
   readonly localSocket: string;
+  /** Another server asks for this one's place. */
+  readonly successionSocket: string;
+  /** Where a process hears what still comes to the server that it follows. */
+  doorSocket(pid: number): string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -64,6 +68,8 @@ export function dataDirFiles(dir: string): DataDirFiles {
     ],
     httpSocket: join(sockets, 'http.sock'),
     localSocket: join(sockets, 'local.sock'),
+    successionSocket: join(sockets, 'next.sock'),
+    doorSocket: (pid) => join(sockets, `${pid}.sock`),
   };
 }
 
@@ -164,12 +170,21 @@ function takeOver(files: DataDirFiles, text: string): boolean {
   }
 }
 
+const lockText = (pid: number): string => JSON.stringify({ pid, started: startTime(pid) } satisfies LockOwner);
+
+/** From here on the folder is another process's: there is no moment in which it is nobody's. */
+export function giveLock(files: DataDirFiles, pid: number): void {
+  const draft = `${files.lock}.${process.pid}`;
+  writeFileSync(draft, lockText(pid), { mode: 0o600 });
+  renameSync(draft, files.lock);
+}
+
 const attempts = 4;
 
 /** @returns a function that gives the lock back. @throws AppError data_dir_locked, data_dir_unreadable */
 export function acquireLock(files: DataDirFiles): () => void {
-  const text = JSON.stringify({ pid: process.pid, started: startTime(process.pid) } satisfies LockOwner);
   try {
+    const text = lockText(process.pid);
     for (let attempt = 1; !createWhole(files.lock, text); attempt++) {
       const pid = lockOwner(files);
       if (pid !== null && pid !== process.pid) throw new AppError('data_dir_locked', { dir: files.dir, pid });
@@ -180,6 +195,12 @@ export function acquireLock(files: DataDirFiles): () => void {
     if (error instanceof AppError) throw error;
     throw new AppError('data_dir_unreadable', { dir: files.dir, detail: String((error as Error).message) }, error);
   }
+  return givesLockBack(files);
+}
+
+/** @returns a function that gives the lock back, if it is this process's. */
+export function givesLockBack(files: DataDirFiles): () => void {
+  const text = lockText(process.pid);
   return () => {
     try {
       if (readFileSync(files.lock, 'utf8') === text) rmSync(files.lock, { force: true });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from './contract/errors.ts';
 import { type ControlThread, createControlThread } from './control-thread.ts';
-import { acquireLock, ensureDataDir } from './data-dir.ts';
+import { acquireLock, type DataDirFiles, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
@@ -28,6 +28,9 @@ import { createRelayThreads } from './serving/relay-threads.ts';
 import type { Relays, RelaysDeps } from './serving/relays.ts';
 import type { Stop } from './stop.ts';
 import { createStorageWatch } from './storage-watch.ts';
+import { createEstate } from './succession/estate.ts';
+import { expectSuccessor, type Successions } from './succession/predecessor.ts';
+import { askForPlace, type Inheritance } from './succession/successor.ts';
 import type { TraceSettings } from './traces/settings.ts';
 
 export { createLog } from './logging/log.ts';
@@ -42,6 +45,8 @@ export interface GatewayOptions {
   readonly port: number;
   /** Relay threads; one runs in the main thread. */
   readonly relays: number;
+  /** The place of the server that uses the folder now, if there is one. */
+  readonly takeOver?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where figures are told; null = nowhere. */
   readonly metrics?: MetricsAddress | null;
@@ -67,22 +72,29 @@ export interface Gateway extends Stop {
   readonly metricsPort: number | null;
   /** Resolves when serving has ended by itself, with the reason. */
   readonly failed: Promise<AppError>;
+  /** Another server serves in this one's place. */
+  readonly followed: Promise<void>;
+  /** Resolves when another server serves, and all that was open here has ended. */
+  readonly retired: Promise<void>;
 }
 
 const closeMs = 1000;
 const retrySeconds = 5;
+/** Streams that were open when another server came are let end: nobody waits for that. */
+const farewellMs = 600_000;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const files = ensureDataDir(options.dataDir);
-  const unlock = acquireLock(files);
+  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  const before = options.takeOver === true ? await placeOf(files, options.port) : null;
+  const unlock = before === null ? acquireLock(files) : givesLockBack(files);
   const threads: { terminate(): void }[] = [];
   try {
-    const nativeBinding = nativeBindingFor(files.dir, addonPath);
     await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
     const failed = Promise.withResolvers<AppError>();
-    const ledgerThread = await startLedger({ files, nativeBinding });
+    const ledgerThread = await startLedger({ files, nativeBinding, follows: before !== null });
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.say(missingPostings(missing));
@@ -94,10 +106,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const state = createRelayState(balances);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
-    const { host, port, env, say, metrics = null, log = usualLog, traces = null } = options;
-    const here = { dataDir: files.dir, host, port, env, sample: ledgerThread.sample };
+    const { host, env, say, metrics = null, log = usualLog, traces = null } = options;
+    const door = before === null ? '' : files.doorSocket(process.pid);
+    const port = before?.port ?? options.port;
+    const onPort = { host, port, shared: false, sharesPort, follows: before !== null, handedOn: door };
+    const here = { dataDir: files.dir, env, sample: ledgerThread.sample, mark: '', measured: metrics !== null };
     const around: RelaysDeps = {
-      order: { ...here, shared: false, mark: '', measured: metrics !== null, log, traces },
+      order: { ...onPort, ...here, log, traces },
       state,
       balances,
       ledger,
@@ -105,8 +120,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       descriptors,
       say,
       write: (text) => void process.stderr.write(text),
-      control: (message) => control.tell(message),
+      control: (message) => {
+        if (successions?.control(message) !== true) control.tell(message);
+      },
     };
+    let successions: Successions | null = null;
     const relays =
       options.relays === 1
         ? createOneRelay(around)
@@ -133,7 +151,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           case 'standing':
             return relays.channels(data.id, data.ids);
           case 'worked':
-            return relays.worked(data);
+            // Numbers below zero are those of the server before this one.
+            return data.id < 0 ? before?.worked({ ...data, id: -data.id }) : relays.worked(data);
         }
       },
       lost(why) {
@@ -150,17 +169,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     await state.ready;
 
+    await before?.hold({ balances, ledger, control: control.tell, now: Date.now });
     const openPort = await relays.open();
-    const monitors = metrics === null ? null : await openMetrics(metrics, { env, relays, ledger, state });
-    if (monitors !== null) threads.push({ terminate: monitors.stop });
+    const monitors = createMonitors(metrics, { env, relays, ledger, state });
+    await monitors.open();
+    threads.push({ terminate: monitors.close });
+    before?.open(options.relays, door);
     if (['1', '2'].includes(env.GATEWAY_BENCH_TIER ?? ''))
       say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
     let ending: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await Promise.all([control.stop(closeMs), ledgerThread.stop(closeMs)]);
       watch.stop();
-      monitors?.stop();
+      monitors.close();
       counter.close();
+      successions?.stop();
       unlock();
     };
     const fail = (thread: 'ledger' | 'control' | 'relay', why: string) => {
@@ -174,15 +197,42 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     };
     ledgerThread.onDeath((why) => fail('ledger', why));
     void ledgerThread.suspended.then(relays.suspend);
+    const followed = Promise.withResolvers<void>();
+    const retired = Promise.withResolvers<void>();
+    let isFollowed = false;
+    const retire = (): Promise<void> => {
+      isFollowed = true;
+      followed.resolve();
+      ending ??= relays.stop(farewellMs).then(async () => {
+        // Whoever was before this one is billed through it.
+        await before?.ended;
+        await close();
+      });
+      return ending.then(retired.resolve);
+    };
+    if (sharesPort)
+      successions = expectSuccessor(
+        files.successionSocket,
+        createEstate({
+          ...{ files, ledgerThread, control, relays, state, monitors, say, retire },
+          money: balances.money,
+          port: openPort,
+          listeners: options.relays,
+          hopeless: (why) => fail('ledger', why),
+        }),
+      );
     return {
       url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${openPort}`,
       setupCode: setupDone ? null : setupCode,
       recovered: ledgerThread.recovery,
       owed: ledgerThread.owed,
       descriptors: descriptors?.limit ?? null,
-      metricsPort: monitors?.port ?? null,
+      metricsPort: monitors.port(),
       failed: failed.promise,
+      followed: followed.promise,
+      retired: retired.promise,
       stop: (graceMs) => {
+        if (isFollowed) setTimeout(relays.hurry, graceMs).unref();
         ending ??= relays.stop(graceMs).then(close);
         return ending;
       },
@@ -191,8 +241,26 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   } catch (error) {
     for (const thread of threads) thread.terminate();
     unlock();
+    // Then the other serves on.
+    before?.end();
     throw error;
   }
+}
+
+/** Elsewhere no two servers share a port, so that none can take another's place without a gap. */
+const sharesPort = process.platform === 'linux';
+
+/** @param port 0 = whatever the other has. @returns null where nobody serves. @throws AppError take_over_refused */
+async function placeOf(files: DataDirFiles, port: number): Promise<Inheritance | null> {
+  const owner = lockOwner(files);
+  if (owner === null) return null;
+  const before = await askForPlace(files.successionSocket, owner);
+  if (port !== 0 && port !== before.port) {
+    before.end();
+    throw new AppError('take_over_refused', { pid: owner, reason: `--port ${before.port}` });
+  }
+  await before.release();
+  return before;
 }
 
 const missingPostings = ({ postings, at }: Missing): string =>
@@ -203,6 +271,21 @@ interface MetricsSources {
   readonly relays: Relays;
   readonly ledger: LedgerClient;
   readonly state: RelayState;
+}
+
+function createMonitors(address: MetricsAddress | null, sources: MetricsSources) {
+  let listener: { readonly port: number; stop(): void } | null = null;
+  return {
+    /** @throws AppError port_taken. */
+    async open(): Promise<void> {
+      listener = address === null ? null : await openMetrics(address, sources);
+    },
+    close(): void {
+      listener?.stop();
+      listener = null;
+    },
+    port: () => listener?.port ?? null,
+  };
 }
 
 /** @throws AppError port_taken. */

@@ -4,12 +4,13 @@ import { AppError, type ErrorParams, isErrorCode } from './contract/errors.ts';
 import type { DataDirFiles } from './data-dir.ts';
 import { startDatabaseCheck } from './database-check.ts';
 import { startThread } from './embedded/workers.ts';
-import { createLedgerClient, type LedgerClient, type LedgerPort } from './ledger/client.ts';
+import { type CommandMessage, createLedgerClient, type LedgerClient, type LedgerPort } from './ledger/client.ts';
 import { controlName, ledgerGone } from './ledger/names.ts';
 import type { OwedReport } from './ledger/owed.ts';
 import type { Missing } from './ledger/progress.ts';
 import type { RecoveryReport } from './ledger/recovery.ts';
-import type { LedgerReport } from './ledger/worker.ts';
+import type { Remote } from './ledger/remote.ts';
+import type { LedgerMove, LedgerMoved, LedgerReport } from './ledger/worker.ts';
 import { watchThread, within } from './threads.ts';
 
 export interface LedgerThread {
@@ -24,6 +25,12 @@ export interface LedgerThread {
   newPort(name: string): MessagePort;
   /** Called once, at once when it has happened already; the client fails before. */
   onDeath(listener: (why: string) => void): void;
+  /** The database is written and closed. @returns false when that takes too long. */
+  leave(ms: number): Promise<boolean>;
+  /** It is opened again. */
+  comeBack(ms: number): Promise<boolean>;
+  /** What is asked from here on, and has been since it left, is for somebody else to write. */
+  follow(send: (message: CommandMessage) => void): Pick<Remote, 'answered' | 'lose'>;
   /** Writes what is queued, at most so long, then ends the thread. */
   stop(ms: number): Promise<void>;
   terminate(): void;
@@ -40,16 +47,28 @@ const quickMs = 2000;
 export async function startLedger(order: {
   readonly files: DataDirFiles;
   readonly nativeBinding: string | undefined;
+  /** Another server ends its requests still. */
+  readonly follows: boolean;
 }): Promise<LedgerThread> {
-  const { files, nativeBinding } = order;
+  const { files, nativeBinding, follows } = order;
   const check = startDatabaseCheck({ file: files.database, nativeBinding });
   const thread = startThread('ledger');
   const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
   const closed = Promise.withResolvers<void>();
   const dead = Promise.withResolvers<string>();
   const suspended = Promise.withResolvers<string>();
+  let moved = Promise.withResolvers<void>();
+  let send: (message: CommandMessage) => void = () => undefined;
+  const move = (step: LedgerMove) => thread.postMessage(step);
+  const moveAndWait = (kind: 'leave' | 'return', ms: number): Promise<boolean> => {
+    moved = Promise.withResolvers();
+    move({ kind });
+    return within(moved.promise, ms);
+  };
   const client = createLedgerClient(thread as unknown as LedgerPort, (message) => {
-    const report = message as LedgerReport | { readonly kind: 'closed' };
+    const report = message as LedgerReport | LedgerMoved | { readonly kind: 'closed' };
+    if (report.kind === 'commands') return send(report);
+    if (report.kind === 'left' || report.kind === 'returned') return moved.resolve();
     if (report.kind === 'ready') ready.resolve(report);
     if (report.kind === 'closed') closed.resolve();
     if (report.kind === 'failed') ready.reject(startError(report, files.dir));
@@ -70,9 +89,8 @@ export async function startLedger(order: {
   try {
     // Nothing is written to a file that is damaged.
     if (await within(check.quick, quickMs)) refuseDamage(await check.quick);
-    thread.postMessage({ kind: 'start', file: files.database, nativeBinding, owed: files.owed, port: first.port1 }, [
-      first.port1,
-    ]);
+    const port = first.port1;
+    thread.postMessage({ kind: 'start', file: files.database, nativeBinding, owed: files.owed, follows, port }, [port]);
     const { recovery, owed, sample, missing } = await ready.promise;
     void check.quick.then(([found]) => {
       if (found === undefined) return;
@@ -96,6 +114,16 @@ export async function startLedger(order: {
         return port2;
       },
       onDeath: (listener) => void dead.promise.then(listener),
+      leave: (ms) => moveAndWait('leave', ms),
+      comeBack: (ms) => moveAndWait('return', ms),
+      follow(given) {
+        send = given;
+        move({ kind: 'follow' });
+        return {
+          answered: (ids, answers) => move({ kind: 'answered', ids, answers }),
+          lose: (reason) => move({ kind: 'lost', reason }),
+        };
+      },
       async stop(ms) {
         unwatch();
         thread.postMessage({ kind: 'close' });

@@ -15,7 +15,7 @@ export interface Stop {
 }
 
 export interface StopDeps {
-  readonly door: Pick<FrontDoor, 'drain' | 'stop'>;
+  readonly door: Pick<FrontDoor, 'drain' | 'handedOn' | 'stop'>;
   readonly relay: Pick<Relay, 'open' | 'cut' | 'close'>;
   readonly ledger: LedgerClient;
   readonly counter: Pick<TokenCounter, 'close'>;
@@ -75,7 +75,7 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
     await until(() => {
       if (ledger.healthy().ok || !onlyBills()) soundMs = performance.now();
       const hopeless = performance.now() - soundMs >= troubleMs;
-      return relay.open() === 0 || hurried || hopeless;
+      return (relay.open() === 0 && door.handedOn() === 0) || hurried || hopeless;
     }, graceMs);
   };
 

@@ -8,6 +8,7 @@ import type { Relay } from '../relay/relay.ts';
 import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
 import type { Connections } from './connections.ts';
+import { createMoving, handedFrom } from './handing-on.ts';
 import { placeOf } from './places.ts';
 import { isProbe, probe } from './probes.ts';
 import { cameOverTls, strictTransport } from './transport-security.ts';
@@ -15,8 +16,10 @@ import { cameOverTls, strictTransport } from './transport-security.ts';
 export interface FrontDoorOptions {
   readonly host: string;
   readonly port: number;
-  /** Other threads listen on it, too. */
+  /** Others listen on it, too. */
   readonly shared?: boolean;
+  /** Socket at which what comes to the server before this one is heard, too. */
+  readonly handedOn?: string;
   readonly relay: Relay;
   /** Whether paid requests are taken. */
   readonly mayServe: () => boolean;
@@ -36,6 +39,12 @@ export interface FrontDoor {
   readonly port: number;
   /** From here on every answer ends its connection; what the relay does not take is refused. */
   drain(): void;
+  /** Newcomers wait. */
+  pause(): void;
+  /** They go to that socket, where another server hears them; null = they are served here. */
+  handOn(door: string | null): void;
+  /** Those that are being answered by another server. */
+  handedOn(): number;
   /** Waits for open requests, at most `graceMs`, then closes. */
   stop(graceMs: number): Promise<void>;
 }
@@ -60,53 +69,20 @@ export function pathOf(url: string): string {
 export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
   const { connections } = options;
   let draining = false;
-  const server: Server<Conversation> = Bun.serve<Conversation>({
-    hostname: options.host,
-    port: options.port,
-    reusePort: options.shared ?? false,
-    idleTimeout: connections.idleSeconds,
+  const moving = createMoving();
+  const handlers = {
     maxRequestBodySize: hardBodyLimit,
-    fetch(request, listener) {
-      const path = forgivenPath(pathOf(request.url), request.method);
-      const direct = () => listener.requestIP(request)?.address ?? '';
-      const peer = {
-        ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
-      };
-      if (isProbe(path)) return probed(request, path);
-      // Load balancers ask how one stands without naming anybody; whoever wants more must say whom it wants it of.
-      if (isHostless(request.url)) return new Response(null, { status: 400, headers: { connection: 'close' } });
-      if (draining) return turnedAway(options.relay, request, path, peer);
-      // Coding agents look whether anybody is there before they log in.
-      if (path === '/api/hello') return new Response(null);
-      if (isRealtime(request, path))
-        return upgrade(listener, request, connections, options.relay.realtime(request, peer));
-      const place = placeOf(path);
-      // A page is no answer to a socket: programs would take it for one that opened.
-      if (place === 'relay' || (place === 'console' && wantsSocket(request))) {
-        const going = connections.begin(request);
-        return closing(going, options.relay.handle(going, path, peer));
-      }
-      if (place === 'nowhere') return unknownRoute(request.method, path);
-      const secure = cameOverTls({
-        host: request.headers.get('host'),
-        scheme: request.headers.get('x-forwarded-proto'),
-        trusted: options.trustsProxy(direct()),
-        secureHost: options.secureHost?.() ?? '',
-      });
-      if (place === 'console') {
-        const asset = options.consoleAsset(request, path);
-        if (secure) asset?.headers.set(strictTransport.name, strictTransport.value);
-        if (asset !== null) return asset;
-      }
-      const going = connections.begin(request);
-      return closing(going, forward(going, { ip: peer.ip(), secure }, options));
+    fetch(request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> {
+      // Whoever handed it on looks after its connection.
+      if (listener === inner) listener.timeout(request, 0);
+      return moving.passed(request, listener, serve);
     },
     websocket: {
       // Seconds. The listener asks before: only who does not answer is gone.
       idleTimeout: 120,
       maxPayloadLength: frameLimit,
-      open: (socket) => socket.data.open(socket),
-      message: (socket, data) => socket.data.message(data),
+      open: (socket: ServerWebSocket<Conversation>) => socket.data.open(socket),
+      message: (socket: ServerWebSocket<Conversation>, data: string | Buffer<ArrayBuffer>) => socket.data.message(data),
       close: (socket: ServerWebSocket<Conversation>) => socket.data.close(),
     },
     error: () =>
@@ -114,7 +90,42 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
         status: 500,
         headers: { 'content-type': 'application/json' },
       }),
-  });
+  };
+  const serve = (request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> => {
+    const path = forgivenPath(pathOf(request.url), request.method);
+    const direct = () => (listener === inner ? handedFrom(request) : (listener.requestIP(request)?.address ?? ''));
+    const peer = {
+      ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
+    };
+    if (isProbe(path)) return probed(request, path);
+    // Load balancers ask how one stands without naming anybody; whoever wants more must say whom it wants it of.
+    if (isHostless(request.url)) return new Response(null, { status: 400, headers: { connection: 'close' } });
+    if (draining) return turnedAway(options.relay, request, path, peer);
+    // Coding agents look whether anybody is there before they log in.
+    if (path === '/api/hello') return new Response(null);
+    if (isRealtime(request, path))
+      return upgrade(listener, request, connections, options.relay.realtime(request, peer));
+    const place = placeOf(path);
+    // A page is no answer to a socket: programs would take it for one that opened.
+    if (place === 'relay' || (place === 'console' && wantsSocket(request))) {
+      const going = connections.begin(request);
+      return closing(going, options.relay.handle(going, path, peer));
+    }
+    if (place === 'nowhere') return unknownRoute(request.method, path);
+    const secure = cameOverTls({
+      host: request.headers.get('host'),
+      scheme: request.headers.get('x-forwarded-proto'),
+      trusted: options.trustsProxy(direct()),
+      secureHost: options.secureHost?.() ?? '',
+    });
+    if (place === 'console') {
+      const asset = options.consoleAsset(request, path);
+      if (secure) asset?.headers.set(strictTransport.name, strictTransport.value);
+      if (asset !== null) return asset;
+    }
+    const going = connections.begin(request);
+    return closing(going, forward(going, { ip: peer.ip(), secure }, options));
+  };
 
   const probed = (request: Request, path: string): Response => {
     const answer = probe(path, request.method, { storage: !options.mayServe(), draining });
@@ -130,12 +141,25 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     return response;
   };
 
+  const server: Server<Conversation> = Bun.serve<Conversation>({
+    ...handlers,
+    hostname: options.host,
+    port: options.port,
+    reusePort: options.shared ?? false,
+    idleTimeout: connections.idleSeconds,
+  });
+  const { handedOn = '' } = options;
+  // Before the port is known to anybody: whoever is handed on finds somebody.
+  const inner = handedOn === '' ? null : Bun.serve<Conversation>({ ...handlers, unix: handedOn });
   connections.watch(server, options.trustsProxy);
   return {
     port: server.port ?? options.port,
     drain() {
       draining = true;
     },
+    pause: moving.pause,
+    handOn: moving.handOn,
+    handedOn: () => (moving.isOver() ? server.pendingRequests : 0),
     async stop(graceMs) {
       draining = true;
       const late = performance.now() + graceMs;
@@ -147,6 +171,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       // The last bytes are handed to the sockets, and read, before a close may overtake them.
       await Bun.sleep(lastBytesMs);
       void server.stop(true);
+      void inner?.stop(true);
     },
   };
 }

@@ -17,6 +17,8 @@ export type CommandAnswer = LedgerResult | string | null;
 export type LedgerMessage =
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
   | { readonly kind: 'health'; readonly health: StoreHealth }
+  /** For how long an answer may be waited for before something is wrong; null = as usual. */
+  | { readonly kind: 'patience'; readonly ms: number | null }
   | BalanceEvent;
 
 /** The parts of Worker and MessagePort used here. */
@@ -64,6 +66,7 @@ export function createLedgerClient(
   let reported: StoreHealth = { ok: true };
   let gone: string | null = null;
   let suspended: string | null = null;
+  let patienceMs = oldestMs;
   let health: StoreHealth = reported;
   const balanceListeners: ((event: BalanceEvent) => void)[] = [];
   const healthListeners: ((health: StoreHealth) => void)[] = [];
@@ -79,7 +82,7 @@ export function createLedgerClient(
     if (!reported.ok) return reported;
     if (suspended !== null) return { ok: false, reason: suspended };
     const age = waiting.size === 0 ? 0 : ageOf();
-    return age < oldestMs ? reported : { ok: false, reason: 'the disk does not confirm what is written' };
+    return age < patienceMs ? reported : { ok: false, reason: 'the disk does not confirm what is written' };
   };
   const look = () => {
     const before = health;
@@ -112,7 +115,8 @@ export function createLedgerClient(
     } else if (data.kind === 'health') {
       reported = data.health;
       look();
-    } else for (const listener of balanceListeners) listener(data);
+    } else if (data.kind === 'patience') patienceMs = data.ms ?? oldestMs;
+    else for (const listener of balanceListeners) listener(data);
   };
 
   const owedCalls = () => [...waiting].filter(([, { command }]) => outlives.has(command.type));

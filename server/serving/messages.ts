@@ -23,6 +23,12 @@ export interface ServingOrder {
   readonly port: number;
   /** Other threads listen on the same port. */
   readonly shared: boolean;
+  /** Another server may listen on the port together with this one, to take its place. */
+  readonly sharesPort: boolean;
+  /** Another server has the port still. */
+  readonly follows: boolean;
+  /** Socket at which what still comes to that server is heard, too; '' = none. */
+  readonly handedOn: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Something sealed in the database: which key fits. */
   readonly sample: SealedSample | null;
@@ -89,6 +95,10 @@ export type ToRelay =
   | { readonly kind: 'suspend'; readonly reason: string }
   | { readonly kind: 'stop'; readonly graceMs: number }
   | { readonly kind: 'hurry' }
+  /** Newcomers wait. */
+  | { readonly kind: 'pause' }
+  /** They go to that socket, where another server hears them; null = they are served. */
+  | { readonly kind: 'handOn'; readonly door: string | null }
   /** A thread that it cannot do without is gone; `bankrupt` = the ledger's. */
   | { readonly kind: 'fail'; readonly bankrupt: boolean; readonly code: ErrorCode; readonly params: ErrorParams };
 
@@ -109,4 +119,5 @@ export type FromRelay =
   /** Whole lines of the log. */
   | { readonly kind: 'logged'; readonly text: string }
   | { readonly kind: 'standing'; readonly standing: RelayStanding }
+  | { readonly kind: 'paused' }
   | { readonly kind: 'stopped' };

@@ -1,5 +1,6 @@
 /** The only relay, in the main thread: nothing is passed between threads, all else is as it is with several. */
 import { createSteadyClock } from './clock.ts';
+import { freePort } from './free-port.ts';
 import type { FromRelay } from './messages.ts';
 import { passOn, type Relays, type RelaysDeps } from './relays.ts';
 import { createServing } from './serving.ts';
@@ -9,9 +10,12 @@ export function createOneRelay(deps: RelaysDeps): Relays {
   const stopped = Promise.withResolvers<void>();
   const hear = (message: FromRelay) => {
     if (message.kind === 'stopped') stopped.resolve();
-    else passOn(deps, message);
+    else if (message.kind !== 'paused') passOn(deps, message);
   };
-  const serving = createServing({ ...deps, steady: createSteadyClock(), tell: hear });
+  const { host, port, sharesPort, follows } = deps.order;
+  const alone = sharesPort && !follows;
+  const order = alone ? { ...deps.order, port: freePort(host, port) } : deps.order;
+  const serving = createServing({ ...deps, order, steady: createSteadyClock(), tell: hear });
   return {
     open: serving.open,
     news: () => undefined,
@@ -22,6 +26,9 @@ export function createOneRelay(deps: RelaysDeps): Relays {
     figures: async () => [{ thread: 1, figures: serving.figures() }],
     standing: serving.standing,
     suspend: (reason) => serving.receive({ kind: 'suspend', reason }),
+    // In this thread it is done when it is said.
+    pause: async () => serving.receive({ kind: 'pause' }),
+    handOn: (door) => serving.receive({ kind: 'handOn', door }),
     stop(graceMs) {
       serving.receive({ kind: 'stop', graceMs });
       return stopped.promise;

@@ -11,10 +11,10 @@ import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import { keepOwed } from '../stop.ts';
 import { createRestarts, watchThread, within } from '../threads.ts';
 import { connectionLimits } from './environment.ts';
+import { freePort } from './free-port.ts';
 import { endLost, type LostReport } from './lost.ts';
 import type { FromRelay, RelayNews, RelayStanding, ThreadFigures, ToRelay } from './messages.ts';
 import { passOn, type Relays, type RelaysDeps } from './relays.ts';
-import { portError } from './serving.ts';
 
 export interface RelayThreadsDeps extends RelaysDeps {
   readonly count: number;
@@ -43,6 +43,7 @@ interface Thread {
   readonly figured: Map<number, (figures: ThreadFigures | null) => void>;
   readonly ready: PromiseWithResolvers<number>;
   readonly stopped: PromiseWithResolvers<void>;
+  paused: PromiseWithResolvers<void>;
   readonly unwatch: () => void;
 }
 
@@ -65,6 +66,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
   const past = { late: 0, refused: 0 };
   let port = deps.order.port;
   let ending = false;
+  /** Another server takes this one's place. */
+  let moving = false;
   let nextAsk = 1;
 
   const post = (thread: Thread, message: ToRelay, transfer: MessagePort[] = []) =>
@@ -118,6 +121,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       case 'figured':
         thread.figured.get(message.id)?.(message.figures);
         return void thread.figured.delete(message.id);
+      case 'paused':
+        return thread.paused.resolve();
       case 'stopped':
         return thread.stopped.resolve();
       case 'work':
@@ -147,6 +152,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       figured: new Map(),
       ready: Promise.withResolvers(),
       stopped: Promise.withResolvers(),
+      paused: Promise.withResolvers(),
       unwatch: watchThread(worker, (why) => void died(thread, why)),
     };
     thread.ready.promise.catch(() => undefined);
@@ -155,7 +161,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     const parts = memory.parts();
     thread.chunks = parts.chunks.length;
     const ledger = deps.ledgerPort(relayName(number));
-    const order = { ...deps.order, port, shared: true, mark: `-${number}` };
+    const { handedOn } = deps.order;
+    const order = { ...deps.order, port, shared: true, mark: `-${number}`, handedOn: number === 1 ? handedOn : '' };
     const news = { ...newsOf(state.snapshot()), chunks: [] };
     post(thread, { kind: 'start', order, thread: number, memory: parts, rows: thread.rows, news, ledger }, [ledger]);
     return thread;
@@ -188,7 +195,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       `relay thread ${thread.number} died: ${why}; of its open requests ${settled} were settled, ${voided} voided`,
     );
     thread.stopped.resolve();
-    if (thread.serving && !ending) await again(thread.number, why);
+    thread.paused.resolve();
+    if (thread.serving && !ending && !moving) await again(thread.number, why);
   };
 
   const again = async (number: number, why: string): Promise<void> => {
@@ -254,7 +262,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
 
   return {
     async open() {
-      port = freePort(deps.order.host, deps.order.port);
+      if (!deps.order.follows) port = freePort(deps.order.host, deps.order.port);
       const started = Array.from({ length: deps.count }, (_, index) => launch(index + 1));
       await Promise.all(started.map(({ ready }) => ready.promise));
       const listener: Listener = { port, timeout: () => undefined, requestIP: () => null };
@@ -302,6 +310,17 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       };
     },
     suspend: (reason) => each({ kind: 'suspend', reason }),
+    async pause() {
+      moving = true;
+      const all = [...threads.values()];
+      for (const thread of all) thread.paused = Promise.withResolvers();
+      each({ kind: 'pause' });
+      await Promise.all(all.map(({ paused }) => paused.promise));
+    },
+    handOn(door) {
+      moving = door !== null;
+      each({ kind: 'handOn', door });
+    },
     stop: (graceMs) => over({ kind: 'stop', graceMs }, graceMs),
     hurry: () => each({ kind: 'hurry' }),
     fail: ({ code, params }, bankrupt) => over({ kind: 'fail', bankrupt, code, params }, 0),
@@ -310,16 +329,4 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       for (const thread of [...threads.values()]) end(thread);
     },
   };
-}
-
-/** Several listeners of one user share a port without a word, also with those of another server: this one does not. @throws AppError port_taken. */
-function freePort(host: string, port: number): number {
-  try {
-    const listener = Bun.listen({ hostname: host, port, socket: { data: () => undefined } });
-    const { port: found } = listener;
-    listener.stop(true);
-    return found;
-  } catch (error) {
-    throw portError(error, port);
-  }
 }

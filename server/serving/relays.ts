@@ -27,6 +27,10 @@ export interface Relays {
   /** All together. */
   standing(): RelayStanding;
   suspend(reason: string): void;
+  /** Newcomers wait. Resolves when nobody is let in any more. */
+  pause(): Promise<void>;
+  /** They go to that socket, where another server hears them; null = they are served. */
+  handOn(door: string | null): void;
   stop(graceMs: number): Promise<void>;
   hurry(): void;
   /** A thread that they cannot do without is gone. @param reason what clients are told. @param bankrupt it is the ledger's. */

@@ -22,6 +22,7 @@ import type { RelayState } from '../relay/state/state.ts';
 import { createStop } from '../stop.ts';
 import { within } from '../threads.ts';
 import { commitCeiling, connectionLimits, overloadLimits } from './environment.ts';
+import { portError } from './free-port.ts';
 import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures, ToRelay } from './messages.ts';
 import { createOnlookers } from './onlookers.ts';
 import { beatMs, createOverload } from './overload.ts';
@@ -90,7 +91,11 @@ export function createServing(deps: ServingDeps): Serving {
   });
   let door: FrontDoor | null = null;
   const stop = createStop({
-    door: { drain: () => door?.drain(), stop: async (graceMs) => door?.stop(graceMs) },
+    door: {
+      drain: () => door?.drain(),
+      handedOn: () => door?.handedOn() ?? 0,
+      stop: async (graceMs) => door?.stop(graceMs),
+    },
     relay,
     ledger,
     counter: deps.counter,
@@ -140,6 +145,11 @@ export function createServing(deps: ServingDeps): Serving {
           return ledger.suspend(message.reason);
         case 'stop':
           return void stop.stop(message.graceMs).then(leave);
+        case 'pause':
+          door?.pause();
+          return tell({ kind: 'paused' });
+        case 'handOn':
+          return door?.handOn(message.door);
         case 'hurry':
           return stop.hurry();
         case 'fail':
@@ -182,7 +192,8 @@ function openDoor(
       ...inside,
       host: order.host,
       port: order.port,
-      shared: order.shared,
+      shared: order.sharesPort,
+      handedOn: order.handedOn,
       mayServe: () => ledger.healthy().ok,
       trustsProxy: (address) => state.settings().trustsProxy(address),
       secureHost: () => state.settings().secureHost,
@@ -192,7 +203,3 @@ function openDoor(
     throw portError(error, order.port);
   }
 }
-
-/** What a listener's error means. */
-export const portError = (error: unknown, port: number): unknown =>
-  (error as { code?: unknown }).code === 'EADDRINUSE' ? new AppError('port_taken', { port }, error) : error;

@@ -22,6 +22,11 @@ export const siteRows: readonly CommandRow[] = [
         en: 'what open requests get when it stops (default 30)',
       },
       {
+        flag: '--take-over',
+        zh: '接替正在服务的进程：新请求由本进程处理，旧进程结束其未完成的请求（Linux）',
+        en: 'take the place of the server that runs: newcomers come here, it ends what it has open (Linux)',
+      },
+      {
         flag: '--relays <n|auto>',
         zh: '转发线程数（默认 auto：按 CPU 核数）',
         en: 'relay threads (default auto: by the number of cores)',
@@ -39,7 +44,7 @@ export const siteRows: readonly CommandRow[] = [
       { flag: '--trace-share <share>', zh: '追踪的请求比例（默认 0.1）', en: 'share of requests traced (default 0.1)' },
       { flag: '--host <address>', zh: '监听地址（默认 127.0.0.1）', en: 'address to listen on (default 127.0.0.1)' },
     ],
-    examples: ['serve', 'serve --port 4000 --data-dir /var/lib/gateway'],
+    examples: ['serve', 'serve --port 4000 --data-dir /var/lib/gateway', 'serve --take-over'],
     load: async () => (await import('./serve.ts')).serve,
   },
   {

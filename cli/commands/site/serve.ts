@@ -38,7 +38,10 @@ function openBrowser(url: string): void {
 }
 
 export const serve: CommandRun = async (context, flags) => {
-  const port = Number(text(flags.port) ?? context.env.GATEWAY_PORT ?? 3000);
+  const takeOver = flags.takeOver === true;
+  // Whoever takes over has the port of the one before, unless somebody else is meant.
+  const usualPort = takeOver && lockOwner(dataDirFiles(context.dataDir)) !== null ? 0 : 3000;
+  const port = Number(text(flags.port) ?? context.env.GATEWAY_PORT ?? usualPort);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
   const graceMs = graceOf(text(flags.grace) ?? context.env.GATEWAY_GRACE);
@@ -64,11 +67,16 @@ export const serve: CommandRun = async (context, flags) => {
   const lines = createLog(log, (line) => void process.stderr.write(line), Date.now);
   const say = (message: string) => lines.warn(message, { event: 'serving' });
   const { dataDir, env } = context;
-  const gateway = await startGateway({ dataDir, host, port, relays, metrics, env, log, traces, say });
+  const gateway = await startGateway({ dataDir, host, port, relays, takeOver, metrics, env, log, traces, say });
   const forget = announce(context.dataDir, gateway.url);
   // Whoever reads the address may send a signal at once.
   const ended = new Promise<void>((resolve, reject) => {
     let signals = 0;
+    // The address is the other's then.
+    let followed = false;
+    void gateway.followed.then(() => {
+      followed = true;
+    });
     const stop = (signal: NodeJS.Signals) => {
       signals++;
       const code = signal === 'SIGINT' ? 130 : 143;
@@ -78,14 +86,15 @@ export const serve: CommandRun = async (context, flags) => {
         process.exitCode = code;
         return gateway.hurry();
       }
-      forget();
+      if (!followed) forget();
       gateway.stop(graceMs).then(resolve, reject);
     };
+    void gateway.retired.then(resolve);
     process.on('SIGINT', stop);
     process.on('SIGTERM', stop);
     process.on('SIGHUP', stop);
     void gateway.failed.then((error) => {
-      forget();
+      if (!followed) forget();
       reject(error);
     });
   });

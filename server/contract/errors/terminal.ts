@@ -13,6 +13,11 @@ export const terminalErrors = {
     2,
   ),
   data_dir_locked: business('数据目录 {dir} 正被进程 {pid} 使用', 'Data directory {dir} is in use by process {pid}', 6),
+  take_over_refused: business(
+    '无法接替进程 {pid}：{reason}。它仍在服务；可先停止它再启动',
+    'Process {pid} cannot be taken over from: {reason}. It serves on; stop it first instead',
+    6,
+  ),
   data_dir_unreadable: business('无法读写数据目录 {dir}：{detail}', 'Data directory {dir} cannot be used: {detail}', 1),
   database_corrupt: business(
     '数据库文件已损坏：{detail}。请用 gateway backup restore 恢复',

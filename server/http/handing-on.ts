@@ -1,0 +1,66 @@
+/** While another server takes this one's place, newcomers wait; then what still comes over connections of this one is passed to the other, whole, and told to come by another connection. */
+import type { Server } from 'bun';
+
+/** Who called the server that passes on; nobody but the process's owner can write to the socket it comes by. */
+const callerHeader = 'x-gateway-handed-from';
+export const handedFrom = (request: Request): string => request.headers.get(callerHeader) ?? '';
+
+export interface Moving {
+  pause(): void;
+  /** @param door socket of the other server; null = it did not come, and this one serves on. */
+  handOn(door: string | null): void;
+  /** There is another. */
+  isOver(): boolean;
+  /** A request on its way to where it is served now. */
+  passed<Data>(
+    request: Request,
+    listener: Server<Data>,
+    serve: (request: Request, listener: Server<Data>) => Response | Promise<Response | undefined>,
+  ): Response | Promise<Response | undefined>;
+}
+
+export function createMoving(): Moving {
+  let target: PromiseWithResolvers<string | null> | null = null;
+  let over = false;
+  return {
+    pause() {
+      target = Promise.withResolvers();
+    },
+    handOn(door) {
+      over = door !== null;
+      target?.resolve(door);
+      if (door === null) target = null;
+    },
+    isOver: () => over,
+    passed(request, listener, serve) {
+      if (target === null) return serve(request, listener);
+      return target.promise.then((door) => (door === null ? serve(request, listener) : pass(request, listener, door)));
+    },
+  };
+}
+
+async function pass(request: Request, listener: Server<unknown>, door: string): Promise<Response> {
+  listener.timeout(request, 0);
+  const headers = new Headers(request.headers);
+  headers.set(callerHeader, listener.requestIP(request)?.address ?? '');
+  // Both are those of the body as it is sent now.
+  headers.delete('content-length');
+  headers.delete('transfer-encoding');
+  const { method, body, signal } = request;
+  const start = request.url.startsWith('/') ? 0 : request.url.indexOf('/', 8);
+  try {
+    const response = await fetch(`http://door${start < 0 ? '/' : request.url.slice(start)}`, {
+      unix: door,
+      method,
+      headers,
+      body,
+      redirect: 'manual',
+      decompress: false,
+      signal,
+    } as RequestInit);
+    response.headers.set('connection', 'close');
+    return response;
+  } catch {
+    return new Response(null, { status: 503, headers: { 'retry-after': '1', connection: 'close' } });
+  }
+}

@@ -1,0 +1,80 @@
+/** Which of several listeners of one port gets the next connection. The system deals them out by chance; while one server follows another, all go to the new one. */
+import { dlopen, ptr } from 'bun:ffi';
+import { readdirSync } from 'node:fs';
+
+const symbols = {
+  getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
+  getsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'ptr'], returns: 'i32' },
+  setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
+} as const;
+
+const libraries = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`];
+/** From the kernel's headers, the same on both of our kinds of processor. */
+const socketLevel = 1;
+const isListening = 30;
+const attachProgram = 51;
+const detachProgram = 68;
+
+function load() {
+  for (const library of libraries) {
+    try {
+      return dlopen(library, symbols).symbols;
+    } catch {
+      // Another kind of C library; the next name is tried.
+    }
+  }
+  return null;
+}
+
+/** A random number, modulo `count`, plus `first`: the place, in the order of their coming, of the listener that is meant (classic BPF). */
+function programFor(first: number, count: number): Uint8Array {
+  const steps: readonly (readonly [code: number, value: number])[] = [
+    [0x20, 0xfffff038],
+    [0x94, count],
+    [0x04, first],
+    [0x16, 0],
+  ];
+  const bytes = new Uint8Array(steps.length * 8);
+  const view = new DataView(bytes.buffer);
+  for (const [at, [code, value]] of steps.entries()) {
+    view.setUint16(at * 8, code, true);
+    view.setUint32(at * 8 + 4, value, true);
+  }
+  return bytes;
+}
+
+export interface Steering {
+  /** New connections go to listeners `first` to `first + count - 1`. @returns false where the system cannot do that: then it is left to chance. */
+  to(first: number, count: number): boolean;
+  /** Left to chance again. */
+  free(): void;
+}
+
+/** @param port that this process listens on. */
+export function createSteering(port: number): Steering {
+  const library = process.platform === 'linux' ? load() : null;
+  const listener = (): number | null => {
+    const name = new Uint8Array(128);
+    const flag = new Int32Array(1);
+    for (const descriptor of readdirSync('/proc/self/fd').map(Number)) {
+      if (library?.getsockname(descriptor, name, Uint32Array.of(name.length)) !== 0) continue;
+      if ((((name[2] ?? 0) << 8) | (name[3] ?? 0)) !== port) continue;
+      library.getsockopt(descriptor, socketLevel, isListening, flag, Uint32Array.of(4));
+      if (flag[0] === 1) return descriptor;
+    }
+    return null;
+  };
+  return {
+    to(first, count) {
+      const descriptor = library === null ? null : listener();
+      if (library === null || descriptor === null) return false;
+      const program = programFor(first, count);
+      const order = new BigUint64Array([BigInt(program.length / 8), BigInt(ptr(program))]);
+      return library.setsockopt(descriptor, socketLevel, attachProgram, order, 16) === 0;
+    },
+    free() {
+      const descriptor = library === null ? null : listener();
+      if (descriptor !== null) library?.setsockopt(descriptor, socketLevel, detachProgram, new Int32Array(1), 4);
+    },
+  };
+}

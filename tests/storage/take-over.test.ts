@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { figure } from '../support/figure.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type Streams, streams } from './answers.ts';
+import { chat, createSite, type Heard, type Serving, type Site } from './support.ts';
+
+let site: Site;
+let upstream: Upstream;
+let said: Streams;
+let key: string;
+
+beforeEach(async () => {
+  said = streams();
+  upstream = await startUpstream(said.script);
+  site = createSite();
+  key = await site.setUp(upstream.url);
+});
+afterEach(async () => {
+  await site.close();
+  await upstream.stop();
+});
+
+const ends = async (serving: Serving): Promise<void> => {
+  serving.child.kill('SIGTERM');
+  expect(await serving.ended()).toBe(0);
+};
+const verified = async () => {
+  const { code, out } = await site.run(['ledger', 'verify']);
+  expect(code === 0 ? '' : out).toBe('');
+};
+/** Which process has the database open, and as which thread's business. */
+const writers = async (serving: readonly Serving[]): Promise<number[]> => {
+  const { readdirSync, readlinkSync } = await import('node:fs');
+  return serving.map(({ child }) => {
+    const files = readdirSync(`/proc/${child.pid}/fd`).map((name) => {
+      try {
+        return readlinkSync(`/proc/${child.pid}/fd/${name}`);
+      } catch {
+        return '';
+      }
+    });
+    return files.filter((file) => file.endsWith('gateway.db')).length;
+  });
+};
+
+test.each([['1'], ['2']])(
+  'R16: with %s relays, a new process takes the place of one under load: nobody is refused, streams end, all is billed once',
+  async (relays) => {
+    const first = await site.serve(['--relays', relays]);
+    const open = Array.from({ length: 20 }, () => chat(first.url, key, true));
+    await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(20);
+    let loading = true;
+    const heard: (Heard | string)[] = [];
+    const load = Array.from({ length: 8 }, async () => {
+      while (loading) heard.push(await chat(first.url, key).catch((error: unknown) => String(error)));
+    });
+    await expect.poll(() => heard.length, { timeout: 20_000 }).toBeGreaterThan(100);
+
+    const second = await site.serve(['--relays', relays, '--take-over']);
+    expect(second.url).toBe(first.url);
+    const before = heard.length;
+    await expect.poll(() => heard.length, { timeout: 20_000 }).toBeGreaterThan(before + 200);
+    // The first one only ends its streams: the database is the other's alone.
+    const [mine, theirs] = await writers([first, second]);
+    expect(mine).toBe(0);
+    expect(theirs).toBeGreaterThan(0);
+    expect(first.child.exitCode).toBe(null);
+    loading = false;
+    await Promise.all(load);
+    said.finish();
+    const streamed = await Promise.all(open);
+    expect(await first.ended()).toBe(0);
+    figure(`take-over with ${relays} relays: ${heard.length} answers meanwhile, ${streamed.length} streams across it`);
+
+    const answers = [...heard, ...streamed];
+    expect(answers.filter((one) => typeof one === 'string' || !one.whole)).toEqual([]);
+    expect((await chat(second.url, key)).status).toBe(200);
+    await ends(second);
+    const charged = await site.charged();
+    expect(new Set(charged).size).toBe(charged.length);
+    expect(charged.length).toBe(answers.length + 1);
+    await verified();
+  },
+  120_000,
+);
