@@ -2,18 +2,23 @@
 import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely';
 import { Pool, type PoolConfig, types } from 'pg';
 import { AppError } from '../../server/contract/errors.ts';
+import type { Dialect } from '../dialect.ts';
 import { type PostgresPlace, placeName } from '../place.ts';
 import type { Schema } from '../schema.ts';
+import { postgresDialect } from './dialect.ts';
 import { toldOf } from './failures.ts';
 import { withoutNul } from './text.ts';
 
 export interface PostgresDatabase {
   readonly engine: 'postgres';
+  readonly dialect: Dialect;
   /** For services and repositories. */
   readonly query: Kysely<Schema>;
   /** The driver itself. Used inside `db/` only. */
   readonly pool: Pool;
   readonly place: PostgresPlace;
+  /** None of ours: its files lie elsewhere. */
+  readonly folder: null;
   close(): Promise<void>;
 }
 
@@ -113,9 +118,11 @@ export function overPool(pool: Pool, place: PostgresPlace): PostgresDatabase {
   });
   return {
     engine: 'postgres',
+    dialect: postgresDialect,
     query,
     pool,
     place,
+    folder: null,
     async close() {
       await query.destroy();
       // Kysely ends the pool only when it has used it.

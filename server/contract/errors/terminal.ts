@@ -84,6 +84,11 @@ export const terminalErrors = {
     'The PostgreSQL database {name} is not empty and not of this program: use an empty one',
     6,
   ),
+  sqlite_alone: business(
+    '此操作只适用于 SQLite 数据库；站点在 PostgreSQL 上',
+    'This works on a SQLite database alone, and the site lies on PostgreSQL',
+    1,
+  ),
   secret_missing: business(
     '缺少密钥文件 {file}：数据库中的密文无法解密。请放回原来的 secret.key，或设置 GATEWAY_SECRET_KEY',
     'The key file {file} is missing, and the database holds secrets sealed under it. Put the original secret.key back, or set GATEWAY_SECRET_KEY',
