@@ -3,8 +3,8 @@ import type { Kysely, RawBuilder } from 'kysely';
 import type { Schema } from './schema.ts';
 
 export interface Dialect {
-  /** LIKE without regard to the case of ASCII letters. @param escape what takes a wildcard literally, '' = nothing does. */
-  like(column: string, pattern: string, escape: '\\' | ''): RawBuilder<boolean>;
+  /** LIKE without regard to the case of ASCII letters. @param mark what takes a wildcard literally, '' = nothing does. */
+  like(column: string, pattern: string, mark: '\\' | ''): RawBuilder<boolean>;
   /** The column in a condition for which its index is not to be used: one engine knows which value is rare, the other does not. */
   unindexed(column: string): RawBuilder<unknown>;
   /** Where the part begins in the text, from 1; 0 = it is not in it. */

@@ -6,7 +6,7 @@ import { openForeign } from '../db/foreign.ts';
 import { schemaOf } from '../db/maintenance.ts';
 import { migrate, migrations } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
-import { type SqliteDatabase, openDatabase } from '../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../db/open.ts';
 import { openSandbox } from '../db/sandbox.ts';
 import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';

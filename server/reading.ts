@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { schemaOf } from '../db/maintenance.ts';
 import { migrations } from '../db/migrate.ts';
-import { type SqliteDatabase, openDatabase } from '../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../db/open.ts';
 import type { DataDirFiles } from './data-dir.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 

@@ -55,8 +55,8 @@ export function createChannelsRepository({ query, dialect }: Database) {
       .$if(channelUse !== null, (one) => one.select((channelUse as NonNullable<typeof channelUse>).as('used_quota')));
   const rows = () => whole(query.selectFrom('channels'));
   return {
-    all: (): Promise<ChannelRow[]> => rows().execute(),
-    byIds: (ids: readonly number[]): Promise<ChannelRow[]> => rows().where('id', 'in', ids).execute(),
+    all: (): Promise<ChannelRow[]> => rows().orderBy('id').execute(),
+    byIds: (ids: readonly number[]): Promise<ChannelRow[]> => rows().where('id', 'in', ids).orderBy('id').execute(),
     list: (filter: ChannelFilter, offset: number, limit: number): Promise<ChannelRow[]> =>
       whole(matching(filter))
         .$if(filter.idSort !== true, (q) => q.orderBy('priority', 'desc'))

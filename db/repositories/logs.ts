@@ -193,7 +193,9 @@ export function createLogsRepository({ query, dialect }: Database) {
             sql<number>`count(*)`.as('requests'),
             sql<number>`sum(prompt_tokens + completion_tokens)`.as('tokens'),
             sql<number>`sum(quota)`.as('quota'),
-            sql<number>`coalesce(sum(quota / nullif(${dialect.jsonNumber('other', 'group_ratio')}, 0)), 0)`.as('list'),
+            sql<number>`coalesce(sum(quota * 1.0 / nullif(${dialect.jsonNumber('other', 'group_ratio')}, 0)), 0)`.as(
+              'list',
+            ),
           ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogSum>,
       )
         .groupBy([sql`1`, 'logs.channel_id'])

@@ -10,8 +10,8 @@ export type TokenRow = Selectable<TokensTable>;
 export function createTokensRepository({ query, dialect }: Database) {
   const live = () => query.selectFrom('tokens').selectAll().where('deleted_at', 'is', null);
   return {
-    all: (): Promise<TokenRow[]> => live().execute(),
-    byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).execute(),
+    all: (): Promise<TokenRow[]> => live().orderBy('id').execute(),
+    byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).orderBy('id').execute(),
     list: (owner: number | null, offset: number, limit: number): Promise<TokenRow[]> =>
       live()
         .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))

@@ -169,9 +169,9 @@ export function createUsersRepository({ query, dialect }: Database) {
           .execute();
         return true;
       }),
-    all: (): Promise<UserRow[]> => select().where('deleted_at', 'is', null).execute(),
+    all: (): Promise<UserRow[]> => select().where('deleted_at', 'is', null).orderBy('users.id').execute(),
     byIds: (ids: readonly number[]): Promise<UserRow[]> =>
-      select().where('users.id', 'in', ids).where('deleted_at', 'is', null).execute(),
+      select().where('users.id', 'in', ids).where('deleted_at', 'is', null).orderBy('users.id').execute(),
     find: (id: number): Promise<UserRow | undefined> =>
       select().where('users.id', '=', id).where('deleted_at', 'is', null).executeTakeFirst(),
     findByLogin: (login: string): Promise<UserRow | undefined> =>

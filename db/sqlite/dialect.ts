@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import type { Dialect } from '../dialect.ts';
 
 export const sqliteDialect: Dialect = {
-  like: (column, pattern, escape) =>
-    escape === ''
+  like: (column, pattern, mark) =>
+    mark === ''
       ? sql<boolean>`${sql.ref(column)} LIKE ${pattern}`
-      : sql<boolean>`${sql.ref(column)} LIKE ${pattern} ESCAPE ${sql.lit(escape)}`,
+      : sql<boolean>`${sql.ref(column)} LIKE ${pattern} ESCAPE ${sql.lit(mark)}`,
   // The unary plus makes an expression of it.
   unindexed: (column) => sql`+${sql.ref(column)}`,
   position: (text, part) => sql<number>`instr(${text}, ${part})`,

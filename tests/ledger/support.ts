@@ -1,7 +1,7 @@
 /** Books in a temporary file or in memory, and commands as short calls. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import { migrate } from '../../db/migrate.ts';
-import { type SqliteDatabase, openDatabase } from '../../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { recompute } from '../../server/contract/quota.ts';
 import {
   type Adjust,

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from '../../db/migrate.ts';
-import { type SqliteDatabase, openDatabase } from '../../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 
 async function migratedBytes(): Promise<Uint8Array> {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-schema-'));

@@ -11,7 +11,11 @@ type Given = Omit<AlertsDeps, 'tell' | 'facts'> &
 
 export function createOperatorAlerts(given: Given): AlertsService {
   const { folder } = given.database;
-  const facts = createFacts({ ...given, freeBytes: () => (folder === null ? null : freeBytesOf(folder)), certificateEnd });
+  const facts = createFacts({
+    ...given,
+    freeBytes: () => (folder === null ? null : freeBytesOf(folder)),
+    certificateEnd,
+  });
   return createAlerts({ ...given, tell: createTell(given), facts });
 }
 

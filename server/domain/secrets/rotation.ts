@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { foldLog } from '../../../db/maintenance.ts';
-import { type SqliteDatabase, openDatabase } from '../../../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../../../db/open.ts';
 import { keyMark, renewSealed } from '../../../db/sealed.ts';
 import { createVault, masterKeyOf } from './vault.ts';
 
