@@ -1,9 +1,9 @@
 /** The writes of an import, inside its one transaction. */
 import type { Insertable } from 'kysely';
-import type { Database } from './open.ts';
+import type { SqliteDatabase } from './open.ts';
 import type { ChannelsTable, LogsTable, RedemptionsTable, TokensTable, UsersTable } from './schema.ts';
 
-export function createImportTarget({ query, raw }: Database) {
+export function createImportTarget({ query, raw }: SqliteDatabase) {
   const insert = async <Table extends 'users' | 'tokens' | 'channels' | 'redemptions' | 'logs'>(
     table: Table,
     row: object,

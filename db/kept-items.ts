@@ -34,8 +34,10 @@ const schema = `
   CREATE INDEX IF NOT EXISTS items_sizes ON items (user_id, number, size);
 `;
 
-const fileBeside = ({ raw }: Database): string =>
-  raw.name === '' || raw.name === ':memory:' ? ':memory:' : join(dirname(raw.name), 'answers.db');
+const fileBeside = (database: Database): string =>
+  database.engine !== 'sqlite' || database.raw.name === '' || database.raw.name === ':memory:'
+    ? ':memory:'
+    : join(dirname(database.raw.name), 'answers.db');
 
 function opened(file: string, nativeBinding: string | undefined): RawDatabase {
   keepPrivate(file);
@@ -53,7 +55,7 @@ export function createKeptItems(database: Database, now: () => number, limits = 
   let raw: RawDatabase | null = null;
   let sweptMs = 0;
   const file = (): RawDatabase => {
-    raw ??= opened(path, database.nativeBinding);
+    raw ??= opened(path, database.engine === 'sqlite' ? database.nativeBinding : undefined);
     return raw;
   };
   /** The newest stay. */

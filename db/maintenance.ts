@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../server/contract/errors.ts';
-import type { Database } from './open.ts';
+import type { SqliteDatabase } from './open.ts';
 import { keepPrivate } from './private-file.ts';
 
 export interface DatabaseCheck {
@@ -11,11 +11,11 @@ export interface DatabaseCheck {
   readonly problems: readonly string[];
 }
 
-export function schemaOf({ raw }: Database): string {
+export function schemaOf({ raw }: SqliteDatabase): string {
   return raw.prepare<string>('SELECT name FROM kysely_migration ORDER BY name DESC LIMIT 1').pluck().get() ?? '';
 }
 
-export function checkDatabase(database: Database): DatabaseCheck {
+export function checkDatabase(database: SqliteDatabase): DatabaseCheck {
   const { raw } = database;
   const found = raw.prepare<string>('PRAGMA integrity_check').pluck().all();
   const strays = raw.prepare<{ table: string }>('PRAGMA foreign_key_check').all();
@@ -28,7 +28,7 @@ export function checkDatabase(database: Database): DatabaseCheck {
 const mostProblems = 5;
 
 /** Pages and records only. @returns what is damaged; empty = nothing. */
-export const quickDamageOf = ({ raw }: Database): readonly string[] =>
+export const quickDamageOf = ({ raw }: SqliteDatabase): readonly string[] =>
   raw
     .prepare<string>(`PRAGMA quick_check(${mostProblems})`)
     .pluck()
@@ -36,7 +36,7 @@ export const quickDamageOf = ({ raw }: Database): readonly string[] =>
     .filter((line) => line !== 'ok');
 
 /** Indexes too, one table at a time: a look at all of them at once would keep the log from being folded in. */
-export function damageOf({ raw }: Database): readonly string[] {
+export function damageOf({ raw }: SqliteDatabase): readonly string[] {
   const tables = raw.prepare<string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
   return tables.flatMap((table) =>
     raw
@@ -49,7 +49,7 @@ export function damageOf({ raw }: Database): readonly string[] {
 }
 
 /** @returns bytes before and after. */
-export function vacuumDatabase({ raw }: Database): { readonly before: number; readonly after: number } {
+export function vacuumDatabase({ raw }: SqliteDatabase): { readonly before: number; readonly after: number } {
   raw.pragma('wal_checkpoint(TRUNCATE)');
   const before = statSync(raw.name).size;
   raw.exec('VACUUM');
@@ -58,7 +58,7 @@ export function vacuumDatabase({ raw }: Database): { readonly before: number; re
 }
 
 /** One read transaction: what others commit meanwhile neither waits nor gets in. */
-export function copyDatabase({ raw }: Database, file: string): void {
+export function copyDatabase({ raw }: SqliteDatabase, file: string): void {
   keepPrivate(file);
   raw.prepare('VACUUM INTO ?').run(file);
 }
@@ -66,7 +66,7 @@ export function copyDatabase({ raw }: Database, file: string): void {
 const keptCopies = 2;
 
 /** What a migration is about to change, for `backup restore`; the two newest copies stay. @throws AppError backup_unwritable */
-export function copyAside(database: Database, schema: string, next: string): void {
+export function copyAside(database: SqliteDatabase, schema: string, next: string): void {
   const folder = join(dirname(database.raw.name), 'backups');
   const file = join(folder, `before-${next}-from-${schema}.db`);
   try {
@@ -87,6 +87,6 @@ export function copyAside(database: Database, schema: string, next: string): voi
 }
 
 /** Puts everything into the one file, so that it can be moved. */
-export function foldLog({ raw }: Database): void {
+export function foldLog({ raw }: SqliteDatabase): void {
   raw.pragma('wal_checkpoint(TRUNCATE)');
 }

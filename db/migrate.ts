@@ -7,7 +7,7 @@ import * as accessTokens from './migrations/0002-access-tokens-and-filters.ts';
 import * as liveTokens from './migrations/0003-live-tokens.ts';
 import * as signIn from './migrations/0004-sign-in.ts';
 import * as overrun from './migrations/0005-overrun.ts';
-import type { Database } from './open.ts';
+import type { SqliteDatabase } from './open.ts';
 
 /** Ordered by name; a released migration is never edited. */
 export const migrations: Record<string, Migration> = {
@@ -19,7 +19,7 @@ export const migrations: Record<string, Migration> = {
 };
 
 /** Looking writes nothing: the migrator's own lock is a durable write, which every command would wait for. */
-function appliedIn({ raw }: Database): string[] {
+function appliedIn({ raw }: SqliteDatabase): string[] {
   const table = raw.prepare<string>("SELECT name FROM sqlite_master WHERE name = 'kysely_migration'").pluck().get();
   if (table === undefined) return [];
   return raw.prepare<string>('SELECT name FROM kysely_migration ORDER BY name').pluck().all();
@@ -29,7 +29,7 @@ const inMemory = ':memory:';
 const known = Object.keys(migrations).sort();
 
 /** Applies what is missing and returns the names applied; what was there before is copied aside first. @throws AppError database_newer, backup_unwritable; the first migration's error, nothing after it is tried. */
-export async function migrate(database: Database): Promise<string[]> {
+export async function migrate(database: SqliteDatabase): Promise<string[]> {
   const applied = appliedIn(database);
   const newest = known.at(-1) ?? '';
   const schema = applied.at(-1) ?? '';

@@ -1,10 +1,24 @@
-/** Opens the database file: path, PRAGMAs and the Kysely instance, in one place for every thread and process. */
+/** Opens the database: a file with its PRAGMAs, or a server; the Kysely instance, in one place for every thread and process. */
+import { dirname } from 'node:path';
 import BetterSqlite, { type Database as RawDatabase } from 'better-sqlite3';
 import { Kysely, SqliteDialect } from 'kysely';
+import { AppError } from '../server/contract/errors.ts';
+import type { Dialect } from './dialect.ts';
+import type { DatabasePlace, PostgresPlace, SqlitePlace } from './place.ts';
+import type { PostgresDatabase } from './postgres/open.ts';
 import { keepPrivate } from './private-file.ts';
 import type { Schema } from './schema.ts';
+import { sqliteDialect } from './sqlite/dialect.ts';
 
-export interface Database {
+/** Either engine: `query` and `dialect` are all that repositories know of it. */
+export type Database = SqliteDatabase | PostgresDatabase;
+
+export interface SqliteDatabase {
+  readonly engine: 'sqlite';
+  readonly place: SqlitePlace;
+  /** Whose disk it fills. */
+  readonly folder: string | null;
+  readonly dialect: Dialect;
   /** For services and repositories. */
   readonly query: Kysely<Schema>;
   /** The driver itself: prepared statements of the ledger, backup, PRAGMAs. Used inside `db/` only. */
@@ -18,13 +32,32 @@ export interface OpenOptions {
   /** Path of the native addon when it does not lie in node_modules (compiled binary). */
   readonly nativeBinding?: string | undefined;
   readonly readonly?: boolean;
+  /** Connections at most, where there are several. */
+  readonly connections?: number | undefined;
 }
 
 /** Milliseconds a writer waits for another connection's transaction. Threads that serve requests never open a database. */
 const busyTimeoutMs = 10_000;
 
-/** @throws the driver's error when the file cannot be opened or is not a database. */
-export function openDatabase(file: string, options: OpenOptions = {}): Database {
+/** @throws the driver's error when the file cannot be opened or is not a database; AppError database_* when a server does not serve. */
+export function openDatabase(place: string | SqlitePlace, options?: OpenOptions): SqliteDatabase;
+export function openDatabase(place: PostgresPlace, options?: OpenOptions): Promise<PostgresDatabase>;
+export function openDatabase(place: DatabasePlace, options?: OpenOptions): SqliteDatabase | Promise<PostgresDatabase>;
+export function openDatabase(
+  place: string | DatabasePlace,
+  options: OpenOptions = {},
+): SqliteDatabase | Promise<PostgresDatabase> {
+  if (typeof place === 'string') return openFile(place, options);
+  return place.engine === 'sqlite' ? openFile(place.file, options) : openServer(place, options);
+}
+
+/** Its driver is loaded where it is used. */
+async function openServer(place: PostgresPlace, { readonly, connections }: OpenOptions): Promise<PostgresDatabase> {
+  const { openPostgres } = await import('./postgres/open.ts');
+  return openPostgres(place, { readonly, connections });
+}
+
+function openFile(file: string, options: OpenOptions): SqliteDatabase {
   if (options.readonly !== true) keepPrivate(file);
   const raw = new BetterSqlite(file, {
     timeout: busyTimeoutMs,
@@ -41,6 +74,10 @@ export function openDatabase(file: string, options: OpenOptions = {}): Database 
   raw.pragma('cache_size = -16384');
   const query = new Kysely<Schema>({ dialect: new SqliteDialect({ database: raw }) });
   return {
+    engine: 'sqlite',
+    place: { engine: 'sqlite', file },
+    folder: dirname(file),
+    dialect: sqliteDialect,
     query,
     raw,
     nativeBinding: options.nativeBinding,
@@ -50,4 +87,10 @@ export function openDatabase(file: string, options: OpenOptions = {}): Database 
       if (raw.open) raw.close();
     },
   };
+}
+
+/** What only a file has: its driver, its path. @throws AppError sqlite_alone */
+export function sqliteOf(database: Database): SqliteDatabase {
+  if (database.engine !== 'sqlite') throw new AppError('sqlite_alone');
+  return database;
 }

@@ -1,21 +1,20 @@
 /** A connection of its own on which everything is one transaction: what repositories call transactions become savepoints in it. */
-import { type Dialect, Kysely, SqliteDialect } from 'kysely';
-import { type Database, openDatabase } from './open.ts';
+import { type Dialect, Kysely, PostgresDialect, type PostgresPoolClient, SqliteDialect } from 'kysely';
+import { type Database, openDatabase, type SqliteDatabase } from './open.ts';
+import type { PostgresDatabase } from './postgres/open.ts';
 import type { Schema } from './schema.ts';
 
-export interface SandboxDatabase extends Database {
-  commit(): void;
-}
+export type SandboxDatabase = Database & { commit(): void | Promise<void> };
 
 /** Commits nothing unless `commit` is called before `close`. Other writers wait meanwhile: be quick. */
-export function openSandbox(file: string, nativeBinding: string | undefined): SandboxDatabase {
-  const { raw } = openDatabase(file, { nativeBinding });
+export function openSandbox(file: string, nativeBinding: string | undefined): SqliteDatabase & { commit(): void } {
+  const opened = openDatabase(file, { nativeBinding });
+  const { raw } = opened;
   raw.exec('BEGIN IMMEDIATE');
   const query = new Kysely<Schema>({ dialect: nested(new SqliteDialect({ database: raw })) });
   return {
+    ...opened,
     query,
-    raw,
-    nativeBinding,
     commit: () => void raw.exec('COMMIT'),
     async close() {
       if (raw.inTransaction) raw.exec('ROLLBACK');
@@ -24,7 +23,38 @@ export function openSandbox(file: string, nativeBinding: string | undefined): Sa
   };
 }
 
-function nested(dialect: SqliteDialect): Dialect {
+/** The same beside a database that is open. */
+export const openSandboxOf = (database: Database): SandboxDatabase | Promise<SandboxDatabase> =>
+  database.engine === 'sqlite' ? openSandbox(database.raw.name, database.nativeBinding) : onServer(database);
+
+async function onServer(database: PostgresDatabase): Promise<SandboxDatabase> {
+  const client = await database.pool.connect();
+  await client.query('BEGIN');
+  let open = true;
+  const end = async (how: 'COMMIT' | 'ROLLBACK') => {
+    open = false;
+    await client.query(how);
+  };
+  // The one connection, whoever asks.
+  const shared: PostgresPoolClient = {
+    query: client.query.bind(client) as PostgresPoolClient['query'],
+    release: () => undefined,
+  };
+  const pool = { connect: async () => shared, end: async () => undefined, options: {} };
+  const query = new Kysely<Schema>({ dialect: nested(new PostgresDialect({ pool })) });
+  return {
+    ...database,
+    query,
+    commit: () => end('COMMIT'),
+    async close() {
+      if (open) await end('ROLLBACK').catch(() => undefined);
+      await query.destroy();
+      client.release();
+    },
+  };
+}
+
+function nested(dialect: Dialect): Dialect {
   return {
     createAdapter: () => dialect.createAdapter(),
     createQueryCompiler: () => dialect.createQueryCompiler(),

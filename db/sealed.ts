@@ -1,6 +1,6 @@
 /** Everything that is sealed under the master key, renewed in one transaction. */
 import { isOptionKey, optionRow } from '../server/contract/options.ts';
-import type { Database } from './open.ts';
+import type { SqliteDatabase } from './open.ts';
 
 export interface Renewed {
   readonly sealed: string;
@@ -31,7 +31,7 @@ const places: readonly Place[] = [
 ];
 
 /** Sealed columns nobody thought of here: what stands in them would be lost with the old key. */
-function forgotten(raw: Database['raw']): string[] {
+function forgotten(raw: SqliteDatabase['raw']): string[] {
   const columns = raw
     .prepare<[string, string]>(
       `SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name LIKE '%\\_sealed' ESCAPE '\\'`,
@@ -44,7 +44,7 @@ function forgotten(raw: Database['raw']): string[] {
 }
 
 /** Something that is sealed, to see whether a key opens it; null = nothing is. */
-export function sealedSample({ raw }: Database): SealedSample | null {
+export function sealedSample({ raw }: SqliteDatabase): SealedSample | null {
   for (const { table, column, purpose } of places) {
     const there = raw.prepare<string>('SELECT name FROM sqlite_master WHERE name = ?').pluck().get(table);
     if (there === undefined) continue;
@@ -57,12 +57,12 @@ export function sealedSample({ raw }: Database): SealedSample | null {
 const markName = 'master_key';
 
 /** Which master key the values are sealed under, as its fingerprint; '' = the one there has always been. */
-export const keyMark = ({ raw }: Database): string =>
+export const keyMark = ({ raw }: SqliteDatabase): string =>
   raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(markName) ?? '';
 
 /** All or nothing. @param renew throws when a value cannot be read. @throws when the schema has sealed columns unknown here. @returns how many values there were. */
 export function renewSealed(
-  { raw }: Database,
+  { raw }: SqliteDatabase,
   mark: string,
   renew: (purpose: string, sealed: string) => Renewed,
 ): number {

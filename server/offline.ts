@@ -6,7 +6,7 @@ import { openForeign } from '../db/foreign.ts';
 import { schemaOf } from '../db/maintenance.ts';
 import { migrate, migrations } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
-import { type Database, openDatabase } from '../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../db/open.ts';
 import { openSandbox } from '../db/sandbox.ts';
 import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
@@ -159,7 +159,7 @@ async function migrated(file: string, nativeBinding: string | undefined): Promis
 }
 
 async function importInto(
-  database: Database,
+  database: SqliteDatabase,
   vault: ReturnType<typeof createVault>,
   { from, file, env, only }: Pick<ImportOrder, 'from' | 'file' | 'env' | 'only'>,
   nativeBinding: string | undefined,

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { schemaOf } from '../db/maintenance.ts';
 import { migrations } from '../db/migrate.ts';
-import { type Database, openDatabase } from '../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../db/open.ts';
 import type { DataDirFiles } from './data-dir.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 
 export interface Reading {
-  readonly database: Database;
+  readonly database: SqliteDatabase;
   close(): Promise<void>;
 }
 
@@ -44,8 +44,8 @@ function driverFor(dir: string, folder: string, addon: string | null): string | 
   }
 }
 
-function openHere(file: string, nativeBinding: string | undefined): Database | null {
-  let database: Database | null = null;
+function openHere(file: string, nativeBinding: string | undefined): SqliteDatabase | null {
+  let database: SqliteDatabase | null = null;
   try {
     database = openDatabase(file, { nativeBinding, readonly: true });
     schemaOf(database);
@@ -57,7 +57,7 @@ function openHere(file: string, nativeBinding: string | undefined): Database | n
 }
 
 /** The log needs a file of shared memory beside it, which a read-only folder does not take. */
-function openCopy(file: string, folder: string, nativeBinding: string | undefined): Database {
+function openCopy(file: string, folder: string, nativeBinding: string | undefined): SqliteDatabase {
   const copy = join(folder, basename(file));
   for (const end of ['', '-wal']) if (existsSync(file + end)) copyFileSync(file + end, copy + end);
   return openDatabase(copy, { nativeBinding });

@@ -1,6 +1,6 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import { createKeptItems } from '../db/kept-items.ts';
-import type { Database } from '../db/open.ts';
+import { type Database, sqliteOf } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
 import { type StorageStanding, soundStorage } from './contract/storage.ts';
 import { type BotCheck, createBotCheck } from './domain/accounts/bot-check.ts';
@@ -306,7 +306,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     verifyLedger: async () => {
       const { checked, unequal, wrong } = await logs.verify({});
       const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
-      return [...bookReports(deps.database), logReport(checked, unequal, examples)];
+      return [...bookReports(sqliteOf(deps.database)), logReport(checked, unequal, examples)];
     },
   };
 }

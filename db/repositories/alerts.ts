@@ -36,6 +36,7 @@ export function createAlertsRepository({ query }: Database) {
         .where('users.id', 'in', (eb) =>
           eb.selectFrom('usage_hours').select('user_id').where('hour_at', '>=', hourAt).distinct(),
         )
+        .orderBy('users.id')
         .execute(),
     /** Quota of the last full hour and what has been used since; of the mean hour of the week before, 0 = there is none. */
     spend: async (now: number): Promise<{ spent: number; usual: number }> => {
@@ -69,6 +70,7 @@ export function createAlertsRepository({ query }: Database) {
         .where('users.role', '>=', leastRole)
         .where('access_tokens.expires_at', '>', from)
         .where('access_tokens.expires_at', '<=', to)
+        .orderBy('access_tokens.id')
         .execute();
       const keys = await query
         .selectFrom('tokens')
@@ -80,6 +82,7 @@ export function createAlertsRepository({ query }: Database) {
         .where('users.role', '>=', leastRole)
         .where('tokens.expires_at', '>', from)
         .where('tokens.expires_at', '<=', to)
+        .orderBy('tokens.id')
         .execute();
       const named = (kind: string) => (row: { id: number; name: string; username: string; expires_at: number }) => ({
         id: `${kind}${row.id}`,
@@ -89,7 +92,8 @@ export function createAlertsRepository({ query }: Database) {
       return [...access.map(named('access-token-')), ...keys.map(named('token-'))];
     },
     /** What operators were told of, and when. */
-    told: () => query.selectFrom('alerts').select(['kind', 'sent_at']).where('user_id', '=', nobody).execute(),
+    told: () =>
+      query.selectFrom('alerts').select(['kind', 'sent_at']).where('user_id', '=', nobody).orderBy('kind').execute(),
     /** As if it had been told at that time. */
     postpone: async (kind: string, at: number): Promise<void> => {
       await query

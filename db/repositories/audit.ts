@@ -9,15 +9,13 @@ export type AuditEntry = Omit<AuditRow, 'id' | 'hash' | 'previous_hash'>;
 
 /** @param hashOf hash of an entry that follows `previousHash`. */
 export function createAuditRepository(
-  { query }: Database,
+  { query, dialect }: Database,
   hashOf: (entry: AuditEntry, previousHash: string) => string,
 ) {
   return {
     append: (entry: AuditEntry): Promise<void> =>
       query.transaction().execute(async (transaction) => {
-        // Writes nothing, but takes the write lock before the last row is read; a read first could not be followed by a write
-        // while another connection writes.
-        await transaction.deleteFrom('audit').where('id', '<', 0).execute();
+        await dialect.alone(transaction, 'audit');
         const last = await transaction
           .selectFrom('audit')
           .select('hash')

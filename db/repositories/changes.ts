@@ -17,7 +17,13 @@ export function createChangesRepository({ query }: Database) {
           .executeTakeFirst()
       )?.seq ?? 0,
     after: (seq: number, limit: number): Promise<Change[]> =>
-      query.selectFrom('changes').selectAll().where('seq', '>', seq).orderBy('seq').limit(limit).execute(),
+      query
+        .selectFrom('changes')
+        .select(['seq', 'entity', 'entity_id'])
+        .where('seq', '>', seq)
+        .orderBy('seq')
+        .limit(limit)
+        .execute(),
     /** Forgets what every follower has long seen. */
     trim: async (upTo: number): Promise<void> => {
       await query.deleteFrom('changes').where('seq', '<=', upTo).execute();

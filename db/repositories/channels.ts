@@ -1,5 +1,6 @@
 /** Upstream channels. */
 import { type Insertable, type Selectable, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
+import type { Dialect } from '../dialect.ts';
 import type { Database } from '../open.ts';
 import type { ChannelsTable, Schema } from '../schema.ts';
 import { escapeLike } from './like.ts';
@@ -18,11 +19,12 @@ export interface ChannelFilter {
 }
 
 /** Member of a comma list, whole names only. */
-const inList = (column: string, value: string) =>
-  sql<boolean>`instr(',' || ${sql.ref(column)} || ',', ${`,${value},`}) > 0`;
+const inList = (dialect: Dialect, column: string, value: string) =>
+  sql<boolean>`${dialect.position(sql<string>`',' || ${sql.ref(column)} || ','`, `,${value},`)} > 0`;
 
 /** @param keyword part of the name or of the address, or the whole id. */
 const filtered = (
+  dialect: Dialect,
   channels: SelectQueryBuilder<Schema, 'channels', Record<never, never>>,
   { keyword, group, model, status, type, keyed = [] }: ChannelFilter,
 ) =>
@@ -30,26 +32,33 @@ const filtered = (
     .$if(Boolean(keyword), (q) =>
       q.where((eb) =>
         eb.or([
-          eb('name', 'like', `%${escapeLike(keyword ?? '')}%`),
-          eb('base_url', 'like', `%${escapeLike(keyword ?? '')}%`),
+          dialect.like('name', `%${escapeLike(keyword ?? '')}%`, ''),
+          dialect.like('base_url', `%${escapeLike(keyword ?? '')}%`, ''),
           ...(keyed.length === 0 ? [] : [eb('id', 'in', keyed)]),
           ...(/^\d+$/.test(keyword ?? '') ? [eb('id', '=', Number(keyword))] : []),
         ]),
       ),
     )
-    .$if(Boolean(group), (q) => q.where(inList('group_name', group ?? '')))
-    .$if(Boolean(model), (q) => q.where('models', 'like', `%${escapeLike(model ?? '')}%`))
+    .$if(Boolean(group), (q) => q.where(inList(dialect, 'group_name', group ?? '')))
+    .$if(Boolean(model), (q) => q.where(dialect.like('models', `%${escapeLike(model ?? '')}%`, '')))
     .$if(status !== undefined, (q) => q.where('status', '=', status ?? 0))
     .$if(type !== undefined, (q) => q.where('type', '=', type ?? 0));
 
-export function createChannelsRepository({ query }: Database) {
+export function createChannelsRepository({ query, dialect }: Database) {
+  const { channelUse } = dialect;
+  const matching = (filter: ChannelFilter) => filtered(dialect, query.selectFrom('channels'), filter);
+  /** Whole rows. */
+  const whole = <O>(q: SelectQueryBuilder<Schema, 'channels', O>) =>
+    q
+      .selectAll('channels')
+      // Behind the column of the same name, in whose place it comes.
+      .$if(channelUse !== null, (one) => one.select((channelUse as NonNullable<typeof channelUse>).as('used_quota')));
+  const rows = () => whole(query.selectFrom('channels'));
   return {
-    all: (): Promise<ChannelRow[]> => query.selectFrom('channels').selectAll().execute(),
-    byIds: (ids: readonly number[]): Promise<ChannelRow[]> =>
-      query.selectFrom('channels').selectAll().where('id', 'in', ids).execute(),
+    all: (): Promise<ChannelRow[]> => rows().orderBy('id').execute(),
+    byIds: (ids: readonly number[]): Promise<ChannelRow[]> => rows().where('id', 'in', ids).orderBy('id').execute(),
     list: (filter: ChannelFilter, offset: number, limit: number): Promise<ChannelRow[]> =>
-      filtered(query.selectFrom('channels'), filter)
-        .selectAll()
+      whole(matching(filter))
         .$if(filter.idSort !== true, (q) => q.orderBy('priority', 'desc'))
         .orderBy('id', 'desc')
         .limit(limit)
@@ -57,31 +66,24 @@ export function createChannelsRepository({ query }: Database) {
         .execute(),
     count: async (filter: ChannelFilter = {}): Promise<number> =>
       (
-        await filtered(query.selectFrom('channels'), filter)
+        await matching(filter)
           .select((eb) => eb.fn.countAll<number>().as('n'))
           .executeTakeFirstOrThrow()
       ).n,
     /** Distinct tags of the channels that match. */
     tags: async (filter: ChannelFilter): Promise<string[]> =>
-      (
-        await filtered(query.selectFrom('channels'), filter)
-          .select('tag')
-          .where('tag', '<>', '')
-          .distinct()
-          .orderBy('tag', 'desc')
-          .execute()
-      ).map(({ tag }) => tag),
+      (await matching(filter).select('tag').where('tag', '<>', '').distinct().orderBy('tag', 'desc').execute()).map(
+        ({ tag }) => tag,
+      ),
     /** Channels of several tags, those of a tag together. */
     ofTags: (tags: readonly string[], filter: ChannelFilter): Promise<ChannelRow[]> =>
-      filtered(query.selectFrom('channels'), filter)
-        .selectAll()
+      whole(matching(filter))
         .where('tag', 'in', tags)
         .orderBy('tag', 'desc')
         .$if(filter.idSort !== true, (q) => q.orderBy('priority', 'desc'))
         .orderBy('id', 'desc')
         .execute(),
-    find: (id: number): Promise<ChannelRow | undefined> =>
-      query.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirst(),
+    find: (id: number): Promise<ChannelRow | undefined> => rows().where('id', '=', id).executeTakeFirst(),
     create: (rows: readonly Insertable<ChannelsTable>[]): Promise<ChannelRow[]> =>
       query.insertInto('channels').values(rows).returningAll().execute(),
     update: async (id: number, change: Updateable<ChannelsTable>): Promise<boolean> => {
@@ -105,8 +107,7 @@ export function createChannelsRepository({ query }: Database) {
         .executeTakeFirst();
       return Number(numUpdatedRows);
     },
-    byTag: (tag: string): Promise<ChannelRow[]> =>
-      query.selectFrom('channels').selectAll().where('tag', '=', tag).orderBy('id').execute(),
+    byTag: (tag: string): Promise<ChannelRow[]> => rows().where('tag', '=', tag).orderBy('id').execute(),
     removeMany: async (ids: readonly number[]): Promise<number> => {
       if (ids.length === 0) return 0;
       const { numDeletedRows } = await query.deleteFrom('channels').where('id', 'in', ids).executeTakeFirst();

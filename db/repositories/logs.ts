@@ -55,7 +55,7 @@ const patternOf = (model: string): string => {
   return parts.length > mostWildcards + 1 ? `${parts.slice(0, mostWildcards).join('%')}%` : parts.join('%');
 };
 
-export function createLogsRepository({ query }: Database) {
+export function createLogsRepository({ query, dialect }: Database) {
   /** The equalities a filter asks for, those that usually leave the fewest rows first. @param userId of the name in the filter. */
   const equalities = (filter: LogFilter, userId: number | undefined): Equal[] => {
     const wanted: readonly (readonly [keyof LogsTable, string | number | undefined])[] = [
@@ -84,10 +84,10 @@ export function createLogsRepository({ query }: Database) {
       .$if(filter.from !== undefined, (one) => one.where('logs.created_at', '>=', filter.from ?? 0))
       .$if(filter.to !== undefined, (one) => one.where('logs.created_at', '<=', filter.to ?? 0))
       .$if(isPattern(filter.model), (one) =>
-        one.where(sql<boolean>`logs.model_name LIKE ${patternOf(filter.model ?? '')} ESCAPE '\\'`),
+        one.where(dialect.like('logs.model_name', patternOf(filter.model ?? ''), '\\')),
       );
 
-  /** The unary plus keeps SQLite from using the other columns' indexes. */
+  /** Only the leading column's index is to be used. */
   const where = <O>(
     q: SelectQueryBuilder<Schema, 'logs', O>,
     equal: readonly Equal[],
@@ -95,10 +95,9 @@ export function createLogsRepository({ query }: Database) {
   ): SelectQueryBuilder<Schema, 'logs', O> => {
     let narrowed = q;
     for (const one of equal) {
-      const column = sql.ref(`logs.${one[0]}`);
-      narrowed = narrowed.where(
-        one === lead ? sql<boolean>`${column} = ${one[1]}` : sql<boolean>`+${column} = ${one[1]}`,
-      );
+      const name = `logs.${one[0]}`;
+      const column = one === lead ? sql.ref(name) : dialect.unindexed(name);
+      narrowed = narrowed.where(sql<boolean>`${column} = ${one[1]}`);
       // Said as the index says it.
       if (one === lead && one[0] === 'type') narrowed = narrowed.where(sql<boolean>`logs.type <> 2`);
     }
@@ -155,7 +154,7 @@ export function createLogsRepository({ query }: Database) {
     },
     after: (id: number, type: number | undefined, limit: number): Promise<LogRow[]> =>
       rows()
-        .$if(type !== undefined, (q) => q.where(sql<boolean>`+logs.type = ${type}`))
+        .$if(type !== undefined, (q) => q.where(sql<boolean>`${dialect.unindexed('logs.type')} = ${type}`))
         .where('logs.id', '>', id)
         .orderBy('logs.id')
         .limit(limit)
@@ -194,7 +193,9 @@ export function createLogsRepository({ query }: Database) {
             sql<number>`count(*)`.as('requests'),
             sql<number>`sum(prompt_tokens + completion_tokens)`.as('tokens'),
             sql<number>`sum(quota)`.as('quota'),
-            sql<number>`coalesce(sum(quota / nullif(json_extract(other, '$.group_ratio'), 0)), 0)`.as('list'),
+            sql<number>`coalesce(sum(quota * 1.0 / nullif(${dialect.jsonNumber('other', 'group_ratio')}, 0)), 0)`.as(
+              'list',
+            ),
           ]) as unknown as SelectQueryBuilder<Schema, 'logs', LogSum>,
       )
         .groupBy([sql`1`, 'logs.channel_id'])

@@ -9,14 +9,17 @@ export type RedemptionRow = Selectable<RedemptionsTable>;
 const used = 3;
 const unused = 1;
 
-export function createRedemptionsRepository({ query }: Database) {
+export function createRedemptionsRepository({ query, dialect }: Database) {
   /** @param keyword id, or beginning of the name; '' = all. */
   const narrow = <O>(rows: SelectQueryBuilder<Schema, 'redemptions', O>, keyword: string) =>
     rows
       .where('deleted_at', 'is', null)
       .$if(keyword !== '', (q) =>
         q.where((eb) =>
-          eb.or([beginsWith('name', keyword), ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : [])]),
+          eb.or([
+            beginsWith(dialect, 'name', keyword),
+            ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
+          ]),
         ),
       );
   const live = () => query.selectFrom('redemptions').selectAll().where('deleted_at', 'is', null);

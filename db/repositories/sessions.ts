@@ -42,9 +42,9 @@ export function createSessionsRepository({ query }: Database) {
             .select([
               sql<string>`${row.id_hash}`.as('id_hash'),
               'users.id as user_id',
-              sql<number>`CAST(${row.created_at} AS INTEGER)`.as('created_at'),
-              sql<number>`CAST(${row.last_seen_at} AS INTEGER)`.as('last_seen_at'),
-              sql<number>`CAST(${row.expires_at} AS INTEGER)`.as('expires_at'),
+              sql<number>`CAST(${row.created_at} AS BIGINT)`.as('created_at'),
+              sql<number>`CAST(${row.last_seen_at} AS BIGINT)`.as('last_seen_at'),
+              sql<number>`CAST(${row.expires_at} AS BIGINT)`.as('expires_at'),
               sql<string>`${row.ip}`.as('ip'),
               sql<string>`${row.user_agent}`.as('user_agent'),
             ])

@@ -7,11 +7,11 @@ import { escapeLike } from './like.ts';
 export type TokenRow = Selectable<TokensTable>;
 
 /** @param owner the user's id, or null for the operator who may reach every row. */
-export function createTokensRepository({ query }: Database) {
+export function createTokensRepository({ query, dialect }: Database) {
   const live = () => query.selectFrom('tokens').selectAll().where('deleted_at', 'is', null);
   return {
-    all: (): Promise<TokenRow[]> => live().execute(),
-    byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).execute(),
+    all: (): Promise<TokenRow[]> => live().orderBy('id').execute(),
+    byIds: (ids: readonly number[]): Promise<TokenRow[]> => live().where('id', 'in', ids).orderBy('id').execute(),
     list: (owner: number | null, offset: number, limit: number): Promise<TokenRow[]> =>
       live()
         .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
@@ -31,7 +31,7 @@ export function createTokensRepository({ query }: Database) {
     search: (owner: number | null, keyword: string, keyHmac: string | null): Promise<TokenRow[]> =>
       live()
         .$if(owner !== null, (q) => q.where('user_id', '=', owner ?? 0))
-        .$if(keyword !== '', (q) => q.where('name', 'like', `%${escapeLike(keyword)}%`))
+        .$if(keyword !== '', (q) => q.where(dialect.like('name', `%${escapeLike(keyword)}%`, '')))
         .$if(keyHmac !== null, (q) => q.where('key_hmac', '=', keyHmac ?? ''))
         .orderBy('id', 'desc')
         .limit(100)

@@ -31,6 +31,9 @@ export function createUsageRepository({ query }: Database) {
         .$if(filter.userId !== undefined, (q) => q.where('user_id', '=', filter.userId ?? 0))
         .$if((filter.username ?? '') !== '', (q) => q.where('username', '=', filter.username ?? ''))
         .orderBy('hour_at')
+        .orderBy('user_id')
+        .orderBy('model_name')
+        .orderBy('channel_id')
         .limit(limit)
         .execute(),
   };

@@ -1,5 +1,5 @@
 /** Users and their accounts. */
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import type { Insertable, Selectable, Updateable } from 'kysely';
 import type { Database } from '../open.ts';
 import type { UsersTable } from '../schema.ts';
 
@@ -38,7 +38,7 @@ export const identityColumns = ({ column, id, issuer }: Identity): Updateable<Us
   ...(column === 'oidc_id' ? { oidc_issuer: issuer } : {}),
 });
 
-export function createUsersRepository({ query }: Database) {
+export function createUsersRepository({ query, dialect }: Database) {
   const select = () =>
     query
       .selectFrom('users')
@@ -53,7 +53,7 @@ export function createUsersRepository({ query }: Database) {
       ]);
 
   const contains = (column: string, keyword: string) =>
-    sql<boolean>`${sql.ref(column)} LIKE ${`%${keyword.replace(/[\\%_]/g, '\\$&')}%`} ESCAPE '\\'`;
+    dialect.like(column, `%${keyword.replace(/[\\%_]/g, '\\$&')}%`, '\\');
 
   const narrow = (filter: UserFilter) => {
     const keyword = filter.keyword ?? '';
@@ -169,9 +169,9 @@ export function createUsersRepository({ query }: Database) {
           .execute();
         return true;
       }),
-    all: (): Promise<UserRow[]> => select().where('deleted_at', 'is', null).execute(),
+    all: (): Promise<UserRow[]> => select().where('deleted_at', 'is', null).orderBy('users.id').execute(),
     byIds: (ids: readonly number[]): Promise<UserRow[]> =>
-      select().where('users.id', 'in', ids).where('deleted_at', 'is', null).execute(),
+      select().where('users.id', 'in', ids).where('deleted_at', 'is', null).orderBy('users.id').execute(),
     find: (id: number): Promise<UserRow | undefined> =>
       select().where('users.id', '=', id).where('deleted_at', 'is', null).executeTakeFirst(),
     findByLogin: (login: string): Promise<UserRow | undefined> =>

@@ -26,6 +26,7 @@ export function createWebhookSecretsRepository({ query }: Database) {
         .selectFrom('users')
         .select(['id', 'setting'])
         .where(sql<boolean>`setting LIKE '%"webhook_secret"%'`)
+        .orderBy('id')
         .execute(),
   };
 }

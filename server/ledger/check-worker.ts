@@ -1,6 +1,6 @@
 /** Thread entry: looks through the database file for damage, quickly first and then in full, without holding up anybody. */
 import { damageOf, quickDamageOf } from '../../db/maintenance.ts';
-import { openDatabase } from '../../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 
 export interface CheckOrder {
   readonly file: string;
@@ -28,7 +28,7 @@ self.onmessage = ({ data: { file, nativeBinding } }) => {
       self.postMessage({ kind, problems: /^SQLITE_(CORRUPT|NOTADB)/.test(String(code)) ? [message] : [] });
     }
   };
-  const open = <Result>(use: (database: ReturnType<typeof openDatabase>) => Result): Result => {
+  const open = <Result>(use: (database: SqliteDatabase) => Result): Result => {
     const database = openDatabase(file, { nativeBinding, readonly: true });
     try {
       return use(database);

@@ -1,6 +1,6 @@
 /** The ledger in the caller's own process: for the CLI without a server, and for tests. */
 import { createLedgerStore } from '../../db/ledger-store.ts';
-import type { Database } from '../../db/open.ts';
+import type { SqliteDatabase } from '../../db/open.ts';
 import { AppError } from '../contract/errors.ts';
 import type { BalanceEvent, Ledger, LedgerResult } from './commands.ts';
 import { createEngine } from './engine.ts';
@@ -12,7 +12,7 @@ export interface DirectLedger extends Ledger {
 }
 
 /** @param database migrated; nobody else may be writing money to it. */
-export function createDirectLedger(database: Database): DirectLedger {
+export function createDirectLedger(database: SqliteDatabase): DirectLedger {
   const store = createLedgerStore(database.raw);
   // Nothing open was left: then nothing is written either, and a command that only reads waits for no disk.
   if (store.holds(Number.MAX_SAFE_INTEGER).length > 0) recover(store);

@@ -1,7 +1,7 @@
 /** Checks the ledger's invariants against the database as it is. Source of the numbering: reliability reference 3.1. */
 
 import { ledgerFacts } from '../../db/ledger-facts.ts';
-import type { Database } from '../../db/open.ts';
+import type { SqliteDatabase } from '../../db/open.ts';
 
 export interface InvariantReport {
   readonly id: string;
@@ -41,7 +41,7 @@ export const logReport = (checked: number, violations: number, examples: readonl
 });
 
 /** I1 to I10: sums over the books. */
-export function bookReports(database: Database): InvariantReport[] {
+export function bookReports(database: SqliteDatabase): InvariantReport[] {
   const facts = ledgerFacts(database.raw);
   const overrun = facts.overrun();
   return [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger-store.ts';
-import type { Database } from '../../db/open.ts';
+import type { SqliteDatabase } from '../../db/open.ts';
 import type { LedgerCommand } from '../../server/ledger/commands.ts';
 import { createDirectLedger } from '../../server/ledger/direct.ts';
 import { createEngine } from '../../server/ledger/engine.ts';
@@ -11,7 +11,7 @@ import { recover } from '../../server/ledger/recovery.ts';
 import { addUsers, balanceOf, deduct, grant, hold, openBooks, settle, violations } from './support.ts';
 
 let dir: string;
-let database: Database;
+let database: SqliteDatabase;
 
 const open = () => openBooks(join(dir, 'ledger.db'));
 

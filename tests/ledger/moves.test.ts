@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Database } from '../../db/open.ts';
+import type { SqliteDatabase } from '../../db/open.ts';
 import type { BalanceEvent, LedgerCommand } from '../../server/ledger/commands.ts';
 import { createDirectLedger, type DirectLedger } from '../../server/ledger/direct.ts';
 import {
@@ -18,7 +18,7 @@ import {
   violations,
 } from './support.ts';
 
-let database: Database;
+let database: SqliteDatabase;
 let ledger: DirectLedger;
 let events: BalanceEvent[];
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLedgerStore } from '../../db/ledger-store.ts';
 import { migrations } from '../../db/migrate.ts';
-import type { Database } from '../../db/open.ts';
+import type { SqliteDatabase } from '../../db/open.ts';
 import { openDatabase } from '../../db/open.ts';
 import { Account } from '../../server/ledger/commands.ts';
 import { recover } from '../../server/ledger/recovery.ts';
@@ -23,7 +23,7 @@ import {
   violations,
 } from './support.ts';
 
-let database: Database;
+let database: SqliteDatabase;
 let store: ReturnType<typeof createLedgerStore>;
 
 beforeEach(async () => {

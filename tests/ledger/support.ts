@@ -1,7 +1,7 @@
 /** Books in a temporary file or in memory, and commands as short calls. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import { migrate } from '../../db/migrate.ts';
-import { type Database, openDatabase } from '../../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import { recompute } from '../../server/contract/quota.ts';
 import {
   type Adjust,
@@ -20,7 +20,7 @@ import {
 } from '../../server/ledger/commands.ts';
 import { bookReports, type InvariantReport, logReport } from '../../server/ledger/verify.ts';
 
-export async function openBooks(file = ':memory:'): Promise<Database> {
+export async function openBooks(file = ':memory:'): Promise<SqliteDatabase> {
   const database = openDatabase(file);
   await migrate(database);
   return database;
@@ -182,7 +182,7 @@ export const balanceOf = (raw: RawDatabase, id: number): number =>
   Number(raw.prepare<number>('SELECT balance FROM accounts WHERE id = ?').pluck().get(id) ?? 0);
 
 /** Every invariant that does not hold. */
-export function violations(database: Database): InvariantReport[] {
+export function violations(database: SqliteDatabase): InvariantReport[] {
   const rows = database.raw
     .prepare<{ request_id: string; quota: number; other: string }>(
       'SELECT request_id, quota, other FROM logs WHERE type = 2 AND quota > 0',

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from '../../db/migrate.ts';
-import { type Database, openDatabase } from '../../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 
 async function migratedBytes(): Promise<Uint8Array> {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-schema-'));
@@ -21,7 +21,7 @@ async function migratedBytes(): Promise<Uint8Array> {
 let template: Promise<Uint8Array> | null = null;
 
 /** @param file where nothing is yet. Nothing in it outlives the process: it is never synced. */
-export async function openMigrated(file: string): Promise<Database> {
+export async function openMigrated(file: string): Promise<SqliteDatabase> {
   template ??= migratedBytes();
   writeFileSync(file, await template, { mode: 0o600 });
   const database = openDatabase(file);

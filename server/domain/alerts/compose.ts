@@ -1,6 +1,5 @@
 /** Alerts with the hands they need: the disk, the site's certificate, those who carry. */
 import { statfsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { connect } from 'node:tls';
 import { createFacts, type FactsDeps } from './facts.ts';
 import { type AlertsDeps, type AlertsService, createAlerts } from './service.ts';
@@ -11,8 +10,12 @@ type Given = Omit<AlertsDeps, 'tell' | 'facts'> &
   Omit<TellDeps, 'options'>;
 
 export function createOperatorAlerts(given: Given): AlertsService {
-  const folder = dirname(given.database.raw.name);
-  const facts = createFacts({ ...given, freeBytes: () => freeBytesOf(folder), certificateEnd });
+  const { folder } = given.database;
+  const facts = createFacts({
+    ...given,
+    freeBytes: () => (folder === null ? null : freeBytesOf(folder)),
+    certificateEnd,
+  });
   return createAlerts({ ...given, tell: createTell(given), facts });
 }
 

@@ -1,7 +1,7 @@
 /** Backups by the clock: made, looked through, brought where they belong, looked through there, and the oldest removed. */
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Database } from '../../../db/open.ts';
+import { type Database, sqliteOf } from '../../../db/open.ts';
 import { createBackupsRepository } from '../../../db/repositories/backups.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -51,13 +51,14 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
   const every = () => options.get('backup_setting.every_hours') * hourSeconds;
 
   const make = async (at: number): Promise<Omit<BackupState, 'tried_at' | 'error'>> => {
-    const home = join(dirname(database.raw.name), 'backups');
+    const { raw, nativeBinding } = sqliteOf(database);
+    const home = join(dirname(raw.name), 'backups');
     const place = backupPlace(options, join(home, 'scheduled'));
     const name = `${beginning}${new Date(at * 1000).toISOString().replace(/[:.]/g, '-')}.backup`;
     const file = join(home, `.${name}`);
-    const order = { target: file, nativeBinding: database.nativeBinding, version: deps.version, at };
+    const order = { target: file, nativeBinding, version: deps.version, at };
     try {
-      const { bytes } = await deps.verified({ ...order, source: database.raw.name });
+      const { bytes } = await deps.verified({ ...order, source: raw.name });
       await place.put(file, name);
       await place.fetch(name, `${file}.back`);
       // What cannot be read back is no backup.

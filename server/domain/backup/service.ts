@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { checkDatabase, copyDatabase, schemaOf, vacuumDatabase } from '../../../db/maintenance.ts';
-import type { Database } from '../../../db/open.ts';
+import { type Database, sqliteOf } from '../../../db/open.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type BackupHeader, writeBackup } from './format.ts';
 
@@ -14,17 +14,18 @@ export function createMaintenance(deps: {
   readonly now: () => number;
 }) {
   return {
-    check: () => checkDatabase(deps.database),
-    vacuum: () => vacuumDatabase(deps.database),
+    check: () => checkDatabase(sqliteOf(deps.database)),
+    vacuum: () => vacuumDatabase(sqliteOf(deps.database)),
     /** @param file absolute path of a file that does not exist yet. @throws AppError backup_unwritable */
     async backup(file: string): Promise<BackupHeader> {
+      const database = sqliteOf(deps.database);
       const copy = `${file}.part`;
       try {
         mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
         rmSync(copy, { force: true });
-        copyDatabase(deps.database, copy);
+        copyDatabase(database, copy);
         return await writeBackup(file, copy, {
-          schema: schemaOf(deps.database),
+          schema: schemaOf(database),
           version: deps.version,
           created_at: Math.floor(deps.now() / 1000),
         });

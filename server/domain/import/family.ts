@@ -1,7 +1,7 @@
 /** Moves a new-api or one-api database in: users, tokens, channels, codes, options, logs, and every unit of quota. */
 import type { Insertable } from 'kysely';
 import { createImportTarget } from '../../../db/import-target.ts';
-import type { Database } from '../../../db/open.ts';
+import type { SqliteDatabase } from '../../../db/open.ts';
 import type { RedemptionsTable } from '../../../db/schema.ts';
 import { RedemptionStatus, Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -16,7 +16,7 @@ import { deletedAt, type Family, numberOf, type Source, textOf } from './source.
 
 export interface ImportDeps {
   /** A transaction of its own; kept only when this returns. */
-  readonly database: Database;
+  readonly database: SqliteDatabase;
   readonly ledger: Ledger;
   readonly options: OptionsService;
   readonly vault: Vault;

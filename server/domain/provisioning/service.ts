@@ -1,7 +1,7 @@
 /** Applies a declarative file in one transaction. A dry run is the same work, rolled back: plan and deed cannot differ. */
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
-import { openSandbox } from '../../../db/sandbox.ts';
+import { openSandboxOf } from '../../../db/sandbox.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type ProvisionChange, provisionDocument } from '../../contract/provision.ts';
 import type { ChannelsService, KeyHolder } from '../channels/service.ts';
@@ -58,7 +58,7 @@ export function createProvisioning(deps: {
       if (prune && label === '') throw new AppError('params_invalid', { detail: '--prune: label' });
       const { findByLogin } = createUsersRepository(deps.database);
       const passwords = await preparePasswords(deps.passwords, wanted.users ?? [], findByLogin);
-      const database = openSandbox(deps.database.raw.name, deps.database.nativeBinding);
+      const database = await openSandboxOf(deps.database);
       try {
         const services = await deps.servicesOn(database, passwords);
         const all = { ...deps, ...services, database, passwords };
@@ -68,7 +68,7 @@ export function createProvisioning(deps: {
           ...(await applyChannels(all, wanted.channels ?? [], { label, prune, holder })),
           ...(await applyTokens(all, wanted.tokens ?? [], label, prune)),
         ];
-        if (!dryRun) database.commit();
+        if (!dryRun) await database.commit();
         return changes;
       } finally {
         await database.close();

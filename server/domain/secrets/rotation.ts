@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { foldLog } from '../../../db/maintenance.ts';
-import { type Database, openDatabase } from '../../../db/open.ts';
+import { openDatabase, type SqliteDatabase } from '../../../db/open.ts';
 import { keyMark, renewSealed } from '../../../db/sealed.ts';
 import { createVault, masterKeyOf } from './vault.ts';
 
@@ -54,7 +54,7 @@ const fingerprint = (key: Buffer): string =>
 /** Nobody else may be using the folder. @param step told of each stage. @throws AppError secret_unreadable */
 export function rotate(
   places: KeyPlaces,
-  database: Database,
+  database: SqliteDatabase,
   order: RotationOrder,
   step: (name: 'written' | 'renewed' | 'copied' | 'replaced') => void = () => undefined,
 ): Rotated {

@@ -1,0 +1,20 @@
+/** SQL as SQLite says it. */
+import { sql } from 'kysely';
+import type { Dialect } from '../dialect.ts';
+
+export const sqliteDialect: Dialect = {
+  like: (column, pattern, mark) =>
+    mark === ''
+      ? sql<boolean>`${sql.ref(column)} LIKE ${pattern}`
+      : sql<boolean>`${sql.ref(column)} LIKE ${pattern} ESCAPE ${sql.lit(mark)}`,
+  // The unary plus makes an expression of it.
+  unindexed: (column) => sql`+${sql.ref(column)}`,
+  position: (text, part) => sql<number>`instr(${text}, ${part})`,
+  jsonNumber: (column, member) => sql<number | null>`json_extract(${sql.ref(column)}, ${sql.lit(`$.${member}`)})`,
+  channelUse: null,
+  async alone(transaction, table) {
+    // Writes nothing, but takes the write lock before anything is read; a read first could not be followed by a write while
+    // another connection writes.
+    await transaction.deleteFrom(table).where('id', '<', 0).execute();
+  },
+};

@@ -1,0 +1,84 @@
+/** Repositories that write down what they were asked and what they answered, so that two engines can be held side by side. */
+import type { Database } from '../../../db/open.ts';
+import { createAccessTokensRepository } from '../../../db/repositories/access-tokens.ts';
+import { createAffiliateRepository } from '../../../db/repositories/affiliate.ts';
+import { createAlertsRepository } from '../../../db/repositories/alerts.ts';
+import { createAuditRepository } from '../../../db/repositories/audit.ts';
+import { createBackupsRepository } from '../../../db/repositories/backups.ts';
+import { createChangesRepository } from '../../../db/repositories/changes.ts';
+import { createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createCredentialsRepository } from '../../../db/repositories/credentials.ts';
+import { createLogsRepository } from '../../../db/repositories/logs.ts';
+import { createOptionsRepository } from '../../../db/repositories/options.ts';
+import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
+import { createPriceVersionsRepository } from '../../../db/repositories/price-versions.ts';
+import { createRedemptionsRepository } from '../../../db/repositories/redemptions.ts';
+import { createSavedFiltersRepository } from '../../../db/repositories/saved-filters.ts';
+import { createSecondFactorsRepository } from '../../../db/repositories/second-factors.ts';
+import { createSessionsRepository } from '../../../db/repositories/sessions.ts';
+import { createTokensRepository } from '../../../db/repositories/tokens.ts';
+import { createTopUpsRepository } from '../../../db/repositories/top-ups.ts';
+import { createUsageRepository } from '../../../db/repositories/usage.ts';
+import { createUsersRepository } from '../../../db/repositories/users.ts';
+import { createWebhookSecretsRepository } from '../../../db/repositories/webhook-secrets.ts';
+import { createWorksRepository } from '../../../db/repositories/works.ts';
+
+export interface Heard {
+  readonly call: string;
+  readonly asked: readonly unknown[];
+  readonly answered: unknown;
+}
+
+const repositoriesOf = (database: Database) => ({
+  accessTokens: createAccessTokensRepository(database),
+  affiliate: createAffiliateRepository(database),
+  alerts: createAlertsRepository(database),
+  audit: createAuditRepository(database, (entry, before) => `${before.length}:${entry.action}`),
+  backups: createBackupsRepository(database),
+  changes: createChangesRepository(database),
+  channels: createChannelsRepository(database),
+  credentials: createCredentialsRepository(database),
+  logs: createLogsRepository(database),
+  options: createOptionsRepository(database),
+  passkeys: createPasskeysRepository(database),
+  priceVersions: createPriceVersionsRepository(database),
+  redemptions: createRedemptionsRepository(database),
+  savedFilters: createSavedFiltersRepository(database),
+  secondFactors: createSecondFactorsRepository(database),
+  sessions: createSessionsRepository(database),
+  tokens: createTokensRepository(database),
+  topUps: createTopUpsRepository(database),
+  usage: createUsageRepository(database),
+  users: createUsersRepository(database),
+  webhookSecrets: createWebhookSecretsRepository(database),
+  works: createWorksRepository(database),
+});
+
+export type Repositories = ReturnType<typeof repositoriesOf>;
+
+export function listening(database: Database) {
+  const heard: Heard[] = [];
+  const all = repositoriesOf(database);
+  const wrapped = Object.entries(all).map(([name, repository]) => [
+    name,
+    Object.fromEntries(
+      Object.entries(repository).map(([method, call]) => [
+        method,
+        async (...asked: unknown[]) => {
+          const note = (answered: unknown) => heard.push({ call: `${name}.${method}`, asked, answered });
+          try {
+            const answered = await (call as (...given: unknown[]) => unknown)(...asked);
+            note(answered instanceof Map ? [...answered].sort() : answered);
+            return answered;
+          } catch (error) {
+            // Each engine has its own words for what it refuses.
+            note('refused');
+            throw error;
+          }
+        },
+      ]),
+    ),
+  ]);
+  const methods = Object.entries(all).flatMap(([name, one]) => Object.keys(one).map((method) => `${name}.${method}`));
+  return { repositories: Object.fromEntries(wrapped) as Repositories, heard, methods };
+}

@@ -1,0 +1,64 @@
+/** Every repository over both engines: the same calls, the same answers. */
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { engines, type TestEngine } from '../../support/engines.ts';
+import { type Heard, listening } from './heard.ts';
+import { fillLog, keysAndChannels, paper, people, signingIn, theLog } from './walk.ts';
+
+interface Walked {
+  readonly heard: readonly Heard[];
+  readonly methods: readonly string[];
+}
+
+async function walk(engine: TestEngine): Promise<Walked> {
+  const database = await engine.open();
+  try {
+    const { repositories, heard, methods } = listening(database);
+    await people(repositories);
+    await signingIn(repositories);
+    await keysAndChannels(repositories);
+    await paper(repositories);
+    await fillLog(database, database.engine === 'postgres' ? 'usage_hour_parts' : 'usage_hours');
+    await theLog(repositories);
+    return { heard, methods };
+  } finally {
+    await database.close();
+  }
+}
+
+/** What one engine alone keeps for several machines; the last digit of a sum of fractions. */
+const comparable = (answered: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(answered ?? null, (key, value: unknown) => {
+      if (key === 'leased' || key === 'lease_from') return undefined;
+      return key === 'list' && typeof value === 'number' ? value.toFixed(6) : value;
+    }),
+  );
+
+let walks: Walked[] = [];
+
+beforeAll(async () => {
+  walks = [];
+  for (const engine of engines) walks.push(await walk(engine));
+});
+afterAll(() => {
+  walks = [];
+});
+
+test.each(Array.from({ length: engines.length }, (_, index) => index))(
+  'every method of every repository was called (engine %i)',
+  (index) => {
+    const { heard = [], methods = [] } = walks[index] ?? {};
+    const called = new Set(heard.map(({ call }) => call));
+    expect(methods.filter((method) => !called.has(method))).toEqual([]);
+  },
+);
+
+test('both engines were asked the same and answered the same', () => {
+  const [one, other] = walks;
+  expect(other?.heard.length).toBe(one?.heard.length);
+  const differing = (one?.heard ?? []).filter(
+    (said, index) => !isDeepStrictEqual(comparable(said), comparable(other?.heard[index])),
+  );
+  expect(differing.map(({ call, asked }) => `${call}(${JSON.stringify(asked)})`)).toEqual([]);
+});

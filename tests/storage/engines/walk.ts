@@ -1,0 +1,543 @@
+/** One long walk through every repository: people, keys, channels, money on paper, the log. */
+import type { Database } from '../../../db/open.ts';
+import type { LogFilter } from '../../../db/repositories/logs.ts';
+import type { Repositories } from './heard.ts';
+
+const day = 86_400;
+export const start = 1_780_000_000;
+
+const person = (username: string, more: object = {}) => ({
+  username,
+  display_name: `${username} of Ünïcode 中文`,
+  password_hash: `hash-${username}`,
+  role: 1,
+  status: 1,
+  email: `${username}@Example.COM`,
+  group_name: 'default',
+  github_id: '',
+  oidc_id: '',
+  wechat_id: '',
+  telegram_id: '',
+  linux_do_id: '',
+  access_token_hash: null,
+  aff_code: null,
+  aff_count: 0,
+  aff_quota: 0,
+  aff_history_quota: 0,
+  inviter_id: 0,
+  setting: '',
+  created_at: start,
+  deleted_at: null,
+  ...more,
+});
+
+const refused = (work: Promise<unknown>): Promise<unknown> => work.catch(() => 'refused');
+
+export async function people({ users, affiliate, credentials, options }: Repositories): Promise<void> {
+  const ann = await users.create(person('Ann', { role: 100, aff_code: 'AAAA' }));
+  const bob = await users.create(person('bob', { inviter_id: ann, setting: '{"webhook_secret":"s"}' }));
+  const cid = await users.create(person('cid_%x', { email: '', group_name: 'vip' }));
+  await refused(users.create(person('bob')));
+  for (const filter of [{}, { keyword: 'AN' }, { keyword: '_%' }, { keyword: String(bob) }, { group: 'vip' }])
+    await users.page(filter, 0, 10);
+  await users.page({ keyword: 'example', knowable: { id: bob, below: 2 } }, 0, 2);
+  await users.page({}, 1, 1);
+  for (const name of ['ANN', 'bob@example.com', 'nobody', 'Ünïcode']) {
+    await users.nameTaken(name, 0);
+    await users.emailTaken(name, bob);
+    await users.findByEmail(name);
+    await users.findByLogin(name);
+  }
+  await users.setIdentity(bob, { column: 'oidc_id', id: '7', issuer: 'https://one' });
+  await users.setIdentity(cid, { column: 'oidc_id', id: '7', issuer: 'https://two' });
+  await refused(users.setIdentity(ann, { column: 'oidc_id', id: '7', issuer: 'https://two' }));
+  await users.findByIdentity({ column: 'oidc_id', id: '7', issuer: 'https://two' });
+  await users.findByIdentity({ column: 'github_id', id: '7', issuer: '' });
+  await users.setEmail(cid, 'cid@elsewhere');
+  await users.setSetting(cid, '{"language":"zh"}');
+  await users.update(cid, 1, { role: 10, display_name: 'Cid' });
+  await users.update(cid, 1, { role: 1 });
+  await users.setAccessToken(ann, 'token-hash');
+  await users.findByAccessToken('token-hash');
+  await users.all();
+  await users.byIds([ann, cid, 99]);
+  await users.byIds([]);
+  await users.find(bob);
+  await users.firstWithRole(10);
+  await users.rootExists();
+  await users.count();
+  await affiliate.code(ann);
+  await affiliate.claimCode(bob, 'AAAA');
+  await affiliate.claimCode(bob, 'BBBB');
+  await affiliate.claimCode(bob, 'CCCC');
+  await affiliate.ownerOf('BBBB');
+  await affiliate.inviterOf(bob);
+  await options.change(
+    new Map([
+      ['ModelRatio', '{"a":1}'],
+      ['Empty', ''],
+    ]),
+    { actor: 'Ann', reason: 'first', kept: '{}' },
+    start,
+  );
+  await options.change(
+    new Map([
+      ['ModelRatio', '{"a":2}'],
+      ['Empty', null],
+    ]),
+    null,
+    start + 1,
+  );
+  await options.all();
+  await options.byKeys(['ModelRatio', 'none']);
+  await options.setMeta('mark', 'one');
+  await options.setMeta('mark', 'two');
+  await options.meta('mark');
+  await credentials.rehash(cid, 'hash-cid_%x', 'hash-new');
+  await credentials.rehash(cid, 'hash-cid_%x', 'hash-newer');
+}
+
+export async function signingIn(repositories: Repositories): Promise<void> {
+  const { accessTokens, credentials, passkeys, savedFilters, secondFactors, sessions, users, webhookSecrets } =
+    repositories;
+  const session = (id: string, more: object = {}) => ({
+    id_hash: `${id}`.padEnd(64, '0'),
+    user_id: 2,
+    created_at: start,
+    last_seen_at: start,
+    expires_at: 5_000_000_000,
+    ip: '::1',
+    user_agent: 'x',
+    ...more,
+  });
+  for (const [id, hash] of [
+    ['a', 'hash-bob'],
+    ['b', 'hash-bob'],
+    ['c', 'stale'],
+  ] as const)
+    await sessions.create(session(id), hash);
+  await sessions.create(session('d', { expires_at: start + 1 }), 'hash-bob');
+  await sessions.find(session('a').id_hash, start, start - 10);
+  await sessions.find(session('d').id_hash, start + 2, 0);
+  await sessions.seen(session('b').id_hash, start + 5, '10.0.0.1');
+  await sessions.list(2, start, 0);
+  await sessions.removeNamed(2, session('a').id_hash.slice(0, 24));
+  await sessions.removeExpired(start + 2, 0);
+  await sessions.remove(session('zz').id_hash);
+  await sessions.removeOfUser(2, session('b').id_hash);
+  for (const name of ['one', 'two'])
+    await accessTokens.create({
+      user_id: 2,
+      name,
+      token_hash: `h-${name}`,
+      hint: 'h',
+      scopes: 'a,b',
+      created_at: start,
+      last_used_at: 0,
+      expires_at: name === 'one' ? -1 : start + day,
+    });
+  await accessTokens.list(2);
+  await accessTokens.count(2);
+  await accessTokens.find('h-two', start + 2 * day);
+  await accessTokens.find('h-one', start + 2 * day);
+  await accessTokens.used(1, start + 9);
+  await accessTokens.remove(2, 1);
+  const key = {
+    credential_id: 'cred',
+    user_id: 2,
+    name: 'key',
+    public_key: 'pk',
+    counter: 0,
+    transports: '',
+    created_at: start,
+    last_used_at: 0,
+  };
+  await passkeys.create(key);
+  await refused(passkeys.create(key));
+  await passkeys.used(1, 7, start + 1);
+  await passkeys.rename(1, 2, 'other');
+  await passkeys.findByCredential('cred');
+  await passkeys.list(2);
+  await passkeys.remove(1, 3);
+  const { begin, takeStep, enable, find, replaceCodes, takeCode, codesLeft, remove } = secondFactors;
+  await begin(2, 'sealed');
+  await begin(2, 'sealed-again');
+  await takeStep(2, 5);
+  await takeStep(2, 5);
+  await enable(2, start);
+  await begin(2, 'too late');
+  await find(2);
+  await replaceCodes(2, ['x', 'y']);
+  await takeCode(2, 'x');
+  await takeCode(2, 'x');
+  await codesLeft(2);
+  await remove(2);
+  for (const [place, name, query] of [
+    ['logs', 'b', '?1'],
+    ['logs', 'B', '?2'],
+    ['users', 'a', '?3'],
+    ['logs', 'b', '?4'],
+  ] as const)
+    await savedFilters.save({ user_id: 2, place, name, query, created_at: start });
+  await savedFilters.list(2, '');
+  await savedFilters.list(2, 'logs');
+  await savedFilters.remove(1, 2);
+  await webhookSecrets.set(2, 'one');
+  await webhookSecrets.set(2, 'two');
+  await webhookSecrets.find(2);
+  await webhookSecrets.find(3);
+  await webhookSecrets.readable();
+  await credentials.replace(2, 'wrong', { passwordHash: 'n', keepSession: '', everything: false });
+  await credentials.replace(2, null, { passwordHash: 'n', keepSession: '', everything: true });
+  await users.close(3, 10, start + day);
+  await users.close(3, 10, start + day);
+  await users.page({}, 0, 10);
+}
+
+export async function keysAndChannels({ tokens, channels }: Repositories): Promise<void> {
+  const token = (name: string, more: object = {}) => ({
+    user_id: 2,
+    name,
+    key_hmac: `hmac-${name}`,
+    key_sealed: 's',
+    key_hint: 'h',
+    status: 1,
+    created_at: start,
+    accessed_at: 0,
+    expires_at: -1,
+    unlimited: 0,
+    quota_limit: 100,
+    used_quota: 40,
+    model_limits_enabled: 0,
+    model_limits: '',
+    allow_ips: '',
+    group_name: '',
+    parent_id: 0,
+    managed_by: '',
+    deleted_at: null,
+    ...more,
+  });
+  for (const name of ['Alpha', 'beta', 'b%ta', 'back\\slash']) await tokens.create(token(name));
+  await refused(tokens.create(token('beta')));
+  await refused(tokens.create(token('fraction', { quota_limit: 1.5 })));
+  await tokens.all();
+  await tokens.byIds([1, 3]);
+  await tokens.byIds([]);
+  await tokens.list(2, 0, 2);
+  await tokens.list(null, 1, 2);
+  await tokens.count(2);
+  for (const keyword of ['ALPHA', 'b%', '\\', '', 'none']) await tokens.search(2, keyword, null);
+  await tokens.search(null, '', 'hmac-beta');
+  await tokens.findByName('beta');
+  await tokens.find(1, 3);
+  await tokens.keyTaken('hmac-beta');
+  await tokens.update(1, 2, { name: 'gamma' }, 500);
+  await tokens.update(1, 9, {}, 500);
+  await tokens.update(1, 9, {}, undefined);
+  await tokens.update(2, 2, { expires_at: start + 100, deleted_at: null }, undefined);
+  const channel = (name: string, more: object = {}) => ({
+    type: 1,
+    name,
+    key_sealed: 's',
+    key_hint: '',
+    organization: '',
+    test_model: '',
+    status: 1,
+    weight: 0,
+    priority: 0,
+    created_at: start,
+    test_at: 0,
+    response_time_ms: 0,
+    base_url: '',
+    other: '',
+    balance: 1.25,
+    balance_updated_at: 0,
+    models: 'gpt-4o,O3',
+    group_name: 'default',
+    used_quota: 5,
+    model_mapping: '',
+    status_code_mapping: '',
+    param_override: '',
+    setting: '',
+    auto_ban: 1,
+    other_info: '',
+    tag: '',
+    max_input_tokens: 0,
+    managed_by: '',
+    ...more,
+  });
+  await channels.create([
+    channel('One'),
+    channel('two', { tag: 'b', priority: 5, group_name: 'vip,default' }),
+    channel('three', { tag: 'B', base_url: 'https://api', status: 3 }),
+    channel('four', { tag: 'a', models: 'claude', balance: 0 }),
+  ]);
+  for (const filter of [
+    {},
+    { keyword: 'T' },
+    { keyword: '2' },
+    { keyword: 'x', keyed: [1, 4] },
+    { group: 'vip' },
+    { group: 'defa' },
+    { model: 'o3' },
+    { status: 3 },
+    { type: 9 },
+    { idSort: true },
+  ]) {
+    await channels.list(filter, 0, 3);
+    await channels.count(filter);
+    await channels.tags(filter);
+    await channels.ofTags(['a', 'b', 'B'], filter);
+  }
+  await channels.all();
+  await channels.byIds([2, 3]);
+  await channels.byIds([]);
+  await channels.byTag('b');
+  await channels.update(1, { weight: 9, balance: 0.1 });
+  await channels.find(1);
+  await channels.updateMany([1, 2], { status: 2 });
+  await channels.updateMany([], { status: 2 });
+  await channels.updateTag('a', { priority: 3 });
+  await channels.removeByStatus([3]);
+  await channels.removeMany([2]);
+  await channels.remove(2);
+  await channels.count();
+}
+
+export async function paper(repositories: Repositories): Promise<void> {
+  const { alerts, audit, backups, changes, options, priceVersions, redemptions, topUps, works } = repositories;
+  await redemptions.createAll(
+    ['Gift', 'gift 2', 'g_ft'].map((name, index) => ({
+      user_id: 1,
+      name,
+      key_hmac: `r-${index}`,
+      key_sealed: 's',
+      status: index === 2 ? 2 : 1,
+      quota: 5,
+      created_at: start,
+      redeemed_at: 0,
+      used_user_id: 0,
+      deleted_at: null,
+    })),
+  );
+  for (const keyword of ['', 'GIFT', 'g_', '3']) await redemptions.page(keyword, 0, 10);
+  await redemptions.find(1);
+  await redemptions.findByKey('r-1');
+  await redemptions.update(1, { name: 'new' });
+  await redemptions.remove(2, start);
+  await redemptions.removeInvalid(start);
+  for (const trade_no of ['t1', 't2'])
+    await topUps.create({
+      user_id: 2,
+      trade_no,
+      method: 'epay',
+      amount: 1,
+      quota: 5,
+      money: 100,
+      currency: 'CNY',
+      status: 'pending',
+      created_at: start,
+      paid_at: 0,
+    });
+  await topUps.find('t1');
+  await topUps.expire('t1');
+  await topUps.expireOlder(start + 1);
+  for (const filter of [{}, { keyword: 't1' }, { userId: 2, status: 'expired' }]) await topUps.page(filter, 0, 10);
+  const callback = { source: 'epay', event_id: 'e', trade_no: 't1', received_at: start, facts: '{}', body: 'b' };
+  await topUps.receive(callback);
+  await topUps.receive(callback);
+  await topUps.unfinished();
+  await topUps.conclude(1, 'credited');
+  await topUps.callbackPage('credited', 0, 10);
+  const entry = { at: start, actor_id: 1, actor: 'Ann', ip: '', target: '', detail: '' };
+  await Promise.all(['a', 'b', 'c'].map((action) => audit.append({ ...entry, action: `${action.length}` })));
+  await audit.page(0, 2);
+  await audit.after(1, 5);
+  await backups.state();
+  await backups.keep('{"a":1}');
+  await backups.keep('{"a":2}');
+  await backups.state();
+  await priceVersions.page(0, 5);
+  await priceVersions.since(1);
+  const last = await changes.last();
+  await options.change(new Map([['news', 'x']]), null, start);
+  await changes.after(last, 10);
+  await changes.trim(last + 1);
+  await changes.after(0, 10);
+  await alerts.claim(0, 'disk@here', start, 100);
+  await alerts.claim(0, 'disk@here', start + 50, 100);
+  await alerts.claim(0, 'disk@here', start + 100, 100);
+  await alerts.postpone('disk@here', start - 5);
+  await alerts.told();
+  await alerts.claim(0, 'old@x', start, 100);
+  await alerts.forget(['disk']);
+  await alerts.told();
+  await alerts.expiring(start, start + 1000);
+  const drawing = {
+    code: 1,
+    user_id: 2,
+    token_id: 0,
+    action: 'IMAGINE',
+    prompt: '',
+    prompt_en: '',
+    description: '',
+    state: '',
+    submit_ms: start * 1000,
+    start_ms: 0,
+    finish_ms: 0,
+    image_url: 'https://i',
+    progress: '',
+    fail_reason: '',
+    channel_id: 1,
+    quota: 5,
+    buttons: '',
+    properties: '',
+    request_id: 'r',
+  };
+  await works.addDrawing({ ...drawing, mj_id: 'm1', status: 'SUCCESS' });
+  await works.addDrawing({ ...drawing, mj_id: 'm2', status: '' });
+  await works.listDrawings({ userId: 2, from: 1, to: start * 1000, channelId: 1 }, 0, 10);
+  await works.drawings(2, ['m1', 'm2']);
+  await works.drawings(2, []);
+  await works.imageOf('m1');
+  await works.drawingAt(1, 'm2');
+  await works.openDrawings(5);
+  await works.updateDrawing(1, { progress: '9%' });
+  await works.updateDrawing(2, { progress: '9%', finish_ms: start * 1000 + 7 });
+  const song = {
+    created_at: start,
+    updated_at: start,
+    platform: 'suno',
+    user_id: 2,
+    token_id: 0,
+    channel_id: 1,
+    quota: 5,
+    action: 'MUSIC',
+    fail_reason: '',
+    submit_at: start,
+    start_at: 0,
+    finish_at: 0,
+    progress: '',
+    properties: '',
+    data: '',
+    request_id: 'r',
+  };
+  await works.addSong({ ...song, task_id: 's1', status: 'SUCCESS' });
+  await works.addSong({ ...song, task_id: 's2', status: '' });
+  await works.listSongs({ userId: 2, taskId: 's1', platform: 'suno', status: 'SUCCESS', action: 'MUSIC' }, 0, 10);
+  await works.songs(2, ['s1', 's2']);
+  await works.openSongs(5);
+  await works.updateSong(1, { progress: '9%' });
+  await works.updateSong(2, { progress: '9%' });
+}
+
+const models = ['gpt-4o', 'GPT-4o-mini', 'o3', 'we%ird'];
+
+/** Rows over three months, as a ledger would have written them. */
+export async function fillLog({ query, engine }: Database, hoursTable: string): Promise<void> {
+  const rows = Array.from({ length: 400 }, (_, index) => ({
+    request_id: index % 9 === 0 ? null : `20260601req${index}`,
+    created_at: start + Math.floor(index / 2) * (day / 3),
+    type: index % 7 === 3 ? 5 : 2,
+    user_id: 1 + (index % 3),
+    username: 'bob',
+    token_id: index % 4,
+    token_name: index % 5 === 0 ? 'rare' : 'default',
+    channel_id: 1 + (index % 4),
+    group_name: index % 50 === 0 ? 'vip' : 'default',
+    model_name: models[index % models.length] ?? '',
+    is_stream: index % 2,
+    use_time: 1,
+    prompt_tokens: 10 + index,
+    completion_tokens: index,
+    quota: 100 + index,
+    content: 'text\nwith "quotes" and \u0001',
+    other: JSON.stringify({ group_ratio: [0, 1.5, 2][index % 3], note: '\0' }),
+    usage_source: 'reported',
+    end_reason: 'completed',
+  }));
+  await query.insertInto('logs').values(rows).execute();
+  await query
+    .insertInto('postings')
+    .values([
+      {
+        ref: 'overrun:20260601req1',
+        debit: -3,
+        credit: 2,
+        amount: 7,
+        kind: 'overrun',
+        token_id: 0,
+        channel_id: 2,
+        at: start,
+      },
+      {
+        ref: 'overrun:20260601req5',
+        debit: -3,
+        credit: 3,
+        amount: 9,
+        kind: 'overrun',
+        token_id: 0,
+        channel_id: 3,
+        at: start + day,
+      },
+    ])
+    .execute();
+  const hours = Array.from({ length: 30 }, (_, index) => ({
+    hour_at: start - (start % 3600) + index * 3600,
+    user_id: 1 + (index % 2),
+    username: 'bob',
+    model_name: 'gpt-4o',
+    channel_id: 1,
+    count: 1,
+    tokens: 5,
+    quota: 10 + index,
+    ...(engine === 'postgres' ? { epoch: 0 } : {}),
+  }));
+  await query
+    .insertInto(hoursTable as 'usage_hours')
+    .values(hours)
+    .execute();
+}
+
+export async function theLog({ logs, usage, alerts }: Repositories): Promise<void> {
+  const filters: readonly LogFilter[] = [
+    {},
+    { userId: 2 },
+    { type: 5 },
+    { type: 2, from: start + day },
+    { username: 'bob' },
+    { username: 'nobody' },
+    { tokenName: 'rare', model: 'o3' },
+    { model: 'gpt%' },
+    { model: 'we%ird' },
+    { model: 'GPT-4O' },
+    { channel: 3, group: 'vip' },
+    { requestId: '20260601req7' },
+    { from: start + 10 * day, to: start + 20 * day, userId: 1, type: 5 },
+  ];
+  for (const filter of filters) {
+    await logs.list(filter, 0, 7);
+    await logs.list(filter, 5, 3);
+    await logs.count(filter);
+    await logs.walk(filter, { createdAt: start + 3 * day, id: 20 }, 5);
+    await logs.stat(filter);
+    await logs.overrun(filter);
+  }
+  for (const by of ['channel', 'model', 'user'] as const) {
+    const sums = await logs.sums({ from: start }, by);
+    sums.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.channel_id - b.channel_id));
+  }
+  await logs.after(395, undefined, 10);
+  await logs.after(380, 5, 10);
+  await logs.find('7');
+  await logs.find('20260601req7');
+  await logs.find('none');
+  await logs.deleteSome(start + day, 4);
+  await logs.deleteSome(start + day, 100);
+  await logs.count({});
+  await usage.hours({ from: start, to: start + 20 * 3600 }, 100);
+  await usage.hours({ from: 0, to: start + 20 * 3600, userId: 1, username: 'bob' }, 5);
+  await alerts.spend(start + 5 * 3600);
+  await alerts.spend(start - 5 * 3600);
+  await alerts.spenders(start + 3600);
+}

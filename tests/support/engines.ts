@@ -1,0 +1,92 @@
+/** Databases of either engine for tests. GATEWAY_TEST_DATABASE=postgres://… names a server whose user may create databases. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Database } from '../../db/open.ts';
+import { migratePostgres, postgresMigrations } from '../../db/postgres/migrate.ts';
+import { createPool, openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
+import { openMigrated } from './migrated.ts';
+import { openLite } from './pglite.ts';
+
+export interface TestEngine {
+  readonly name: string;
+  /** Migrated and empty. */
+  open(): Promise<Database>;
+}
+
+export const testServer = process.env.GATEWAY_TEST_DATABASE ?? '';
+export const onServer = /^postgres/.test(testServer);
+
+const inDatabase = (name: string): string => {
+  const url = new URL(testServer);
+  url.pathname = `/${name}`;
+  return url.href;
+};
+
+/** On the server as its administrator. */
+export async function asked<Row extends object>(text: string): Promise<Row[]> {
+  const pool = createPool(testServer, { connections: 1 });
+  try {
+    return (await pool.query<Row>(text)).rows;
+  } finally {
+    await pool.end();
+  }
+}
+
+let count = 0;
+const unique = (): string => `t${process.pid}_${Date.now().toString(36)}_${count++}`;
+
+/** Migrated once for all workers: whoever comes first makes it under another name. */
+async function template(): Promise<string> {
+  const name = `migrated_${Object.keys(postgresMigrations).length}`;
+  const [there] = await asked(`SELECT 1 FROM pg_database WHERE datname = '${name}'`);
+  if (there !== undefined) return name;
+  const making = unique();
+  await asked(`CREATE DATABASE ${making}`);
+  const database = await openPostgres({ engine: 'postgres', url: inDatabase(making) }, { connections: 1 });
+  await migratePostgres(database);
+  await database.close();
+  await asked(`ALTER DATABASE ${making} RENAME TO ${name}`).catch(() => asked(`DROP DATABASE ${making}`));
+  return name;
+}
+
+let made: Promise<string> | null = null;
+
+/** @param migrated false = with nothing in it. @returns its address; whoever uses it removes it. */
+export async function newDatabase(migrated = true): Promise<{ url: string; drop(): Promise<void> }> {
+  made ??= template();
+  const name = unique();
+  await asked(migrated ? `CREATE DATABASE ${name} TEMPLATE ${await made}` : `CREATE DATABASE ${name}`);
+  return { url: inDatabase(name), drop: async () => void (await asked(`DROP DATABASE ${name} WITH (FORCE)`)) };
+}
+
+async function openOnServer(): Promise<PostgresDatabase> {
+  const { url, drop } = await newDatabase();
+  const database = await openPostgres({ engine: 'postgres', url });
+  return {
+    ...database,
+    async close() {
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+async function openFile(): Promise<Database> {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-engine-'));
+  const database = await openMigrated(join(dir, 'gateway.db'));
+  return {
+    ...database,
+    async close() {
+      await database.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export const sqlite: TestEngine = { name: 'SQLite', open: openFile };
+/** A server where one is named, otherwise PostgreSQL in this process. */
+export const postgres: TestEngine = onServer
+  ? { name: 'PostgreSQL', open: openOnServer }
+  : { name: 'PGlite', open: openLite };
+export const engines: readonly TestEngine[] = [sqlite, postgres];
