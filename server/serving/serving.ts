@@ -146,8 +146,7 @@ export function createServing(deps: ServingDeps): Serving {
         case 'stop':
           return void stop.stop(message.graceMs).then(leave);
         case 'pause':
-          door?.pause();
-          return tell({ kind: 'paused' });
+          return void within(door?.pause() ?? Promise.resolve(), apiMs).then(() => tell({ kind: 'paused' }));
         case 'handOn':
           return door?.handOn(message.door);
         case 'hurry':
@@ -173,6 +172,8 @@ export function createServing(deps: ServingDeps): Serving {
 /** What collectors get to take the last spans. */
 const lastSpansMs = 2000;
 const loopResolutionMs = 20;
+/** What the API gets to answer those who have asked when another server comes. */
+const apiMs = 2000;
 
 /** Since the last question; the histogram counts nanoseconds from tick to tick. */
 function loopOf(delays: ReturnType<typeof monitorEventLoopDelay>): NonNullable<ThreadFigures['loop']> {
