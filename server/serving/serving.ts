@@ -25,7 +25,7 @@ import { commitCeiling, connectionLimits, overloadLimits } from './environment.t
 import { portError } from './free-port.ts';
 import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures, ToRelay } from './messages.ts';
 import { createOnlookers } from './onlookers.ts';
-import { beatMs, createOverload } from './overload.ts';
+import { createOverload } from './overload.ts';
 import { createStarvation } from './starvation.ts';
 
 export interface Serving {
@@ -62,9 +62,13 @@ export function createServing(deps: ServingDeps): Serving {
   const overload = createOverload(overloadLimits(order.env, deps.descriptors?.limit ?? null), {
     now: () => performance.now(),
     afterTurn: setImmediate,
+    open: () => relay.open(),
+    every(beat, ms) {
+      const beats = setInterval(beat, ms);
+      beats.unref();
+      return () => clearInterval(beats);
+    },
   });
-  const beats = setInterval(overload.beat, beatMs);
-  beats.unref();
   const relay = createRelay({
     state,
     balances: deps.balances,
