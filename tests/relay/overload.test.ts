@@ -129,7 +129,7 @@ test.each([1.2, 1.5, 2, 3])(
   'R8: as it is shipped, %s times as much as can be served: who is let in waits at most twice as long',
   (factor) => {
     const { play } = playing();
-    const calm = play({ factor: 0.5, ms: 3000 });
+    const calm = play({ factor: 0.5, ms: 4000 });
     expect(calm.refused).toBe(0);
     const crowd = play({ factor, ms: 6000 });
     figure(
@@ -139,7 +139,7 @@ test.each([1.2, 1.5, 2, 3])(
     expect(crowd.p99).toBeLessThanOrEqual(2 * calm.p99);
     // What refusals leave of the time is used.
     expect(crowd.served).toBeGreaterThan(0.9 * ((1 - factor * perMs * refuseMs) / (1 - perMs * refuseMs)));
-    const after = play({ factor: 0.5, ms: 3000 });
+    const after = play({ factor: 0.5, ms: 4000 });
     figure(`${factor} x capacity: last refusal ${after.lastRefusal.toFixed(0)} ms after it`);
     expect(after.lastRefusal).toBeLessThan(2000);
     expect(after.p99).toBeLessThanOrEqual(1.1 * calm.p99);
