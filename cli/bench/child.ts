@@ -1,5 +1,6 @@
 /** What `gateway bench` runs in processes of their own, so that nobody's work counts as another's: `__bench <part> ...`. */
 import { serveFloor } from './floor.ts';
+import { keepOrder } from './keeper.ts';
 import { generateLoad, type LoadOrder } from './load.ts';
 
 /** Not a command: nobody types it. */
@@ -9,13 +10,10 @@ export const childVerb = '__bench';
 export async function runChild([part, ...rest]: readonly string[], write: (text: string) => void): Promise<number> {
   if (part === 'floor') {
     serveFloor(rest);
-    await new Promise<void>((resolve) => {
-      // Whoever started it may be killed outright: then its floor goes too.
-      const parent = process.ppid;
-      setInterval(() => {
-        if (process.ppid !== parent) resolve();
-      }, 1000);
-    });
+    await new Promise<never>(() => undefined);
+  }
+  if (part === 'keeper') {
+    await keepOrder(process.stdin, (pid, signal) => process.kill(pid, signal));
     return 0;
   }
   if (part !== 'load') return 2;

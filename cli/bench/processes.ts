@@ -15,6 +15,30 @@ export const itself: Program = isCompiled
   : [process.execPath, fileURLToPath(new URL('../main.ts', import.meta.url))];
 
 const children = new Set<Bun.Subprocess>();
+let keeper: Bun.Subprocess<'pipe', 'ignore', 'ignore'> | null = null;
+
+/** Told who is to be ended when this process is killed outright and cannot do it: it hears of that by the end of its input. */
+function keep(sign: '+' | '-', { pid }: Bun.Subprocess): void {
+  keeper ??= Bun.spawn([...itself, childVerb, 'keeper'], {
+    env: bareEnvironment(),
+    stdin: 'pipe',
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  keeper.unref();
+  keeper.stdin.write(`${sign}${pid}\n`);
+  keeper.stdin.flush();
+}
+
+function began(child: Bun.Subprocess): void {
+  children.add(child);
+  keep('+', child);
+}
+
+function ended(child: Bun.Subprocess): void {
+  children.delete(child);
+  keep('-', child);
+}
 const patienceMs = 5000;
 const readyMs = 20_000;
 
@@ -45,7 +69,7 @@ export function start(
     stdout: 'ignore',
     stderr: 'ignore',
   });
-  children.add(child);
+  began(child);
   return child;
 }
 
@@ -54,7 +78,7 @@ export async function end(child: Bun.Subprocess): Promise<void> {
   const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
   await child.exited;
   clearTimeout(late);
-  children.delete(child);
+  ended(child);
 }
 
 export const endAll = (): Promise<unknown> => Promise.all([...children].map(end));
@@ -97,10 +121,10 @@ export interface Loaded extends LoadResult {
 export async function load(order: LoadOrder): Promise<Loaded> {
   const command = pinned(cores.around, [...itself, childVerb, 'load', JSON.stringify(order)]);
   const child = Bun.spawn(command, { env: bareEnvironment(), stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-  children.add(child);
+  began(child);
   const [text, said] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   await child.exited;
-  children.delete(child);
+  ended(child);
   if (!text.startsWith('{')) throw new Error(`the load generator ended early: ${said.trim()}`);
   return { ...(JSON.parse(text) as LoadResult), cpu: Number(child.resourceUsage()?.cpuTime.total ?? 0) };
 }
@@ -113,13 +137,13 @@ export async function command(program: Program, dataDir: string, args: readonly 
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  children.add(child);
+  began(child);
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  children.delete(child);
+  ended(child);
   if (code !== 0) throw new Error(`${program.at(-1)} ${args.join(' ')}: ${err}`);
   return out.trim();
 }

@@ -62,34 +62,34 @@ export function createAlertsRepository({ query }: Database) {
     },
     /** Access tokens and API keys of administrators that end between two times. */
     expiring: async (from: number, to: number): Promise<Expiring[]> => {
-      const access = await query
-        .selectFrom('access_tokens')
-        .innerJoin('users', 'users.id', 'access_tokens.user_id')
-        .select(['access_tokens.id', 'access_tokens.name', 'username', 'access_tokens.expires_at'])
+      const rows = await query
+        .selectFrom((keys) =>
+          keys
+            .selectFrom('access_tokens')
+            .select(['id', 'name', 'user_id', 'expires_at', sql.lit('access-token-').as('kind')])
+            .unionAll(
+              keys
+                .selectFrom('tokens')
+                .select(['id', 'name', 'user_id', 'expires_at', sql.lit('token-').as('kind')])
+                .where('deleted_at', 'is', null)
+                .where('status', '=', 1),
+            )
+            .as('key'),
+        )
+        .innerJoin('users', 'users.id', 'key.user_id')
+        .select(['key.id', 'key.name', 'username', 'key.expires_at', 'key.kind'])
         .where('users.deleted_at', 'is', null)
         .where('users.role', '>=', leastRole)
-        .where('access_tokens.expires_at', '>', from)
-        .where('access_tokens.expires_at', '<=', to)
-        .orderBy('access_tokens.id')
+        .where('key.expires_at', '>', from)
+        .where('key.expires_at', '<=', to)
+        .orderBy('key.kind')
+        .orderBy('key.id')
         .execute();
-      const keys = await query
-        .selectFrom('tokens')
-        .innerJoin('users', 'users.id', 'tokens.user_id')
-        .select(['tokens.id', 'tokens.name', 'username', 'tokens.expires_at'])
-        .where('users.deleted_at', 'is', null)
-        .where('tokens.deleted_at', 'is', null)
-        .where('tokens.status', '=', 1)
-        .where('users.role', '>=', leastRole)
-        .where('tokens.expires_at', '>', from)
-        .where('tokens.expires_at', '<=', to)
-        .orderBy('tokens.id')
-        .execute();
-      const named = (kind: string) => (row: { id: number; name: string; username: string; expires_at: number }) => ({
-        id: `${kind}${row.id}`,
-        what: `${row.username} / ${row.name}`,
-        expiresAt: row.expires_at,
-      });
-      return [...access.map(named('access-token-')), ...keys.map(named('token-'))];
+      return rows.map(({ id, name, username, expires_at: expiresAt, kind }) => ({
+        id: `${kind}${id}`,
+        what: `${username} / ${name}`,
+        expiresAt,
+      }));
     },
     /** What operators were told of, and when. */
     told: () =>

@@ -15,6 +15,7 @@ export interface ProofSite {
   readonly port: number;
   readonly url: string;
   readonly token: string;
+  readonly dataDir: string;
   /** Of the process that serves now. */
   pid(): number;
   /** A command of the same data folder. */
@@ -58,6 +59,7 @@ export async function openSite(
     port,
     url,
     token: token.trim(),
+    dataDir,
     pid: () => child.pid,
     run,
     async again() {

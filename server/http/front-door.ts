@@ -8,7 +8,7 @@ import type { Relay } from '../relay/relay.ts';
 import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
 import type { Connections } from './connections.ts';
-import { createMoving, handedFrom } from './handing-on.ts';
+import { createMoving, createUnderWay, handedFrom } from './handing-on.ts';
 import { placeOf } from './places.ts';
 import { isProbe, probe } from './probes.ts';
 import { cameOverTls, strictTransport } from './transport-security.ts';
@@ -39,8 +39,8 @@ export interface FrontDoor {
   readonly port: number;
   /** From here on every answer ends its connection; what the relay does not take is refused. */
   drain(): void;
-  /** Newcomers wait. */
-  pause(): void;
+  /** Newcomers wait. Resolves when the API has answered those before. */
+  pause(): Promise<void>;
   /** They go to that socket, where another server hears them; null = they are served here. */
   handOn(door: string | null): void;
   /** Those that are being answered by another server. */
@@ -70,6 +70,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
   const { connections } = options;
   let draining = false;
   const moving = createMoving();
+  const asked = createUnderWay();
   const handlers = {
     maxRequestBodySize: hardBodyLimit,
     fetch(request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> {
@@ -124,7 +125,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       if (asset !== null) return asset;
     }
     const going = connections.begin(request);
-    return closing(going, forward(going, { ip: peer.ip(), secure }, options));
+    return closing(going, asked.during(forward(going, { ip: peer.ip(), secure }, options)));
   };
 
   const probed = (request: Request, path: string): Response => {
@@ -157,7 +158,10 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     drain() {
       draining = true;
     },
-    pause: moving.pause,
+    pause() {
+      moving.pause();
+      return asked.none();
+    },
     handOn: moving.handOn,
     handedOn: () => (moving.isOver() ? server.pendingRequests : 0),
     async stop(graceMs) {

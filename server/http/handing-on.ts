@@ -39,6 +39,24 @@ export function createMoving(): Moving {
   };
 }
 
+/** How many of a kind wait for an answer. */
+export function createUnderWay() {
+  let count = 0;
+  let waiting: (() => void)[] = [];
+  return {
+    during<T>(work: Promise<T>): Promise<T> {
+      count++;
+      return work.finally(() => {
+        count--;
+        if (count > 0) return;
+        for (const resolve of waiting) resolve();
+        waiting = [];
+      });
+    },
+    none: (): Promise<void> => (count === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+  };
+}
+
 async function pass(request: Request, listener: Server<unknown>, door: string): Promise<Response> {
   listener.timeout(request, 0);
   const headers = new Headers(request.headers);

@@ -29,8 +29,11 @@ export function connectionLimits(env: Environment): ConnectionLimits {
   };
 }
 
-/** Who waits seconds for a model notices half of one; a busy machine with more than it can do goes far beyond. */
-const usualDelayMs = 500;
+/**
+ * Found by the simulation of `tests/relay/overload.test.ts`. With more, those let in wait for seconds before anybody is turned
+ * away; with less, two hundred streams that begin at once on a machine that others keep busy are turned away without need.
+ */
+const usualDelayMs = 150;
 
 /** @param descriptors that may be open; null = nobody knows. */
 export const overloadLimits = (env: Environment, descriptors: number | null): OverloadLimits => ({

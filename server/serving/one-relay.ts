@@ -8,9 +8,11 @@ import { createServing } from './serving.ts';
 /** @throws AppError secret_* */
 export function createOneRelay(deps: RelaysDeps): Relays {
   const stopped = Promise.withResolvers<void>();
+  let paused = Promise.withResolvers<void>();
   const hear = (message: FromRelay) => {
     if (message.kind === 'stopped') stopped.resolve();
-    else if (message.kind !== 'paused') passOn(deps, message);
+    else if (message.kind === 'paused') paused.resolve();
+    else passOn(deps, message);
   };
   const { host, port, sharesPort, follows } = deps.order;
   const alone = sharesPort && !follows;
@@ -26,8 +28,11 @@ export function createOneRelay(deps: RelaysDeps): Relays {
     figures: async () => [{ thread: 1, figures: serving.figures() }],
     standing: serving.standing,
     suspend: (reason) => serving.receive({ kind: 'suspend', reason }),
-    // In this thread it is done when it is said.
-    pause: async () => serving.receive({ kind: 'pause' }),
+    pause() {
+      paused = Promise.withResolvers();
+      serving.receive({ kind: 'pause' });
+      return paused.promise;
+    },
     handOn: (door) => serving.receive({ kind: 'handOn', door }),
     stop(graceMs) {
       serving.receive({ kind: 'stop', graceMs });

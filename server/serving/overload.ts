@@ -12,17 +12,19 @@ export interface OverloadDeps {
   readonly now: () => number;
   /** Calls when the loop has gone through all that had come. */
   readonly afterTurn: (done: () => void) => void;
+  /** Requests under way. */
+  readonly open: () => number;
+  /** Calls every so many milliseconds. @returns what ends that. */
+  readonly every: (beat: () => void, ms: number) => () => void;
 }
 
 export interface Overload {
   /** To be asked once for each newcomer. @param open requests under way, this one included. */
   crowded(open: number): boolean;
-  /** One beat of the clock that tells how late the loop is. */
-  beat(): void;
 }
 
 /** Between beats. */
-export const beatMs = 20;
+const beatMs = 20;
 /** Late in two spans on end is busy; late in one was a pause. */
 const spanMs = 100;
 /** So few are no crowd: it is somebody else's work then that makes us late, and turning them away would not help. */
@@ -32,7 +34,12 @@ const turnMs = 2;
 /** When nobody had to be turned away for so many spans, it is over. */
 const calmSpans = 10;
 
-export function createOverload({ delayMs, mostOpen }: OverloadLimits, { now, afterTurn }: OverloadDeps): Overload {
+export function createOverload(
+  { delayMs, mostOpen }: OverloadLimits,
+  { now, afterTurn, open: openNow, every }: OverloadDeps,
+): Overload {
+  /** Ends the clock that tells how late the loop is; null = nothing is open, and nobody needs to know. */
+  let rest: (() => void) | null = null;
   let spanAt = now();
   let beats = 0;
   let wasLate = false;
@@ -56,17 +63,27 @@ export function createOverload({ delayMs, mostOpen }: OverloadLimits, { now, aft
     wasLate = isLate;
     turnedAway = 0;
   };
+  const beat = () => {
+    beats++;
+    const passed = now() - spanAt;
+    if (passed < spanMs) return;
+    // Beats that were missed may come together: how many came says more than when each did.
+    look(passed / beats - beatMs);
+    spanAt += passed;
+    beats = 0;
+    if (busy || openNow() > 0) return;
+    rest?.();
+    rest = null;
+  };
+  const wake = () => {
+    spanAt = now();
+    beats = 0;
+    wasLate = false;
+    return every(beat, beatMs);
+  };
   return {
-    beat() {
-      beats++;
-      const passed = now() - spanAt;
-      if (passed < spanMs) return;
-      // Beats that were missed may come together: how many came says more than when each did.
-      look(passed / beats - beatMs);
-      spanAt += passed;
-      beats = 0;
-    },
     crowded(open) {
+      if (delayMs !== Number.POSITIVE_INFINITY) rest ??= wake();
       if (open > mostOpen) return true;
       if (!busy || open <= fewOpen) return false;
       const at = now();

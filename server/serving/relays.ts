@@ -27,7 +27,7 @@ export interface Relays {
   /** All together. */
   standing(): RelayStanding;
   suspend(reason: string): void;
-  /** Newcomers wait. Resolves when nobody is let in any more. */
+  /** Newcomers wait. Resolves when nobody is let in any more, and the API has answered, unless that takes long. */
   pause(): Promise<void>;
   /** They go to that socket, where another server hears them; null = they are served. */
   handOn(door: string | null): void;

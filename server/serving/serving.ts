@@ -25,7 +25,7 @@ import { commitCeiling, connectionLimits, overloadLimits } from './environment.t
 import { portError } from './free-port.ts';
 import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures, ToRelay } from './messages.ts';
 import { createOnlookers } from './onlookers.ts';
-import { beatMs, createOverload } from './overload.ts';
+import { createOverload } from './overload.ts';
 import { createStarvation } from './starvation.ts';
 
 export interface Serving {
@@ -62,9 +62,13 @@ export function createServing(deps: ServingDeps): Serving {
   const overload = createOverload(overloadLimits(order.env, deps.descriptors?.limit ?? null), {
     now: () => performance.now(),
     afterTurn: setImmediate,
+    open: () => relay.open(),
+    every(beat, ms) {
+      const beats = setInterval(beat, ms);
+      beats.unref();
+      return () => clearInterval(beats);
+    },
   });
-  const beats = setInterval(overload.beat, beatMs);
-  beats.unref();
   const relay = createRelay({
     state,
     balances: deps.balances,
@@ -146,8 +150,7 @@ export function createServing(deps: ServingDeps): Serving {
         case 'stop':
           return void stop.stop(message.graceMs).then(leave);
         case 'pause':
-          door?.pause();
-          return tell({ kind: 'paused' });
+          return void within(door?.pause() ?? Promise.resolve(), apiMs).then(() => tell({ kind: 'paused' }));
         case 'handOn':
           return door?.handOn(message.door);
         case 'hurry':
@@ -173,6 +176,8 @@ export function createServing(deps: ServingDeps): Serving {
 /** What collectors get to take the last spans. */
 const lastSpansMs = 2000;
 const loopResolutionMs = 20;
+/** What the API gets to answer those who have asked when another server comes. */
+const apiMs = 2000;
 
 /** Since the last question; the histogram counts nanoseconds from tick to tick. */
 function loopOf(delays: ReturnType<typeof monitorEventLoopDelay>): NonNullable<ThreadFigures['loop']> {

@@ -54,8 +54,10 @@ export function createEstate(deps: EstateDeps): Estate {
     listeners: deps.listeners,
     async release(pid) {
       if (!ledgerThread.client.healthy().ok) throw new Error('its database is in trouble');
+      await relays.pause();
       if (!(await ledgerThread.leave(leaveMs))) {
         await ledgerThread.comeBack(leaveMs);
+        relays.handOn(null);
         throw new Error('its disk is too slow now');
       }
       await control.stop(controlMs);
@@ -74,7 +76,6 @@ export function createEstate(deps: EstateDeps): Estate {
         deps.hopeless(error instanceof Error ? error.message : String(error));
       }
     },
-    pause: relays.pause,
     handOn: relays.handOn,
     openMoney: () => openMoneyOf(money, state.snapshot()),
     owed: () => relays.standing().owed,

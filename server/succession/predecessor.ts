@@ -12,12 +12,10 @@ import type { OpenMoney } from './open-money.ts';
 export interface Estate {
   readonly port: number;
   readonly listeners: number;
-  /** Nobody else uses the folder from here on; requests go on, and their bills wait. @throws Error why not; then nothing has changed. */
+  /** This process does not use the folder from here on; newcomers wait, and so do bills. @throws Error why not; then nothing has changed. */
   release(pid: number): Promise<void>;
   /** All is as it was. */
   comeBack(): Promise<void>;
-  /** Newcomers wait. Resolves when nobody is let in any more. */
-  pause(): Promise<void>;
   /** Newcomers go to that socket. */
   handOn(door: string): void;
   openMoney(): OpenMoney;
@@ -97,7 +95,7 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
           void release(line, pid);
           break;
         case 'ready':
-          void estate.pause().then(() => line.tell({ kind: 'open money', open: estate.openMoney() }));
+          line.tell({ kind: 'open money', open: estate.openMoney() });
           break;
         case 'open':
           void follow(line, message.door);

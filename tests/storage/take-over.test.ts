@@ -83,3 +83,48 @@ test.each([['1'], ['2']])(
   },
   120_000,
 );
+
+test('R16: a server that cannot start leaves the place to the one before, which goes on as if nothing had been', async () => {
+  const first = await site.serve();
+  const open = chat(first.url, key, true);
+  await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(1);
+  // The database is released by then, and the key that fits is not there.
+  const failed = await site.run(['serve', '--take-over'], '', { GATEWAY_SECRET_KEY: 'A'.repeat(43) });
+  expect(failed.code).not.toBe(0);
+  await expect.poll(() => first.said(), { timeout: 20_000 }).toContain('this one serves on');
+  const after = await chat(first.url, key);
+  expect(after.status).toBe(200);
+  expect(await site.ok(['channel', 'list'])).toContain('up');
+  said.finish();
+  expect((await open).whole).toBe(true);
+  await ends(first);
+  expect(await site.charged()).toHaveLength(2);
+  await verified();
+});
+
+test('R16: a third follows the second while the first still ends its streams', async () => {
+  const first = await site.serve();
+  const early = chat(first.url, key, true);
+  await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(1);
+  const second = await site.serve(['--take-over']);
+  const later = chat(second.url, key, true);
+  await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(2);
+  const third = await site.serve(['--take-over']);
+  expect(await writers([first, second])).toEqual([0, 0]);
+  said.finish();
+  expect([(await early).whole, (await later).whole]).toEqual([true, true]);
+  expect(await first.ended()).toBe(0);
+  expect(await second.ended()).toBe(0);
+  await ends(third);
+  expect(await site.charged()).toHaveLength(2);
+  await verified();
+});
+
+test('a port that another server has is not shared with it, with one relay either', async () => {
+  const serving = await site.serve();
+  const other = createSite();
+  await other.setUp(upstream.url);
+  const { code, err } = await other.run(['serve', '--port', new URL(serving.url).port]);
+  expect([code, err]).toEqual([6, expect.stringMatching(/already in use|已被占用/)]);
+  await other.close();
+});

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { createBalances } from '../../server/relay/admission/balances.ts';
+import { createHeldElsewhere, openMoneyOf } from '../../server/succession/open-money.ts';
+
+const user = {
+  id: 1,
+  username: 'u',
+  role: 1,
+  status: 1,
+  group: 'default',
+  balance: 1000,
+  used: 0,
+  balanceVersion: 0,
+  overrun: 0,
+  setting: {},
+};
+const never = { at: 0, used: 0 };
+const token = {
+  id: 7,
+  userId: 1,
+  name: 't',
+  keyHmac: '',
+  status: 1,
+  expiresAt: -1,
+  unlimited: false,
+  quotaLimit: 900,
+  used: 0,
+  modelLimits: null,
+  allowIps: [],
+  group: '',
+  limits: null,
+  periods: { day: never, month: never },
+};
+const rows = { users: [user], tokens: [token] };
+
+const server = () => {
+  const balances = createBalances();
+  balances.seeUser(user);
+  balances.seeToken(token);
+  return balances;
+};
+
+test('R16: what requests of the server before hold, and may come to hold, cannot be spent by the one after it', () => {
+  const before = server();
+  expect(before.hold(1, 7, 100, { most: 600 }).ok).toBe(true);
+  const after = server();
+  const elsewhere = createHeldElsewhere(after.money);
+  elsewhere.set(openMoneyOf(before.money, rows));
+  expect(after.hold(1, 0, 401)).toEqual({ ok: false, who: 'user', remain: 400 });
+  expect(after.hold(1, 7, 301)).toEqual({ ok: false, who: 'token', remain: 300 });
+  // All of it together is what there is.
+  expect(after.hold(1, 0, 400).ok).toBe(true);
+  expect(before.hold(1, 7, 500, { most: 0 }).ok).toBe(true);
+});
+
+test('R16: what has ended there comes free here, and what it cost is gone', () => {
+  const before = server();
+  before.hold(1, 7, 600);
+  before.hold(1, 0, 300);
+  const after = server();
+  const elsewhere = createHeldElsewhere(after.money);
+  elsewhere.set(openMoneyOf(before.money, rows));
+  expect(after.available(1, 0)).toBe(100);
+  before.settle(1, 7, { held: 600, charged: 50 });
+  after.settle(1, 7, { held: 0, charged: 50 });
+  // Its bill came first: less, not more.
+  expect(after.available(1, 0)).toBe(50);
+  elsewhere.set(openMoneyOf(before.money, rows));
+  expect([after.available(1, 0), after.available(1, 7)]).toEqual([650, 650]);
+  elsewhere.set({ users: [], tokens: [], groups: [] });
+  expect([after.available(1, 0), after.available(1, 7)]).toEqual([950, 850]);
+});
