@@ -12,7 +12,7 @@ import type { Peer, Principal } from '../../intake/inquiry.ts';
 import { readPrompt } from '../../intake/prompt.ts';
 import type { Deadlines } from '../../shared/deadlines.ts';
 import type { Tried } from '../../shared/failure.ts';
-import { clientError } from '../../shared/render-error.ts';
+import { clientError, toldTo } from '../../shared/render-error.ts';
 import type { RelaySettings } from '../../state/settings.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
@@ -135,7 +135,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   };
   /** @returns the code of what the client was told. */
   const tell = (error: unknown): string => {
-    const { type, code, message } = clientError(error, inquiry.requestId);
+    const { type, code, message } = toldTo(inquiry.request, clientError(error, inquiry.requestId));
     const told = { type, code, message, param: null, event_id: null };
     client?.send(JSON.stringify({ type: 'error', event_id: `event_${inquiry.requestId}`, error: told }));
     return code;
