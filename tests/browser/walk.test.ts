@@ -149,6 +149,14 @@ async function follow(page: Page, route: string): Promise<void> {
   await quietLine(page);
 }
 
+/** The same as opening it, in a page that is alive: what was open closes, and every part is made anew. */
+async function afresh(page: Page, route: string): Promise<void> {
+  await page.keyboard.press('Escape');
+  await follow(page, 'about');
+  if ((await page.locator('[role=dialog], [role=menu]').count()) > 0) return open(page, route);
+  await follow(page, route);
+}
+
 async function setTheme(page: Page, theme: string): Promise<void> {
   await page.evaluate((wanted) => {
     if (document.documentElement.dataset.theme === wanted) return;
@@ -255,7 +263,7 @@ const openings: readonly (readonly [name: string, route: string, ...steps: Step[
 async function walkOpenings(page: Page, check: (name: string) => Promise<void>): Promise<string[]> {
   const closed: string[] = [];
   for (const [name, route, ...steps] of openings) {
-    await open(page, route);
+    await afresh(page, route);
     try {
       for (const step of steps) {
         await step(page);
@@ -362,7 +370,7 @@ test('every word comes out of the dictionary', async () => {
     for (const text of await strangers(page)) if (!told.has(text) && !data.test(text)) seen.set(text, place);
   };
   for (const route of routesOf('root')) {
-    await open(page, route);
+    await follow(page, route);
     await look(`/${route}`);
   }
   expect(await walkOpenings(page, look)).toEqual([]);

@@ -9,6 +9,7 @@ import type { Exchange } from '../admission/exchange.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import { clientError, errorResponse, retryAfterOf, toldTo } from '../shared/render-error.ts';
+import { shortage } from '../shared/shortage.ts';
 import { jsonType } from '../shared/sealed.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import { type Cuttable, createDeparture, type Departure } from '../upstream/client-disconnect.ts';
@@ -356,10 +357,7 @@ function pumpOptions(deps: AnswerDeps, exchange: Exchange, departure: Departure,
             (kind === 'stopped' ? departure.cutBy() : null) ??
               new AppError(
                 kind === 'quota' ? 'user_exhausted' : kind === 'word' ? 'answer_stopped' : 'upstream_broken',
-                {
-                  remain: 0,
-                  need: 1,
-                },
+                shortage(0, 1, deps.settings()),
               ),
             exchange.inquiry.requestId,
           ),
