@@ -60,7 +60,7 @@ async function interaction(page: Page, url: string): Promise<number> {
       for (const entry of list.getEntries()) seen.worst = Math.max(seen.worst, entry.duration);
     }).observe({ type: 'event', durationThreshold: 16, buffered: false } as PerformanceObserverInit);
   });
-  await page.getByLabel('Choose every row shown').click();
+  await page.getByLabel('Select all rows on this page').click();
   await page.getByRole('button', { name: 'Add channel' }).click();
   await page.waitForTimeout(200);
   await page.keyboard.press('Escape');

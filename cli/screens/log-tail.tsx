@@ -73,7 +73,9 @@ function Tail({ context, money, source, onEnd }: TailProps) {
       <Static items={[null, ...shown]}>
         {(row) => (
           <Text key={row?.id ?? 0} wrap="truncate">
-            {row === null ? tailHeading(context.output.look) : tailLine(row, money, context.output.look)}
+            {row === null
+              ? tailHeading(context.output.look)
+              : tailLine(row, money, { ...context.output.look, language: context.language })}
           </Text>
         )}
       </Static>

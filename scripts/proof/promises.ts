@@ -43,7 +43,7 @@ export const promises: readonly Promised[] = [
   },
   {
     en: 'damage of any kind crashes nothing and bills nothing below zero',
-    zh: '任何损坏都不会崩溃，也不会记负账',
+    zh: '任何损坏都不会崩溃，也不会出现负数账单',
     tests: ['tests/protocols/fuzz.test.ts'],
   },
   {
@@ -67,7 +67,7 @@ export const promises: readonly Promised[] = [
     tests: ['tests/http/realtime-bill.test.ts', 'tests/relay/admission-matrix.test.ts'],
   },
   {
-    en: 'drawings and songs that fail are paid back once',
+    en: 'failed image and music tasks are refunded once',
     zh: '失败的绘图与音乐只退款一次',
     tests: ['tests/relay/works.test.ts'],
   },
@@ -89,7 +89,7 @@ export const promises: readonly Promised[] = [
   },
   {
     en: '`kill -9` loses no charge whose end a client saw, and doubles none',
-    zh: '`kill -9` 不丢失、不重复任何客户端已看到结尾的费用',
+    zh: '客户端看到响应结尾之后，`kill -9` 不会丢失这笔费用，也不会重复计费',
     tests: ['tests/binary/crash.test.ts', 'tests/binary/disk.test.ts'],
   },
   {
@@ -114,7 +114,7 @@ export const promises: readonly Promised[] = [
     also: ['bun scripts/clauses.ts'],
   },
   {
-    en: 'a command gives the same answers over the folder, the socket and HTTP; no screen hangs or leaves a terminal in disorder',
+    en: 'a command gives the same answers over the data directory, the socket and HTTP; no screen hangs or corrupts the terminal',
     zh: '同一命令经数据目录、套接字与 HTTP 给出相同的结果；没有界面会卡住或弄乱终端',
     tests: [
       'tests/programs/transports.test.ts',
@@ -123,17 +123,17 @@ export const promises: readonly Promised[] = [
     ],
   },
   {
-    en: 'no key at rest in clear, none in any output',
+    en: 'no key stored in plain text, none in any output',
     zh: '密钥不以明文存放，也不出现在任何输出中',
     tests: ['tests/binary/main-job.test.ts', 'tests/http/secrets.test.ts'],
   },
   {
-    en: 'nothing of one account reaches another; nobody rises to or above whoever acts',
+    en: 'accounts are isolated from one another; nobody can grant a level at or above their own',
     zh: '一个账户的数据不会到达另一个账户；没有人能升到操作者同级或以上',
     tests: ['tests/http/tenants.test.ts', 'tests/domain/authority.test.ts'],
   },
   {
-    en: 'an address that a user chose never reaches the inside of the network',
+    en: 'addresses chosen by users never reach the internal network (SSRF protection)',
     zh: '用户填写的地址无法访问内网',
     tests: ['tests/outbound/guard.test.ts'],
   },

@@ -8,6 +8,7 @@ import { signInErrors } from './errors/sign-in.ts';
 import { terminalErrors } from './errors/terminal.ts';
 import { usersErrors } from './errors/users.ts';
 import { walletErrors } from './errors/wallet.ts';
+import { singular } from './singular.ts';
 
 /** Placeholders are {name}; texts in Chinese are the specification's own wording. */
 export const errors = {
@@ -54,14 +55,19 @@ const nouns: Readonly<Record<string, string>> = {
   task: '任务',
 };
 
+/** Names that are written otherwise in English. */
+const brands: Readonly<Record<string, string>> = { 微信: 'WeChat' };
+
 const inChinese = (what: string): string =>
   what.replace(/^[a-z]+(?= |$)/, (noun) => (Object.hasOwn(nouns, noun) ? (nouns[noun] ?? noun) : noun));
 
 /** Text of an error in one language, placeholders filled in. */
 export function formatError(code: ErrorCode, params: ErrorParams, language: Language): string {
-  return errors[code][language].replace(/\{(\w+)\}/g, (whole, name: string) => {
+  const text = errors[code][language].replace(/\{(\w+)\}/g, (whole, name: string) => {
     // Words that were made in both languages.
-    const value = params[`${name}_${language}`] ?? params[name] ?? whole;
-    return name === 'what' && language === 'zh' ? inChinese(String(value)) : String(value);
+    const value = String(params[`${name}_${language}`] ?? params[name] ?? whole);
+    if (language === 'en') return Object.hasOwn(brands, value) ? (brands[value] ?? value) : value;
+    return name === 'what' ? inChinese(value) : value;
   });
+  return language === 'en' ? singular(text) : text;
 }

@@ -1,6 +1,7 @@
 /** The one listener clients reach: relay paths are served here, the console's files too, everything else is forwarded to the control thread. */
 import type { Server, ServerWebSocket } from 'bun';
-import { AppError, formatError } from '../contract/errors.ts';
+import { AppError, type ErrorCode, type ErrorParams, formatError } from '../contract/errors.ts';
+import { inWanted } from '../contract/language.ts';
 import type { Conversation } from '../relay/endpoints/realtime/conversation.ts';
 import type { Peer } from '../relay/intake/inquiry.ts';
 import { forgivenPath } from '../relay/intake/routes.ts';
@@ -112,7 +113,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       const going = connections.begin(request);
       return closing(going, options.relay.handle(going, path, peer));
     }
-    if (place === 'nowhere') return unknownRoute(request.method, path);
+    if (place === 'nowhere') return unknownRoute(request, path);
     const secure = cameOverTls({
       host: request.headers.get('host'),
       scheme: request.headers.get('x-forwarded-proto'),
@@ -180,6 +181,12 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
   };
 }
 
+/** In the language the caller names. */
+function wordsOf(request: Request, code: ErrorCode, params: ErrorParams = {}): string {
+  const [zh, en] = [formatError(code, params, 'zh'), formatError(code, params, 'en')];
+  return inWanted({ zh, en }, request.headers.get('accept-language'));
+}
+
 const lastBytesMs = 50;
 const retrySeconds = '5';
 
@@ -189,11 +196,7 @@ async function turnedAway(relay: Relay, request: Request, path: string, peer: Pe
     placeOf(path) === 'relay'
       ? await relay.handle(request, path, peer)
       : new Response(
-          JSON.stringify({
-            success: false,
-            message: '服务正在关闭 / The server is shutting down',
-            code: 'shutting_down',
-          }),
+          JSON.stringify({ success: false, message: wordsOf(request, 'shutting_down'), code: 'shutting_down' }),
           { status: 503, headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': retrySeconds } },
         );
   response.headers.set('connection', 'close');
@@ -232,12 +235,12 @@ async function upgrade(
 }
 
 /** Never a page: a program that mistyped its address must not take HTML for an answer. */
-function unknownRoute(method: string, path: string): Response {
-  const { row, params } = new AppError('route_unknown', { method, path });
+function unknownRoute(request: Request, path: string): Response {
+  const { row, params } = new AppError('route_unknown', { method: request.method, path });
   return Response.json(
     {
       success: false,
-      message: `${formatError('route_unknown', params, 'zh')} / ${formatError('route_unknown', params, 'en')}`,
+      message: wordsOf(request, 'route_unknown', params),
       code: 'route_unknown',
       params,
     },
@@ -289,7 +292,7 @@ async function forward(
     } as RequestInit);
   } catch {
     return new Response(
-      JSON.stringify({ success: false, message: '服务暂不可用 / The service is not available', code: 'internal' }),
+      JSON.stringify({ success: false, message: wordsOf(request, 'unavailable'), code: 'internal' }),
       {
         status: 503,
         headers: { 'content-type': 'application/json; charset=utf-8' },

@@ -1,4 +1,5 @@
 /** The two halves of a wire dialect. Everything here is synchronous and pure: no I/O, no clock, no provider names. */
+import type { Language } from '../contract/enums.ts';
 import type { ChatEvent, ChatRequest, ProtocolId, UpstreamError, Usage } from './canonical.ts';
 import type { ForeignBlock, Signing } from './shared/signatures.ts';
 import type { Target } from './target.ts';
@@ -67,6 +68,8 @@ export interface ClientError {
   readonly type: string;
   readonly code: string;
   readonly message: string;
+  /** The same in each language alone, where the words are ours. */
+  readonly words?: Readonly<Record<Language, string>>;
   readonly requestId: string;
   /** Asking once more cannot mend it. */
   readonly final?: true;

@@ -310,7 +310,7 @@ const compatibleProviders: readonly Provider[] = [
   compatible(
     199,
     'practice',
-    '练习上游',
+    '模拟上游',
     'Practice upstream',
     'http://127.0.0.1:4010',
     'practice-small practice-large',

@@ -1,4 +1,5 @@
 /** Tests a channel with one small real request through the same pipeline: what it asks for follows from the model's kind. */
+import { storedText } from '../contract/stored-texts.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import { providerByType } from '../providers/catalogue.ts';
 import { probeFor } from '../providers/probe.ts';
@@ -30,13 +31,13 @@ export async function runChannelTest(
     firstTokenMs,
   });
   const channel = state.channel(order.channelId);
-  if (channel === undefined) return result(false, '渠道不存在 / Unknown channel');
+  if (channel === undefined) return result(false, storedText('channelUnknown'));
   const provider = providerByType(channel.type);
   if (provider === undefined || provider.operations.some((operation) => untestable.has(operation)))
     return result(false, `${provider?.label.en ?? channel.type} channel test is not supported`);
   const { model, stream } = order;
   const probe = probeFor(provider, { model, stream, upstream: mapModel(channel.modelMapping, model) });
-  if (probe === null) return result(false, `${model}：无法用一个小请求测试 / cannot be tested with one small request`);
+  if (probe === null) return result(false, storedText('untestable', { model }));
   const { path, body } = probe;
   const response = await relay.test({ channelId: order.channelId, path, body: JSON.stringify(body) });
   const reader = response.body?.getReader();

@@ -29,7 +29,7 @@ test.each([
 test('errors are JSON where JSON was asked for, and Chinese where Chinese was', async () => {
   const json = await sandbox.run(['channel', 'get', '77', '--json']);
   expect(JSON.parse(json.err)).toMatchObject({ error: { code: 'not_found' } });
-  expect((await sandbox.run(['channel', 'add', '--lang', 'zh'])).err).toContain('缺少必要参数');
+  expect((await sandbox.run(['channel', 'add', '--lang', 'zh'])).err).toContain('缺少必要输入');
 });
 
 test('a taken port and a used data directory are named', async () => {

@@ -58,7 +58,7 @@ test('a passkey is added, logs in without a password, and is of no use once remo
   expect(made).toMatchObject({ rpId: 'localhost', isResidentCredential: true });
 
   await logOut();
-  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await page.waitForURL('**/token');
   expect((await credentials())[0]?.signCount).toBeGreaterThan(made?.signCount ?? 0);
   await page.goto(`${url}/personal`);
@@ -67,7 +67,7 @@ test('a passkey is added, logs in without a password, and is of no use once remo
   // Somebody who cannot be verified at the device stays outside.
   await logOut();
   await device.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
-  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await page.waitForTimeout(800);
   expect(page.url()).toContain('/login');
   await device.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
@@ -78,7 +78,7 @@ test('a passkey is added, logs in without a password, and is of no use once remo
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await passkeys.getByText('Never used').waitFor({ state: 'detached' });
   await logOut();
-  await page.getByRole('button', { name: 'Use a passkey' }).click();
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await page.getByText('The passkey could not be verified').waitFor();
   expect(page.url()).toContain('/login');
   await logIn(page, url, 'root', 'password1');
@@ -86,7 +86,7 @@ test('a passkey is added, logs in without a password, and is of no use once remo
 
 test('an access token is made with scopes, shown once, reads and changes nothing', async () => {
   await page.goto(`${url}/personal`);
-  const tokens = card('Access tokens');
+  const tokens = card('Scoped access tokens');
   await tokens.getByRole('button', { name: 'New access token' }).click();
   const drawer = page.getByRole('dialog');
   await drawer.getByLabel('Name').fill('backup');
@@ -109,19 +109,19 @@ test('an access token is made with scopes, shown once, reads and changes nothing
 
 test('a filter is saved and found again in another browser', async () => {
   await page.goto(`${url}/user?q=roo&sort=-id`);
-  await page.getByRole('button', { name: 'Filters' }).click();
+  await page.getByRole('button', { name: 'Saved filters' }).click();
   await page.getByLabel('Name of the filter').fill('my roots');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('button', { name: 'my roots', exact: true }).waitFor();
   const elsewhere = await stage.newPage(await stage.newContext());
   await logIn(elsewhere, url, 'root', 'password1');
   await elsewhere.goto(`${url}/user`);
-  await elsewhere.getByRole('button', { name: 'Filters' }).click();
+  await elsewhere.getByRole('button', { name: 'Saved filters' }).click();
   // The library's own focus guards around an open panel are hidden on purpose.
   expect((await violationsOn(elsewhere)).filter((fault) => !fault.includes('headlessui-focus-sen'))).toEqual([]);
   await elsewhere.getByRole('button', { name: 'my roots', exact: true }).click();
   await elsewhere.waitForURL('**/user?q=roo&sort=-id');
-  await elsewhere.getByRole('button', { name: 'Filters' }).click();
+  await elsewhere.getByRole('button', { name: 'Saved filters' }).click();
   await elsewhere.getByRole('button', { name: 'Remove filter my roots' }).click();
   await elsewhere.getByRole('button', { name: 'my roots', exact: true }).waitFor({ state: 'detached' });
 });

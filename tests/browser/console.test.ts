@@ -24,7 +24,7 @@ test('first run, key, request, explained charge: all in the console', async () =
   await page.screenshot({ path: join(shots, 'setup.png') });
   // The printed link, opened where the page is open already: one click and nothing to type.
   await page.goto(stage.setupLink);
-  expect(await page.getByLabel('Set-up code').inputValue()).toMatch(/^[0-9a-f]{16}$/);
+  expect(await page.getByLabel('Setup code').inputValue()).toMatch(/^[0-9a-f]{16}$/);
   await page.getByLabel('Username').fill('root');
   await page.getByLabel('Password', { exact: true }).fill('short');
   await page.getByRole('button', { name: 'Set up' }).click();
@@ -84,7 +84,7 @@ test('first run, key, request, explained charge: all in the console', async () =
     })
     .toBe(200);
 
-  await page.getByRole('link', { name: 'Usage log' }).click();
+  await page.getByRole('link', { name: 'Usage logs' }).click();
   await page.getByRole('cell', { name: 'practice-small', exact: true }).first().click();
   await page.getByText('Bill', { exact: true }).waitFor();
   expect(await page.getByText(/= \$0\.0000\d\d/).count()).toBeGreaterThan(0);
@@ -164,14 +164,14 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.getByRole('dialog').getByText('practice-small').first().waitFor();
   expect(await violations()).toEqual([]);
   await page.screenshot({ path: join(shots, 'price-history.png') });
-  await page.getByRole('dialog').getByRole('button', { name: 'Put prices back as they were before' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll back this change' }).click();
   await page.getByText('Rolled back change').waitFor();
   await page.getByRole('tablist', { name: 'Prices' }).getByRole('tab', { name: 'Models', exact: true }).click();
   await page.getByLabel('Search models').fill('practice-small');
   await page.getByRole('cell', { name: '$8 /' }).waitFor({ state: 'detached' });
   await page.goto(`${url}/setting?tab=other`);
   await page.getByRole('button', { name: 'Check for updates' }).click();
-  await page.getByText('No release address is set, so there is nothing to ask').waitFor();
+  await page.getByText('Set a release URL to check for updates').waitFor();
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+k');
   await page.getByPlaceholder('Pages, names').fill('prac');
@@ -202,7 +202,7 @@ test('a session that ends over a half-filled form is opened again above it', asy
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Your input is kept').waitFor();
   expect(await violations()).toEqual([]);
-  await page.getByLabel('Username or e-mail').fill('root');
+  await page.getByLabel('Username or email').fill('root');
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.getByText('Your input is kept').waitFor({ state: 'detached' });

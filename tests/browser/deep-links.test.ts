@@ -15,7 +15,7 @@ test('a login leads back to the address that was asked for, and the tab says wha
   const page = await stage.newPage(await stage.newContext(true));
   await page.goto(`${stage.url}/log?type=5#last`);
   await page.waitForURL('**/login');
-  await page.getByLabel('Username or e-mail').fill('root');
+  await page.getByLabel('Username or email').fill('root');
   await page.getByLabel('Password', { exact: true }).fill('password1');
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.waitForURL('**/log?type=5#last');
@@ -27,16 +27,16 @@ test('a login leads back to the address that was asked for, and the tab says wha
     titles[path] = await page.title();
   }
   expect(titles).toEqual({
-    log: 'Usage log · New API',
+    log: 'Usage logs · New API',
     token: 'API tokens · New API',
     channel: 'Channels · New API',
     topup: 'My wallet · New API',
     pricing: 'Pricing · New API',
     setting: 'Settings · New API',
-    personal: 'Personal settings · New API',
+    personal: 'Account settings · New API',
   });
-  await page.getByRole('link', { name: 'Usage log' }).first().click();
-  await page.waitForFunction(() => document.title.startsWith('Usage log'));
+  await page.getByRole('link', { name: 'Usage logs' }).first().click();
+  await page.waitForFunction(() => document.title.startsWith('Usage logs'));
 });
 
 test('P4: a visitor on a narrow screen finds the pages of the site', async () => {

@@ -46,10 +46,10 @@ test('somebody registers, redeems a code, makes a key and talks', async () => {
   await page.goto(`${url}/register`);
   await page.getByLabel('Username').fill('newcomer');
   await page.getByLabel('Password', { exact: true }).fill('password1');
-  await page.getByLabel('Password again').fill('password2');
+  await page.getByLabel('Confirm password').fill('password2');
   await page.getByRole('button', { name: 'Create an account' }).click();
-  await page.getByText('The two passwords do not match').waitFor();
-  await page.getByLabel('Password again').fill('password1');
+  await page.getByText("Passwords don't match").waitFor();
+  await page.getByLabel('Confirm password').fill('password1');
   await page.getByRole('button', { name: 'Create an account' }).click();
   await page.waitForURL('**/login');
   await logIn(page, url, 'newcomer', 'password1');
@@ -62,7 +62,7 @@ test('somebody registers, redeems a code, makes a key and talks', async () => {
   await page.goto(`${url}/token?new=1`);
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('laptop');
-  await dialog.getByText('Budgets and rates').click();
+  await dialog.getByText('Limits and rates').click();
   await dialog.getByLabel('Requests per minute').fill('2');
   expect(await violationsOn(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Save' }).click();
@@ -115,7 +115,7 @@ test('a banned user is outside at once', async () => {
   await admin.goto(`${url}/user?q=banned`);
   await admin
     .getByRole('row', { name: /banned/ })
-    .getByRole('button', { name: 'Ban' })
+    .getByRole('button', { name: 'Disable' })
     .click();
   await admin
     .getByRole('row', { name: /banned/ })
@@ -142,7 +142,7 @@ test('a thousand channels: filter, choose all, tag, undo', async () => {
   await admin.getByText('990', { exact: true }).first().waitFor();
   // Rows out of sight are not built.
   expect(await admin.locator('tbody tr[data-row]').count()).toBeLessThan(80);
-  await admin.getByLabel('Choose every row shown').check();
+  await admin.getByLabel('Select all rows on this page').check();
   await admin.getByText('990 of 990 selected').waitFor();
   expect(await violationsOn(admin)).toEqual([]);
   await admin.screenshot({ path: join(shots, 'thousand-channels.png') });
@@ -156,7 +156,7 @@ test('a thousand channels: filter, choose all, tag, undo', async () => {
     ).length;
   expect(await tagged()).toBe(990);
   await admin.getByRole('button', { name: 'Undo' }).click();
-  await admin.getByText('Taken back').waitFor();
+  await admin.getByText('Undone').waitFor();
   expect(await tagged()).toBe(0);
   await admin
     .getByRole('row', { name: /practice/ })

@@ -125,7 +125,7 @@ test('tokens and the clipboard', async () => {
 
 test('wallet and codes', async () => {
   await page.goto(`${url}/topup`);
-  await click('兑换额度');
+  await click('兑换');
   await sees('请输入兑换码！');
   await click('获取兑换码');
   await sees('超级管理员未设置充值链接！');
@@ -133,7 +133,7 @@ test('wallet and codes', async () => {
   await sees('管理员未开启在线充值！');
   await page.getByRole('textbox', { name: '兑换码', exact: true }).fill('nothing');
   await failing('**/api/user/topup', null, async () => {
-    await click('兑换额度');
+    await click('兑换');
     await sees('请求失败');
   });
   const code = await page.evaluate(async () => {
@@ -145,7 +145,7 @@ test('wallet and codes', async () => {
     return ((await answer.json()) as { data: string[] }).data[0] ?? '';
   });
   await page.getByRole('textbox', { name: '兑换码', exact: true }).fill(code);
-  await click('兑换额度');
+  await click('兑换');
   await sees('兑换成功！');
   await page.goto(`${url}/redemption`);
   await click('添加兑换码');

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setUp } from '../binary/support.ts';
 import { figure } from '../support/figure.ts';
-import { openStage, type Stage, settled } from './support.ts';
+import { callFrom, openStage, type Stage, settled } from './support.ts';
 
 let stage: Stage;
 let page: Page;
@@ -25,26 +25,7 @@ function readings(quota: number, { unit, currency }: Facts): readonly string[] {
   return quota >= 1e4 ? [`${(quota / 1e3).toFixed(1)}k`] : [String(quota)];
 }
 
-const ask = async <Answer>(path: string): Promise<Answer> =>
-  (await page.evaluate(async (address) => {
-    const user = JSON.parse(localStorage.getItem('user') ?? '{}') as { id?: number };
-    const response = await fetch(address, { headers: { 'new-api-user': String(user.id) } });
-    return ((await response.json()) as { data: unknown }).data;
-  }, path)) as Answer;
-
-const send = async (method: string, path: string, body: unknown): Promise<string> =>
-  page.evaluate(
-    async ([verb, address, content]) => {
-      const user = JSON.parse(localStorage.getItem('user') ?? '{}') as { id?: number };
-      const response = await fetch(address, {
-        method: verb,
-        headers: { 'content-type': 'application/json', 'new-api-user': String(user.id) },
-        body: content,
-      });
-      return response.text();
-    },
-    [method, path, JSON.stringify(body)] as const,
-  );
+const ask = async <Answer>(path: string): Promise<Answer> => (await callFrom(page, 'GET', path)).data as Answer;
 
 beforeAll(async () => {
   stage = await openStage();
@@ -139,7 +120,7 @@ test.each(settings)('P1: a unit of $unit, currency $currency', async (facts) => 
   const added = await terminal('user', 'quota', 'add', 'root', '2usd', '--json');
   const after = (JSON.parse(added) as { quota: number }).quota;
   if (after - self.quota !== 2 * unit) wrong.push(`2usd became ${after - self.quota}`);
-  const refusal = await send('POST', '/api/user/aff_transfer', { quota: 1 });
+  const refusal = (await callFrom(page, 'POST', '/api/user/aff_transfer', { quota: 1 })).message;
   if (!readings(unit, facts).some((reading) => refusal.includes(reading))) wrong.push(`message: ${refusal}`);
   const manage = await openPage('log?type=3');
   if (!readings(after, facts).some((reading) => manage.includes(reading))) wrong.push('console: log of management');

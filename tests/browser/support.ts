@@ -130,20 +130,90 @@ export async function violationsOn(page: Page): Promise<string[]> {
   return violationsNow(page);
 }
 
-/** The same without waiting, for pages that hold still. */
-export async function violationsNow(page: Page): Promise<string[]> {
-  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
-  const result = (await page.evaluate(
-    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], resultTypes: ['violations'], preload: false })",
-  )) as AxeResult;
-  return result.violations.flatMap((one) =>
+const rules = (wanted: string, where = 'document') =>
+  `axe.run(${where}, { runOnly: ${wanted}, resultTypes: ['violations'], preload: false })`;
+const standards = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']";
+const faultsIn = (result: AxeResult): string[] =>
+  result.violations.flatMap((one) =>
     one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)} ${node.failureSummary ?? ''}`),
   );
+
+const withAxe = async (page: Page): Promise<void> => {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
+};
+
+/** The same without waiting, for pages that hold still. */
+export async function violationsNow(page: Page): Promise<string[]> {
+  await withAxe(page);
+  return faultsIn((await page.evaluate(rules(standards))) as AxeResult);
+}
+
+/** What depends on colours. */
+const colourRules = "['color-contrast', 'link-in-text-block']";
+/** What holds for a page as one thing, whatever its parts are. */
+const pageRules =
+  "['document-title', 'html-has-lang', 'html-lang-valid', 'bypass', 'duplicate-id-aria', 'meta-viewport']";
+
+/**
+ * The parts of a page side by side, and by digest what could make a judgement of each another one: its words and
+ * members, its place and size, what stands in its fields; with the theme for its colours, without for all else.
+ */
+const partsOf = `(async () => {
+  const parts = [];
+  const split = (element) => {
+    if (element.matches('main') || element.querySelector('main') === null) return parts.push(element);
+    for (const child of element.children) split(child);
+  };
+  split(document.body);
+  const root = document.documentElement;
+  const digest = async (facts) => {
+    const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(facts.join('|')));
+    return [...new Uint8Array(bytes)].join();
+  };
+  const looksOf = async (part) => {
+    const { x, y, width, height } = part.getBoundingClientRect();
+    const fields = [...part.querySelectorAll('input, select, textarea')].map((one) => [one.value, one.checked, one.disabled].join());
+    // Names that are made anew whenever something is mounted.
+    const text = part.outerHTML.replace(/headlessui-([a-z-]+)-[^"\\s]+|_[rR]_[^"\\s]*_|«[^»]*»/g, '$1');
+    const facts = [root.lang, innerWidth, x, y, width, height, fields.join(';'), part.contains(document.activeElement), text];
+    return [await digest(facts), await digest([root.dataset.theme, ...facts])];
+  };
+  const names = [...document.querySelectorAll('[id]')].map((one) => one.id).sort();
+  const page = await digest([location.pathname, document.title, root.lang, ...names]);
+  return { parts, page, looks: await Promise.all(parts.map(looksOf)) };
+})()`;
+
+/** Like `violationsNow`, but what looks exactly as it did before is not judged again. @param seen grows. */
+export async function newViolations(page: Page, seen: Set<string>): Promise<string[]> {
+  await withAxe(page);
+  const found = (await page.evaluate(`${partsOf}.then(({ page, looks }) => ({ page, looks }))`)) as {
+    readonly page: string;
+    readonly looks: readonly (readonly [string, string])[];
+  };
+  const unseen = (look: string): boolean => seen.size !== seen.add(look).size;
+  const fresh = found.looks.map(([shape, colours]) => ({ shape: unseen(shape), colours: unseen(colours) }));
+  const [shapes, colours] = [
+    fresh.flatMap(({ shape }, at) => (shape ? [at] : [])),
+    fresh.flatMap((one, at) => (one.colours && !one.shape ? [at] : [])),
+  ];
+  const runs = [
+    ...(unseen(found.page) ? [rules(pageRules)] : []),
+    ...[[shapes, standards] as const, [colours, colourRules] as const].flatMap(([places, wanted]) =>
+      places.length === 0
+        ? []
+        : [
+            `${partsOf}.then(({ parts }) => ${rules(wanted, `{ include: ${JSON.stringify(places)}.map((at) => parts[at]) }`)})`,
+          ],
+    ),
+  ];
+  const faults: string[] = [];
+  for (const run of runs) faults.push(...faultsIn((await page.evaluate(run)) as AxeResult));
+  return faults;
 }
 
 export async function logIn(page: Page, url: string, username: string, password: string): Promise<void> {
   await page.goto(`${url}/login`);
-  await page.getByLabel('Username or e-mail').fill(username);
+  await page.getByLabel('Username or email').fill(username);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.waitForURL('**/token');

@@ -23,7 +23,7 @@ const money = { of: (quota: number) => `$${(quota / 500_000).toFixed(6)}` } as u
 
 test.each([80, 100, 140])('U.D: heading and row stand below each other in %i cells', (room) => {
   const look = { room, colour: false };
-  const [head, line] = [tailHeading(look), tailLine(row, money, look)];
+  const [head, line] = [tailHeading(look), tailLine(row, money, { ...look, language: 'en' })];
   expect(Bun.stringWidth(line)).toBeLessThanOrEqual(room);
   expect(line.indexOf('gpt-4o-mini')).toBe(head.indexOf('MODEL'));
   expect(line).toContain('$0.026998');
@@ -33,7 +33,7 @@ test.each([80, 100, 140])('U.D: heading and row stand below each other in %i cel
 
 test('U.D: a failure says why, in its own line', () => {
   const failed = { ...row, type: 5, quota: 0, content: 'Rate limit reached for requests per min. Limit: 500' };
-  const [line = '', why = ''] = tailLine(failed, money, { room: 80, colour: false }).split('\n');
+  const [line = '', why = ''] = tailLine(failed, money, { room: 80, colour: false, language: 'en' }).split('\n');
   expect(line).toContain('FAILED');
   expect(why.trim()).toBe('Rate limit reached for requests per min. Limit: 500');
 });

@@ -54,8 +54,8 @@ test('both sides get their reward once, however often it is asked for', async ()
 });
 
 test('earned quota is moved from the minimum upwards, once in 500 parallel tries', async () => {
-  expect(await transfer(499_999)).toMatchObject({ message: '划转失败 转移额度最小为＄1.000000 额度！' });
-  expect(await transfer(700_000)).toMatchObject({ message: '划转失败 邀请额度不足！' });
+  expect(await transfer(499_999)).toMatchObject({ message: '划转失败：最低划转额度为 ＄1.000000 额度' });
+  expect(await transfer(700_000)).toMatchObject({ message: '划转失败：可划转额度不足' });
   const answers = await Promise.all(Array.from({ length: 500 }, () => transfer(500_000)));
   expect(answers.filter((answer) => answer.success)).toHaveLength(1);
   expect(answers.find((answer) => answer.success)?.message).toBe('划转成功');

@@ -51,7 +51,7 @@ test('below the threshold a spender is told once in two hours, from whichever pr
   await spend('a');
   await Promise.all([look(), look(), look()]);
   expect(sent.map(({ id }) => id)).toEqual([gateway.userId]);
-  expect(sent[0]?.notice).toMatchObject({ type: 'quota_exceed', title: '您的额度即将用尽' });
+  expect(sent[0]?.notice).toMatchObject({ type: 'quota_exceed', title: '您的余额即将用尽' });
   expect(sent[0]?.notice.content).toContain('＄0.000998 额度');
   clock += 7199_000;
   await spend('b');
@@ -80,7 +80,7 @@ test('the user’s own threshold and language count', async () => {
   expect(sent).toEqual([]);
   await setting({ quota_warning_threshold: 600, language: 'en' });
   await look();
-  expect(sent[0]?.notice.title).toBe('Your quota is about to run out');
+  expect(sent[0]?.notice.title).toBe('Low balance');
 });
 
 test('a notice that cannot be sent is reported and not tried again at once', async () => {
@@ -112,8 +112,8 @@ test('whoever reads English is told in English, the amount too', async () => {
   await spend('a');
   await look();
   const { title, content } = sent[0]?.notice ?? {};
-  expect(title).toBe('Your quota is about to run out');
+  expect(title).toBe('Low balance');
   expect(content).not.toMatch(/\p{Script=Han}|\uFF04/u);
   expect(content).toContain('$0.000998');
-  expect(content).toMatch(/in time\.$/);
+  expect(content).toMatch(/left\.$/);
 });

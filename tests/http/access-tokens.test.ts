@@ -103,7 +103,7 @@ test('the refusal says what was out of reach, in both languages', async () => {
     '无权进行此操作，访问令牌的权限范围不包括 channel.create',
   ]);
   expect((await ask('GET', '/api/user/', { ...headers, 'accept-language': 'en' })).message).toBe(
-    'The scopes of this access token do not reach user.list',
+    'This access token lacks the scope for user.list',
   );
 });
 

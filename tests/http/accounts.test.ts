@@ -264,7 +264,7 @@ test('the bot check comes before strangers’ forms when the site has one', asyn
   await set('TurnstileSiteKey', 'site');
   await set('TurnstileSecretKey', 'secret');
   await set('TurnstileCheckEnabled', 'true');
-  expect((await register({})).body).toMatchObject({ success: false, message: 'Turnstile token 为空' });
+  expect((await register({})).body).toMatchObject({ success: false, message: '请先完成人机验证' });
   const wrong = await api.send('POST', '/api/user/login?turnstile=wrong', { username: 'root', password: 'password1' });
   expect(wrong.body.message).toBe('Turnstile 校验失败，请刷新重试！');
   const right = await api.send('POST', '/api/user/login?turnstile=right', { username: 'root', password: 'password1' });

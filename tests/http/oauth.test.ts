@@ -106,7 +106,7 @@ test('whoever is logged in binds, and nobody takes what is bound', async () => {
 test('a state belongs to the browser that asked for it, is used once, and for ten minutes', async () => {
   expect(await goThrough('github', { cookie: false })).toMatchObject({
     status: 403,
-    body: { message: 'state 为空或不匹配，请重新登录' },
+    body: { message: '登录会话已失效，请重新登录' },
   });
   const asked = await api.send('GET', '/api/oauth/state');
   const cookie = asked.headers.get('set-cookie')?.split(';')[0] ?? '';

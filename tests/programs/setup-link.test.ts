@@ -44,7 +44,7 @@ test('A1: the link is logged once, shown by status, and opens the site once', as
   logged.child.kill('SIGTERM');
   await logged.child.exited;
 
-  const { text } = await serve(/Data folder/);
+  const { text } = await serve(/Data directory/);
   const printed = [...text.matchAll(/http:\S+\/setup#code=[0-9a-f]{16}/g)].map(([found]) => found);
   expect(printed).toHaveLength(1);
   // Another start, another code.

@@ -245,7 +245,7 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
   '000.7.26': async () =>
     expect(await on.ask('POST', '/api/user/aff_transfer', { quota: 500_000 }, on.plain.headers)).toMatchObject({
       success: false,
-      message: '划转失败 邀请额度不足！',
+      message: '划转失败：可划转额度不足',
     }),
   '000.7.27': async () => on.works('PUT', '/api/user/setting', setting, (await newcomer()).headers),
   '000.7.28': async () =>

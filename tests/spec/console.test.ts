@@ -50,7 +50,7 @@ const proofs: Readonly<Partial<Record<SilentConsoleRule, () => unknown>>> = {
     reads('users.needBoth', '用户名和密码不能为空！');
   },
   'register.password_short': () => {
-    reads('account.passwordShort', '密码长度不得小于 8 位！');
+    reads('account.passwordShort', '密码长度至少为 8 个字符');
   },
   'register.match': () => {
     reads('account.passwordsDiffer', '两次输入的密码不一致');
@@ -60,7 +60,7 @@ const proofs: Readonly<Partial<Record<SilentConsoleRule, () => unknown>>> = {
     reads('account.usernameHelp', '最多 12 个字符');
   },
   'bot_check.wait': () => {
-    reads('account.botWait', '请稍后几秒重试，Turnstile 正在检查用户环境！');
+    reads('account.botWait', '正在进行人机验证，请稍后重试');
   },
   'login.needs_both': () => {
     reads('login.empty', '请输入用户名和密码！');
@@ -70,7 +70,7 @@ const proofs: Readonly<Partial<Record<SilentConsoleRule, () => unknown>>> = {
     expect(chinese.get('users.addQuotaHelp')).toContain('可为负数');
   },
   'self.close_name': () => {
-    reads('personal.typeName', '请输入你的账户名以确认删除！');
+    reads('personal.typeName', '请输入账户名以确认');
   },
   'login.default_password': () => {
     reads('account.defaultTitle', '您正在使用默认密码！');
@@ -127,7 +127,7 @@ const proofs: Readonly<Partial<Record<SilentConsoleRule, () => unknown>>> = {
     expect(withModels('a', 'b, a')).toEqual({ models: 'a,b', hadSome: true });
   },
   'tag.dissolve': () => {
-    reads('channels.dissolve', '留空则解散标签');
+    reads('channels.dissolve', '留空将删除该标签');
   },
   'token.expiry_format': () => {
     expect(parseDateTime('-1')).toBe(-1);

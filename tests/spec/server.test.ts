@@ -135,7 +135,7 @@ const dictionary = async () => {
   await api.gateway.sync();
   const bare = token.key;
   const wish = { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] };
-  expect((await relaySays(bare, wish)).text).toContain('用户额度不足');
+  expect((await relaySays(bare, wish)).text).toContain('用户余额不足');
   expect((await relaySays('x'.repeat(48), wish)).text).toContain('无效的令牌');
   await works('PUT', '/api/user/', { id: plainId, add_quota: 5_000_000 });
   await works('PUT', '/api/token/', { id: token.id, expired_time: 1000 }, plain);
@@ -220,7 +220,7 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     await set('TurnstileSiteKey', 'site');
     await set('TurnstileSecretKey', 'secret');
     await set('TurnstileCheckEnabled', 'true');
-    await says('Turnstile token 为空', 'POST', '/api/user/register', register({}), {});
+    await says('请先完成人机验证', 'POST', '/api/user/register', register({}), {});
     await says('Turnstile 校验失败，请刷新重试！', 'POST', '/api/user/register?turnstile=t', register({}), {});
     bot = true;
     await works('POST', '/api/user/register?turnstile=t', register({}), {});
@@ -264,7 +264,7 @@ const proofs: Readonly<Record<ServerRule, () => Promise<unknown>>> = {
     await says('验证码错误或已过期', 'GET', '/api/oauth/email/bind?email=a@b.example&code=', undefined, plain);
   },
   'affiliate.minimum': () =>
-    says('划转失败 转移额度最小为＄1.000000 额度！', 'POST', '/api/user/aff_transfer', { quota: 499_999 }, plain),
+    says('划转失败：最低划转额度为 ＄1.000000 额度', 'POST', '/api/user/aff_transfer', { quota: 499_999 }, plain),
   'webhook.https': webhook,
   'webhook.https_again': webhook,
   'webhook.bearer': async () => {

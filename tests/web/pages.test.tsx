@@ -99,4 +99,4 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
 test.each(Object.keys(proofs))('%s', async (id) => void (await proofs[id]?.()));
 
 test('channels may be sorted by id and gathered by tag', async () =>
-  has(await pageOf.channels(), '使用ID排序', '标签聚合模式'));
+  has(await pageOf.channels(), '按 ID 排序', '标签聚合模式'));

@@ -84,7 +84,7 @@ test('set-up has a title, a warning about the file, three ways of use, and what 
 test('set-up asks for no administrator where there is one', async () => {
   const page = await setup({ root_init: true });
   expect(fieldsIn(page)).not.toContain('password');
-  expect(page).toContain('管理员账号已经初始化过');
+  expect(page).toContain('管理员账户已经初始化过');
 });
 
 test('a page that is not there says so', async () => {

@@ -3,7 +3,7 @@ import type { CommandRow } from '../../command.ts';
 export const benchRows: readonly CommandRow[] = [
   {
     name: 'bench',
-    zh: '在本机测速：以练习上游为对象，逐层测量，计费落盘，并与其他网关对比',
+    zh: '在本机测速：以模拟上游为对象，逐层测量，计费落盘，并与其他网关对比',
     en: 'measure speed here: practice upstream, every tier, durable bills, beside other gateways',
     flags: [
       { flag: '--quick', zh: '短测：一轮', en: 'one short round' },
@@ -28,7 +28,7 @@ export const benchRows: readonly CommandRow[] = [
       },
       {
         flag: '--upstream-port <n>',
-        zh: '练习上游的端口：n 一次发完，n+1 每毫秒一块',
+        zh: '模拟上游的端口：n 一次发完，n+1 每毫秒一块',
         en: 'ports of the practice upstream: n sends 64 chunks at once, n+1 one a millisecond',
       },
     ],

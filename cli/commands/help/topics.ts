@@ -129,7 +129,7 @@ export const topics: readonly (Words & { readonly name: string })[] = [
 
   On a terminal: an aligned table, times as "5m ago". In a pipe and with
   --wide: nothing cut off, times in ISO form.
-  --json         JSON; --json=a,b picks fields, --json=? lists them
+  --json         JSON; --json=a,b selects fields, --json=? lists them
   --jq '.[].id'  query it: paths, [], select(.a == 1), length, keys, |
   -o csv|yaml|jsonl|id|env
   -q             only ids or keys

@@ -1,7 +1,9 @@
 /** One charge, line by line, recomputed from its log row. */
+
 import type { Log } from '../../../server/contract/entities.ts';
 import { AppError } from '../../../server/contract/errors.ts';
 import { type BillLine, recompute } from '../../../server/contract/quota.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { CommandRun } from '../../command.ts';
 import { isoTime } from '../../output.ts';
 import { moneyOf } from '../../parts/money.ts';
@@ -54,7 +56,7 @@ export const explain: CommandRun = async (context, _flags, ref) => {
     context.output.object(
       { log: row, bill: null },
       [
-        `${row.id}  ${row.model_name}  ${row.content}`,
+        `${row.id}  ${row.model_name}  ${storedIn(row.content, context.language)}`,
         ...refusal(row, facts).map((one) => one[context.language]),
         context.say('未扣费', 'no charge'),
       ],

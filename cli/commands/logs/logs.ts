@@ -66,5 +66,6 @@ export const tail: CommandRun = async (context, flags) => {
   }
   if (forPeople) output.line(tailHeading(output.look));
   for await (const some of rows)
-    for (const row of some) output.line(forPeople ? tailLine(row, money, output.look) : safeJson(row));
+    for (const row of some)
+      output.line(forPeople ? tailLine(row, money, { ...output.look, language: context.language }) : safeJson(row));
 };

@@ -28,9 +28,8 @@ export const verify: CommandRun = async (context, flags) => {
   const { checked, unequal, wrong } = await context.during(
     (await context.client()).call('log.verify', queryOf(flags, Date.now())),
   );
-  const zh = context.language === 'zh';
   const lines = [
-    zh ? `已核对 ${checked} 笔费用，${unequal} 笔不一致` : `${checked} charges recomputed, ${unequal} differ`,
+    context.say(`已核对 ${checked} 笔费用，${unequal} 笔不一致`, `${checked} charges recomputed, ${unequal} differ`),
     ...wrong.map((row) => `  ${row.id}: ${row.quota} <> ${row.expected ?? '?'}`),
   ];
   context.output.object({ checked, unequal, wrong }, lines, String(unequal));

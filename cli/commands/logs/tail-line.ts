@@ -1,6 +1,8 @@
 /** A log row as one line of a terminal: what was asked for, by whom, how long it took, what it cost, and why it failed. */
 import type { Log } from '../../../server/contract/entities.ts';
+import type { Language } from '../../../server/contract/enums.ts';
 import { safeLine } from '../../../server/contract/safe-text.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { failure, heading } from '../../colour.ts';
 import type { Money } from '../../parts/money.ts';
 import { shorten } from '../../table.ts';
@@ -73,12 +75,13 @@ export function tailHeading({ room, colour }: TailLook): string {
 }
 
 /** What a failed request says stands in a line of its own, whole words of it. */
-export function tailLine(row: Log, money: Money, { room, colour }: TailLook): string {
+export function tailLine(row: Log, money: Money, look: TailLook & { readonly language: Language }): string {
+  const { room, colour } = look;
   const line = shownIn(room)
     .map((part) => put(part.value(row, money), part))
     .join('  ')
     .trimEnd();
-  const says = row.type === 2 ? '' : safeLine(row.content);
+  const says = row.type === 2 ? '' : safeLine(storedIn(row.content, look.language));
   const whole = says === '' ? line : `${line}\n${' '.repeat(10)}${shorten(says, Math.max(20, room - 10))}`;
   return colour && row.type === errorType ? failure(whole) : whole;
 }

@@ -52,9 +52,7 @@ export const diff: CommandRun = async (context, _flags, version) =>
 export const rollback: CommandRun = async (context, _flags, given) => {
   const version = idOf(given, 'version');
   await context.confirm(
-    context.language === 'zh'
-      ? `将倍率恢复到版本 ${version} 修改之前？`
-      : `Roll back price change ${version}?`,
+    context.language === 'zh' ? `将倍率恢复到版本 ${version} 修改之前？` : `Roll back price change ${version}?`,
   );
   const done = await (await context.client()).call('ratio.rollback', { version });
   if (done.changes.length === 0) context.output.note(context.language === 'zh' ? '没有变化' : 'nothing differs');
@@ -87,9 +85,7 @@ export const sync: CommandRun = async (context, flags) => {
       );
     return;
   }
-  await context.confirm(
-    context.language === 'zh' ? `应用这 ${changes.length} 处修改？` : `Store these ${changes.length} changes?`,
-  );
+  await context.confirm(context.say(`应用这 ${changes.length} 处修改？`, `Store ${changes.length} changes?`));
   const { version } = await client.call('ratio.apply', { values });
   context.output.note(context.language === 'zh' ? `已应用，备份版本 ${version}` : `stored; backup version ${version}`);
 };
@@ -126,7 +122,7 @@ export const importFile: CommandRun = async (context, flags, file) => {
   }
   showChanges(context, changes);
   if (changes.length === 0 || flags.dryRun === true) return;
-  await context.confirm(context.say(`应用这 ${changes.length} 处修改？`, `Store these ${changes.length} changes?`));
+  await context.confirm(context.say(`应用这 ${changes.length} 处修改？`, `Store ${changes.length} changes?`));
   const { version } = await client.call('ratio.apply', { values });
   context.output.note(context.say(`已应用，备份版本 ${version}`, `stored; backup version ${version}`));
 };

@@ -22,7 +22,7 @@ export const rotate: CommandRun = async (context, flags) => {
   );
   await folderFree(context.dataDir);
   const { values, kept } = await rotateMasterKey({ dataDir: context.dataDir, env: context.env, to, keepOld });
-  const lines = [context.say(`已重新加密 ${values} 项机密`, `${values} secrets are sealed under the new key`)];
+  const lines = [context.say(`已重新加密 ${values} 项机密`, `${values} secrets re-encrypted`)];
   if (kept !== '') lines.push(context.say(`旧密钥：${kept}`, `old key: ${kept}`));
   if (given) lines.push(context.say('请更新 GATEWAY_SECRET_KEY', 'now set GATEWAY_SECRET_KEY to the new key'));
   context.output.object({ result: 'updated', values, kept }, lines, String(values));

@@ -104,7 +104,7 @@ export const siteRows: readonly CommandRow[] = [
   },
   {
     name: 'mock-upstream',
-    zh: '练习上游：无需真实密钥即可试用',
+    zh: '模拟上游：无需真实密钥即可试用',
     en: "practice upstream: try the product without a provider's key",
     flags: [
       { flag: '--port <n>', zh: '端口（默认 4010）', en: 'port (default 4010)' },

@@ -2,7 +2,14 @@
 import { type ErrorRow, row } from './row.ts';
 
 export const admissionErrors = {
-  token_missing: row(401, 'authentication_error', 4, 'client', '未提供令牌', 'No API key provided. Send it as “Authorization: Bearer sk-…”'),
+  token_missing: row(
+    401,
+    'authentication_error',
+    4,
+    'client',
+    '未提供令牌',
+    'No API key provided. Send it as “Authorization: Bearer sk-…”',
+  ),
   token_invalid: row(401, 'authentication_error', 4, 'client', '无效的令牌', 'Invalid API key'),
   token_expired: row(401, 'authentication_error', 4, 'client', '该令牌已过期', 'This API key has expired'),
   token_disabled: row(401, 'authentication_error', 4, 'client', '该令牌状态不可用', 'This API key is not active'),

@@ -68,11 +68,7 @@ export const catalogueErrors = {
     6,
   ),
   update_unset: business('未设置版本发布地址，无法检查更新', 'Set a release URL to check for updates'),
-  update_unreachable: business(
-    '检查更新失败，请稍后再试',
-    "The release URL couldn't be read. Try again later",
-    5,
-  ),
+  update_unreachable: business('检查更新失败，请稍后再试', "The release URL couldn't be read. Try again later", 5),
   chat_links_unset: business('请联系管理员配置聊天链接', 'Contact the administrator to set up chat links'),
   chat_link_invalid: business(
     '聊天链接配置错误，请联系管理员',

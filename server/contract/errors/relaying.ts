@@ -88,8 +88,22 @@ export const relayingErrors = {
   // upstream
   upstream_unreachable: row(502, 'api_error', 7, 'host', '请求上游地址失败', 'The upstream could not be reached'),
   upstream_timeout: row(504, 'api_error', 7, 'host', '上游响应超时', 'The upstream did not respond in time'),
-  upstream_broken: row(502, 'api_error', 7, 'host', '上游响应中断', 'The upstream connection dropped during the response'),
-  upstream_invalid: row(502, 'api_error', 7, 'host', '上游返回了无效的响应', 'The upstream returned an invalid response'),
+  upstream_broken: row(
+    502,
+    'api_error',
+    7,
+    'host',
+    '上游响应中断',
+    'The upstream connection dropped during the response',
+  ),
+  upstream_invalid: row(
+    502,
+    'api_error',
+    7,
+    'host',
+    '上游返回了无效的响应',
+    'The upstream returned an invalid response',
+  ),
   upstream_status: row(
     502,
     'api_error',
@@ -114,7 +128,14 @@ export const relayingErrors = {
     '上游过载，请稍后再试',
     'The upstream is overloaded. Retry later',
   ),
-  upstream_key: row(502, 'api_error', 7, 'key', '上游拒绝了渠道密钥，请联系管理员', 'The upstream rejected the channel key. Contact the administrator'),
+  upstream_key: row(
+    502,
+    'api_error',
+    7,
+    'key',
+    '上游拒绝了渠道密钥，请联系管理员',
+    'The upstream rejected the channel key. Contact the administrator',
+  ),
   // ours
   overloaded: row(
     503,
@@ -141,6 +162,7 @@ export const relayingErrors = {
     'A thread of the server ({thread}) died: {reason}',
   ),
   shutting_down: row(503, 'api_error', 7, 'ours', '服务正在关闭', 'The server is shutting down'),
+  unavailable: row(503, 'api_error', 7, 'ours', '服务暂不可用', 'The service is not available'),
   internal: row(
     500,
     'api_error',

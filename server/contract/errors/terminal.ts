@@ -8,7 +8,7 @@ export const terminalErrors = {
   server_unreachable: row(502, 'api_error', 7, 'host', '无法连接服务器：{detail}', 'Cannot reach the server: {detail}'),
   port_taken: business('端口 {port} 已被占用', 'Port {port} is already in use', 6),
   bench_tier_refused: business(
-    'GATEWAY_BENCH_TIER={tier} 不校验密钥、不计费，只能用于本机的练习上游（gateway mock-upstream）；渠道 {channel} 不是。请取消该变量',
+    'GATEWAY_BENCH_TIER={tier} 不校验密钥、不计费，只能用于本机的模拟上游（gateway mock-upstream）；渠道 {channel} 不是。请取消该变量',
     'GATEWAY_BENCH_TIER={tier} checks no key and writes no bill: it works only with practice upstreams on this machine (gateway mock-upstream), and channel {channel} is none. Unset it',
     2,
   ),

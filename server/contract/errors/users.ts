@@ -10,7 +10,7 @@ export const usersErrors = {
   ),
   setup_username: business('请输入管理员用户名', 'Enter the administrator username', 2),
   setup_password_short: business('密码长度至少为8个字符', 'The password must have at least 8 characters', 2),
-  setup_password_mismatch: business('两次输入的密码不一致', 'The two passwords do not match', 2),
+  setup_password_mismatch: business('两次输入的密码不一致', "Passwords don't match", 2),
   password_login_disabled: business('管理员关闭了密码登录', 'Password login is disabled by the administrator', 4),
   credentials_empty: business('用户名或密码为空', 'Username or password is empty', 2),
   credentials_wrong: business(
@@ -112,11 +112,7 @@ export const usersErrors = {
     'To protect your account, log in again before doing this',
     4,
   ),
-  oauth_unreachable: business(
-    '无法连接至 {name} 服务器，请稍后重试！',
-    "{name} can't be reached. Try again later",
-    7,
-  ),
+  oauth_unreachable: business('无法连接至 {name} 服务器，请稍后重试！', "{name} can't be reached. Try again later", 7),
   telegram_unbound: business('该 Telegram 账户未绑定', 'This Telegram account is not connected', 4),
   oidc_discovery: business(
     '获取 OIDC 配置失败，请检查网络状况和 Well-Known URL 是否正确',
@@ -134,22 +130,14 @@ export const usersErrors = {
     '此账户的验证码错误次数过多，请使用恢复码，或在曾登录过的浏览器中登录',
     'Too many wrong codes were tried for this account; use a recovery code, or a browser that was logged in before',
   ),
-  password_proof_needed: business(
-    '请输入原密码或两步验证码',
-    'Enter the current password or a two-factor code',
-    4,
-  ),
+  password_proof_needed: business('请输入原密码或两步验证码', 'Enter the current password or a two-factor code', 4),
   user_own_password: business(
     '请在个人设置中使用原密码修改自己的密码',
     'Change your own password in the account settings, with the current one',
     4,
   ),
   user_password_wrong: business('原密码错误', 'The current password is incorrect', 4),
-  user_rank_read: business(
-    '无权获取同级或更高等级用户的信息',
-    "You can't view users at or above your level",
-    4,
-  ),
+  user_rank_read: business('无权获取同级或更高等级用户的信息', "You can't view users at or above your level", 4),
   user_rank_update: business(
     '无权更新同权限等级或更高权限等级的用户信息',
     'You may not change users of your own or a higher level',

@@ -2,10 +2,10 @@
 import { business, type ErrorRow, row } from './row.ts';
 
 export const walletErrors = {
-  redemption_name_length: business('兑换码名称长度必须在 1–20 之间', 'The name of a code needs 1 to 20 characters', 2),
-  redemption_count_low: business('兑换码个数必须大于 0', 'The number of codes must be above 0', 2),
+  redemption_name_length: business('兑换码名称长度必须在1-20之间', 'The name of a code needs 1 to 20 characters', 2),
+  redemption_count_low: business('兑换码个数必须大于0', 'The number of codes must be above 0', 2),
   redemption_count_high: business('一次兑换码批量生成的个数不能大于 100', 'At most 100 codes can be made at once', 2),
-  redemption_quota: business('兑换码额度必须大于 0', 'The quota of a code must be above 0', 2),
+  redemption_quota: business('兑换码额度必须大于0', 'The quota of a code must be above 0', 2),
   redemption_used_edit: business('已使用的兑换码不能修改', 'A used code cannot be changed', 6),
   redemption_key_missing: business('未提供兑换码', 'No redemption code was given', 2),
   redemption_invalid: business('兑换失败，无效的兑换码', 'Invalid redemption code', 5),

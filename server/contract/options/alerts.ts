@@ -107,7 +107,7 @@ export const alertOptions = {
     en: 'X-Webhook-Signature carries the body’s HMAC-SHA256 under it, in hex.',
   }),
   'alert_setting.slack_url': hidden('Slack 地址', 'Slack address', {
-    zh: 'Slack Incoming Webhook 地址；为空则不发送。',
+    zh: 'Slack Webhook 地址；为空则不发送。',
     en: 'An incoming webhook of Slack; empty sends nothing.',
   }),
   'alert_setting.discord_url': hidden('Discord 地址', 'Discord address', {

@@ -90,7 +90,10 @@ export const contentOptions = {
     tab: 'other',
     panel: 'content',
     label: { zh: '版本发布地址（检查更新时访问）', en: 'Release address (asked when checking for updates)' },
-    help: { zh: '返回最新版本信息的地址，留空则不检查。', en: 'Returns the newest version. Leave empty to turn update checks off.' },
+    help: {
+      zh: '返回最新版本信息的地址，留空则不检查。',
+      en: 'Returns the newest version. Leave empty to turn update checks off.',
+    },
     role: 100,
   }),
   Chats: option({

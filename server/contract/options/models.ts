@@ -180,7 +180,10 @@ export const modelsOptions = {
     fallback: '60',
     tab: 'models',
     panel: 'global',
-    label: { zh: '非流式首字节最长等待（秒）', en: 'Longest wait for the first byte of a non-streaming response (seconds)' },
+    label: {
+      zh: '非流式首字节最长等待（秒）',
+      en: 'Longest wait for the first byte of a non-streaming response (seconds)',
+    },
     help: {
       zh: '超过后改问另一个可用渠道，没有则继续等；会思考的模型不限，0 为不限。',
       en: 'Then another free channel is asked, if any; models that think are exempt, 0 sets no limit.',

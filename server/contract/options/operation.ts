@@ -362,7 +362,10 @@ export const operationOptions = {
     tab: 'operation',
     panel: 'quota',
     label: { zh: '邀请新用户奖励额度', en: 'Reward for inviting' },
-    help: { zh: '被邀请者注册后，邀请者获得的额度。', en: 'Quota given to the inviter when the invited user registers.' },
+    help: {
+      zh: '被邀请者注册后，邀请者获得的额度。',
+      en: 'Quota given to the inviter when the invited user registers.',
+    },
   }),
   QuotaForInvitee: option({
     kind: integer(0),

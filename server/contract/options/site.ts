@@ -9,7 +9,10 @@ export const siteOptions = {
     tab: 'system',
     panel: 'mail',
     label: { zh: 'SMTP 服务器地址', en: 'SMTP server' },
-    help: { zh: '例如 smtp.example.com，留空则不发送邮件。', en: 'For example smtp.example.com. Leave empty to send no email.' },
+    help: {
+      zh: '例如 smtp.example.com，留空则不发送邮件。',
+      en: 'For example smtp.example.com. Leave empty to send no email.',
+    },
     role: 100,
   }),
   SMTPPort: option({

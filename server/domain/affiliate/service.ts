@@ -1,10 +1,12 @@
 /** Invitations: codes, what both sides get, and moving it into the balance. */
+
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createAffiliateRepository } from '../../../db/repositories/affiliate.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { LogType } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { storedText } from '../../contract/stored-texts.ts';
 import { type Ledger, rewardRef } from '../../ledger/commands.ts';
 import { eventLog, quotaShown, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -29,10 +31,10 @@ export function createAffiliate(deps: {
   const repository = createAffiliateRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
 
-  const present = async (user: Person, ref: string, amount: number, words: string): Promise<void> => {
+  const present = async (user: Person, ref: string, amount: number, words: 'welcome' | 'invited'): Promise<void> => {
     if (amount <= 0) return;
     const at = seconds();
-    const content = `${words} ${quotaWords(options, amount)}`;
+    const content = storedText(words, { quota: quotaWords(options, amount) });
     await ledger.execute({
       type: 'grant',
       ref,
@@ -58,13 +60,13 @@ export function createAffiliate(deps: {
     inviterOf: async (code: string): Promise<number> => (code === '' ? 0 : ((await repository.ownerOf(code))?.id ?? 0)),
     /** What a new user and the inviter (the row's `inviter_id`) get, each once however often it is asked for. */
     async welcome(user: Person): Promise<void> {
-      await present(user, `new:${user.id}`, options.get('QuotaForNewUser'), '新用户注册赠送');
+      await present(user, `new:${user.id}`, options.get('QuotaForNewUser'), 'welcome');
       const inviter = await repository.inviterOf(user.id);
       if (inviter === undefined) return;
-      await present(user, `invitee:${user.id}`, options.get('QuotaForInvitee'), '使用邀请码赠送');
+      await present(user, `invitee:${user.id}`, options.get('QuotaForInvitee'), 'invited');
       const amount = options.get('QuotaForInviter');
       const at = seconds();
-      const content = `邀请用户赠送 ${quotaWords(options, amount)}`;
+      const content = storedText('inviter', { quota: quotaWords(options, amount) });
       await ledger.execute({
         type: 'reward',
         ref: rewardRef(user.id),
@@ -80,7 +82,7 @@ export function createAffiliate(deps: {
       if (!Number.isSafeInteger(quota) || quota < least)
         throw new AppError('affiliate_minimum', { min: quotaWords(options, least), least: quotaShown(options, least) });
       const at = seconds();
-      const content = `邀请额度划转 ${quotaWords(options, quota)}`;
+      const content = storedText('transferred', { quota: quotaWords(options, quota) });
       const result = await ledger.execute({
         type: 'transfer',
         ref: `transfer:${user.id}:${randomUUID()}`,

@@ -1,4 +1,5 @@
 /** How each kind of trouble is seen in the facts: one row each. */
+import { formatQuota } from '../../contract/pricing-format.ts';
 import type { AlertKindName } from '../../contract/alert-kinds.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import type { AlertFacts } from './facts.ts';
@@ -17,7 +18,8 @@ const infoOf = (text: string): Readonly<Record<string, unknown>> => {
   }
 };
 const words = (value: unknown): string => (typeof value === 'string' && value !== '' ? value.slice(0, 300) : '—');
-const dollars = (quota: number, { get }: AlertFacts): string => `$${(quota / get('QuotaPerUnit')).toFixed(2)}`;
+const money = (quota: number, { get }: AlertFacts): string =>
+  formatQuota(quota, { inCurrency: get('DisplayInCurrencyEnabled'), quotaPerUnit: get('QuotaPerUnit') });
 const daySeconds = 86_400;
 /** Below a dollar an hour nothing is unusual. */
 const leastUnusual = 1;
@@ -43,13 +45,13 @@ export const looks: Readonly<Record<AlertKindName, (facts: AlertFacts) => readon
   spend_high: (facts) => {
     const limit = facts.get('alert_setting.spend_limit');
     if (limit === 0 || facts.spent <= limit * facts.get('QuotaPerUnit')) return [];
-    return [{ subject: '', values: { spent: dollars(facts.spent, facts), limit: `$${limit}` } }];
+    return [{ subject: '', values: { spent: money(facts.spent, facts), limit: money(limit * facts.get('QuotaPerUnit'), facts) } }];
   },
   spend_unusual: (facts) => {
     const factor = facts.get('alert_setting.spend_factor');
     const most = Math.max(facts.usual * factor, leastUnusual * facts.get('QuotaPerUnit'));
     if (factor === 0 || facts.usual === 0 || facts.spent <= most) return [];
-    return [{ subject: '', values: { spent: dollars(facts.spent, facts), usual: dollars(facts.usual, facts) } }];
+    return [{ subject: '', values: { spent: money(facts.spent, facts), usual: money(facts.usual, facts) } }];
   },
   model_unpriced: ({ unpriced }) => unpriced.map((model) => ({ subject: model, values: { model } })),
   balance_low: ({ channels, get }) => {

@@ -9,6 +9,7 @@ import {
   filledIn,
 } from '../../contract/alert-kinds.ts';
 import { AppError } from '../../contract/errors.ts';
+import { singular } from '../../contract/singular.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Alert } from './alert.ts';
 import type { AlertFacts } from './facts.ts';
@@ -44,7 +45,8 @@ export function createAlerts(deps: AlertsDeps) {
     const language = options.get('alert_setting.language') === 'en' ? 'en' : 'zh';
     const { label, text } = alertKind(kind);
     const site = options.get('SystemName');
-    return { kind, subject, site, title: label[language], text: filledIn(text[language], values), at };
+    const words = filledIn(text[language], values);
+    return { kind, subject, site, title: label[language], text: language === 'en' ? singular(words) : words, at };
   };
   const seen = async (): Promise<(readonly [AlertKindName, Found])[]> => {
     const muted: ReadonlySet<string> = new Set(options.get('alert_setting.muted'));

@@ -1,6 +1,8 @@
 /** Rounds over many channels: tests and balances, a few at a time, one round of each kind at once. */
+
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { storedText } from '../../contract/stored-texts.ts';
 import type { ChannelsService } from './service.ts';
 import { statusInfo } from './trouble.ts';
 
@@ -51,7 +53,7 @@ export function createRounds({ channels, slowSeconds, automaticDisable, now, rep
     const first_token_time = first === null ? null : Math.round(first) / 1000;
     const limit = slowSeconds();
     if (result.ok && limit > 0 && time > limit) {
-      const message = `响应时间 ${time.toFixed(2)}s 超过阈值 ${limit.toFixed(2)}s`;
+      const message = storedText('tooSlow', { time: time.toFixed(2), limit: limit.toFixed(2) });
       if (automaticDisable() && auto_ban === 1)
         await channels.disableFor(id, statusInfo(message, Math.floor(now() / 1000)));
       return { id, name, success: false, message, time, first_token_time };

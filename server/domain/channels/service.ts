@@ -1,4 +1,5 @@
 /** Upstream channels: what they are, and whether they are in use. */
+
 import type { Insertable, Updateable } from 'kysely';
 import type { Database } from '../../../db/open.ts';
 import { type ChannelFilter, type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
@@ -8,6 +9,7 @@ import { keysIn } from '../../contract/channel-keys.ts';
 import type { Channel } from '../../contract/entities.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { storedText } from '../../contract/stored-texts.ts';
 import type { Trouble } from '../../contract/trouble.ts';
 import { offeredProviders, providerByType } from '../../providers/catalogue.ts';
 import { probeModel } from '../../providers/probe.ts';
@@ -326,11 +328,7 @@ export const members = (list: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
-const nothingCheap: ChannelTestResult = {
-  ok: false,
-  ms: 0,
-  message: '没有能低成本测试的模型，请指定一个 / No model of this channel can be tested cheaply: name one',
-};
+const nothingCheap: ChannelTestResult = { ok: false, ms: 0, message: storedText('nothingCheap') };
 
 /** The model to test with where nobody named one: no picture, film or research run is bought for a test. */
 function cheapest(type: number, models: string, mapping: string): string {

@@ -1,4 +1,5 @@
 /** Redemption codes: batches, edits, and the one time each is redeemed. */
+
 import { randomBytes } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Database } from '../../../db/open.ts';
@@ -9,6 +10,7 @@ import { LogType, RedemptionStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { formatQuota } from '../../contract/pricing-format.ts';
 import { mostQuota } from '../../contract/quota.ts';
+import { storedText } from '../../contract/stored-texts.ts';
 import { type Ledger, redeemRef } from '../../ledger/commands.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -145,7 +147,7 @@ export function createRedemptions(deps: {
           type: LogType.topup,
           at,
           user,
-          content: `通过兑换码充值 ${quotaWords(options, row.quota)}，兑换码ID ${row.id}`,
+          content: storedText('redeemed', { quota: quotaWords(options, row.quota), id: String(row.id) }),
           other: { redemption_id: row.id, quota: row.quota },
         }),
       });

@@ -1,4 +1,5 @@
 /** What administrators do with other people's accounts. */
+
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import {
@@ -11,6 +12,7 @@ import type { User } from '../../contract/entities.ts';
 import { LogType, Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { mostQuota } from '../../contract/quota.ts';
+import { storedText } from '../../contract/stored-texts.ts';
 import type { Ledger, LedgerResult } from '../../ledger/commands.ts';
 
 import { eventLog, quotaWords } from '../logs/event.ts';
@@ -77,7 +79,11 @@ export function createUserManagement(deps: {
       type: LogType.manage,
       at: seconds(),
       user: target,
-      content: `管理员将用户额度从 ${quotaWords(deps.options, target.balance)} 修改为 ${quotaWords(deps.options, after)}${reason === '' ? '' : `，原因：${reason}`}`,
+      content: storedText(reason === '' ? 'quotaMoved' : 'quotaMovedFor', {
+        before: quotaWords(deps.options, target.balance),
+        after: quotaWords(deps.options, after),
+        reason,
+      }),
       other: {
         quota_before: target.balance,
         quota_after: after,

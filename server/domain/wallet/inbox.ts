@@ -1,6 +1,8 @@
 /** The inbox of payment callbacks: each is kept before anything else happens, and each paid order is credited exactly once. Only callbacks whose signature fits come here. */
+
 import type { CallbackRow, createTopUpsRepository, TopUpRow } from '../../../db/repositories/top-ups.ts';
 import { LogType } from '../../contract/enums.ts';
+import { storedText } from '../../contract/stored-texts.ts';
 import { type Ledger, topUpRef } from '../../ledger/commands.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
@@ -55,7 +57,7 @@ export function createInbox(deps: {
         type: LogType.topup,
         at,
         user,
-        content: `使用在线充值成功，充值金额: ${quotaWords(options, order.quota)}，支付金额：${paid}`,
+        content: storedText('toppedUp', { quota: quotaWords(options, order.quota), paid }),
         other: { trade_no: order.trade_no, quota: order.quota, money: paid, currency: order.currency },
       }),
     });

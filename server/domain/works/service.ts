@@ -6,6 +6,7 @@ import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { createWorksRepository, type DrawingRow, type SongRow } from '../../../db/repositories/works.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import { LogType } from '../../contract/enums.ts';
+import { storedText } from '../../contract/stored-texts.ts';
 import { type Ledger, refundRef } from '../../ledger/commands.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { drawingChange, drawingTimeout, songChange } from './progress.ts';
@@ -71,11 +72,19 @@ export function createWorks(deps: WorksDeps) {
 
   const applyDrawing = async (row: DrawingRow, change: Partial<DrawingRow> | null) => {
     if (change === null || !(await repository.updateDrawing(row.id, change)) || change.status !== 'FAILURE') return;
-    await refund(row, `mj_${row.action.toLowerCase()}`, `构图失败 ${row.mj_id}，补偿 ${row.quota}`);
+    await refund(
+      row,
+      `mj_${row.action.toLowerCase()}`,
+      storedText('drawingFailed', { id: row.mj_id, quota: String(row.quota) }),
+    );
   };
   const applySong = async (row: SongRow, change: Partial<SongRow> | null) => {
     if (change === null || !(await repository.updateSong(row.id, change)) || change.status !== 'FAILURE') return;
-    await refund(row, `suno_${row.action.toLowerCase()}`, `异步任务执行失败 ${row.task_id}，补偿 ${row.quota}`);
+    await refund(
+      row,
+      `suno_${row.action.toLowerCase()}`,
+      storedText('songFailed', { id: row.task_id, quota: String(row.quota) }),
+    );
   };
 
   const ask = async (channel: ChannelRow, path: string, ids: readonly string[], music: boolean): Promise<unknown> => {

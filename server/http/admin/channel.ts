@@ -1,5 +1,6 @@
 /** Upstream channels and the models they bring. */
 import { ChannelStatus } from '../../contract/enums.ts';
+import { storedIn } from '../../contract/stored-texts.ts';
 import type { KeyHolder } from '../../domain/channels/service.ts';
 import { dialectsOf } from '../../providers/dialects.ts';
 import { operationsOf } from '../../providers/offers.ts';
@@ -86,11 +87,11 @@ export const channelHandlers: HandlersOf<
   'channel.create': ({ services, input }) => services.channels.create(pushedFields(input)),
   'channel.update': ({ services, input, actor }) => services.channels.update(input.id, input, holderOf(actor)),
   'channel.delete': ({ services, input }) => services.channels.remove(input.id),
-  'channel.test': async ({ services, input }) => {
+  'channel.test': async ({ services, input, meta }) => {
     const result = await services.channels.test(input.id, input.model ?? '', input.stream ?? false);
-    return { success: result.ok, message: result.message, time: Math.round(result.ms) / 1000 };
+    return { success: result.ok, message: storedIn(result.message, meta.language), time: Math.round(result.ms) / 1000 };
   },
-  'channel.try': async ({ services, actor, input: { id, model, stream, ...fields } }) => {
+  'channel.try': async ({ services, actor, meta, input: { id, model, stream, ...fields } }) => {
     const {
       ok,
       message,
@@ -105,14 +106,20 @@ export const channelHandlers: HandlersOf<
     const seconds = (value: number): number => Math.round(value) / 1000;
     return {
       success: ok,
-      message,
+      message: storedIn(message, meta.language),
       time: seconds(ms),
       first_token_time: firstTokenMs === null ? null : seconds(firstTokenMs),
     };
   },
   'channel.test_all': ({ services }) => services.rounds.startTests(),
-  'channel.test_many': ({ services, input }) =>
-    services.rounds.test({ ids: input.ids, tag: input.tag }, input.model ?? '', input.stream ?? false),
+  'channel.test_many': async ({ services, input, meta }) => {
+    const tested = await services.rounds.test(
+      { ids: input.ids, tag: input.tag },
+      input.model ?? '',
+      input.stream ?? false,
+    );
+    return tested.map((one) => ({ ...one, message: storedIn(one.message, meta.language) }));
+  },
   'channel.balance': async ({ services, input }) => ({
     success: true,
     message: '',

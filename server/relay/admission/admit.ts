@@ -3,6 +3,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
+import { shortage } from '../shared/shortage.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
 import { affordableOutput, leastWorth, shorten } from './affordable.ts';
 import type { Balances } from './balances.ts';
@@ -96,17 +97,28 @@ export function createAdmit(deps: AdmitDeps): Admit {
     return row;
   };
 
+  /** Limits count quota; whoever is refused reads money. */
+  const inMoney = <T>(admitted: () => T): T => {
+    try {
+      return admitted();
+    } catch (error) {
+      if (!(error instanceof AppError) || typeof error.params.need !== 'number') throw error;
+      const { remain, need, ...rest } = error.params;
+      throw new AppError(error.code, { ...rest, ...shortage(Number(remain), Number(need), settings()) }, error);
+    }
+  };
+
   /** @throws AppError limit_*, token_budget_*, *_exhausted. */
   const take = (principal: Principal, { promptTokens, hold, most, overcommit, house }: Plan, row: number) => {
     const { user, token } = principal;
-    const admission = deps.limits.admit(principal, { tokens: promptTokens, hold: most, row });
+    const admission = inMoney(() => deps.limits.admit(principal, { tokens: promptTokens, hold: most, row }));
     const held = balances.hold(user.id, token?.id ?? 0, hold, { most, overcommit, house, row });
     if (held.ok) return admission;
     admission.ended({ tokens: 0, charged: 0, success: false });
-    throw new AppError(held.who === 'user' ? 'user_exhausted' : 'token_exhausted', {
-      remain: held.remain,
-      need: hold,
-    });
+    throw new AppError(
+      held.who === 'user' ? 'user_exhausted' : 'token_exhausted',
+      shortage(held.remain, hold, settings()),
+    );
   };
 
   const enterShorter = (inquiry: Inquiry, principal: Principal, plan: Plan, room: number): Exchange => {

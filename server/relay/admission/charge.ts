@@ -1,7 +1,9 @@
 /** One request's money from hold to settlement: exactly one settle or void, whatever happens in between. */
+
 import { type EndReason, LogType, type UsageSource } from '../../contract/enums.ts';
 import type { Prices } from '../../contract/prices.ts';
 import { completionTokensOf, loggedPromptTokens, priceFacts, promptTokensOf, quotaOf } from '../../contract/quota.ts';
+import { storedText } from '../../contract/stored-texts.ts';
 import type { Ledger, LedgerResult, LogEntry } from '../../ledger/commands.ts';
 import type { FinishReason, Usage } from '../../protocols/canonical.ts';
 import { record } from '../../protocols/shared/json.ts';
@@ -103,7 +105,7 @@ export interface ChargeFacts {
 }
 
 /** What the family calls requests that try a channel. */
-const testLabel = '模型测试';
+const testLabel = storedText('channelTest');
 /** Not worth a word in a log row. */
 const usualPath = '/v1/chat/completions';
 

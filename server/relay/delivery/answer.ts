@@ -8,7 +8,8 @@ import type { TokenCounter } from '../admission/counting/counter.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { reportedUsage } from '../admission/meter.ts';
 import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
-import { clientError, errorResponse, retryAfterOf } from '../shared/render-error.ts';
+import { clientError, errorResponse, retryAfterOf, toldTo } from '../shared/render-error.ts';
+import { shortage } from '../shared/shortage.ts';
 import { jsonType } from '../shared/sealed.ts';
 import { spokenTokens } from '../shared/sound.ts';
 import { type Cuttable, createDeparture, type Departure } from '../upstream/client-disconnect.ts';
@@ -134,7 +135,7 @@ const close = (
 async function refuse(deps: AnswerDeps, exchange: Exchange, outcome: Failed, departure: Departure): Promise<Response> {
   const { inquiry } = exchange;
   const { shown, retryAfter } = await closeFailed(deps, exchange, outcome, departure);
-  const response = errorResponse(inquiry.protocol, shown, retryAfter);
+  const response = errorResponse(inquiry.protocol, toldTo(inquiry.request, shown), retryAfter);
   for (const [name, value] of Object.entries(ownHeaders(exchange, outcome))) response.headers.set(name, value);
   return response;
 }
@@ -267,7 +268,7 @@ async function gathered(
     const error = stopped ?? new AppError('upstream_broken');
     return errorResponse(
       exchange.inquiry.protocol,
-      clientError(error, exchange.inquiry.requestId),
+      toldTo(exchange.inquiry.request, clientError(error, exchange.inquiry.requestId)),
       retryAfterOf(error),
     );
   }
@@ -356,13 +357,16 @@ function pumpOptions(deps: AnswerDeps, exchange: Exchange, departure: Departure,
     },
     errorFrame: (kind: StreamError) =>
       client.encodeStreamError(
-        clientError(
-          (kind === 'stopped' ? departure.cutBy() : null) ??
-            new AppError(kind === 'quota' ? 'user_exhausted' : kind === 'word' ? 'answer_stopped' : 'upstream_broken', {
-              remain: 0,
-              need: 1,
-            }),
-          exchange.inquiry.requestId,
+        toldTo(
+          exchange.inquiry.request,
+          clientError(
+            (kind === 'stopped' ? departure.cutBy() : null) ??
+              new AppError(
+                kind === 'quota' ? 'user_exhausted' : kind === 'word' ? 'answer_stopped' : 'upstream_broken',
+                shortage(0, 1, deps.settings()),
+              ),
+            exchange.inquiry.requestId,
+          ),
         ),
       ),
     cover: createCover(exchange, deps.settings().stake),

@@ -3,6 +3,8 @@ import { timingSafeEqual } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { Role, TokenStatus, UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { shortage } from '../shared/shortage.ts';
+import type { RelaySettings } from '../state/settings.ts';
 import type { TokenSnapshot } from '../state/snapshot.ts';
 import type { RelayState } from '../state/state.ts';
 import { readCredential } from './credentials.ts';
@@ -70,7 +72,7 @@ export function createAuthorise(deps: AuthoriseDeps): Authorise {
   /** @throws AppError token_*, user_disabled, ip_not_allowed, group_*. */
   const standing = (token: TokenSnapshot | undefined, peer: Peer) => {
     if (token === undefined) throw new AppError('token_invalid');
-    checkStatus(token, deps.now() / 1000);
+    checkStatus(token, deps.now() / 1000, state.settings());
     const user = state.user(token.userId);
     if (user === undefined) throw new AppError('token_invalid');
     if (user.status !== UserStatus.enabled) throw new AppError('user_disabled');
@@ -115,9 +117,9 @@ export function createAuthorise(deps: AuthoriseDeps): Authorise {
   };
 }
 
-function checkStatus(token: TokenSnapshot, now: number): void {
+function checkStatus(token: TokenSnapshot, now: number, settings: RelaySettings): void {
   if (token.status === TokenStatus.expired) throw new AppError('token_expired');
-  if (token.status === TokenStatus.exhausted) throw new AppError('token_exhausted', { remain: 0, need: 1 });
+  if (token.status === TokenStatus.exhausted) throw new AppError('token_exhausted', shortage(0, 1, settings));
   if (token.status !== TokenStatus.enabled) throw new AppError('token_disabled');
   if (token.expiresAt !== -1 && token.expiresAt < now) throw new AppError('token_expired');
 }

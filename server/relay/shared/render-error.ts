@@ -1,5 +1,6 @@
-/** Errors in the shape of the caller's own dialect, bilingual, with the request id and nothing of the upstream's identity. */
+/** Errors in the shape of the caller's own dialect, in the language it names, with the request id and nothing of the upstream's identity. */
 import { AppError, formatError } from '../../contract/errors.ts';
+import { languageNamed } from '../../contract/language.ts';
 import type { ProtocolId } from '../../protocols/canonical.ts';
 import type { ClientError } from '../../protocols/codec.ts';
 import { allCodecs, codecFor, commonProtocol } from '../../protocols/registry.ts';
@@ -26,9 +27,16 @@ export function clientError(error: unknown, requestId: string, failure: Upstream
     type: known.row.type,
     code: known.code,
     message: `${en} / ${zh} (request id: ${requestId})`,
+    words: { en: `${en} (request id: ${requestId})`, zh: `${zh} (request id: ${requestId})` },
     requestId,
     ...(isFinal(known) ? final : {}),
   };
+}
+
+/** For whoever names a language; programs that name none get both, and so do log rows. */
+export function toldTo(request: Pick<Request, 'headers'>, error: ClientError): ClientError {
+  const language = error.words === undefined ? null : languageNamed(request.headers.get('accept-language'));
+  return language === null ? error : { ...error, message: error.words?.[language] ?? error.message };
 }
 
 /** Statuses of single dialects, and what they are for all others. */
@@ -40,12 +48,18 @@ function knownStatus(protocol: ProtocolId, error: ClientError): ClientError {
   return { ...error, status: plain };
 }
 
+const saying = (error: ClientError, message: string): ClientError => ({
+  ...error,
+  message,
+  words: { en: message, zh: message },
+});
+
 /** For whoever runs the channel: the upstream's own status and words, which its callers never see. */
 export function candidError(shown: ClientError, failure: UpstreamFailure | null): ClientError {
   const said = failure?.error?.message ?? '';
-  if (failure?.reason === 'unreachable' && said !== '') return { ...shown, message: said };
+  if (failure?.reason === 'unreachable' && said !== '') return saying(shown, said);
   if (failure?.status == null || failure.reason !== 'status') return shown;
-  return { ...shown, message: `HTTP ${failure.status}${said === '' ? '' : `: ${said}`}` };
+  return saying(shown, `HTTP ${failure.status}${said === '' ? '' : `: ${said}`}`);
 }
 
 const final = { final: true } as const;
@@ -90,12 +104,13 @@ const forms: readonly (readonly [path: RegExp, form: (error: ClientError) => unk
 
 /** The one way in which a caller is told what went wrong before an answer began. @param protocol the caller's, where the path does not say it. */
 export function refusalFor(
-  request: Pick<Request, 'url'>,
+  request: Pick<Request, 'url' | 'headers'>,
   path: string,
   refusal: { readonly shown: ClientError; readonly retryAfter: number | null },
   protocol: ProtocolId = dialectOf(path),
 ): Response | Promise<Response> {
-  const { shown, retryAfter } = refusal;
+  const { retryAfter } = refusal;
+  const shown = toldTo(request, refusal.shown);
   const form = forms.find(([pattern]) => pattern.test(path))?.[1];
   if (form === undefined) return listedError(errorResponse(protocol, shown, retryAfter), path, request.url);
   return Response.json(form(shown), {

@@ -1,12 +1,15 @@
 /** Channels one by one. */
+
 import { type ReactNode, useCallback, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Channel } from '../../../server/contract/entities.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Empty } from '../../components/empty.tsx';
 import type { Selection } from '../../components/table/column.ts';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { dateTime } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import type { ChannelActions } from './actions.ts';
 import { channelColumns } from './channel-columns.tsx';
 import { testErrorOf, troubleOf } from './trouble.ts';
@@ -44,7 +47,11 @@ export function ChannelTable({ state, actions, selection, bar, onTest, onRemove 
   const note = useCallback(
     (row: Channel) => {
       const trouble = troubleOf(row);
-      if (trouble !== null) return t('channels.trouble', { time: dateTime(trouble.at), reason: trouble.reason });
+      if (trouble !== null)
+        return t('channels.trouble', {
+          time: dateTime(trouble.at),
+          reason: storedIn(trouble.reason, currentLanguage()),
+        });
       const error = testErrorOf(row);
       return error === undefined ? null : t('channels.testFailed', { time: dateTime(row.test_time), error });
     },

@@ -1,6 +1,9 @@
 /** What a row that is no request says, in the reader's language where the row's facts tell it. */
+
 import type { TFunction } from 'i18next';
 import type { Log } from '../../../server/contract/entities.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import type { Money } from '../../shell/money.ts';
 
 function factsOf(other: string): Readonly<Record<string, unknown>> {
@@ -14,7 +17,7 @@ function factsOf(other: string): Readonly<Record<string, unknown>> {
 
 export function eventText({ content, other }: Log, t: TFunction, money: Money): string {
   const { quota_before: before, quota_after: after, reason } = factsOf(other);
-  if (typeof before !== 'number' || typeof after !== 'number') return content;
+  if (typeof before !== 'number' || typeof after !== 'number') return storedIn(content, currentLanguage());
   const moved = t('logs.quotaMoved', { before: money(before), after: money(after) });
   return typeof reason === 'string' && reason !== '' ? t('logs.withReason', { text: moved, reason }) : moved;
 }

@@ -2,8 +2,10 @@
 
 import type { TFunction } from 'i18next';
 import type { Log } from '../../../server/contract/entities.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { Column } from '../../components/table/column.ts';
 import { dateTime } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import type { Money } from '../../shell/money.ts';
 import { eventText } from './event-text.ts';
 
@@ -44,7 +46,7 @@ export function logColumns(t: TFunction, admin: boolean, money: Money): readonly
         ]
       : []),
     ...(admin ? [{ id: 'retry', header: t('logs.retry'), hidden: true, cell: (row: Log) => triedChannels(row) }] : []),
-    { id: 'token', header: t('logs.token'), cell: (row) => row.token_name },
+    { id: 'token', header: t('logs.token'), cell: (row) => storedIn(row.token_name, currentLanguage()) },
     { id: 'group', header: t('logs.group'), hidden: true, cell: (row) => row.group },
     {
       id: 'type',

@@ -1,11 +1,14 @@
 /** One request: how it ended, the bill line by line, the facts. */
+
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Log } from '../../../server/contract/entities.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { Drawer } from '../../components/overlay.tsx';
 import { copyOrShow } from '../../lib/copy.ts';
 import { dateTime } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { Attempts } from './attempts.tsx';
@@ -95,7 +98,11 @@ export function LogDrawer({ log, onClose }: { readonly log: Log; readonly onClos
       }
     >
       {isRequest ? null : <p className="mb-4 break-words">{eventText(log, t, money)}</p>}
-      {log.type === 5 ? <p className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">{log.content}</p> : null}
+      {log.type === 5 ? (
+        <p className="mb-4 rounded-2 bg-danger-soft px-3 py-2 text-danger">
+          {storedIn(log.content, currentLanguage())}
+        </p>
+      ) : null}
       <Attempts log={log} info={facts.admin_info} />
       <Bill facts={facts} />
       <section>

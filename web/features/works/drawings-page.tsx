@@ -1,9 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { useStatus } from '../../shell/status.ts';
 import { ChannelTag, Elapsed, Progress, WorkStatus } from './status.tsx';
 import { spelled, WorksPage } from './works-page.tsx';
@@ -96,7 +98,9 @@ export function DrawingsPage() {
     {
       id: 'reason',
       header: t('works.reason'),
-      cell: (row) => <span className="block max-w-48 truncate text-danger">{row.fail_reason}</span>,
+      cell: (row) => (
+        <span className="block max-w-48 truncate text-danger">{storedIn(row.fail_reason, currentLanguage())}</span>
+      ),
     },
   ];
   return (
@@ -131,7 +135,9 @@ export function DrawingsPage() {
             )}
             <p className="whitespace-pre-wrap">{row.prompt}</p>
             {row.prompt_en === '' ? null : <p className="whitespace-pre-wrap text-ink-2">{row.prompt_en}</p>}
-            {row.fail_reason === '' ? null : <p className="text-danger">{row.fail_reason}</p>}
+            {row.fail_reason === '' ? null : (
+              <p className="text-danger">{storedIn(row.fail_reason, currentLanguage())}</p>
+            )}
           </div>
         ),
       })}

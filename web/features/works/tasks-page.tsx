@@ -1,9 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { OutputOf } from '../../../server/contract/endpoint.ts';
 import type { EndpointOf } from '../../../server/contract/endpoints/index.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { ChannelTag, Elapsed, Ring, WorkStatus } from './status.tsx';
 import { spelled, WorksPage } from './works-page.tsx';
 
@@ -49,7 +51,9 @@ export function TasksPage() {
     {
       id: 'reason',
       header: t('works.reason'),
-      cell: (row) => <span className="block max-w-48 truncate text-danger">{row.fail_reason}</span>,
+      cell: (row) => (
+        <span className="block max-w-48 truncate text-danger">{storedIn(row.fail_reason, currentLanguage())}</span>
+      ),
     },
   ];
   return (

@@ -12,7 +12,8 @@ import type { Peer, Principal } from '../../intake/inquiry.ts';
 import { readPrompt } from '../../intake/prompt.ts';
 import type { Deadlines } from '../../shared/deadlines.ts';
 import type { Tried } from '../../shared/failure.ts';
-import { clientError } from '../../shared/render-error.ts';
+import { clientError, toldTo } from '../../shared/render-error.ts';
+import { shortage } from '../../shared/shortage.ts';
 import type { RelaySettings } from '../../state/settings.ts';
 import { type Cuttable, drainOf } from '../../upstream/client-disconnect.ts';
 import type { Line } from '../../upstream/line.ts';
@@ -135,7 +136,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   };
   /** @returns the code of what the client was told. */
   const tell = (error: unknown): string => {
-    const { type, code, message } = clientError(error, inquiry.requestId);
+    const { type, code, message } = toldTo(inquiry.request, clientError(error, inquiry.requestId));
     const told = { type, code, message, param: null, event_id: null };
     client?.send(JSON.stringify({ type: 'error', event_id: `event_${inquiry.requestId}`, error: told }));
     return code;
@@ -147,7 +148,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     leave('rejected', code);
     client?.close(refusal, code);
   };
-  const exhausted = () => new AppError('user_exhausted', { remain: 0, need: 1 });
+  const exhausted = () => new AppError('user_exhausted', shortage(0, 1, deps.settings()));
   /** The upstream is not asked for its bill: only what was delivered can be paid for. */
   const cut = () => {
     if (over || left !== null) return;

@@ -1,4 +1,5 @@
 /** Submits drawings to a midjourney-proxy. */
+import { inWanted } from '../../../contract/language.ts';
 import { record } from '../../../protocols/shared/json.ts';
 import type { Exchange } from '../../admission/exchange.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
@@ -8,6 +9,8 @@ import { drawingModel, isFree, orderOf } from './actions.ts';
 import { modeOf, type Work } from './routes.ts';
 import type { Drawing } from './store.ts';
 import { askForWork, complaint, orderWork, type Submission, type WorkAnswer, type WorksDeps } from './submission.ts';
+
+const channelClosed = { zh: '该任务所属渠道已被禁用', en: 'The channel of this task is disabled' };
 
 /** Codes of midjourney-proxy: accepted, exists already, queued. */
 const accepted = new Set([1, 21, 22]);
@@ -67,7 +70,8 @@ export function createDraw(deps: WorksDeps) {
 
   const seed = async (drawing: Drawing, inquiry: Inquiry): Promise<Response> => {
     const channel = deps.state.channel(drawing.channel_id);
-    if (channel === undefined) return complaint(400, 4, '该任务所属渠道已被禁用');
+    if (channel === undefined)
+      return complaint(400, 4, inWanted(channelClosed, inquiry.request.headers.get('accept-language')));
     const path = `/mj/task/${encodeURIComponent(drawing.mj_id)}/image-seed`;
     const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
     const key = deps.health.pickKey(channel);

@@ -1,4 +1,5 @@
 /** What drawings and songs share: how their work is ordered, paid and complained about. */
+import { storedText } from '../../../contract/stored-texts.ts';
 import { parseJson, record } from '../../../protocols/shared/json.ts';
 import { emptyUsage } from '../../../protocols/shared/usage.ts';
 import type { Admit } from '../../admission/admit.ts';
@@ -118,7 +119,7 @@ export async function orderWork<T>(
       usageSource: paid ? 'reported' : 'none',
       firstByteMs: deps.now(),
       tried: outcome.tried,
-      content: paid || words === '' ? `模型固定价格，操作 ${action}` : words,
+      content: paid || words === '' ? storedText('workOrdered', { action }) : words,
     });
     return { answer: outcome, value };
   } catch (error) {

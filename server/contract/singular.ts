@@ -1,0 +1,11 @@
+/** English texts that count: one of a thing is not told in the plural. */
+
+const things = [
+  'second|minute|hour|day|byte|character|request|token|access token|filter|passkey',
+  'change|charge|secret|channel|entr(?=ies)|difference|trade',
+].join('|');
+const counted = new RegExp(`(?<![\\d.,])1 (${things})(?:s|ies)\\b`, 'g');
+
+/** @param text with its numbers filled in. */
+export const singular = (text: string): string =>
+  text.replace(counted, (_, thing: string) => `1 ${thing === 'entr' ? 'entry' : thing}`);

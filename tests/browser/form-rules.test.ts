@@ -1,0 +1,168 @@
+/** What forms of the console check and send, rule by rule: the request that leaves the page, or none. */
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { en } from '../../web/locales/en.ts';
+import { type Inside, openInside } from './inside.ts';
+
+let inside: Inside;
+let page: Page;
+/** What left the page to be changed, as it was written. */
+const sent: { readonly call: string; readonly body: Readonly<Record<string, unknown>> }[] = [];
+
+beforeAll(async () => {
+  inside = await openInside();
+  ({ page } = inside);
+  await inside.ask('POST', '/api/user/', { username: 'ann', password: 'password1' });
+  await inside.ask('POST', '/api/channel/', { type: 1, name: 'tagged', key: 'k', models: 'gpt-4o', tag: 'blue' });
+  await inside.set({
+    ServerAddress: inside.stage.url,
+    PayAddress: 'https://pay.example',
+    EpayId: '1000',
+    EpayKey: 'secret',
+    MinTopUp: '5',
+  });
+  await page.route('**/api/**', async (route) => {
+    const request = route.request();
+    if (request.method() === 'GET') return route.continue();
+    const path = new URL(request.url()).pathname;
+    sent.push({ call: `${request.method()} ${path}`, body: JSON.parse(request.postData() ?? '{}') });
+    return route.fulfill({ json: { success: false, message: 'kept from the server', code: 'x' } });
+  });
+});
+afterAll(() => inside?.stage.close());
+beforeEach(() => {
+  sent.length = 0;
+});
+
+const dialog = (): Locator => page.getByRole('dialog').last();
+const field = (label: string): Locator => dialog().getByLabel(label, { exact: true });
+const save = () => dialog().getByRole('button', { name: en.app.save, exact: true }).click();
+const says = (text: string) => page.getByText(text).first().waitFor();
+const answered = () => says('kept from the server');
+
+test('user.edit_quota: quota is read as a whole number', async () => {
+  await inside.open('user/edit/2');
+  await field(en.users.addQuota).fill('12.7 and more');
+  await save();
+  await answered();
+  expect(sent).toMatchObject([{ call: 'PUT /api/user/', body: { id: 2, add_quota: 12 } }]);
+});
+
+test('register.needs_both: nothing is sent without a name and a password', async () => {
+  const visitor = await inside.visitor();
+  const calls: string[] = [];
+  visitor.on('request', (request) => {
+    if (request.method() !== 'GET') calls.push(request.url());
+  });
+  await visitor.goto(`${inside.stage.url}/register`);
+  const press = () => visitor.getByRole('button', { name: en.account.register }).click();
+  await press();
+  await visitor.getByText(en.login.empty).waitFor();
+  await visitor.getByLabel(en.setup.username).fill('somebody');
+  await press();
+  await visitor.getByText(en.login.empty).waitFor();
+  expect(calls).toEqual([]);
+  await visitor.close();
+});
+
+test('email.needs_both: an address is bound with a code only', async () => {
+  await inside.open('personal');
+  await page.getByRole('button', { name: `${en.account.email}: ${en.personal.bind}` }).click();
+  const press = () => dialog().locator('button[type=submit]').click();
+  await press();
+  await field(en.account.email).fill('root@example.com');
+  await press();
+  const open = await dialog().locator('input:invalid').count();
+  expect([open, sent]).toEqual([1, []]);
+});
+
+test('log.cutoff: logs are cleared before a time that was named', async () => {
+  await inside.open('setting?tab=operation');
+  await page.getByLabel(en.settings.clearUntil).fill('');
+  await page.getByRole('button', { name: en.settings.clearLogs }).click();
+  await says(en.settings.timeNeeded);
+  expect([await page.getByRole('dialog').count(), sent]).toEqual([0, []]);
+});
+
+test('channel.slash, channel.integers, channel.spark_version: what a channel is stored with', async () => {
+  await inside.open('channel/add');
+  await dialog().getByRole('searchbox').fill('spark');
+  await dialog()
+    .locator('ul button', { hasText: /Spark/ })
+    .first()
+    .click();
+  await field(en.channels.name).fill('spark');
+  for (const key of await dialog().locator('input[type=password]').all()) await key.fill('part');
+  await dialog().getByLabel(en.channels.baseUrl).fill('https://spark.example/');
+  await dialog().getByRole('button', { name: en.channels.fillRelated }).click();
+  await dialog().locator('button[aria-expanded=false]').first().click();
+  await field(en.channels.priority).fill('7.9');
+  await field(en.channels.weight).fill('3.2');
+  await save();
+  await answered();
+  expect(sent.at(-1)?.call).toBe('POST /api/channel/');
+  expect(sent.at(-1)?.body).toMatchObject({
+    base_url: 'https://spark.example',
+    priority: 7,
+    weight: 3,
+    other: 'v2.1',
+  });
+});
+
+test('channel.inline_weight: a weight below zero becomes zero', async () => {
+  await page.setViewportSize({ width: 1900, height: 900 });
+  await inside.open('channel');
+  await page.getByLabel('Weight of practice').fill('-5');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.getByLabel('Weight of practice').inputValue()).toBe('0');
+  expect(sent.map(({ body }) => body.weight).filter((weight) => weight !== 0 && weight !== undefined)).toEqual([]);
+  await page.setViewportSize({ width: 1280, height: 800 });
+});
+
+test('tag.mapping, tag.blank: a mapping is JSON, and what is blank is left alone', async () => {
+  await inside.open('channel?mode=tag');
+  await page.locator('tbody tr', { hasText: 'blue' }).getByRole('button', { name: en.app.edit }).click();
+  await field(en.channels.mapping).fill('{');
+  await save();
+  await says(en.channels.badMapping);
+  expect(sent).toEqual([]);
+  await field(en.channels.mapping).fill('');
+  await field(en.channels.priority).fill('4');
+  await save();
+  await answered();
+  expect(sent).toEqual([{ call: 'PUT /api/channel/tag', body: { tag: 'blue', priority: 4 } }]);
+});
+
+test('token.quota_integer: the quota of a key is a whole number', async () => {
+  await inside.open('token?open=new');
+  await field(en.tokens.name).fill('laptop');
+  await field(en.tokens.quota).fill('12.9');
+  await save();
+  await answered();
+  expect(sent).toMatchObject([{ call: 'POST /api/token/', body: { remain_quota: 12 } }]);
+});
+
+test('redemption.default_name, name_length, integers, count: codes', async () => {
+  await inside.open('redemption');
+  await page.getByRole('button', { name: en.redemption.add }).click();
+  await field(en.redemption.quota).fill('500000.9');
+  await field(en.redemption.count).fill('2.9');
+  expect(await field(en.redemption.name).getAttribute('maxlength')).toBe('20');
+  await save();
+  await answered();
+  expect(sent).toMatchObject([{ call: 'POST /api/redemption/', body: { quota: 500_000, count: 2 } }]);
+  expect(sent[0]?.body.name).toMatch(/^\$1(\.0+)?$/);
+  await dialog().getByText(en.redemption.countHelp.replace('{{most}}', '100')).waitFor();
+});
+
+test('wallet.least: no order below the least amount', async () => {
+  await inside.open('topup');
+  await page.getByLabel(en.wallet.amount).fill('4');
+  await page.getByRole('button', { name: en.wallet.alipay, exact: true }).click();
+  await says(en.wallet.tooLittle.replace('{{least}}', '5'));
+  await page.getByLabel(en.wallet.amount).fill('5');
+  await page.getByRole('button', { name: en.wallet.alipay, exact: true }).click();
+  await dialog().getByText(en.wallet.confirmTitle).waitFor();
+  // The price alone was asked for.
+  expect(sent.map(({ call }) => call).filter((call) => !call.endsWith('/amount'))).toEqual([]);
+});
