@@ -143,16 +143,16 @@ async function ask(
 }
 
 const colours = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
-const lastWords = (words: string): string =>
-  words
-    .replace(colours, '')
-    .split('\n')
-    .filter((line) => /does not exist|Invalid API key|run out of quota|not_found|quota|40[134]/i.test(line))
-    .at(-1)
-    ?.trim()
-    .slice(0, 160) ??
-  words.trim().split('\n').at(-1)?.slice(0, 160) ??
-  '';
+/** Ours where it shows them, else its own. */
+function lastWords(words: string): string {
+  const lines = words.replace(colours, '').trim().split('\n');
+  for (const words of [/does not exist|Invalid API key|run out of quota/, /not_found|quota|40[134]/i])
+    for (const line of lines.toReversed()) {
+      const at = line.search(words);
+      if (at >= 0) return line.slice(Math.max(0, at - 60), at + 100).trim();
+    }
+  return (lines.at(-1) ?? '').trim().slice(0, 160);
+}
 
 /** Stands before the gateway and notes when it first refused. */
 function startWatch(target: string) {

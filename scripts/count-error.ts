@@ -1,10 +1,16 @@
-/** How far the local count of tokens is from what providers reported: `bun scripts/count-error.ts FOLDER` over whole recorded answers (streams are often shortened); nothing of them is kept. */
+/** How far the local count of tokens is from what providers reported: `bun scripts/count-error.ts FOLDER` over whole recorded answers (streams are often shortened) and, in files called `requests.json`, requests with what was reported for them: `[{provider, model, body, reported}]`. Nothing of them is kept. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChatEvent, ProtocolId } from '../server/protocols/canonical.ts';
 import { codecs } from '../server/protocols/registry.ts';
 import { parseJson, record } from '../server/protocols/shared/json.ts';
+import { encodingOf } from '../server/providers/knowledge/encodings.ts';
+import { tokensAround } from '../server/relay/admission/counting/around.ts';
 import { countTokens } from '../server/relay/admission/counting/count.ts';
+import { countLocally } from '../server/relay/admission/meter.ts';
+import type { Inquiry } from '../server/relay/intake/inquiry.ts';
+import { readPrompt } from '../server/relay/intake/prompt.ts';
+import { nothingDelivered } from '../server/relay/shared/delivered-text.ts';
 
 interface Sample {
   readonly provider: string;
@@ -41,14 +47,50 @@ const percent = (value: number): string => `${(value * 100).toFixed(1)} %`;
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('usage: bun scripts/count-error.ts FOLDER');
+const counter = {
+  count: async (model: string, texts: readonly string[]) => {
+    const { countTokens: count } =
+      encodingOf(model) === 'cl100k_base'
+        ? await import('gpt-tokenizer/encoding/cl100k_base')
+        : await import('gpt-tokenizer/encoding/o200k_base');
+    return texts.map((text) => countTokens((piece) => count(piece), text));
+  },
+  close: () => undefined,
+};
+
+/** A request as it was sent, and the tokens that its provider reported for it. */
+interface Asked {
+  readonly provider: string;
+  readonly model: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly reported: number;
+}
+
+async function errorOf({ provider, model, body, reported }: Asked): Promise<Sample> {
+  const inquiry = { operation: 'chat', model, body, prompt: readPrompt(body) } as unknown as Inquiry;
+  const { input } = await countLocally(counter, inquiry, { body: null, told: nothingDelivered });
+  return { provider, error: Math.abs(input + tokensAround(body) - reported) / reported };
+}
+
+function table(what: string, samples: readonly Sample[]): void {
+  if (samples.length === 0) return;
+  console.log(`provider\t${what}\tmedian\tp95`);
+  for (const [provider, group] of [...Map.groupBy(samples, (sample) => sample.provider), ['all', samples] as const]) {
+    const errors = group.map(({ error }) => error).sort((a, b) => a - b);
+    console.log([provider, errors.length, percent(at(errors, 0.5)), percent(at(errors, 0.95))].join('\t'));
+  }
+}
+
 const { countTokens: count } = await import('gpt-tokenizer/encoding/o200k_base');
-const samples = [...new Bun.Glob('**/*.json').scanSync({ cwd: folder })].sort().flatMap((name) => {
+const names = [...new Bun.Glob('**/*.json').scanSync({ cwd: folder })].sort();
+const isAsked = (name: string): boolean => name.endsWith('requests.json');
+const answers = names.flatMap((name) => {
+  if (isAsked(name)) return [];
   const found = sampleOf(name, eventsOf(readFileSync(join(folder, name), 'utf8')), (text) => count(text));
   return found === null ? [] : [found];
 });
-const groups = [...Map.groupBy(samples, ({ provider }) => provider), ['all', samples] as const];
-console.log('provider\tanswers\tmedian\tp95');
-for (const [provider, group] of groups) {
-  const errors = group.map(({ error }) => error).sort((a, b) => a - b);
-  console.log([provider, errors.length, percent(at(errors, 0.5)), percent(at(errors, 0.95))].join('\t'));
-}
+table('answers', answers);
+const asked = names
+  .filter(isAsked)
+  .flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as readonly Asked[]);
+table('requests', await Promise.all(asked.map(errorOf)));

@@ -233,6 +233,10 @@ export const agents: readonly Agent[] = [
     unset: [],
     once: (facts) => ({ environment: aiderEnvironment(facts) }),
     always: (facts) => ({ environment: aiderEnvironment(facts) }),
+    note: {
+      zh: '额度用尽时，aider 自己会重试约一分钟，Ctrl-C 可结束。',
+      en: 'When the quota is used up, aider itself asks again for a minute; Ctrl-C ends it.',
+    },
   },
 ];
 

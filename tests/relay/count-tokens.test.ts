@@ -86,10 +86,10 @@ test.each(failures)(
   async (_name, script, asked) => {
     upstream.script(script);
     const { status, told } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
-    expect([status, told]).toEqual([200, { input_tokens: 9 }]);
+    expect([status, told]).toEqual([200, { input_tokens: 10 }]);
     expect(gateway.troubles).toEqual([]);
     const { told: again, sent } = await count('/v1/messages/count_tokens', { model: 'claude', messages });
-    expect([again, sent.length]).toEqual([{ input_tokens: 9 }, asked]);
+    expect([again, sent.length]).toEqual([{ input_tokens: 10 }, asked]);
   },
 );
 
@@ -157,4 +157,16 @@ test('W12: words that may not go upstream do not go there to be counted', async 
   await gateway.option('SensitiveWords', 'forbidden');
   const body = { model: 'claude', messages: [{ role: 'user', content: 'a forbidden thing' }] };
   expect((await count('/v1/messages/count_tokens', body)).sent).toEqual([]);
+});
+
+test('W12: turns, and the names in tools, are part of a count that is made here', async () => {
+  const counted = async (body: object) =>
+    Number((await count('/v1/messages/count_tokens', { model: 'gpt', ...body })).told.input_tokens);
+  const turns = ['one', 'two', 'three'].map((content) => ({ role: 'user', content }));
+  const apart = await counted({ messages: turns });
+  expect(apart).toBe((await counted({ messages })) + 8);
+  expect(await counted({ messages: turns.slice(1), system: 'one' })).toBe(apart);
+  const properties = { search_query: { type: 'string' }, longest_answer_in_words: { type: 'integer' } };
+  const tools = [{ name: 'f', input_schema: { type: 'object', properties } }];
+  expect(await counted({ messages, tools })).toBeGreaterThan((await counted({ messages })) + 15);
 });

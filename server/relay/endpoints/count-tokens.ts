@@ -2,6 +2,7 @@
 import { codecFor } from '../../protocols/registry.ts';
 import { number, record } from '../../protocols/shared/json.ts';
 import { checkWords } from '../admission/blocked-words.ts';
+import { tokensAround } from '../admission/counting/around.ts';
 import type { TokenCounter } from '../admission/counting/counter.ts';
 import { countLocally } from '../admission/meter.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
@@ -83,7 +84,8 @@ export function createTokenCount(deps: CountDeps) {
     if (native !== null) return new Response(native, { headers });
     const chat: Inquiry = { ...inquiry, operation: 'chat' };
     const usage = await countLocally(deps.counter, chat, { body: null, told: nothingDelivered });
-    return Response.json(codecFor(inquiry.protocol).traits.countAnswer(usage.input), { headers });
+    const tokens = usage.input + tokensAround(inquiry.body);
+    return Response.json(codecFor(inquiry.protocol).traits.countAnswer(tokens), { headers });
   };
 }
 

@@ -1,0 +1,24 @@
+/** What providers put around the words of a prompt, for a count that is made here. Nobody is charged for it: it is measured by `scripts/count-error.ts`, not promised. */
+import { readPrompt } from '../../intake/prompt.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const perTurn = 4;
+/** One turn and the beginning of the answer are in the count of the words. */
+const counted = 3;
+const perTools = 11;
+/** Characters of a member's name in a token of what becomes of a schema. */
+const nameUnits = 8;
+
+/** Members that hold turns, and those that are one. */
+const lists = ['messages', 'contents', 'input'] as const;
+const single = ['system', 'instructions', 'systemInstruction'] as const;
+
+export function tokensAround(body: Body): number {
+  const said = lists.map((name) => body[name]).find((value) => value !== undefined);
+  const alone = single.filter((name) => body[name] !== undefined && body[name] !== null).length;
+  const turns = (Array.isArray(said) ? said.length : 1) + alone;
+  const { tools } = body;
+  const named = Array.isArray(tools) && tools.length > 0 ? perTools + readPrompt({ tools }).nameUnits / nameUnits : 0;
+  return Math.max(0, Math.ceil(perTurn * turns - counted + named));
+}
