@@ -1,6 +1,6 @@
 /** One long walk through every repository: people, keys, channels, money on paper, the log. */
-import type { Database } from '../../../db/open.ts';
-import type { LogFilter } from '../../../db/repositories/logs.ts';
+import type { Database } from '../../db/open.ts';
+import type { LogFilter } from '../../db/repositories/logs.ts';
 import type { Repositories } from './heard.ts';
 
 const day = 86_400;
