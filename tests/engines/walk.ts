@@ -532,6 +532,8 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
   await logs.find('7');
   await logs.find('20260601req7');
   await logs.find('none');
+  await logs.prepare();
+  await logs.dropWhole(start - 400 * day);
   await logs.deleteSome(start + day, 4);
   await logs.deleteSome(start + day, 100);
   await logs.count({});
