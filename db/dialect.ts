@@ -13,6 +13,13 @@ export interface Dialect {
   jsonNumber(column: string, member: string): RawBuilder<number | null>;
   /** What was used of a channel, where its row alone does not say it. */
   readonly channelUse: RawBuilder<number> | null;
+  /** Where the log is kept by months; null = it is one table. */
+  readonly months: {
+    /** Makes this month and the next ones. */
+    prepare(query: Kysely<Schema>): Promise<void>;
+    /** Drops those that ended before a time. @returns how many rows they had. */
+    drop(query: Kysely<Schema>, before: number): Promise<number>;
+  } | null;
   /** From here to the end of the transaction nobody else writes the table; called before anything is read. */
   alone(transaction: Kysely<Schema>, table: 'audit'): Promise<void>;
 }

@@ -11,6 +11,7 @@ export const longTests: readonly string[] = [
   'tests/browser/**',
   'tests/programs/**',
   'tests/storage/**',
+  'tests/postgres/**',
 ];
 
 export interface Checks {

@@ -1,6 +1,7 @@
 /** SQL as PostgreSQL says it. */
 import { sql } from 'kysely';
 import type { Dialect } from '../dialect.ts';
+import { dropMonths, prepareMonths } from './months.ts';
 
 export const postgresDialect: Dialect = {
   like: (column, pattern, mark) => sql<boolean>`${sql.ref(column)} ILIKE ${pattern} ESCAPE ${sql.lit(mark)}`,
@@ -13,6 +14,7 @@ export const postgresDialect: Dialect = {
       number | null
     >`substring(${sql.ref(column)} from ${sql.lit(`"${member}"\\s*:\\s*"?(-?[0-9.]+(?:[eE][+-]?[0-9]+)?)`)})::double precision`,
   channelUse: sql<number>`channels.used_quota + coalesce((SELECT sum(parts.used_quota) FROM channel_parts AS parts WHERE parts.channel_id = channels.id), 0)`,
+  months: { prepare: prepareMonths, drop: dropMonths },
   async alone(transaction, table) {
     await sql`LOCK TABLE ${sql.table(table)} IN SHARE ROW EXCLUSIVE MODE`.execute(transaction);
   },

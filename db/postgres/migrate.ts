@@ -4,6 +4,7 @@ import { AppError } from '../../server/contract/errors.ts';
 import { placeName } from '../place.ts';
 import type { Schema } from '../schema.ts';
 import * as initial from './migrations/0001-initial.ts';
+import { prepareMonths } from './months.ts';
 import type { PostgresDatabase } from './open.ts';
 
 export interface PostgresMigration {
@@ -27,10 +28,8 @@ const lockNumber = 4_747_201_116;
 
 async function there(db: Kysely<Schema>): Promise<{ ours: boolean; others: number }> {
   const { rows } = await sql<{ ours: boolean; others: number }>`
-    SELECT to_regclass('gateway_migrations') IS NOT NULL AS ours,
-      (SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v')) AS others`.execute(
-    db,
-  );
+    SELECT coalesce(bool_or(relname = 'gateway_migrations'), false) AS ours, count(*) AS others
+    FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v')`.execute(db);
   return rows[0] ?? { ours: false, others: 0 };
 }
 
@@ -62,7 +61,7 @@ export async function migratePostgres(
     refuseNewer(applied, known);
     if (known.every((name) => applied.some((one) => one.name === name))) return [];
   }
-  return database.query.transaction().execute(async (transaction) => {
+  const applied = await database.query.transaction().execute(async (transaction) => {
     await sql`SELECT pg_advisory_xact_lock(${sql.lit(lockNumber)})`.execute(transaction);
     const found = await there(transaction);
     if (!found.ours && found.others > 0) throw new AppError('database_foreign', { name: placeName(database.place) });
@@ -72,6 +71,8 @@ export async function migratePostgres(
       );
     return applyMissing(transaction, migrations, known);
   });
+  await prepareMonths(database.query);
+  return applied;
 }
 
 async function applyMissing(

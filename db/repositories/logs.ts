@@ -171,6 +171,10 @@ export function createLogsRepository({ query, dialect }: Database) {
         .orderBy('logs.id')
         .limit(limit)
         .execute(),
+    /** Makes room for the rows to come, where that is not the table's own affair. */
+    prepare: async (): Promise<void> => dialect.months?.prepare(query),
+    /** Drops what can be dropped whole of the rows before a time. @returns how many rows. */
+    dropWhole: async (before: number): Promise<number> => (await dialect.months?.drop(query, before)) ?? 0,
     /** Deletes some of the rows before a time, the oldest first. @returns how many. */
     deleteSome: async (before: number, limit: number): Promise<number> =>
       Number(

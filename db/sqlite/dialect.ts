@@ -12,6 +12,7 @@ export const sqliteDialect: Dialect = {
   position: (text, part) => sql<number>`instr(${text}, ${part})`,
   jsonNumber: (column, member) => sql<number | null>`json_extract(${sql.ref(column)}, ${sql.lit(`$.${member}`)})`,
   channelUse: null,
+  months: null,
   async alone(transaction, table) {
     // Writes nothing, but takes the write lock before anything is read; a read first could not be followed by a write while
     // another connection writes.

@@ -108,6 +108,7 @@ async function start(order: ControlStart) {
     await services.sessions.sweep();
     await services.wallet.sweep();
     const days = services.options.get('LogRetentionDays');
+    await services.logs.prepare();
     if (days > 0) await services.logs.prune(Math.floor(Date.now() / 1000) - days * 86_400);
     await services.works.sweepItems(services.options.get('ResponseItemDays'));
     await changes.trim((await changes.last()) - keptChanges);

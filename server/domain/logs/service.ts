@@ -115,9 +115,10 @@ export function createLogs(deps: { readonly database: Database; readonly now: ()
       }
       return { checked, unequal, wrong };
     },
+    prepare: repository.prepare,
     /** Deletes rows before a time in small steps, so that nobody waits. @returns how many. */
     async prune(before: number): Promise<number> {
-      let removed = 0;
+      let removed = await repository.dropWhole(before);
       for (;;) {
         const some = await repository.deleteSome(before, rowsAtOnce);
         removed += some;

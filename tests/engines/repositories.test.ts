@@ -1,7 +1,7 @@
 /** Every repository over both engines: the same calls, the same answers. */
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { engines, type TestEngine } from '../../support/engines.ts';
+import { engines, type TestEngine } from '../support/engines.ts';
 import { type Heard, listening } from './heard.ts';
 import { fillLog, keysAndChannels, paper, people, signingIn, theLog } from './walk.ts';
 

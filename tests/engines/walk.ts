@@ -1,6 +1,6 @@
 /** One long walk through every repository: people, keys, channels, money on paper, the log. */
-import type { Database } from '../../../db/open.ts';
-import type { LogFilter } from '../../../db/repositories/logs.ts';
+import type { Database } from '../../db/open.ts';
+import type { LogFilter } from '../../db/repositories/logs.ts';
 import type { Repositories } from './heard.ts';
 
 const day = 86_400;
@@ -532,6 +532,8 @@ export async function theLog({ logs, usage, alerts }: Repositories): Promise<voi
   await logs.find('7');
   await logs.find('20260601req7');
   await logs.find('none');
+  await logs.prepare();
+  await logs.dropWhole(start - 400 * day);
   await logs.deleteSome(start + day, 4);
   await logs.deleteSome(start + day, 100);
   await logs.count({});
