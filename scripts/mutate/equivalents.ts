@@ -39,6 +39,13 @@ export const equivalents: readonly Equivalent[] = [
     why: 'nothing within a list starts at 0, where the list itself does',
   },
   {
+    file: 'server/relay/intake/json-paths.ts',
+    line: 'let start = -1;',
+    before: '1',
+    after: '(2)',
+    why: 'any number below 0 says that no element has begun',
+  },
+  {
     file: 'server/protocols/shared/fit.ts',
     line: 'const [least, most] = target.budget ?? [0, Number.POSITIVE_INFINITY];',
     before: '0',

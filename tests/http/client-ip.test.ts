@@ -93,3 +93,11 @@ test('the front door tells relay and API the same address, whatever headers of i
   control.close();
   rmSync(dir, { recursive: true });
 });
+
+test('an address alone is that address and none beside it', () => {
+  const trusts = of('2001:db8::1,192.0.2.1');
+  expect(trusts('2001:db8::1')).toBe(true);
+  expect(trusts('2001:db8::')).toBe(false);
+  expect(trusts('192.0.2.1')).toBe(true);
+  expect(trusts('192.0.2.0')).toBe(false);
+});

@@ -1,9 +1,16 @@
 /** Small rules that all dialects share, at their edges. */
 import { expect, test } from 'vitest';
+import {
+  createReader as createMessagesReader,
+  isTerminal as messagesEnd,
+} from '../../server/protocols/anthropic-messages/reader.ts';
 import { encodeUsage } from '../../server/protocols/anthropic-messages/usage.ts';
 import type { Usage } from '../../server/protocols/canonical.ts';
+import { codecs } from '../../server/protocols/registry.ts';
 import { readAnnotations, urlCitations } from '../../server/protocols/shared/citations.ts';
+import { effortOf } from '../../server/protocols/shared/effort.ts';
 import { detailCount, emptyUsage, readTerms, termValue, tokenCounts } from '../../server/protocols/shared/usage.ts';
+import { context } from './support.ts';
 
 const citation = (more: object) => ({
   url: 'https://a.example',
@@ -108,4 +115,77 @@ test.each([
 test('before anything is known the prompt is an estimate and the answer has begun', () => {
   expect(encodeUsage(null, 12)).toEqual({ ...plain, input_tokens: 12, output_tokens: 1 });
   expect(encodeUsage(null)).toEqual({ ...plain, output_tokens: 1 });
+});
+
+test('the end of a Messages stream is known by its event or by its data, and by nothing else', () => {
+  const frame = (event: string, data: string) => ({
+    text: () => `event: ${event}\ndata: ${data}\n\n`,
+    event: () => event,
+    data: () => data,
+  });
+  expect(messagesEnd(frame('message_stop', '{"type":"message_stop"}'))).toBe(true);
+  expect(messagesEnd(frame('', '{"type":"message_stop"}'))).toBe(true);
+  expect(messagesEnd(frame('content_block_delta', '{"delta":{"text":"message_stop"}}'))).toBe(false);
+  expect(messagesEnd(frame('message_delta', '{"type":"message_delta"}'))).toBe(false);
+});
+
+test('a Messages stream that said why it stops has stopped, whatever is missing behind it', () => {
+  const reader = createMessagesReader();
+  const feed = (event: object) => reader.feed({ event: '', data: JSON.stringify(event) });
+  feed({ type: 'message_start', message: { id: 'm', usage: { input_tokens: 1, output_tokens: 1 } } });
+  expect(reader.standing?.()).toBe('going');
+  feed({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } });
+  expect(reader.standing?.()).toBe('stopped');
+});
+
+test.each([
+  [0, 'none'],
+  [1, 'low'],
+  [2048, 'low'],
+  [2049, 'medium'],
+  [8192, 'medium'],
+  [8193, 'high'],
+  [-1, null],
+])('a budget of %i tokens in a word', (budget, word) => {
+  expect(effortOf({ budget, effort: null, includeThoughts: null })).toBe(word);
+});
+
+test('Cohere: a block ends where the stream says so, or with the message; a refusal is told as text', () => {
+  const read = (...events: object[]) => {
+    const reader = codecs['cohere-chat'].upstream.reader();
+    return events.flatMap((event) => reader.feed({ event: '', data: JSON.stringify(event) })).map(({ type }) => type);
+  };
+  const thought = {
+    type: 'content-start',
+    index: 0,
+    delta: { message: { content: { type: 'thinking', thinking: 'a' } } },
+  };
+  const start = { type: 'content-start', index: 0, delta: { message: { content: { type: 'text', text: 'a' } } } };
+  const end = { type: 'message-end', delta: { finish_reason: 'COMPLETE' } };
+  expect(read(thought, { type: 'content-end', index: 0 }).at(-1)).toBe('reasoning-end');
+  const types = read(start, end);
+  expect(types.indexOf('text-end')).toBeGreaterThan(types.indexOf('text-delta'));
+  expect(types.indexOf('text-end')).toBeLessThan(types.indexOf('finish'));
+  const writer = codecs['cohere-chat'].translation.writer(context);
+  expect(writer.write({ type: 'refusal-delta', text: 'I will not' })).toContain('I will not');
+});
+
+test('Ollama: an answer says when it was made', () => {
+  const told = codecs['ollama-chat'].translation.encodeResponse([], { ...context, created: 1_700_000_000 });
+  expect(told).toMatchObject({ created_at: '2023-11-14T22:13:20.000Z' });
+});
+
+test('Gemini: a call that is required may be of any tool', () => {
+  const request = {
+    model: 'm',
+    messages: [{ role: 'user', content: 'hi' }],
+    tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }],
+  };
+  const sent = (tool_choice: string) => {
+    const asked = { ...request, tool_choice };
+    const decoded = codecs['openai-chat'].translation.decodeRequest(asked, { model: 'm', stream: false });
+    return codecs['gemini-generate'].translation.encodeRequest(decoded, []);
+  };
+  expect(JSON.stringify(sent('required'))).toContain('"mode":"ANY"');
+  expect(JSON.stringify(sent('none'))).toContain('"mode":"NONE"');
 });

@@ -248,3 +248,12 @@ test('M12: what is no recording is measured by its size, and nothing invented st
     { numRuns: 3_000 },
   );
 });
+
+test('a recording without any sound lasts no time, whatever its header weighs', () => {
+  expect(seconds(wave(0, 16_000))).toBe(0);
+});
+
+test('what is seen may end with the head of the sound: its length is told there', () => {
+  const file = wave(32_000, 16_000, Buffer.alloc(0), list(9000));
+  expect(seconds(file.subarray(0, 44), file.length)).toBe(2);
+});

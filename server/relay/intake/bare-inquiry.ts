@@ -1,4 +1,5 @@
 /** What is asked for without a body: a conversation, or after work that was ordered before. */
+import { commonProtocol } from '../../protocols/registry.ts';
 import type { Inquiry } from './inquiry.ts';
 import { noPrompt } from './prompt.ts';
 import type { Operation } from './routes.ts';
@@ -12,8 +13,8 @@ export interface BareFacts {
 
 export const inquiryFor = (request: Request, { model = '', operation, ...facts }: BareFacts): Inquiry => ({
   ...facts,
-  route: { path: new URL(request.url).pathname, protocol: 'openai-chat', operation },
-  protocol: 'openai-chat',
+  route: { path: new URL(request.url).pathname, protocol: commonProtocol, operation },
+  protocol: commonProtocol,
   operation,
   model,
   stream: operation === 'realtime',

@@ -15,7 +15,7 @@ export function waveSeconds(bytes: Uint8Array, size: number): number | null {
     const start = at + 8;
     if (name === 'fmt ' && start + 12 <= bytes.length) rate = view.getUint32(start + 8, true);
     if (name === 'data') {
-      const left = Math.max(0, size - start);
+      const left = size - start;
       const told = length === 0 || length === unknownLength ? left : Math.min(length, left);
       return rate > 0 ? told / rate : null;
     }

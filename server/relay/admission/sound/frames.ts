@@ -65,7 +65,7 @@ function counted(bytes: Uint8Array, start: number, size: number, read: FrameRead
   let seconds = 0;
   let at = start;
   let pieces = 0;
-  for (let frame = read(bytes, at); frame !== null && at < bytes.length; frame = read(bytes, at)) {
+  for (let frame = read(bytes, at); frame !== null; frame = read(bytes, at)) {
     if (pieces++ >= mostPieces) break;
     seconds += frame.samples / frame.rate;
     at += frame.bytes;

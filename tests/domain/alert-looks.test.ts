@@ -1,0 +1,81 @@
+/** When a trouble is one, at its edges. */
+import { expect, test } from 'vitest';
+import { soundStorage } from '../../server/contract/storage.ts';
+import type { AlertFacts } from '../../server/domain/alerts/facts.ts';
+import { looks } from '../../server/domain/alerts/looks.ts';
+import { createTell } from '../../server/domain/alerts/tell.ts';
+
+const options: Readonly<Record<string, unknown>> = {
+  'alert_setting.spend_limit': 10,
+  'alert_setting.spend_factor': 3,
+  QuotaPerUnit: 1000,
+  DisplayInCurrencyEnabled: true,
+};
+const facts = (more: Partial<AlertFacts>): AlertFacts => ({
+  get: ((key: string) => options[key]) as AlertFacts['get'],
+  now: 0,
+  channels: [],
+  ejected: new Set(),
+  unpriced: [],
+  spent: 0,
+  usual: 0,
+  expiring: [],
+  freeBytes: null,
+  storage: soundStorage,
+  lately: false,
+  backupMissing: null,
+  ...more,
+});
+
+test('more than three times the usual hour is unusual, as much is not', () => {
+  expect(looks.spend_unusual(facts({ usual: 2000, spent: 6000 }))).toEqual([]);
+  expect(looks.spend_unusual(facts({ usual: 2000, spent: 6001 }))).toHaveLength(1);
+  // Below a dollar an hour nothing is.
+  expect(looks.spend_unusual(facts({ usual: 10, spent: 1000 }))).toEqual([]);
+  expect(looks.spend_unusual(facts({ usual: 10, spent: 1001 }))).toHaveLength(1);
+});
+
+test('more than the limit is told with both amounts', () => {
+  expect(looks.spend_high(facts({ spent: 10_000 }))).toEqual([]);
+  expect(looks.spend_high(facts({ spent: 10_001 }))[0]?.values.limit).toMatch(/10(\.0+)?$/);
+});
+
+test('words that others wrote are cut at 300 characters', () => {
+  const long = 'x'.repeat(400);
+  const storage = { ...soundStorage, ok: false, reason: long };
+  expect(looks.commits_late(facts({ storage }))[0]?.values.reason).toBe('x'.repeat(300));
+  expect(looks.backup_missed(facts({ backupMissing: long }))[0]?.values.reason).toBe('x'.repeat(300));
+});
+
+/** Pieces of the one answer that Feishu's double gives. */
+const told = (...pieces: string[]) => {
+  const left = [...pieces];
+  const body = new ReadableStream({
+    async pull(controller) {
+      // So that two pieces are never read as one.
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      const piece = left.shift();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(new TextEncoder().encode(piece));
+    },
+  });
+  const set: Readonly<Record<string, string>> = { 'alert_setting.feishu_url': 'https://open.feishu.cn/hook/x' };
+  const tell = createTell({
+    options: { get: (key: string) => set[key] ?? '' } as never,
+    sendMail: async () => undefined,
+    fetch: async () => new Response(body),
+  });
+  return tell.to('feishu', { site: 's', kind: 'disk_low', title: 't', text: 't', subject: '', at: 0 } as never).then(
+    () => 'taken',
+    () => 'refused',
+  );
+};
+
+test('an answer of 16,384 characters is read to its end, one that is longer is not', async () => {
+  const taken = '{"code":0,"msg":"ok"';
+  expect(await told('{"code":19024,"msg":"no"}')).toBe('refused');
+  expect(await told(`${taken}}`)).toBe('taken');
+  expect(await told(taken.padEnd(16_384), '}')).toBe('taken');
+  // What it says then is not known.
+  expect(await told(taken.padEnd(16_385), '}')).toBe('refused');
+});
