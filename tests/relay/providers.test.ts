@@ -367,7 +367,9 @@ test('Coze: one piece is gathered from the stream', async () => {
     response.write('event:conversation.message.delta\ndata:{"type":"follow_up","content":"more?"}\n\n');
     response.end('event:conversation.chat.completed\ndata:{"usage":{"input_count":10,"output_count":5}}\n\n');
   });
-  expect(await textOf(await gateway.chat(key, ask('bot-7')))).toBe('hello');
+  const response = await gateway.chat(key, ask('bot-7'));
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(await textOf(response)).toBe('hello');
   expect(sent().body).toMatchObject({ bot_id: '7', stream: true });
 });
 

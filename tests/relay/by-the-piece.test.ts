@@ -1,0 +1,58 @@
+/** What is not counted in tokens: speech by its characters, pictures by the piece where a price of the piece is set. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+
+let gateway: TestGateway;
+let upstream: Upstream;
+beforeEach(async () => {
+  gateway = await createTestGateway();
+  upstream = await startUpstream(() => undefined);
+  await gateway.channel(upstream.url, { models: 'tts-1,picture-model' });
+});
+afterEach(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await gateway.close();
+  await upstream.stop();
+});
+
+const ask = async (path: string, body: object) => {
+  const { key } = await gateway.token();
+  const request = new Request(`http://gateway${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const response = await gateway.relay.handle(request, path, { ip: () => '127.0.0.1' });
+  await response.arrayBuffer();
+  return { status: response.status, log: await gateway.lastLog() };
+};
+
+test.each([
+  ['hello', 5],
+  ['', 1],
+  ['你好🙂', 3],
+])('the speech of %j counts %i', async (input, characters) => {
+  upstream.script((response) => {
+    response.writeHead(200, { 'content-type': 'audio/mpeg' });
+    response.end(Buffer.alloc(100, 0xff));
+  });
+  const { status, log } = await ask('/v1/audio/speech', { model: 'tts-1', input, voice: 'alloy' });
+  expect(status).toBe(200);
+  expect(log?.prompt_tokens).toBe(characters);
+});
+
+test.each([
+  ['a price of the piece holds, whatever tokens are reported', { ModelPrice: '{"picture-model":0.02}' }, 20_000],
+  ['without one the tokens that are reported are paid', { ModelRatio: '{"picture-model":1}' }, 110],
+])('%s', async (_name, options, charged) => {
+  for (const [key, value] of Object.entries(options)) await gateway.option(key, value);
+  upstream.script((response) =>
+    sendJson(response, {
+      data: [{ b64_json: 'AA==' }, { b64_json: 'AA==' }],
+      usage: { input_tokens: 10, output_tokens: 100, total_tokens: 110 },
+    }),
+  );
+  const { log } = await ask('/v1/images/generations', { model: 'picture-model', prompt: 'a cat', n: 2 });
+  expect(log?.quota).toBe(charged);
+});

@@ -1,0 +1,24 @@
+/** A form is read while it passes: what is too long is refused before it is kept. */
+import { expect, test } from 'vitest';
+import { scanForm } from '../../server/relay/intake/form-scan.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const longest = 16 * 1024;
+const head = 'Content-Disposition: form-data; name="model"';
+
+test('headers of a part that never end are refused, and so are those that end too late', () => {
+  const refused = expect.objectContaining({ code: 'body_invalid' });
+  const begun = () => {
+    const scan = scanForm('b');
+    scan.push(bytes('--b\r\n'));
+    return scan;
+  };
+  const open = begun();
+  open.push(bytes(`${head}\r\nX: ${'a'.repeat(1000)}`));
+  expect(() => open.push(bytes('a'.repeat(longest)))).toThrow(refused);
+  expect(() => begun().push(bytes(`${head}\r\nX: ${'a'.repeat(longest)}\r\n\r\n`))).toThrow(refused);
+  const whole = begun();
+  whole.push(bytes(`${head}\r\n\r\nm\r\n--b--\r\n`));
+  whole.end();
+  expect(whole.fields.get('model')).toBe('m');
+});
