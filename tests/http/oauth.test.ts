@@ -122,6 +122,14 @@ test('a state belongs to the browser that asked for it, is used once, and for te
   expect((await api.send('GET', '/api/oauth/github?code=c&state=')).status).toBe(403);
 });
 
+test('somebody else’s state is no state, although the browser has asked for one of its own', async () => {
+  const [mine, another] = [await api.send('GET', '/api/oauth/state'), await api.send('GET', '/api/oauth/state')];
+  const cookie = mine.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const back = (state: string) => api.send('GET', `/api/oauth/github?code=c&state=${state}`, undefined, { cookie });
+  for (const state of [String(another.body.data), 'x'.repeat(String(mine.body.data).length), ''])
+    expect((await back(state)).status).toBe(403);
+});
+
 test.each([
   ['管理员关闭了新用户注册', async () => set('RegisterEnabled', 'false')],
   ['管理员未开启通过 GitHub 登录以及注册', async () => set('GitHubOAuthEnabled', 'false')],
