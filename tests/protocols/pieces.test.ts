@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { MadeItem } from '../../server/protocols/codec.ts';
 import { codecFor } from '../../server/protocols/registry.ts';
 import { unknownTarget } from '../../server/protocols/target.ts';
 
@@ -47,4 +48,27 @@ test('an item that means nothing to the upstream leaves no empty turn', () => {
   );
   const body = codecFor('openai-chat').translation.encodeRequest(request, [], unknownTarget);
   expect(body.messages).toEqual([{ role: 'user', content: 'hi' }]);
+});
+
+test('what a response was about to say when it broke off can be named as far as it came, but for a call', () => {
+  let made: () => readonly MadeItem[] = () => [];
+  const writer = codecFor('openai-responses').translation.writer({
+    model: 'm',
+    responseId: '20260101000000000abcdefgh',
+    created: 0,
+    includeUsage: false,
+    made: (items) => {
+      made = items;
+    },
+  });
+  writer.write({ type: 'reasoning-start', index: 0 });
+  writer.write({ type: 'reasoning-delta', index: 0, text: 'hm' });
+  writer.write({ type: 'reasoning-end', index: 0, signature: null, redacted: null });
+  writer.write({ type: 'text-start', index: 1 });
+  writer.write({ type: 'text-delta', index: 1, text: 'I will' });
+  writer.write({ type: 'tool-call-start', index: 2, id: 'call_1', name: 'f' });
+  expect(made()).toMatchObject([
+    { id: 'rs_20260101000000000abcdefgh_0', item: { summary: [{ text: 'hm' }] } },
+    { id: 'msg_20260101000000000abcdefgh_1', item: { status: 'incomplete', content: [{ text: 'I will' }] } },
+  ]);
 });

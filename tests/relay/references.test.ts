@@ -13,11 +13,12 @@ const targets: readonly GridTarget[] = [
   { double: 'deepseek', model: 'deepseek-v4-pro', own: {} },
   { double: 'ollama', model: 'qwen3', own: {} },
 ];
+const native: GridTarget = { double: 'openai', model: 'gpt-5', own: {} };
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 let world: World;
 beforeAll(async () => {
-  world = await createWorld(targets);
+  world = await createWorld([...targets, native]);
 });
 afterAll(() => world.close());
 beforeEach(() => void world.take());
@@ -149,13 +150,16 @@ describe('an item that is not kept', () => {
   });
 });
 
-test('goes on at another upstream than the one that made it', async () => {
+test('goes on at other upstreams than the one that made it, at those of its own dialect, too', async () => {
   const id = await itemOf();
-  const answer = await responses({ ...naming(id), model: nameOf(targets[2]) });
-  expect(answer.status).toBe(200);
-  const [exchange] = world.take();
-  expect(exchange?.refused).toBeNull();
-  expect(JSON.stringify(exchange?.body)).toContain('assistant');
+  for (const target of [targets[2], native]) {
+    const answer = await responses({ ...naming(id), model: nameOf(target) });
+    const [exchange] = world.take();
+    expect(exchange?.refused).toBeNull();
+    expect(answer.status).toBe(200);
+    expect(JSON.stringify(exchange?.body)).toContain('assistant');
+    expect(JSON.stringify(exchange?.body)).not.toContain('item_reference');
+  }
 });
 
 test('a short request cannot name more than a long one may hold', async () => {

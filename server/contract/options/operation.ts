@@ -211,13 +211,10 @@ export const operationOptions = {
     fallback: '30',
     tab: 'operation',
     panel: 'logs',
-    label: {
-      zh: 'Responses 条目保留天数（0 = 不保留）',
-      en: 'Days items of Responses answers are kept (0 = not at all)',
-    },
+    label: { zh: '回答条目保留天数（0 = 不保留）', en: 'Days items of answers are kept (0 = not at all)' },
     help: {
-      zh: '上游不支持 Responses 时，客户端（如 ai SDK）以后只引用的回答条目加密保存在 answers.db；store: false 的请求不保存。',
-      en: 'Where an upstream does not speak Responses, items that clients such as the ai SDK name later lie sealed in answers.db; store: false keeps nothing.',
+      zh: '供只引用旧条目的 Responses 客户端使用，加密保存；store: false 的请求不保存。',
+      en: 'For Responses clients that name earlier items instead of repeating them; sealed. store: false keeps nothing.',
     },
     role: 100,
   }),
