@@ -87,10 +87,7 @@ test('log.cutoff: logs are cleared before a time that was named', async () => {
 test('channel.slash, channel.integers, channel.spark_version: what a channel is stored with', async () => {
   await inside.open('channel/add');
   await dialog().getByRole('searchbox').fill('spark');
-  await dialog()
-    .locator('ul button', { hasText: /Spark/ })
-    .first()
-    .click();
+  await dialog().locator('ul button', { hasText: /Spark/ }).first().click();
   await field(en.channels.name).fill('spark');
   for (const key of await dialog().locator('input[type=password]').all()) await key.fill('part');
   await dialog().getByLabel(en.channels.baseUrl).fill('https://spark.example/');

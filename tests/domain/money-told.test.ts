@@ -68,7 +68,11 @@ test.each(settings)('P1: what the server tells by itself, a unit of $unit, curre
     for (const kind of ['spend_high', 'spend_unusual'] as const) {
       const values = looks[kind](facts)[0]?.values ?? {};
       places.push([`alert: ${kind}`, String(values.spent), 400_000_000_000]);
-      places.push([`alert: ${kind}, beside it`, String(values.limit ?? values.usual), kind === 'spend_high' ? site.unit : 20_000]);
+      places.push([
+        `alert: ${kind}, beside it`,
+        String(values.limit ?? values.usual),
+        kind === 'spend_high' ? site.unit : 20_000,
+      ]);
     }
 
     const wrong = places.filter(([, text, quota]) => !readings(quota, site).some((reading) => text.includes(reading)));
