@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { figure } from '../support/figure.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 type Json = Record<string, unknown>;
@@ -545,4 +546,7 @@ const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
 
 test.each(calls)('family: %s', async (_name, run) => void (await run()));
 
-test('family: sixty calls', () => expect(calls.length).toBeGreaterThanOrEqual(60));
+test('family: sixty calls', () => {
+  figure(`${calls.length} calls of the family’s scripts`);
+  expect(calls.length).toBeGreaterThanOrEqual(60);
+});

@@ -180,6 +180,10 @@ test('no text says what the glossary replaced', () => {
   expect(wrong).toEqual([]);
 });
 
+test('A11: English has the apostrophe that every font has', () => {
+  expect(texts.filter(([language, , text]) => language === 'en' && text.includes('’'))).toEqual([]);
+});
+
 test('a number of things is told as one thing where it is one', () => {
   /** Verbs and words that end like a plural. */
   const others =

@@ -59,6 +59,13 @@ export function useFixedEntries(user: User, places: readonly Place[]): readonly 
   ];
 }
 
+/** As the site writes them: the second it came in, and what makes it its own. */
+export const isRequestId = (needle: string): boolean => /^\d{14}[\da-z]{4,}$/i.test(needle.trim());
+
+const mostModels = 5;
+export const modelsNamed = (models: readonly string[], needle: string): readonly string[] =>
+  models.filter((model) => model.toLowerCase().includes(needle.trim().toLowerCase())).slice(0, mostModels);
+
 /** @param needle too short a word finds nothing. */
 export function useFoundEntries(admin: boolean, needle: string): readonly Entry[] {
   const { t } = useTranslation();
@@ -80,8 +87,32 @@ export function useFoundEntries(admin: boolean, needle: string): readonly Entry[
     enabled: search && admin,
   }).data;
 
+  const models = useAside({
+    queryKey: ['palette', 'models'],
+    queryFn: () => call('user.models'),
+    enabled: search,
+  }).data;
+
   if (!search) return [];
   return [
+    ...(isRequestId(needle)
+      ? [
+          {
+            id: `log:${needle}`,
+            icon: 'log' as const,
+            text: needle,
+            kind: t('nav.logs'),
+            run: () => navigate(`/log?request=${encodeURIComponent(needle)}`),
+          },
+        ]
+      : []),
+    ...modelsNamed(models ?? [], needle).map((model) => ({
+      id: `model:${model}`,
+      icon: 'bolt' as const,
+      text: model,
+      kind: t('palette.model'),
+      run: () => navigate(`/pricing?q=${encodeURIComponent(model)}`),
+    })),
     ...(tokens ?? []).slice(0, 5).map(({ id, name }) => ({
       id: `token:${id}`,
       icon: 'key' as const,

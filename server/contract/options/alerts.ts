@@ -79,7 +79,7 @@ export const alertOptions = {
     label: { zh: '磁盘剩余下限（GB）', en: 'Least free disk (GB)' },
     help: {
       zh: '数据目录所在磁盘低于此值时提醒，0 为不提醒。',
-      en: 'Alerts when the data directory’s disk has less. 0 = off.',
+      en: "Alerts when the data directory's disk has less. 0 = off.",
     },
   }),
   'alert_setting.expiry_days': option({
@@ -89,7 +89,7 @@ export const alertOptions = {
     label: { zh: '到期提前提醒（天）', en: 'Days before something expires' },
     help: {
       zh: '站点证书、管理员的访问令牌和 API 密钥到期前这么多天提醒，0 为不提醒。',
-      en: 'For the site’s certificate and administrators’ access tokens and API keys. 0 = off.',
+      en: "For the site's certificate and administrators' access tokens and API keys. 0 = off.",
     },
   }),
   'alert_setting.mail_to': option({
@@ -104,7 +104,7 @@ export const alertOptions = {
   }),
   'alert_setting.webhook_secret': secret('Webhook 签名密钥', 'Webhook signing secret', {
     zh: '请求体的 HMAC-SHA256（十六进制）放在 X-Webhook-Signature。',
-    en: 'X-Webhook-Signature carries the body’s HMAC-SHA256 under it, in hex.',
+    en: "X-Webhook-Signature carries the body's HMAC-SHA256 under it, in hex.",
   }),
   'alert_setting.slack_url': hidden('Slack 地址', 'Slack address', {
     zh: 'Slack Webhook 地址；为空则不发送。',
@@ -112,7 +112,7 @@ export const alertOptions = {
   }),
   'alert_setting.discord_url': hidden('Discord 地址', 'Discord address', {
     zh: 'Discord 频道 Webhook 地址；为空则不发送。',
-    en: 'A channel’s webhook of Discord; empty sends nothing.',
+    en: "A channel's webhook of Discord; empty sends nothing.",
   }),
   'alert_setting.feishu_url': hidden('飞书地址', 'Feishu address', botAddress('飞书', 'Feishu')),
   'alert_setting.feishu_secret': secret('飞书签名密钥', 'Feishu signing secret', botSecret),

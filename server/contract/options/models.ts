@@ -57,7 +57,7 @@ export const modelsOptions = {
     label: { zh: '启用 Gemini 思考后缀适配', en: 'Gemini thinking suffixes' },
     help: {
       zh: '模型名后缀 -thinking、-nothinking 与 -thinking-数字 决定思考预算。',
-      en: 'The suffixes -thinking, -nothinking and -thinking-NUMBER of a model’s name decide how much it thinks.',
+      en: "The suffixes -thinking, -nothinking and -thinking-NUMBER of a model's name decide how much it thinks.",
     },
   }),
   'gemini.thinking_adapter_budget_tokens_percentage': option({
@@ -88,7 +88,7 @@ export const modelsOptions = {
     label: { zh: 'Claude 缺省 MaxTokens', en: 'Claude default max tokens' },
     help: {
       zh: 'JSON：模型 → 请求未写时的最大输出长度；default 用于其它模型。未修改时使用模型自身的上限。',
-      en: 'JSON: model -> output limit for requests without one; default for others. Unchanged: each model’s own limit.',
+      en: "JSON: model -> output limit for requests without one; default for others. Unchanged: each model's own limit.",
     },
   }),
   'claude.thinking_adapter_enabled': option({
@@ -97,7 +97,7 @@ export const modelsOptions = {
     tab: 'models',
     panel: 'claude',
     label: { zh: '启用 Claude 思考后缀适配', en: 'Claude thinking suffixes' },
-    help: { zh: '模型名后缀 -thinking 开启思考。', en: 'The suffix -thinking of a model’s name turns thinking on.' },
+    help: { zh: '模型名后缀 -thinking 开启思考。', en: "The suffix -thinking of a model's name turns thinking on." },
   }),
   'claude.thinking_adapter_budget_tokens_percentage': option({
     kind: decimal(0.1, 1),

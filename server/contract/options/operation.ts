@@ -107,7 +107,7 @@ export const operationOptions = {
     tab: 'operation',
     panel: 'drawing',
     label: { zh: '允许回调（会泄露服务器 IP 地址）', en: "Allow callbacks (reveals the server's address)" },
-    help: { zh: '把客户端的回调地址转给上游。', en: 'Passes the client’s callback address on to the upstream.' },
+    help: { zh: '把客户端的回调地址转给上游。', en: "Passes the client's callback address on to the upstream." },
     publicAs: 'mj_notify_enabled',
   }),
   MjAccountFilterEnabled: option({
@@ -116,7 +116,7 @@ export const operationOptions = {
     tab: 'operation',
     panel: 'drawing',
     label: { zh: '允许 AccountFilter 参数', en: 'Allow the account filter parameter' },
-    help: { zh: '把客户端的账户筛选参数转给上游。', en: 'Passes the client’s account filter on to the upstream.' },
+    help: { zh: '把客户端的账户筛选参数转给上游。', en: "Passes the client's account filter on to the upstream." },
   }),
   MjForwardUrlEnabled: option({
     kind: toggle,

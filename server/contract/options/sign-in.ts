@@ -151,7 +151,7 @@ export const signInOptions = {
     label: { zh: 'OIDC Well-Known URL', en: 'OIDC well-known URL' },
     help: {
       zh: '身份提供方的发现文档地址，可由此读取以下三个端点。',
-      en: 'The provider’s discovery document; the three endpoints below can be read from it.',
+      en: "The provider's discovery document; the three endpoints below can be read from it.",
     },
     role: 100,
   }),
@@ -274,7 +274,7 @@ export const signInOptions = {
     tab: 'system',
     panel: 'telegram',
     label: { zh: 'Telegram Bot 名称', en: 'Telegram bot name' },
-    help: { zh: 'Bot 的用户名，不带 @。', en: 'The bot’s user name, without the @.' },
+    help: { zh: 'Bot 的用户名，不带 @。', en: "The bot's user name, without the @." },
     role: 100,
     publicAs: 'telegram_bot_name',
   }),

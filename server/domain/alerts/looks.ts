@@ -1,7 +1,8 @@
 /** How each kind of trouble is seen in the facts: one row each. */
-import { formatQuota } from '../../contract/pricing-format.ts';
+
 import type { AlertKindName } from '../../contract/alert-kinds.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
+import { formatQuota } from '../../contract/pricing-format.ts';
 import type { AlertFacts } from './facts.ts';
 
 export interface Found {
@@ -45,7 +46,12 @@ export const looks: Readonly<Record<AlertKindName, (facts: AlertFacts) => readon
   spend_high: (facts) => {
     const limit = facts.get('alert_setting.spend_limit');
     if (limit === 0 || facts.spent <= limit * facts.get('QuotaPerUnit')) return [];
-    return [{ subject: '', values: { spent: money(facts.spent, facts), limit: money(limit * facts.get('QuotaPerUnit'), facts) } }];
+    return [
+      {
+        subject: '',
+        values: { spent: money(facts.spent, facts), limit: money(limit * facts.get('QuotaPerUnit'), facts) },
+      },
+    ];
   },
   spend_unusual: (facts) => {
     const factor = facts.get('alert_setting.spend_factor');

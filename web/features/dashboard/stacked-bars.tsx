@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { useDark } from '../../lib/theme.ts';
+import { startOf, wholeBars } from './edges.ts';
 import type { Chart } from './series.ts';
 
 export interface StackedBarsProps {
@@ -50,12 +51,15 @@ export function StackedBars({ chart, label, nameOf, format, formatTime }: Stacke
         height,
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { show: false } },
-        scales: { x: { time: false, distr: 2 }, y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.08 : 1] } },
+        scales: {
+          x: { time: false, distr: 2, range: (_plot, low, high) => wholeBars(low, high) },
+          y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.08 : 1] },
+        },
         axes: [
           {
             ...axis,
             grid: { show: false },
-            values: (_plot, splits) => splits.map((index) => formatTime(chart.starts[index] ?? 0)),
+            values: (_plot, splits) => splits.map((index) => startOf(chart.starts, index, formatTime)),
             space: 90,
           },
           { ...axis, size: 64, values: (_plot, splits) => splits.map(format) },

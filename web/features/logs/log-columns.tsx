@@ -34,7 +34,13 @@ const charged = (log: Log): boolean => log.type === 0 || log.type === 2 || log.t
 /** @param money stable, like the translator. */
 export function logColumns(t: TFunction, admin: boolean, money: Money): readonly Column<Log>[] {
   return [
-    { id: 'time', header: t('logs.time'), key: true, cell: (row) => dateTime(row.created_at) },
+    {
+      id: 'time',
+      header: t('logs.time'),
+      key: true,
+      sort: (row) => row.created_at,
+      cell: (row) => dateTime(row.created_at),
+    },
     ...(admin
       ? [
           {
@@ -61,11 +67,13 @@ export function logColumns(t: TFunction, admin: boolean, money: Money): readonly
       id: 'model',
       header: t('logs.model'),
       key: true,
+      sort: (row) => row.model_name,
       cell: (row) => <span className="font-medium text-ink-1">{row.model_name}</span>,
     },
     {
       id: 'seconds',
       header: t('logs.seconds'),
+      sort: (row) => row.use_time,
       cell: (row) => {
         const first = firstToken(row);
         return charged(row) ? (
@@ -79,17 +87,25 @@ export function logColumns(t: TFunction, admin: boolean, money: Money): readonly
         ) : null;
       },
     },
-    { id: 'prompt', header: t('logs.prompt'), number: true, cell: (row) => (charged(row) ? row.prompt_tokens : '') },
+    {
+      id: 'prompt',
+      header: t('logs.prompt'),
+      number: true,
+      sort: (row) => row.prompt_tokens,
+      cell: (row) => (charged(row) ? row.prompt_tokens : ''),
+    },
     {
       id: 'completion',
       header: t('logs.completion'),
       number: true,
+      sort: (row) => row.completion_tokens,
       cell: (row) => (charged(row) ? row.completion_tokens : ''),
     },
     {
       id: 'cost',
       header: t('logs.cost'),
       number: true,
+      sort: (row) => row.quota,
       key: true,
       amount: (row) => (charged(row) ? row.quota : null),
     },

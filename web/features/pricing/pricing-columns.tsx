@@ -49,6 +49,7 @@ export function pricingColumns(wanted: PricingColumnsWanted): readonly Column<Pr
       id: 'model',
       header: t('pricing.model'),
       key: true,
+      sort: (row) => row.model_name,
       cell: (row) => (
         <button type="button" className="font-medium text-ink-1" onClick={() => copyOrShow(row.model_name)}>
           {row.model_name}
@@ -58,6 +59,7 @@ export function pricingColumns(wanted: PricingColumnsWanted): readonly Column<Pr
     {
       id: 'type',
       header: t('pricing.type'),
+      sort: (row) => row.quota_type,
       cell: (row) => t(row.quota_type === 1 ? 'pricing.perCall' : 'pricing.perToken'),
     },
     {
@@ -97,6 +99,7 @@ export function pricingColumns(wanted: PricingColumnsWanted): readonly Column<Pr
       header: t('pricing.price'),
       number: true,
       key: true,
+      sort: (row) => row.price ?? row.input ?? 0,
       cell: (row) =>
         row.price === null
           ? t('pricing.inOut', { input: row.input, output: row.output })

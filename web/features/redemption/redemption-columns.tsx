@@ -62,23 +62,37 @@ function RedemptionActions({
 export function redemptionColumns(wanted: RedemptionColumnsWanted): readonly Column<Redemption>[] {
   const { t } = wanted;
   return [
-    { id: 'id', header: t('users.id'), number: true, cell: (row) => row.id },
+    { id: 'id', header: t('users.id'), number: true, sort: (row) => row.id, cell: (row) => row.id },
     {
       id: 'name',
       header: t('redemption.name'),
       key: true,
+      sort: (row) => row.name,
       cell: (row) => <span className="font-medium text-ink-1">{row.name}</span>,
     },
     {
       id: 'status',
       header: t('redemption.status'),
       key: true,
+      sort: (row) => row.status,
       cell: (row) => (
         <span className={looks[row.status as 1 | 2 | 3]}>{t(`redemption.s${row.status as 1 | 2 | 3}`)}</span>
       ),
     },
-    { id: 'quota', header: t('redemption.quota'), number: true, key: true, amount: (row) => row.quota },
-    { id: 'created', header: t('redemption.created'), cell: (row) => dateTime(row.created_time) },
+    {
+      id: 'quota',
+      header: t('redemption.quota'),
+      number: true,
+      key: true,
+      sort: (row) => row.quota,
+      amount: (row) => row.quota,
+    },
+    {
+      id: 'created',
+      header: t('redemption.created'),
+      sort: (row) => row.created_time,
+      cell: (row) => dateTime(row.created_time),
+    },
     {
       id: 'used',
       header: t('redemption.usedBy'),

@@ -1,0 +1,37 @@
+/** What is found and put in order without asking: ids of requests, models, the edges of a chart, sorted columns. */
+import type { TFunction } from 'i18next';
+import { expect, test } from 'vitest';
+import { startOf, wholeBars } from '../../web/features/dashboard/edges.ts';
+import { logColumns } from '../../web/features/logs/log-columns.tsx';
+import { isRequestId, modelsNamed } from '../../web/shell/palette-entries.ts';
+
+test('A14: the palette knows the id of a request, and models by a part of their name', () => {
+  expect(isRequestId('20261122191341221s6j4c5n5')).toBe(true);
+  expect(isRequestId(' 20261122191341221s6j4c5n5 ')).toBe(true);
+  for (const other of ['gpt-4o', '2026', '20261122191341', 'laptop 20261122191341221s6'])
+    expect(isRequestId(other)).toBe(false);
+  expect(modelsNamed(['gpt-4o', 'gpt-4o-mini', 'o3'], 'GPT-4')).toEqual(['gpt-4o', 'gpt-4o-mini']);
+  expect(
+    modelsNamed(
+      Array.from({ length: 9 }, (_, at) => `m${at}`),
+      'm',
+    ),
+  ).toHaveLength(5);
+});
+
+test('A14: time, model, duration, tokens and cost of the log may be sorted', () => {
+  const columns = logColumns(((key: string) => key) as unknown as TFunction, true, String as never);
+  expect(columns.filter(({ sort }) => sort !== undefined).map(({ id }) => id)).toEqual([
+    'time',
+    'model',
+    'seconds',
+    'prompt',
+    'completion',
+    'cost',
+  ]);
+});
+
+test('A12: the first and the last bar are whole, and nothing stands beside them', () => {
+  expect(wholeBars(0, 6)).toEqual([-0.5, 6.5]);
+  expect([-1, 0, 1, 1.5, 2].map((index) => startOf([10, 20], index, String))).toEqual(['', '10', '20', '', '']);
+});
