@@ -25,6 +25,10 @@ const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
     en: 'check --url, or start the server: gateway serve',
     see: 'remote',
   },
+  take_over_refused: {
+    zh: '先停止该进程，再不带 --take-over 启动',
+    en: 'stop that process, then start without --take-over',
+  },
   data_dir_locked: { zh: '先停止该进程，或换用 --data-dir', en: 'stop that process first, or use another --data-dir' },
   port_taken: { zh: '换一个端口，例如 --port 3001', en: 'use another port, such as --port 3001' },
   database_corrupt: { zh: 'gateway backup restore FILE', en: 'gateway backup restore FILE' },

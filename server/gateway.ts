@@ -1,6 +1,8 @@
 /** The composition root of a running server: this thread supervises, one keeps the ledger, one serves the API; requests are relayed here, or by several threads of their own. */
 import { randomBytes } from 'node:crypto';
+import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
+import type { FromControl } from './control/messages.ts';
 import { type ControlThread, createControlThread } from './control-thread.ts';
 import { acquireLock, type DataDirFiles, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
@@ -8,6 +10,7 @@ import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { version } from './embedded/version.ts';
 import { startThread } from './embedded/workers.ts';
+import { createEndings, type Endings } from './endings.ts';
 import { openDescriptors } from './http/descriptors.ts';
 import type { LedgerClient } from './ledger/client.ts';
 import { controlName } from './ledger/names.ts';
@@ -23,10 +26,10 @@ import { createMoney } from './relay/admission/money.ts';
 import { untold } from './relay/admission/open-requests.ts';
 import { createRelayState, type RelayState } from './relay/state/state.ts';
 import { mostRelays } from './serving/environment.ts';
+import type { ServingOrder } from './serving/messages.ts';
 import { createOneRelay } from './serving/one-relay.ts';
 import { createRelayThreads } from './serving/relay-threads.ts';
 import type { Relays, RelaysDeps } from './serving/relays.ts';
-import type { Stop } from './stop.ts';
 import { createStorageWatch } from './storage-watch.ts';
 import { createEstate } from './succession/estate.ts';
 import { expectSuccessor, type Successions } from './succession/predecessor.ts';
@@ -58,7 +61,7 @@ export interface GatewayOptions {
   readonly say: (line: string) => void;
 }
 
-export interface Gateway extends Stop {
+export interface Gateway extends Omit<Endings, 'fail' | 'retire'> {
   readonly url: string;
   /** Needed for setting up over HTTP; null once set up. */
   readonly setupCode: string | null;
@@ -70,18 +73,9 @@ export interface Gateway extends Stop {
   readonly descriptors: number | null;
   /** Port of the figures; null = nobody asked for them. */
   readonly metricsPort: number | null;
-  /** Resolves when serving has ended by itself, with the reason. */
-  readonly failed: Promise<AppError>;
-  /** Another server serves in this one's place. */
-  readonly followed: Promise<void>;
-  /** Resolves when another server serves, and all that was open here has ended. */
-  readonly retired: Promise<void>;
 }
 
 const closeMs = 1000;
-const retrySeconds = 5;
-/** Streams that were open when another server came are let end: nobody waits for that. */
-const farewellMs = 600_000;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -93,7 +87,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
-    const failed = Promise.withResolvers<AppError>();
     const ledgerThread = await startLedger({ files, nativeBinding, follows: before !== null });
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
@@ -106,55 +99,26 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const state = createRelayState(balances);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
     const descriptors = openDescriptors();
-    const { host, env, say, metrics = null, log = usualLog, traces = null } = options;
-    const door = before === null ? '' : files.doorSocket(process.pid);
-    const port = before?.port ?? options.port;
-    const onPort = { host, port, shared: false, sharesPort, follows: before !== null, handedOn: door };
-    const here = { dataDir: files.dir, env, sample: ledgerThread.sample, mark: '', measured: metrics !== null };
-    const around: RelaysDeps = {
-      order: { ...onPort, ...here, log, traces },
-      state,
-      balances,
-      ledger,
-      counter,
-      descriptors,
-      say,
-      write: (text) => void process.stderr.write(text),
-      control: (message) => {
-        if (successions?.control(message) !== true) control.tell(message);
-      },
-    };
+    const { env, say, metrics = null, log = usualLog } = options;
+    const order = orderOf(options, files, before, ledgerThread.sample);
     let successions: Successions | null = null;
-    const relays =
-      options.relays === 1
-        ? createOneRelay(around)
-        : createRelayThreads({
-            ...around,
-            count: options.relays,
-            ledgerPort: ledgerThread.newPort,
-            keep: { owed: files.owed, mark: '', say, now: Date.now },
-            hopeless: (why) => fail('relay', why),
-          });
+    const tellControl: RelaysDeps['control'] = (message) => {
+      if (successions?.control(message) !== true) control.tell(message);
+    };
+    const relays = createRelays(
+      options.relays,
+      {
+        ...{ order, state, balances, ledger, counter, descriptors, say, control: tellControl },
+        write: (text) => void process.stderr.write(text),
+      },
+      { files, ledgerPort: ledgerThread.newPort, hopeless: (why) => fail('relay', why) },
+    );
     threads.push(relays);
     const control = createControlThread({
       spawn: () => startThread('control'),
       order: { dataDir: files.dir, nativeBinding, setupCode, relays: options.relays, log },
       ledgerPort: () => ledgerThread.newPort(controlName),
-      receive(data) {
-        switch (data.kind) {
-          case 'snapshot':
-          case 'delta':
-            state.apply(data);
-            return relays.news(data);
-          case 'test':
-            return relays.test(data);
-          case 'standing':
-            return relays.channels(data.id, data.ids);
-          case 'worked':
-            // Numbers below zero are those of the server before this one.
-            return data.id < 0 ? before?.worked({ ...data, id: -data.id }) : relays.worked(data);
-        }
-      },
+      receive: hearControl({ state, relays, before }),
       lost(why) {
         say(`the control thread died and is started again: ${why}`);
         relays.worksLost();
@@ -174,10 +138,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const monitors = createMonitors(metrics, { env, relays, ledger, state });
     await monitors.open();
     threads.push({ terminate: monitors.close });
-    before?.open(options.relays, door);
-    if (['1', '2'].includes(env.GATEWAY_BENCH_TIER ?? ''))
-      say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
-    let ending: Promise<void> | null = null;
+    before?.open(options.relays, order.handedOn);
     const close = async (): Promise<void> => {
       await Promise.all([control.stop(closeMs), ledgerThread.stop(closeMs)]);
       watch.stop();
@@ -186,30 +147,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       successions?.stop();
       unlock();
     };
-    const fail = (thread: 'ledger' | 'control' | 'relay', why: string) => {
-      const error = new AppError('thread_died', { thread, reason: why });
-      say(error.message);
-      // Why is said to the operator; a client is told what that means for it.
-      const reason = new AppError('storage_unavailable', { reason: thread, seconds: retrySeconds });
-      const failing = relays.fail(reason, thread === 'ledger');
-      ending ??= failing.then(close);
-      void ending.then(() => failed.resolve(error));
-    };
+    const { fail, retire, ...lasting } = createEndings({ relays, say, before: before?.ended, close });
     ledgerThread.onDeath((why) => fail('ledger', why));
     void ledgerThread.suspended.then(relays.suspend);
-    const followed = Promise.withResolvers<void>();
-    const retired = Promise.withResolvers<void>();
-    let isFollowed = false;
-    const retire = (): Promise<void> => {
-      isFollowed = true;
-      followed.resolve();
-      ending ??= relays.stop(farewellMs).then(async () => {
-        // Whoever was before this one is billed through it.
-        await before?.ended;
-        await close();
-      });
-      return ending.then(retired.resolve);
-    };
     if (sharesPort)
       successions = expectSuccessor(
         files.successionSocket,
@@ -224,19 +164,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return {
       url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${openPort}`,
       setupCode: setupDone ? null : setupCode,
-      recovered: ledgerThread.recovery,
-      owed: ledgerThread.owed,
+      ...{ recovered: ledgerThread.recovery, owed: ledgerThread.owed },
       descriptors: descriptors?.limit ?? null,
       metricsPort: monitors.port(),
-      failed: failed.promise,
-      followed: followed.promise,
-      retired: retired.promise,
-      stop: (graceMs) => {
-        if (isFollowed) setTimeout(relays.hurry, graceMs).unref();
-        ending ??= relays.stop(graceMs).then(close);
-        return ending;
-      },
-      hurry: relays.hurry,
+      ...lasting,
     };
   } catch (error) {
     for (const thread of threads) thread.terminate();
@@ -246,6 +177,65 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   }
 }
+
+function orderOf(
+  { host, port, env, metrics = null, log = usualLog, traces = null }: GatewayOptions,
+  files: DataDirFiles,
+  before: Inheritance | null,
+  sample: SealedSample | null,
+): ServingOrder {
+  return {
+    ...{ host, env, log, traces, sample, sharesPort, shared: false, mark: '' },
+    dataDir: files.dir,
+    port: before?.port ?? port,
+    follows: before !== null,
+    handedOn: before === null ? '' : files.doorSocket(process.pid),
+    measured: metrics !== null,
+  };
+}
+
+interface OfThreads {
+  readonly files: DataDirFiles;
+  readonly ledgerPort: (name: string) => MessagePort;
+  readonly hopeless: (why: string) => void;
+}
+
+function createRelays(count: number, around: RelaysDeps, { files, ledgerPort, hopeless }: OfThreads): Relays {
+  const { say, order } = around;
+  if (['1', '2'].includes(order.env.GATEWAY_BENCH_TIER ?? ''))
+    say('WARNING: GATEWAY_BENCH_TIER is set, requests are not billed');
+  if (count === 1) return createOneRelay(around);
+  const keep = { owed: files.owed, mark: '', say, now: Date.now };
+  return createRelayThreads({ ...around, count, ledgerPort, keep, hopeless });
+}
+
+interface ControlHearers {
+  readonly state: RelayState;
+  readonly relays: Relays;
+  readonly before: Inheritance | null;
+}
+
+const hearControl =
+  ({ state, relays, before }: ControlHearers) =>
+  (data: FromControl): void => {
+    switch (data.kind) {
+      case 'snapshot':
+      case 'delta':
+        state.apply(data);
+        relays.news(data);
+        break;
+      case 'test':
+        relays.test(data);
+        break;
+      case 'standing':
+        relays.channels(data.id, data.ids);
+        break;
+      case 'worked':
+        // Numbers below zero are those of the server before this one.
+        if (data.id < 0) before?.worked({ ...data, id: -data.id });
+        else relays.worked(data);
+    }
+  };
 
 /** Elsewhere no two servers share a port, so that none can take another's place without a gap. */
 const sharesPort = process.platform === 'linux';

@@ -11,6 +11,8 @@ import { atLeast, atMost, descriptorsOf, flag, openSite, type ProofSite, share }
 /** This process, and the gateway, need some for themselves. */
 const spare = 500;
 const atOnce = 200;
+/** So few are no crowd that somebody would be turned away for. */
+const leaveAtOnce = 50;
 const wordMs = 100;
 const settleMs = 60_000;
 
@@ -82,7 +84,9 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
   const newcomers = flag(args, '--newcomers', 50);
   const idle = Math.min(wanted, Math.max(0, limit - spare));
   if (idle < wanted)
-    console.log(`${limit} descriptors can be had here: ${idle} idle connections instead of ${wanted} (raise ulimit -Hn)`);
+    console.log(
+      `${limit} descriptors can be had here: ${idle} idle connections instead of ${wanted} (raise ulimit -Hn)`,
+    );
   const speaking = double((socket) => {
     socket.write(streamHead + chunk(frame('word ')));
     const timer = setInterval(() => {
@@ -92,7 +96,9 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
   });
   const plain = double((socket, body) =>
     socket.write(
-      body.includes('"stream":true') ? `${streamHead}${chunk(frame('word '))}${chunk(lastFrames)}0\r\n\r\n` : wholeAnswer,
+      body.includes('"stream":true')
+        ? `${streamHead}${chunk(frame('word '))}${chunk(lastFrames)}0\r\n\r\n`
+        : wholeAnswer,
     ),
   );
   const site = await openSite([
@@ -101,9 +107,10 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
   ]);
   const answers: number[] = [];
   await served(site, newcomers, answers);
+  const quiet = descriptorsOf(site.pid());
   // A first wave fills what is kept on purpose.
-  await Promise.all(Array.from({ length: atOnce }, (_, n) => leave(site, n)));
-  await until(() => descriptorsOf(site.pid()) < spare);
+  await Promise.all(Array.from({ length: leaveAtOnce }, (_, n) => leave(site, n)));
+  await until(() => descriptorsOf(site.pid()) <= quiet + atOnce / 10);
   const before = state(site);
 
   const open = await connections(site, idle);
@@ -114,7 +121,7 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
   const afterIdle = state(site);
 
   let left = 0;
-  const leaving = Array.from({ length: atOnce }, async () => {
+  const leaving = Array.from({ length: leaveAtOnce }, async () => {
     while (left < aborts) await leave(site, left++);
   });
   const besideAborts = await served(site, newcomers, answers);
@@ -126,7 +133,9 @@ export async function crowd(args: readonly string[]): Promise<readonly Goal[]> {
   // Ends with an error where anything does not add up.
   await site.run(['ledger', 'verify']);
   const { rows, holds } = ended(site.dataDir);
-  console.log(`${open.length} idle connections: ${((held.kb - before.kb) / Math.max(1, open.length)).toFixed(1)} KB each`);
+  console.log(
+    `${open.length} idle connections: ${((held.kb - before.kb) / Math.max(1, open.length)).toFixed(1)} KB each`,
+  );
   console.log(
     `descriptors ${before.descriptors} before, ${held.descriptors} with them, ${afterIdle.descriptors} without, ${after.descriptors} after ${left} that left`,
   );

@@ -1,8 +1,6 @@
 /** What others let in from outside: addresses, bodies, pages, packages. */
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { isPublicAddress } from '../../server/outbound/addresses.ts';
@@ -21,7 +19,6 @@ const canary = createServer((request, response) => {
   if (request.url?.startsWith('/jump')) response.writeHead(302, { location: `http://127.0.0.1:${canaryPort}/landed` });
   response.end('reached');
 });
-const root = resolve(import.meta.dirname, '..', '..');
 
 beforeAll(async () => {
   site = await createSite();
@@ -247,7 +244,7 @@ incident(
   },
 );
 
-incident('CVE-2026-25802', 'Markdown of a model ran as script in the page that showed it', async () => {
+incident('CVE-2026-25802 (files)', 'a picture or page that a model made ran as script where it was shown', async () => {
   const { shownType } = await import('../../server/relay/shared/sealed.ts');
   for (const type of [
     'text/html',
@@ -257,36 +254,7 @@ incident('CVE-2026-25802', 'Markdown of a model ran as script in the page that s
     'text/javascript',
   ])
     expect(shownType(type)).toBe('application/octet-stream');
-  const source = readFileSync(join(root, 'web', 'lib', 'markdown.ts'), 'utf8');
-  expect(source).toMatch(/DOMPurify|dompurify/);
 });
-
-incident('CVE-2025-3801', 'a home page from the settings ran script in everybody’s console', () => {
-  const framed = readFileSync(join(root, 'web', 'components', 'framed.tsx'), 'utf8');
-  // Scripts and our own origin never come together: a page may have the one or the other.
-  for (const [, rules = ''] of framed.matchAll(/sandbox="([^"]*)"/g)) expect(rules).not.toMatch(/allow-scripts/);
-  expect(framed).toMatch(/new URL\(address\)\.origin === location\.origin \? '' : ' allow-same-origin'/);
-  const assets = readFileSync(join(root, 'server', 'http', 'console-assets.ts'), 'utf8');
-  expect(assets).toMatch(/script-src 'self'\$\{scripts\};[^`]*object-src 'none'; base-uri 'none'/);
-  expect(assets).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline/);
-});
-
-incident(
-  'LiteLLM 1.82.7 and axios 1.14.1',
-  'a version that was hours old came in by itself and ran at installation',
-  () => {
-    const bunfig = readFileSync(join(root, 'bunfig.toml'), 'utf8');
-    expect(Number(/minimumReleaseAge = (\d+)/.exec(bunfig)?.[1])).toBeGreaterThanOrEqual(7 * 86_400);
-    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
-      string,
-      Record<string, string>
-    >;
-    for (const versions of [manifest.dependencies, manifest.devDependencies])
-      for (const version of Object.values(versions ?? {})) expect(version).toMatch(/^\d+\.\d+\.\d+[\w.-]*$/);
-    expect(manifest.trustedDependencies ?? []).toEqual([]);
-    expect(readFileSync(join(root, 'scripts', 'launch.mjs'), 'utf8')).toMatch(/ignore-scripts/);
-  },
-);
 
 incident(
   'lines of a log (CWE-117)',

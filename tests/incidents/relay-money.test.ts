@@ -138,6 +138,11 @@ incident('new-api#4168', 'a prompt was charged although nothing ever came back',
   streaming(frame({ error: { message: 'overloaded', type: 'server_error' } }));
   expect((await ask({ stream: true })).status).toBeGreaterThanOrEqual(500);
   expect([await rows(), await gateway.balance()]).toEqual([[], balance]);
+  // A stream that opens and says nothing.
+  streaming('');
+  await (await ask({ stream: true })).text();
+  await ended();
+  expect([await rows(), await gateway.balance()]).toEqual([[], balance]);
 });
 
 incident('new-api#5287', 'the words of an upstream’s error were billed as output', async () => {
