@@ -149,7 +149,7 @@ test('an edited price is shown before it is stored, and the model without a pric
   await page.getByLabel('Input price ($/1M tokens)').fill('8');
   await page.getByText('ratio 4', { exact: true }).waitFor();
   expect(await violations()).toEqual([]);
-  await page.getByRole('button', { name: 'OK' }).click();
+  await page.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('button', { name: 'Save (' }).click();
   await page.getByRole('dialog').getByText('ModelRatio').waitFor();
   expect(await violations()).toEqual([]);

@@ -96,7 +96,7 @@ test('a price that is edited is the price of the next request', async () => {
   await admin.getByLabel('Input price ($/1M tokens)').fill(String(Number(ratio) * 10));
   const output = await admin.getByLabel('Output price ($/1M tokens)').inputValue();
   await admin.getByLabel('Output price ($/1M tokens)').fill(String(Number(output) * 10));
-  await admin.getByRole('button', { name: 'OK' }).click();
+  await admin.getByRole('button', { name: 'Done' }).click();
   await admin.getByRole('button', { name: 'Save (' }).click();
   await admin.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await admin.getByText('Saved').first().waitFor();

@@ -170,13 +170,25 @@ const partsOf = `(async () => {
     const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(facts.join('|')));
     return [...new Uint8Array(bytes)].join();
   };
-  const looksOf = async (part) => {
+  // Names that are made anew whenever something is mounted.
+  const still = (text) => text.replace(/headlessui-([a-z-]+)-[^"\\s]+|_[rR]_[^"\\s]*_|«[^»]*»/g, '$1');
+  const factsOf = (part, text) => {
     const { x, y, width, height } = part.getBoundingClientRect();
     const fields = [...part.querySelectorAll('input, select, textarea')].map((one) => [one.value, one.checked, one.disabled].join());
-    // Names that are made anew whenever something is mounted.
-    const text = part.outerHTML.replace(/headlessui-([a-z-]+)-[^"\\s]+|_[rR]_[^"\\s]*_|«[^»]*»/g, '$1');
-    const facts = [root.lang, innerWidth, x, y, width, height, fields.join(';'), part.contains(document.activeElement), text];
-    return [await digest(facts), await digest([root.dataset.theme, ...facts])];
+    return [root.lang, innerWidth, x, y, width, height, fields.join(';'), part.contains(document.activeElement), still(text)];
+  };
+  // Around the main part one link after the other is the current one: links are looked at one by one, then what is left.
+  const piecesOf = (part) => {
+    if (part.matches('main')) return [factsOf(part, part.outerHTML)];
+    const links = [...part.querySelectorAll('a')];
+    const bare = part.cloneNode(true);
+    for (const link of bare.querySelectorAll('a')) link.replaceWith('link');
+    return [factsOf(part, bare.outerHTML), ...links.map((link) => factsOf(link, link.outerHTML))];
+  };
+  const looksOf = async (part) => {
+    const pieces = piecesOf(part);
+    const [shapes, colours] = [pieces, pieces.map((facts) => [root.dataset.theme, ...facts])];
+    return [await Promise.all(shapes.map(digest)), await Promise.all(colours.map(digest))];
   };
   const names = [...document.querySelectorAll('[id]')].map((one) => one.id).sort();
   const page = await digest([location.pathname, document.title, root.lang, ...names]);
@@ -188,10 +200,13 @@ export async function newViolations(page: Page, seen: Set<string>): Promise<stri
   await withAxe(page);
   const found = (await page.evaluate(`${partsOf}.then(({ page, looks }) => ({ page, looks }))`)) as {
     readonly page: string;
-    readonly looks: readonly (readonly [string, string])[];
+    readonly looks: readonly (readonly [shapes: readonly string[], colours: readonly string[]])[];
   };
   const unseen = (look: string): boolean => seen.size !== seen.add(look).size;
-  const fresh = found.looks.map(([shape, colours]) => ({ shape: unseen(shape), colours: unseen(colours) }));
+  const fresh = found.looks.map(([shapes, colours]) => ({
+    shape: shapes.filter(unseen).length > 0,
+    colours: colours.filter(unseen).length > 0,
+  }));
   const [shapes, colours] = [
     fresh.flatMap(({ shape }, at) => (shape ? [at] : [])),
     fresh.flatMap((one, at) => (one.colours && !one.shape ? [at] : [])),
