@@ -10,9 +10,6 @@ export interface Sink {
   end(): unknown;
 }
 
-/** So much goes out at a time: what a client that takes nothing is given beyond that would lie here twice, once read and once written. */
-const mostJoined = 32 * 1024;
-
 /** Pieces on their way, joined where that costs nothing: texts, and bytes that lie side by side in memory. */
 export interface Joined {
   add(piece: Piece): void;
@@ -42,12 +39,10 @@ export function joining(write: (piece: Piece) => void): Joined {
       if (typeof piece === 'string') {
         if (run !== null) put();
         text += piece;
-        if (text.length >= mostJoined) put();
         return;
       }
       if (run !== null && piece.buffer === run.buffer && piece.byteOffset === run.byteOffset + size) {
         size += piece.length;
-        if (size >= mostJoined) put();
         return;
       }
       put();
