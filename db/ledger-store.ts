@@ -6,9 +6,17 @@ import { createLedgerReads } from './ledger-books.ts';
 import { createLedgerMarks } from './ledger-marks.ts';
 import { createLedgerSums, type Sums } from './ledger-sums.ts';
 
+export interface Outcome {
+  /** In the order of the commands. */
+  readonly results: readonly LedgerResult[];
+  /** To publish after the commit. */
+  readonly events: readonly BalanceEvent[];
+}
+
 export interface LedgerStore {
-  /** Results in the order of the commands, and the balance events to publish after the commit. @throws the driver's error; then nothing was written. */
-  apply(commands: readonly LedgerCommand[]): { readonly results: LedgerResult[]; readonly events: BalanceEvent[] };
+  /** @throws the driver's error; then nothing was written. */
+  apply(commands: readonly LedgerCommand[]): Outcome;
+  isCommandsFault(error: unknown): boolean;
   /** Numbers this run; holds of older runs are leftovers of a crash. */
   nextEpoch(): number;
   holds(olderThan: number): StoredHold[];
@@ -171,5 +179,14 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     lastPosting: () => readLast.get()?.n ?? 0,
     probe: () => void touchMeta.run(),
     checkpoint: (mode) => void raw.pragma(`wal_checkpoint(${mode})`),
+    isCommandsFault,
   };
+}
+
+/** The schema or the driver refuses what one command says; everything else the driver throws is storage. */
+function isCommandsFault(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return (
+    typeof code !== 'string' || !code.startsWith('SQLITE_') || /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)
+  );
 }
