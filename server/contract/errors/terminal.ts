@@ -24,6 +24,66 @@ export const terminalErrors = {
     'The database was written by a newer version (schema {schema}; this program knows {newest}). Use the newer program, or restore the backup made before the upgrade: gateway backup restore FILE',
     6,
   ),
+  database_address: business(
+    '数据库地址无效：{detail}。格式为 postgres://用户:密码@主机:端口/数据库',
+    'The database address is not valid: {detail}. It has the form postgres://user:password@host:port/database',
+    2,
+  ),
+  database_unreachable: business(
+    '无法连接 PostgreSQL 数据库 {name}：{detail}。请检查地址、端口与防火墙，并确认数据库已启动',
+    'The PostgreSQL database {name} cannot be reached: {detail}. Check address, port and firewall, and that the server runs',
+    7,
+  ),
+  database_password: business(
+    'PostgreSQL 数据库 {name} 拒绝了用户名或密码：{detail}',
+    'The PostgreSQL database {name} refuses the user or the password: {detail}',
+    1,
+  ),
+  database_absent: business(
+    'PostgreSQL 服务器上没有数据库 {name}：{detail}。请先创建一个空数据库（CREATE DATABASE）',
+    'There is no database {name} on the PostgreSQL server: {detail}. Create an empty one first (CREATE DATABASE)',
+    1,
+  ),
+  database_full: business(
+    'PostgreSQL 数据库 {name} 的连接数已用尽：{detail}。请提高 max_connections 或减少节点的连接数',
+    'The PostgreSQL server of {name} has no connection left: {detail}. Raise max_connections, or let the nodes hold fewer',
+    7,
+  ),
+  database_starting: business(
+    'PostgreSQL 数据库 {name} 正在启动或关闭：{detail}。请稍后重试',
+    'The PostgreSQL server of {name} is starting or stopping: {detail}. Try again in a moment',
+    7,
+  ),
+  database_tls_required: business(
+    'PostgreSQL 数据库 {name} 只接受加密连接：{detail}。请在地址后加上 ?sslmode=verify-full（自签证书再加 &sslrootcert=文件）',
+    'The PostgreSQL database {name} takes encrypted connections alone: {detail}. Add ?sslmode=verify-full to the address (and &sslrootcert=FILE for a certificate of your own)',
+    1,
+  ),
+  database_tls: business(
+    '与 PostgreSQL 数据库 {name} 的加密连接失败：{detail}。请检查服务器证书以及地址中的 sslmode 和 sslrootcert',
+    'The encrypted connection to the PostgreSQL database {name} failed: {detail}. Check the certificate of the server, and sslmode and sslrootcert in the address',
+    1,
+  ),
+  database_old: business(
+    'PostgreSQL 数据库 {name} 的版本 {version} 过旧：需要 15 或更新版本',
+    'The PostgreSQL server of {name} is too old ({version}): version 15 or newer is needed',
+    1,
+  ),
+  database_encoding: business(
+    'PostgreSQL 数据库 {name} 的编码是 {encoding}：请用 UTF8 编码创建数据库',
+    'The PostgreSQL database {name} is encoded as {encoding}: create it with the encoding UTF8',
+    1,
+  ),
+  database_read_only: business(
+    'PostgreSQL 数据库 {name} 是只读备库：请使用主库的地址',
+    'The PostgreSQL database {name} is a standby that only reads: use the address of the primary',
+    1,
+  ),
+  database_foreign: business(
+    'PostgreSQL 数据库 {name} 不为空，且不是本程序的数据库：请使用一个空数据库',
+    'The PostgreSQL database {name} is not empty and not of this program: use an empty one',
+    6,
+  ),
   secret_missing: business(
     '缺少密钥文件 {file}：数据库中的密文无法解密。请放回原来的 secret.key，或设置 GATEWAY_SECRET_KEY',
     'The key file {file} is missing, and the database holds secrets sealed under it. Put the original secret.key back, or set GATEWAY_SECRET_KEY',

@@ -1,0 +1,33 @@
+/** What a failed connection to PostgreSQL means, in words that say what to do. */
+import { AppError } from '../../server/contract/errors.ts';
+import { type PostgresPlace, placeName } from '../place.ts';
+
+const codeOf = (error: unknown): string => {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : '';
+};
+
+const wrongPassword = ['28P01', '28000'];
+const noDatabase = '3D000';
+const tooMany = ['53300', '53200'];
+const starting = ['57P03', '57P02', '57P01'];
+
+/** Node and OpenSSL name certificate trouble in capitals, each library in its own. */
+const certificate = /certificate|CERT_|SELF_SIGNED|ERR_TLS|UNABLE_TO_VERIFY|altnames/i;
+
+export function toldOf(error: unknown, place: PostgresPlace): AppError {
+  if (error instanceof AppError) return error;
+  const name = placeName(place);
+  const code = codeOf(error);
+  const detail = error instanceof Error && error.message !== '' ? error.message : code;
+  const told = { name, detail };
+  if (/no encryption|SSL off|requires? SSL/i.test(detail)) return new AppError('database_tls_required', told, error);
+  if (/does not support SSL/i.test(detail) || certificate.test(`${code} ${detail}`))
+    return new AppError('database_tls', told, error);
+  if (wrongPassword.includes(code) || /SASL|password/i.test(detail))
+    return new AppError('database_password', told, error);
+  if (code === noDatabase) return new AppError('database_absent', told, error);
+  if (tooMany.includes(code)) return new AppError('database_full', told, error);
+  if (starting.includes(code)) return new AppError('database_starting', told, error);
+  return new AppError('database_unreachable', told, error);
+}

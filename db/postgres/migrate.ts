@@ -1,0 +1,94 @@
+/** Brings the schema of a PostgreSQL database to this build's version, once, however many nodes start together. */
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { AppError } from '../../server/contract/errors.ts';
+import { placeName } from '../place.ts';
+import type { Schema } from '../schema.ts';
+import * as initial from './migrations/0001-initial.ts';
+import type { PostgresDatabase } from './open.ts';
+
+export interface PostgresMigration {
+  up(db: Kysely<unknown>): Promise<void>;
+  /** The version before cannot work beside it. */
+  readonly breaks: boolean;
+}
+
+/** Ordered by name; a released migration is never edited. */
+export const postgresMigrations: Readonly<Record<string, PostgresMigration>> = {
+  '0001-initial': { up: initial.up, breaks: true },
+};
+
+interface Applied {
+  readonly name: string;
+  readonly breaks: number;
+}
+
+/** Any number that nobody else takes in this database. */
+const lockNumber = 4_747_201_116;
+
+async function there(db: Kysely<Schema>): Promise<{ ours: boolean; others: number }> {
+  const { rows } = await sql<{ ours: boolean; others: number }>`
+    SELECT to_regclass('gateway_migrations') IS NOT NULL AS ours,
+      (SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v')) AS others`.execute(
+    db,
+  );
+  return rows[0] ?? { ours: false, others: 0 };
+}
+
+const appliedIn = async (db: Kysely<Schema>): Promise<readonly Applied[]> =>
+  (await sql<Applied>`SELECT name, breaks FROM gateway_migrations ORDER BY name`.execute(db)).rows;
+
+/** @returns name of the newest migration, '' = none. */
+export async function postgresSchemaOf({ query }: PostgresDatabase): Promise<string> {
+  if (!(await there(query)).ours) return '';
+  return (await appliedIn(query)).at(-1)?.name ?? '';
+}
+
+/** One version newer will do when it says so: nodes are replaced one after the other. */
+function refuseNewer(applied: readonly Applied[], known: readonly string[]): void {
+  const unknown = applied.filter(({ name }) => !known.includes(name));
+  if (unknown.length === 0 || (unknown.length === 1 && unknown[0]?.breaks === 0)) return;
+  throw new AppError('database_newer', { schema: applied.at(-1)?.name ?? '', newest: known.at(-1) ?? '' });
+}
+
+/** @returns names applied. @throws AppError database_foreign, database_newer. */
+export async function migratePostgres(
+  database: PostgresDatabase,
+  migrations: Readonly<Record<string, PostgresMigration>> = postgresMigrations,
+): Promise<string[]> {
+  const known = Object.keys(migrations).sort();
+  // Looking takes no lock: nearly every start finds nothing to do.
+  if ((await there(database.query)).ours) {
+    const applied = await appliedIn(database.query);
+    refuseNewer(applied, known);
+    if (known.every((name) => applied.some((one) => one.name === name))) return [];
+  }
+  return database.query.transaction().execute(async (transaction) => {
+    await sql`SELECT pg_advisory_xact_lock(${sql.lit(lockNumber)})`.execute(transaction);
+    const found = await there(transaction);
+    if (!found.ours && found.others > 0) throw new AppError('database_foreign', { name: placeName(database.place) });
+    if (!found.ours)
+      await sql`CREATE TABLE gateway_migrations (name text COLLATE "C" PRIMARY KEY, breaks bigint NOT NULL, at timestamptz NOT NULL DEFAULT now())`.execute(
+        transaction,
+      );
+    return applyMissing(transaction, migrations, known);
+  });
+}
+
+async function applyMissing(
+  transaction: Transaction<Schema>,
+  migrations: Readonly<Record<string, PostgresMigration>>,
+  known: readonly string[],
+): Promise<string[]> {
+  const applied = await appliedIn(transaction);
+  refuseNewer(applied, known);
+  const missing = known.filter((name) => !applied.some((one) => one.name === name));
+  for (const name of missing) {
+    const migration = migrations[name];
+    if (migration === undefined) continue;
+    await migration.up(transaction as unknown as Kysely<unknown>);
+    await sql`INSERT INTO gateway_migrations (name, breaks) VALUES (${name}, ${migration.breaks ? 1 : 0})`.execute(
+      transaction,
+    );
+  }
+  return missing;
+}

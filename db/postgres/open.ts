@@ -1,0 +1,125 @@
+/** Opens a database of PostgreSQL: a bounded pool whose values are those that SQLite gives, and the checks before anything is asked of it. */
+import { HandleEmptyInListsPlugin, Kysely, PostgresDialect, replaceWithNoncontingentExpression } from 'kysely';
+import { Pool, type PoolConfig, types } from 'pg';
+import { AppError } from '../../server/contract/errors.ts';
+import { type PostgresPlace, placeName } from '../place.ts';
+import type { Schema } from '../schema.ts';
+import { toldOf } from './failures.ts';
+import { withoutNul } from './text.ts';
+
+export interface PostgresDatabase {
+  readonly engine: 'postgres';
+  /** For services and repositories. */
+  readonly query: Kysely<Schema>;
+  /** The driver itself. Used inside `db/` only. */
+  readonly pool: Pool;
+  readonly place: PostgresPlace;
+  close(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** Connections at most. */
+  readonly connections?: number | undefined;
+  /** What the connections are called in `pg_stat_activity`. */
+  readonly name?: string | undefined;
+  /** A server that only reads will do. */
+  readonly readonly?: boolean | undefined;
+}
+
+const usualConnections = 8;
+const connectWithinMs = 10_000;
+const oldestVersion = 150_000;
+
+const int8 = 20;
+const numeric = 1700;
+/** Sums of whole numbers below 2^53, as everything here is. */
+const asNumber = (text: string): number => Number(text);
+const parsers: PoolConfig['types'] = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === int8 || oid === numeric ? asNumber : types.getTypeParser(oid, format ?? 'text'),
+};
+
+/** `sslmode` means what it means to libpq: the driver's own reading verifies where libpq does not. */
+function readAsLibpq(url: string): string {
+  const parts = URL.parse(url);
+  if (parts === null) throw new AppError('database_address', { detail: 'URL' });
+  if (!parts.searchParams.has('uselibpqcompat')) parts.searchParams.set('uselibpqcompat', 'true');
+  return parts.href;
+}
+
+/** Connects to nothing yet. */
+export function createPool(url: string, options: PostgresOptions = {}): Pool {
+  const pool = new Pool({
+    connectionString: readAsLibpq(url),
+    max: options.connections ?? usualConnections,
+    connectionTimeoutMillis: connectWithinMs,
+    keepAlive: true,
+    application_name: options.name ?? 'gateway',
+    types: parsers,
+    // Whoever has a connection waits for nothing else: a transaction that stands still belongs to a process that does.
+    idle_in_transaction_session_timeout: 60_000,
+  });
+  // A connection that breaks while nobody uses it is replaced by the next who asks.
+  pool.on('error', () => undefined);
+  return withoutNul(pool);
+}
+
+interface Facts {
+  readonly version: number;
+  readonly words: string;
+  readonly encoding: string;
+  readonly standby: boolean;
+  readonly readonly: string;
+}
+
+/** @throws AppError database_* that says what is wrong and what to do. */
+async function check(pool: Pool, place: PostgresPlace, options: PostgresOptions): Promise<void> {
+  const name = placeName(place);
+  const facts = await pool
+    .query<Facts>(
+      `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS words,
+        current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby,
+        current_setting('default_transaction_read_only') AS readonly`,
+    )
+    .then(({ rows }) => rows[0])
+    .catch((error: unknown) => {
+      throw toldOf(error, place);
+    });
+  if (facts === undefined) throw new AppError('database_address', { detail: name });
+  if (facts.version < oldestVersion) throw new AppError('database_old', { name, version: facts.words });
+  if (facts.encoding !== 'UTF8') throw new AppError('database_encoding', { name, encoding: facts.encoding });
+  if (options.readonly !== true && (facts.standby || facts.readonly === 'on'))
+    throw new AppError('database_read_only', { name });
+}
+
+/** @throws AppError database_unreachable and its relatives. */
+export async function openPostgres(place: PostgresPlace, options: PostgresOptions = {}): Promise<PostgresDatabase> {
+  const pool = createPool(place.url, options);
+  try {
+    await check(pool, place, options);
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return overPool(pool, place);
+}
+
+/** Anything that pools connections as `pg` does. */
+export function overPool(pool: Pool, place: PostgresPlace): PostgresDatabase {
+  const query = new Kysely<Schema>({
+    dialect: new PostgresDialect({ pool }),
+    // `IN ()` is a mistake to PostgreSQL and nothing to SQLite.
+    plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })],
+  });
+  return {
+    engine: 'postgres',
+    query,
+    pool,
+    place,
+    async close() {
+      await query.destroy();
+      // Kysely ends the pool only when it has used it.
+      if (!pool.ended) await pool.end();
+    },
+  };
+}
