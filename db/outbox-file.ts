@@ -20,6 +20,8 @@ export interface AcknowledgedFile {
   insert(epoch: number, seq: number, at: number, commands: readonly LedgerCommand[]): void;
   /** Commands of batches later than that, oldest first. */
   since(epoch: number, seq: number): LedgerCommand[];
+  /** The last of each epoch. */
+  marks(): { readonly epoch: number; readonly seq: number }[];
   forgetBefore(at: number): void;
   close(): void;
 }
@@ -63,10 +65,14 @@ export function openAcknowledgedFile(file: string, nativeBinding?: string): Ackn
   const since = raw.prepare<{ commands: string }>(
     'SELECT commands FROM batches WHERE epoch = ? AND seq > ? ORDER BY seq',
   );
+  const marks = raw.prepare<{ epoch: number; seq: number }>(
+    'SELECT epoch, max(seq) AS seq FROM batches GROUP BY epoch',
+  );
   const forget = raw.prepare('DELETE FROM batches WHERE at < ?');
   return {
     insert: (epoch, seq, at, commands) => void insert.run(epoch, seq, at, JSON.stringify(commands)),
     since: (epoch, seq) => since.all(epoch, seq).flatMap(({ commands }) => JSON.parse(commands) as LedgerCommand[]),
+    marks: () => marks.all(),
     forgetBefore: (at) => void forget.run(at),
     close: () => void raw.close(),
   };

@@ -24,6 +24,8 @@ export interface Outbox {
 export interface Acknowledged {
   note(epoch: number, seq: number, commands: readonly LedgerCommand[]): void;
   since(epoch: number, seq: number): LedgerCommand[];
+  /** The last of each epoch. */
+  marks(): { readonly epoch: number; readonly seq: number }[];
 }
 
 export interface NodeFiles {
@@ -87,6 +89,7 @@ export function openNodeFiles(dir: string, { nativeBinding, now, most = mostOwed
         batches.forgetBefore(at - keptForMs);
       },
       since: batches.since,
+      marks: batches.marks,
     },
     close() {
       owed.close();

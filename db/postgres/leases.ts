@@ -1,0 +1,130 @@
+/** Leases taken and given back under the locks of their accounts and tokens. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
+import { numbers } from './arrays.ts';
+import { type LeaseKind, leaseKey } from './ledger-known.ts';
+import { changeLeases, type LeaseChange } from './ledger-writes.ts';
+import type { Answer, Statement } from './line.ts';
+
+export interface Acquire {
+  readonly type: 'acquire';
+  readonly account: number;
+  /** 0 = none that has a limit. */
+  readonly token: number;
+  /** What the request at hand needs of both, and what would be good to have. */
+  readonly need: number;
+  readonly want: number;
+}
+
+export interface GiveBack {
+  readonly type: 'give-back';
+  readonly kind: LeaseKind;
+  readonly subject: number;
+  /** Out of reach of this node's requests already. */
+  readonly amount: number;
+}
+
+export type LeaseMove = Acquire | GiveBack;
+
+export interface Grant {
+  readonly account: number;
+  readonly token: number;
+  /** 0 = nothing, not even what was needed. */
+  readonly granted: number;
+  readonly tokenGranted: number;
+  /** Neither the balance nor the limit would do, however the others share: what there is in all. */
+  readonly most: number;
+}
+
+export interface MoveOutcome {
+  /** In the order of the acquisitions. */
+  readonly grants: readonly Grant[];
+}
+
+interface Purse {
+  /** Balance, or what the limit leaves. */
+  readonly whole: number;
+  leased: number;
+}
+
+interface KnownPurses {
+  readonly accounts: ReadonlyMap<number, Purse>;
+  readonly tokens: ReadonlyMap<number, Purse>;
+}
+
+const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].sort((a, b) => a - b);
+
+export function readsForMoves(moves: readonly LeaseMove[]): {
+  readonly statements: readonly Statement[];
+  readonly read: (answers: readonly Answer[]) => KnownPurses;
+} {
+  const accounts: number[] = [];
+  const tokens: number[] = [];
+  for (const move of moves) {
+    if (move.type === 'acquire') {
+      accounts.push(move.account);
+      if (move.token > 0) tokens.push(move.token);
+    } else (move.kind === 'account' ? accounts : tokens).push(move.subject);
+  }
+  const purses = (answer: Answer | undefined) =>
+    new Map((answer?.rows ?? []).map(({ id, whole, leased }) => [id as number, { whole, leased } as Purse]));
+  return {
+    statements: [
+      {
+        text: 'SELECT id, balance AS whole, leased FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+        values: [numbers(sorted(accounts))],
+      },
+      {
+        text: 'SELECT id, quota_limit AS whole, used_quota + leased AS leased FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+        values: [numbers(sorted(tokens))],
+      },
+    ],
+    read: ([first, second]) => ({ accounts: purses(first), tokens: purses(second) }),
+  };
+}
+
+export function decideMoves(
+  moves: readonly LeaseMove[],
+  known: KnownPurses,
+  epoch: number,
+): { readonly value: MoveOutcome; readonly statements: readonly Statement[] } {
+  const changes = new Map<string, LeaseChange>();
+  const grants: Grant[] = [];
+  const change = (kind: LeaseKind, subject: number, by: number) => {
+    if (by === 0) return;
+    const key = leaseKey(kind, subject, epoch);
+    changes.set(key, { kind, subject, epoch, by: (changes.get(key)?.by ?? 0) + by });
+    const purse = (kind === 'account' ? known.accounts : known.tokens).get(subject);
+    if (purse !== undefined) purse.leased += by;
+  };
+  const free = (purse: Purse | undefined): number => (purse === undefined ? 0 : purse.whole - purse.leased);
+  /** At most two tries: all that would be good, or just what is needed. */
+  const grant = (room: number, need: number, want: number): number => (room >= want ? want : room >= need ? need : 0);
+
+  for (const move of moves) {
+    if (move.type === 'give-back') {
+      change(move.kind, move.subject, -move.amount);
+      continue;
+    }
+    const { account, token, need, want } = move;
+    const granted = grant(free(known.accounts.get(account)), need, want);
+    const tokenGranted = token === 0 ? 0 : grant(free(known.tokens.get(token)), need, want);
+    change('account', account, granted);
+    change('token', token, tokenGranted);
+    const whole = known.accounts.get(account)?.whole ?? 0;
+    const most = token === 0 ? whole : Math.min(whole, known.tokens.get(token)?.whole ?? 0);
+    grants.push({ account, token, granted, tokenGranted, most });
+  }
+  const rows = [...changes.values()].filter(({ by }) => by !== 0);
+  return { value: { grants }, statements: [...leasedStatements(rows), ...changeLeases(rows)] };
+}
+
+const leasedStatements = (rows: readonly LeaseChange[]): Statement[] =>
+  (['account', 'token'] as const).flatMap((kind) => {
+    const own = rows.filter((row) => row.kind === kind);
+    if (own.length === 0) return [];
+    return [
+      {
+        text: `UPDATE ${kind}s t SET leased = t.leased + v.by FROM unnest($1::bigint[], $2::bigint[]) AS v(id, by) WHERE t.id = v.id`,
+        values: [numbers(own.map(({ subject }) => subject)), numbers(own.map(({ by }) => by))],
+      },
+    ];
+  });
