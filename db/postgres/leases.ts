@@ -9,9 +9,13 @@ export interface Acquire {
   readonly account: number;
   /** 0 = none that has a limit. */
   readonly token: number;
-  /** What the request at hand needs of both, and what would be good to have. */
+  /** What the request at hand still needs of both. */
   readonly need: number;
-  readonly want: number;
+  readonly tokenNeed: number;
+  /** What this node is likely to use in the next seconds. */
+  readonly use: number;
+  /** That are live, this one included. */
+  readonly nodes: number;
 }
 
 export interface GiveBack {
@@ -30,8 +34,9 @@ export interface Grant {
   /** 0 = nothing, not even what was needed. */
   readonly granted: number;
   readonly tokenGranted: number;
-  /** Neither the balance nor the limit would do, however the others share: what there is in all. */
+  /** What there is in all, whoever has it. */
   readonly most: number;
+  readonly tokenMost: number;
 }
 
 export interface MoveOutcome {
@@ -40,8 +45,11 @@ export interface MoveOutcome {
 }
 
 interface Purse {
-  /** Balance, or what the limit leaves. */
+  /** Balance, or limit. */
   readonly whole: number;
+  /** Less what is spent of a limit. */
+  readonly left: number;
+  /** Spent of a limit, or leased. */
   leased: number;
 }
 
@@ -49,6 +57,9 @@ interface KnownPurses {
   readonly accounts: ReadonlyMap<number, Purse>;
   readonly tokens: ReadonlyMap<number, Purse>;
 }
+
+/** A balance below so many times the need is small. */
+export const smallFor = 8;
 
 const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].sort((a, b) => a - b);
 
@@ -65,15 +76,15 @@ export function readsForMoves(moves: readonly LeaseMove[]): {
     } else (move.kind === 'account' ? accounts : tokens).push(move.subject);
   }
   const purses = (answer: Answer | undefined) =>
-    new Map((answer?.rows ?? []).map(({ id, whole, leased }) => [id as number, { whole, leased } as Purse]));
+    new Map((answer?.rows ?? []).map(({ id, whole, left, leased }) => [id as number, { whole, left, leased } as Purse]));
   return {
     statements: [
       {
-        text: 'SELECT id, balance AS whole, leased FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+        text: 'SELECT id, balance AS whole, balance AS "left", leased FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
         values: [numbers(sorted(accounts))],
       },
       {
-        text: 'SELECT id, quota_limit AS whole, used_quota + leased AS leased FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+        text: 'SELECT id, quota_limit AS whole, quota_limit - used_quota AS "left", used_quota + leased AS leased FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
         values: [numbers(sorted(tokens))],
       },
     ],
@@ -96,22 +107,28 @@ export function decideMoves(
     if (purse !== undefined) purse.leased += by;
   };
   const free = (purse: Purse | undefined): number => (purse === undefined ? 0 : purse.whole - purse.leased);
-  /** At most two tries: all that would be good, or just what is needed. */
-  const grant = (room: number, need: number, want: number): number => (room >= want ? want : room >= need ? need : 0);
+  /** A share of what is free for some seconds to come; where there is little, for this one request alone. */
+  const grant = (purse: Purse | undefined, need: number, { use, nodes }: Acquire): number => {
+    if (need <= 0) return 0;
+    const room = free(purse);
+    const share = (purse?.left ?? 0) < smallFor * need ? 0 : Math.min(use, Math.floor(room / (2 * nodes)));
+    const want = Math.max(need, share);
+    return room >= want ? want : room >= need ? need : 0;
+  };
 
   for (const move of moves) {
     if (move.type === 'give-back') {
       change(move.kind, move.subject, -move.amount);
       continue;
     }
-    const { account, token, need, want } = move;
-    const granted = grant(free(known.accounts.get(account)), need, want);
-    const tokenGranted = token === 0 ? 0 : grant(free(known.tokens.get(token)), need, want);
+    const { account, token } = move;
+    const granted = grant(known.accounts.get(account), move.need, move);
+    const tokenGranted = token === 0 ? 0 : grant(known.tokens.get(token), move.tokenNeed, move);
     change('account', account, granted);
     change('token', token, tokenGranted);
     const whole = known.accounts.get(account)?.whole ?? 0;
-    const most = token === 0 ? whole : Math.min(whole, known.tokens.get(token)?.whole ?? 0);
-    grants.push({ account, token, granted, tokenGranted, most });
+    const limit = known.tokens.get(token);
+    grants.push({ account, token, granted, tokenGranted, most: whole, tokenMost: limit?.left ?? 0 });
   }
   const rows = [...changes.values()].filter(({ by }) => by !== 0);
   return { value: { grants }, statements: [...leasedStatements(rows), ...changeLeases(rows)] };

@@ -17,16 +17,15 @@ import { type EndRow, type Known, type LeaseKind, leaseKey, noteRef } from './le
 import { newWrites, statementsFor, type Writes } from './ledger-writes.ts';
 import type { Statement } from './line.ts';
 
-/** What this node may still spend of an account or token, as the books have it now. */
-export interface LeaseLeft {
+/** What of a settlement this node's lease did not pay: it was taken off there in memory, and is still there. */
+export interface Spared {
   readonly kind: LeaseKind;
   readonly subject: number;
   readonly amount: number;
 }
 
 export interface BatchOutcome extends Outcome {
-  /** Of this node's leases, those from which something was paid. */
-  readonly leases: readonly LeaseLeft[];
+  readonly spared: readonly Spared[];
 }
 
 export interface DecidedBatch {
@@ -43,7 +42,13 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
   const events: BalanceEvent[] = [];
 
   /** What is owed for a request comes out of the lease under which it was let in. */
-  const sourceOf = (ref: string): number => known.holds.get(ref)?.epoch ?? epoch;
+  const sourceOf = (command: Settle | Void): number =>
+    known.holds.get(command.ref)?.epoch ?? (command.type === 'settle' ? command.epoch : undefined) ?? epoch;
+  const spared: Spared[] = [];
+  const pay = (kind: LeaseKind, subject: number, source: number, asked: number, paid: number) => {
+    const own = purses.pay(kind, subject, source, paid);
+    if (source === epoch && asked > own) spared.push({ kind, subject, amount: asked - own });
+  };
 
   const post = (effects: Effects, source: number) => {
     const { posting, beside, log, usage, mark } = effects;
@@ -55,8 +60,9 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
     }
     if (posting?.kind === 'settle' && posting.debit > 0) {
       const others = beside?.amount ?? 0;
-      purses.pay('account', posting.debit, source, posting.amount - others);
-      if (posting.tokenId > 0) purses.pay('token', posting.tokenId, source, posting.amount);
+      const isHouse = beside?.kind === 'house';
+      pay('account', posting.debit, source, isHouse ? 0 : posting.amount, posting.amount - others);
+      if (posting.tokenId > 0) pay('token', posting.tokenId, source, posting.amount, posting.amount);
     }
     if (log !== null) writes.logs.push(log);
     if (usage !== null) totals.use(usage);
@@ -75,7 +81,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
   const endAs = (command: Settle | Void, effects: Effects, earlier: EndRow | undefined) => {
     const { ref } = command;
     const { posting, beside } = effects;
-    const source = sourceOf(ref);
+    const source = sourceOf(command);
     post(effects, source);
     const asked = command.type === 'settle' ? command.amount : 0;
     const before = earlier?.paid ?? 0;
@@ -99,7 +105,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
       drop(ref);
       return resultOf(command, earlier);
     }
-    desk.pays(sourceOf(ref));
+    desk.pays(sourceOf(command));
     const decision: Decision =
       earlier === undefined ? decide(command, desk.books) : correct(command, earlier, desk.books);
     if (decision.kind === 'answer') return decision.result;
@@ -146,7 +152,7 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
 
   const results = commands.map(play);
   return {
-    outcome: { results, events, leases: purses.left(epoch) },
+    outcome: { results, events, spared },
     statements: statementsFor(writes, totals, epoch),
   };
 }
@@ -160,13 +166,12 @@ function resultOf(command: Settle | Void, { account, asked }: EndRow): LedgerRes
 }
 
 interface Purses {
-  /** Out of the lease as far as it goes; the rest is free money. */
-  pay(kind: LeaseKind, subject: number, epoch: number, amount: number): void;
+  /** Out of the lease as far as it goes; the rest is free money. @returns what the lease paid. */
+  pay(kind: LeaseKind, subject: number, epoch: number, amount: number): number;
   /** What a node that is gone had set aside for a request and was not needed. */
   release(command: Settle | Void, epoch: number, rest: number): void;
   lease(kind: LeaseKind, subject: number, epoch: number): number;
   leasedOf(account: number): number;
-  left(epoch: number): LeaseLeft[];
 }
 
 function createPurses(known: Known, writes: Writes): Purses {
@@ -174,13 +179,14 @@ function createPurses(known: Known, writes: Writes): Purses {
     writes.leases.get(leaseKey(kind, subject, epoch))?.by ?? 0;
   const lease = (kind: LeaseKind, subject: number, epoch: number): number =>
     (known.leases.get(leaseKey(kind, subject, epoch)) ?? 0) + by(kind, subject, epoch);
-  const lower = (kind: LeaseKind, subject: number, epoch: number, wanted: number) => {
+  const lower = (kind: LeaseKind, subject: number, epoch: number, wanted: number): number => {
     const amount = Math.min(wanted, lease(kind, subject, epoch));
-    if (amount <= 0) return;
+    if (amount <= 0) return 0;
     const change = { kind, subject, epoch, by: by(kind, subject, epoch) - amount };
     writes.leases.set(leaseKey(kind, subject, epoch), change);
     const sums = writes.leased[kind];
     sums.set(subject, (sums.get(subject) ?? 0) - amount);
+    return amount;
   };
   return {
     lease,
@@ -191,10 +197,6 @@ function createPurses(known: Known, writes: Writes): Purses {
       if (command.tokenId > 0) lower('token', command.tokenId, epoch, rest);
     },
     leasedOf: (account) => (known.accounts.get(account)?.leased ?? 0) + (writes.leased.account.get(account) ?? 0),
-    left: (epoch) =>
-      [...writes.leases.values()]
-        .filter((change) => change.epoch === epoch)
-        .map(({ kind, subject }) => ({ kind, subject, amount: lease(kind, subject, epoch) })),
   };
 }
 

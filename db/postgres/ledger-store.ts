@@ -35,8 +35,11 @@ export interface PostgresLedgerDeps {
 
 export interface PostgresLedgerStore {
   apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome>;
-  /** Leases taken and given back, in one transaction. When its end is not known, the same moves have to come again. */
-  move(moves: readonly LeaseMove[]): Promise<MoveOutcome>;
+  /**
+   * Leases taken and given back, in one transaction. When its end is not known, the same moves have to come again.
+   * @param epoch whose leases they are; under another one nothing is done. @throws then, too.
+   */
+  move(moves: readonly LeaseMove[], epoch: number): Promise<MoveOutcome>;
   /** Says that the node lives, and writes nothing else. */
   probe(): Promise<void>;
   isCommandsFault(error: unknown): boolean;
@@ -221,14 +224,17 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
           };
         }, 'apply'),
       ),
-    move: (moves) =>
+    move: (moves, epoch) =>
       alone(() =>
         settled<MoveOutcome>(() => {
           const { statements, read } = readsForMoves(moves);
           return {
             commands: [],
             statements,
-            decide: (answers) => decideMoves(moves, read(answers), fence?.epoch ?? 0),
+            decide(answers) {
+              if (fence?.epoch !== epoch) throw new Fenced('its leases were taken under another number');
+              return decideMoves(moves, read(answers), epoch);
+            },
           };
         }, 'move'),
       ),

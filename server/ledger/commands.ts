@@ -71,6 +71,8 @@ export interface Settle {
   readonly username: string;
   /** Said for a node that is gone: its own word still counts, should it come back. */
   readonly provisional?: boolean;
+  /** Number of the node under whose lease it was let in, where there are several. */
+  readonly epoch?: number;
 }
 
 /** Durable intent of a long request; replaced by later ones of the same ref; removed by `settle` or `void`. */

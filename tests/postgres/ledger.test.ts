@@ -24,8 +24,11 @@ afterEach(async () => {
 
 const apply = async ({ store }: TestNode, ...commands: readonly LedgerCommand[]) =>
   (await store.apply(commands)).results.map(({ status }) => status);
-const lease = async ({ store }: TestNode, account: number, amount: number) =>
-  (await store.move([{ type: 'acquire', account, token: 0, need: amount, want: amount }])).grants[0]?.granted;
+const lease = async ({ store }: TestNode, account: number, amount: number) => {
+  if (store.epoch() === 0) await store.probe();
+  const moves = [{ type: 'acquire', account, token: 0, need: amount, tokenNeed: 0, use: 0, nodes: 1 }] as const;
+  return (await store.move(moves, store.epoch())).grants[0]?.granted;
+};
 const standing = async (id: number) =>
   (await site.rows<{ balance: number; leased: number; overrun: number }>(
     'SELECT balance, leased, overrun FROM accounts WHERE id = $1',

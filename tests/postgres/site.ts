@@ -42,6 +42,7 @@ export interface NodeOptions {
   readonly url?: string;
   readonly name?: string;
   readonly broken?: (statement: string) => 'before' | 'after' | null;
+  readonly onEpoch?: (epoch: number) => void;
 }
 
 export interface TestNode {
@@ -129,7 +130,7 @@ export async function openSite(): Promise<Site> {
 
 let runs = 0;
 
-function openNode(url: string, { name = 'node', broken = () => null }: NodeOptions): TestNode {
+function openNode(url: string, { name = 'node', broken = () => null, onEpoch }: NodeOptions): TestNode {
   const batches: TestNode['batches'] = [];
   const forgotten: LedgerCommand[] = [];
   const epochs: number[] = [];
@@ -162,7 +163,10 @@ function openNode(url: string, { name = 'node', broken = () => null }: NodeOptio
         return [...last].map(([epoch, seq]) => ({ epoch, seq }));
       },
     },
-    onEpoch: (epoch) => void epochs.push(epoch),
+    onEpoch(epoch) {
+      epochs.push(epoch);
+      onEpoch?.(epoch);
+    },
     onForgotten: (commands) => void forgotten.push(...commands),
     newRun: () => `${process.pid}-${runs++}`,
     now: () => Math.floor(Date.now() / 1000),
