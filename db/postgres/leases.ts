@@ -54,6 +54,8 @@ interface Purse {
 }
 
 interface KnownPurses {
+  /** By `leaseKey`. */
+  readonly leases: ReadonlyMap<string, number>;
   readonly accounts: ReadonlyMap<number, Purse>;
   readonly tokens: ReadonlyMap<number, Purse>;
 }
@@ -63,7 +65,10 @@ export const smallFor = 8;
 
 const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].sort((a, b) => a - b);
 
-export function readsForMoves(moves: readonly LeaseMove[]): {
+export function readsForMoves(
+  moves: readonly LeaseMove[],
+  epoch: number,
+): {
   readonly statements: readonly Statement[];
   readonly read: (answers: readonly Answer[]) => KnownPurses;
 } {
@@ -87,8 +92,13 @@ export function readsForMoves(moves: readonly LeaseMove[]): {
         text: 'SELECT id, quota_limit AS whole, quota_limit - used_quota AS "left", used_quota + leased AS leased FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
         values: [numbers(sorted(tokens))],
       },
+      { text: 'SELECT kind, subject, epoch, amount FROM leases WHERE epoch = $1 AND subject = ANY($2::bigint[])', values: [epoch, numbers(sorted([...accounts, ...tokens]))] },
     ],
-    read: ([first, second]) => ({ accounts: purses(first), tokens: purses(second) }),
+    read: ([first, second, third]) => ({
+      accounts: purses(first),
+      tokens: purses(second),
+      leases: new Map((third?.rows ?? []).map((row) => [leaseKey(row.kind, row.subject, row.epoch), row.amount])),
+    }),
   };
 }
 
@@ -118,7 +128,10 @@ export function decideMoves(
 
   for (const move of moves) {
     if (move.type === 'give-back') {
-      change(move.kind, move.subject, -move.amount);
+      // Never more than the books say it has: what is leased and the leases fall together or not at all.
+      const key = leaseKey(move.kind, move.subject, epoch);
+      const own = (known.leases.get(key) ?? 0) + (changes.get(key)?.by ?? 0);
+      change(move.kind, move.subject, -Math.min(own, move.amount));
       continue;
     }
     const { account, token } = move;

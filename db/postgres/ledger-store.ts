@@ -50,6 +50,8 @@ export interface PostgresLedgerStore {
 }
 
 interface Work<Value> {
+  /** What was asked for, by which it is known again. */
+  readonly asked: readonly unknown[];
   readonly commands: readonly LedgerCommand[];
   readonly statements: readonly Statement[];
   readonly decide: (answers: readonly Answer[]) => { readonly value: Value; readonly statements: readonly Statement[] };
@@ -70,10 +72,14 @@ type Kind = 'apply' | 'move' | 'probe';
 /** A transaction whose COMMIT was sent and not answered. */
 interface Pending {
   readonly seq: number;
+  readonly asked: readonly unknown[];
   readonly commands: readonly LedgerCommand[];
   readonly value: unknown;
   readonly kind: Kind;
 }
+
+const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
+  one.length === other.length && one.every((item, index) => item === other[index]);
 
 /** Two nodes met: whoever lost begins again with the same number. */
 const collisions = new Set(['23505', '40001', '40P01', '55P03']);
@@ -88,7 +94,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   let seq = 0;
   let pending: Pending | null = null;
   /** What came of such transactions, for those who come again with the same. */
-  const found = new Map<Kind, { readonly committed: boolean; readonly value: unknown }>();
+  const found = new Map<Kind, { readonly asked: readonly unknown[]; readonly value: unknown }>();
   let turn: Promise<unknown> = Promise.resolve();
 
   const alone = <Value>(work: () => Promise<Value>): Promise<Value> => {
@@ -103,7 +109,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     const row = await lookAt(on, fence);
     if (pending !== null) {
       const committed = row.seq >= pending.seq;
-      found.set(pending.kind, { committed, value: pending.value });
+      if (committed) found.set(pending.kind, { asked: pending.asked, value: pending.value });
       if (committed) acknowledge(fence, pending.seq, pending.commands);
       pending = null;
     }
@@ -152,7 +158,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       throw new Fenced('this node was declared gone');
     }
     const { value, statements } = work.decide(answers.slice(head.length));
-    pending = { seq: next, commands: work.commands, value, kind };
+    pending = { seq: next, asked: work.asked, commands: work.commands, value, kind };
     on.wasLocal();
     const last = (await on.send([...statements, { text: 'COMMIT' }])).at(-1);
     // On one disk alone it is not durable where two are asked for; another commit that waits for both will tell.
@@ -192,14 +198,14 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     }
   };
 
-  const settled = async <Value>(work: () => Work<Value>, kind: Kind): Promise<Value> => {
+  const settled = async <Value>(asked: readonly unknown[], work: () => Omit<Work<Value>, 'asked'>, kind: Kind): Promise<Value> => {
     await resolve(kind);
     const earlier = found.get(kind);
     found.delete(kind);
-    if (earlier?.committed === true) return earlier.value as Value;
+    if (earlier !== undefined && isSame(earlier.asked, asked)) return earlier.value as Value;
     for (let tries = 1; ; tries++) {
       try {
-        return await attempt(work(), kind);
+        return await attempt({ ...work(), asked }, kind);
       } catch (error) {
         if (tries >= mostTries || !collisions.has(codeOf(error))) throw error;
         await pause(tries * 5);
@@ -207,12 +213,12 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     }
   };
 
-  const nothing: Work<null> = { commands: [], statements: [], decide: () => ({ value: null, statements: [] }) };
+  const nothing: Omit<Work<null>, 'asked'> = { commands: [], statements: [], decide: () => ({ value: null, statements: [] }) };
 
   return {
     apply: (commands) =>
       alone(() =>
-        settled<BatchOutcome>(() => {
+        settled<BatchOutcome>(commands, () => {
           const { statements, read } = readsFor(commands);
           return {
             commands,
@@ -226,8 +232,8 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       ),
     move: (moves, epoch) =>
       alone(() =>
-        settled<MoveOutcome>(() => {
-          const { statements, read } = readsForMoves(moves);
+        settled<MoveOutcome>(moves, () => {
+          const { statements, read } = readsForMoves(moves, epoch);
           return {
             commands: [],
             statements,
@@ -238,7 +244,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
           };
         }, 'move'),
       ),
-    probe: () => alone(async () => void (await settled(() => nothing, 'probe'))),
+    probe: () => alone(async () => void (await settled([], () => nothing, 'probe'))),
     isCommandsFault,
     isUnresolved: (error) => error instanceof Unresolved,
     epoch: () => fence?.epoch ?? 0,

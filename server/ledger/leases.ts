@@ -82,6 +82,8 @@ interface Waiter {
   readonly request: LeaseRequest;
   readonly since: number;
   readonly answer: (answer: LeaseAnswer) => void;
+  /** The books have said that there is enough, with somebody else. */
+  isElsewhere: boolean;
 }
 
 interface Line {
@@ -202,13 +204,15 @@ export function createLeases(deps: LeaseDeps): Leases {
   };
 
   /** @param asked everybody had said before that nothing idle is left. @returns null = it waits for others. */
-  const judge = (line: Line, { request, since }: Waiter, grant: Grant | null, asked: boolean): LeaseAnswer | null => {
+  const judge = (line: Line, waiter: Waiter, grant: Grant | null, asked: boolean): LeaseAnswer | null => {
+    const { request, since } = waiter;
     const late = now() - since >= patienceMs;
-    if (grant === null) return late ? 'away' : null;
+    if (grant === null) return late ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
     if (grant.most < request.need) return 'exhausted';
     if (request.token > 0 && grant.tokenMost < request.need) return 'token-exhausted';
     if (asked) return grant.granted >= request.missing().account ? 'token-exhausted' : 'exhausted';
     if (late) return 'elsewhere';
+    waiter.isElsewhere = true;
     recall(request, line, since);
     return null;
   };
@@ -257,7 +261,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     request(request) {
       const line = lineOf(request.account);
       return new Promise((resolve) => {
-        line.waiting.push({ request, since: now(), answer: resolve });
+        line.waiting.push({ request, since: now(), answer: resolve, isElsewhere: false });
         void serve(request.account);
       });
     },

@@ -13,7 +13,7 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-const commit = Buffer.from('COMMIT\0');
+const commit = 'COMMIT\0';
 const lateMs = 30;
 
 export async function startProxy(url: string): Promise<Proxy> {
@@ -23,6 +23,8 @@ export async function startProxy(url: string): Promise<Proxy> {
   const server = createServer((client) => {
     const upstream = connect(Number(to.port), to.hostname);
     let isDeaf = false;
+    /** What follows a late COMMIT. */
+    let behind: Buffer[] | null = null;
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
@@ -34,24 +36,27 @@ export async function startProxy(url: string): Promise<Proxy> {
       socket.on('close', () => {
         sockets.delete(socket);
         // Whatever is on its way to the server still arrives.
-        if (socket === client && isDeaf) upstream.end();
+        if (socket === client && isDeaf) setTimeout(() => upstream.end(), 2 * lateMs);
         else other.destroy();
       });
     }
-    client.on('data', (chunk) => {
-      const fate = chunk.includes(commit) ? proxy.next() : 'passes';
+    const forward = (chunk: Buffer, ms: number) => {
+      behind = [chunk];
+      setTimeout(() => {
+        for (const one of behind ?? []) upstream.write(one);
+        behind = null;
+      }, ms);
+    };
+    client.on('data', (chunk: Buffer) => {
+      if (behind !== null) return void behind.push(chunk);
+      const fate = chunk.toString('latin1').includes(commit) ? proxy.next() : 'passes';
       if (fate === 'lost') client.destroy();
-      else if (fate === 'late') {
-        client.pause();
-        setTimeout(() => {
-          upstream.write(chunk);
-          if (!frozen) client.resume();
-        }, lateMs);
-      } else if (fate === 'unanswered') {
+      else if (fate === 'late') forward(chunk, lateMs);
+      else if (fate === 'unanswered') {
         isDeaf = true;
         // Committed after the node has given up, as often as before.
-        setTimeout(() => upstream.write(chunk), Math.random() < 0.5 ? 0 : lateMs);
-        setTimeout(() => client.destroy(), 2 + lateMs / 2);
+        forward(chunk, Math.random() < 0.5 ? 1 : lateMs);
+        setTimeout(() => client.destroy(), lateMs / 2);
       } else upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
