@@ -206,8 +206,8 @@ const addHours = statementOf<CounterChange>(
   ],
 );
 
-const putHolds = statementOf<{ readonly hold: Hold; readonly log: string }>(
-  `INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, at, log, epoch) SELECT *, $9::bigint FROM LISTS
+const putHolds = statementOf<{ readonly hold: Hold; readonly log: string; readonly epoch: number }>(
+  `INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, at, log, epoch) SELECT * FROM LISTS
     ON CONFLICT (ref) DO UPDATE SET estimate = excluded.estimate, observed = excluded.observed, at = excluded.at, log = excluded.log`,
   [
     ['text', ({ hold }) => hold.ref],
@@ -218,6 +218,7 @@ const putHolds = statementOf<{ readonly hold: Hold; readonly log: string }>(
     ['bigint', ({ hold }) => hold.observed],
     ['bigint', ({ hold }) => hold.at],
     ['text', ({ log }) => log],
+    ['bigint', ({ epoch }) => epoch],
   ],
 );
 
@@ -324,7 +325,7 @@ export function statementsFor(writes: Writes, totals: Totals, epoch: number): St
       epoch,
     ),
     ...addHours([...totals.hours.values()], epoch),
-    ...putHolds([...writes.holds.values()], epoch),
+    ...putHolds([...writes.holds.values()].map((one) => ({ ...one, epoch: one.hold.epoch ?? epoch }))),
     ...(writes.dropped.length === 0
       ? []
       : [{ text: 'DELETE FROM holds WHERE ref = ANY($1::text[])', values: [texts(writes.dropped)] }]),

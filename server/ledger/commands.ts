@@ -88,6 +88,8 @@ export interface Hold {
   readonly at: number;
   readonly house?: boolean;
   readonly log: LogEntry;
+  /** As in its settlement. */
+  readonly epoch?: number;
 }
 
 export interface Void {

@@ -138,6 +138,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
     frozen: false,
     async admit(ref, account, amount, use = 0) {
       const of = key('account', account);
+      let epoch = 0;
       const answer = await leases.request({
         account,
         token: 0,
@@ -147,11 +148,12 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
         hold() {
           if (!life.lasts() || free(of) < amount) return false;
           add(held, of, amount);
-          open.push({ ref, account, amount, generation, epoch: store.epoch() });
+          epoch = store.epoch();
+          open.push({ ref, account, amount, generation, epoch });
           return true;
         },
       });
-      if (answer === 'granted') await submit({ ...hold(ref, account, 1), estimate: amount });
+      if (answer === 'granted') await submit({ ...hold(ref, account, 1), estimate: amount, epoch });
       return answer;
     },
     end(request, charged) {

@@ -179,6 +179,8 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
       if (node.frozen) {
         // Gone for good, as far as the others know, or only for a moment.
         if (upTo(2) === 0) {
+          // The others wait for longer than it spends.
+          node.ahead.monotonic += 20_000;
           await node.engine.drain();
           await expireNodes(line, [node.node.store.epoch()]);
           if (upTo(2) === 0) {
