@@ -1,6 +1,7 @@
 /** How many settlements a second the ledger writes on PostgreSQL: `GATEWAY_TEST_DATABASE=postgres://… node scripts/launch.mjs measure-ledger [nodes] [seconds] [batch]`. Goal: 8,000 in all on two shared cores. */
-import { openLine } from '../db/postgres/line.ts';
+
 import { createPostgresLedgerStore } from '../db/postgres/ledger-store.ts';
+import { openLine } from '../db/postgres/line.ts';
 import { migratePostgres } from '../db/postgres/migrate.ts';
 import { openPostgres } from '../db/postgres/open.ts';
 import type { Settle } from '../server/ledger/commands.ts';
@@ -25,7 +26,13 @@ const other = JSON.stringify({
 function settlement(node: string, index: number): Settle {
   const userId = 1 + (index % users);
   const ref = `20261120${node}${String(index).padStart(12, '0')}abcdefgh`;
-  const facts = { userId, tokenId: userId, channelId: 1 + (index % 40), username: `user${userId}`, model: 'gpt-4o-mini' };
+  const facts = {
+    userId,
+    tokenId: userId,
+    channelId: 1 + (index % 40),
+    username: `user${userId}`,
+    model: 'gpt-4o-mini',
+  };
   return {
     type: 'settle',
     ref,
@@ -94,7 +101,9 @@ async function main(): Promise<void> {
     await site.pool.query(
       `INSERT INTO users (id, username, password_hash, created_at) SELECT n, 'user' || n, 'x', 1 FROM generate_series(1, ${users}) n`,
     );
-    await site.pool.query(`INSERT INTO accounts (id, balance) SELECT n, 1000000000000 FROM generate_series(1, ${users}) n`);
+    await site.pool.query(
+      `INSERT INTO accounts (id, balance) SELECT n, 1000000000000 FROM generate_series(1, ${users}) n`,
+    );
     await site.pool.query(
       `INSERT INTO tokens (id, user_id, name, key_hmac, key_sealed, key_hint, created_at) SELECT n, n, 't', 'h' || n, 's', '', 1 FROM generate_series(1, ${users}) n`,
     );
@@ -114,7 +123,9 @@ async function main(): Promise<void> {
       const { count, took, cpu, slowest } = JSON.parse(text) as Record<string, number>;
       const rate = (count ?? 0) / (took ?? 1);
       all += rate;
-      console.log(`node ${n}: ${Math.round(rate)}/s, ${Math.round(((cpu ?? 0) * 1e6) / (count ?? 1))} µs of its own each, slowest batch ${slowest} ms`);
+      console.log(
+        `node ${n}: ${Math.round(rate)}/s, ${Math.round(((cpu ?? 0) * 1e6) / (count ?? 1))} µs of its own each, slowest batch ${slowest} ms`,
+      );
     }
     console.log(`${Math.round(all)} settlements/s in all, ${nodes} nodes, batches of ${batch}`);
   } finally {

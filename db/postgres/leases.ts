@@ -81,7 +81,9 @@ export function readsForMoves(
     } else (move.kind === 'account' ? accounts : tokens).push(move.subject);
   }
   const purses = (answer: Answer | undefined) =>
-    new Map((answer?.rows ?? []).map(({ id, whole, left, leased }) => [id as number, { whole, left, leased } as Purse]));
+    new Map(
+      (answer?.rows ?? []).map(({ id, whole, left, leased }) => [id as number, { whole, left, leased } as Purse]),
+    );
   return {
     statements: [
       {
@@ -92,7 +94,10 @@ export function readsForMoves(
         text: 'SELECT id, quota_limit AS whole, quota_limit - used_quota AS "left", used_quota + leased AS leased FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
         values: [numbers(sorted(tokens))],
       },
-      { text: 'SELECT kind, subject, epoch, amount FROM leases WHERE epoch = $1 AND subject = ANY($2::bigint[])', values: [epoch, numbers(sorted([...accounts, ...tokens]))] },
+      {
+        text: 'SELECT kind, subject, epoch, amount FROM leases WHERE epoch = $1 AND subject = ANY($2::bigint[])',
+        values: [epoch, numbers(sorted([...accounts, ...tokens]))],
+      },
     ],
     read: ([first, second, third]) => ({
       accounts: purses(first),

@@ -45,7 +45,8 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
   const sourceOf = (command: Settle | Void): number =>
     known.holds.get(command.ref)?.epoch ?? (command.type === 'settle' ? command.epoch : undefined) ?? epoch;
   const spared: Spared[] = [];
-  const pay = (kind: LeaseKind, subject: number, source: number, asked: number, paid: number) => {
+  /** @param paid of what was asked for: not by others. */
+  const pay = (kind: LeaseKind, subject: number, source: number, { asked, paid }: Record<'asked' | 'paid', number>) => {
     const own = purses.pay(kind, subject, source, paid);
     if (source === epoch && asked > own) spared.push({ kind, subject, amount: asked - own });
   };
@@ -61,8 +62,11 @@ export function decideBatch(commands: readonly LedgerCommand[], known: Known, ep
     if (posting?.kind === 'settle' && posting.debit > 0) {
       const others = beside?.amount ?? 0;
       const isHouse = beside?.kind === 'house';
-      pay('account', posting.debit, source, isHouse ? 0 : posting.amount, posting.amount - others);
-      if (posting.tokenId > 0) pay('token', posting.tokenId, source, posting.amount, posting.amount);
+      pay('account', posting.debit, source, {
+        asked: isHouse ? 0 : posting.amount,
+        paid: posting.amount - others,
+      });
+      if (posting.tokenId > 0) pay('token', posting.tokenId, source, { asked: posting.amount, paid: posting.amount });
     }
     if (log !== null) writes.logs.push(log);
     if (usage !== null) totals.use(usage);

@@ -198,7 +198,11 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     }
   };
 
-  const settled = async <Value>(asked: readonly unknown[], work: () => Omit<Work<Value>, 'asked'>, kind: Kind): Promise<Value> => {
+  const settled = async <Value>(
+    asked: readonly unknown[],
+    work: () => Omit<Work<Value>, 'asked'>,
+    kind: Kind,
+  ): Promise<Value> => {
     await resolve(kind);
     const earlier = found.get(kind);
     found.delete(kind);
@@ -213,36 +217,48 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     }
   };
 
-  const nothing: Omit<Work<null>, 'asked'> = { commands: [], statements: [], decide: () => ({ value: null, statements: [] }) };
+  const nothing: Omit<Work<null>, 'asked'> = {
+    commands: [],
+    statements: [],
+    decide: () => ({ value: null, statements: [] }),
+  };
 
   return {
     apply: (commands) =>
       alone(() =>
-        settled<BatchOutcome>(commands, () => {
-          const { statements, read } = readsFor(commands);
-          return {
-            commands,
-            statements,
-            decide: (answers) => {
-              const { outcome, statements: writes } = decideBatch(commands, read(answers), fence?.epoch ?? 0);
-              return { value: outcome, statements: writes };
-            },
-          };
-        }, 'apply'),
+        settled<BatchOutcome>(
+          commands,
+          () => {
+            const { statements, read } = readsFor(commands);
+            return {
+              commands,
+              statements,
+              decide: (answers) => {
+                const { outcome, statements: writes } = decideBatch(commands, read(answers), fence?.epoch ?? 0);
+                return { value: outcome, statements: writes };
+              },
+            };
+          },
+          'apply',
+        ),
       ),
     move: (moves, epoch) =>
       alone(() =>
-        settled<MoveOutcome>(moves, () => {
-          const { statements, read } = readsForMoves(moves, epoch);
-          return {
-            commands: [],
-            statements,
-            decide(answers) {
-              if (fence?.epoch !== epoch) throw new Fenced('its leases were taken under another number');
-              return decideMoves(moves, read(answers), epoch);
-            },
-          };
-        }, 'move'),
+        settled<MoveOutcome>(
+          moves,
+          () => {
+            const { statements, read } = readsForMoves(moves, epoch);
+            return {
+              commands: [],
+              statements,
+              decide(answers) {
+                if (fence?.epoch !== epoch) throw new Fenced('its leases were taken under another number');
+                return decideMoves(moves, read(answers), epoch);
+              },
+            };
+          },
+          'move',
+        ),
       ),
     probe: () => alone(async () => void (await settled([], () => nothing, 'probe'))),
     isCommandsFault,

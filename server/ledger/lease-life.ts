@@ -28,8 +28,7 @@ export function createLeaseLife({ monotonic, wall }: Clocks): LeaseLife {
         if (last === null || last.monotonic < at.monotonic) last = at;
       };
     },
-    lasts: () =>
-      last !== null && Math.max(monotonic() - last.monotonic, Math.abs(wall() - last.wall)) < lifeMs,
+    lasts: () => last !== null && Math.max(monotonic() - last.monotonic, Math.abs(wall() - last.wall)) < lifeMs,
     ended() {
       last = null;
     },

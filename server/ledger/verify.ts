@@ -67,6 +67,21 @@ export const logReport = (checked: number, violations: number, examples: readonl
 /** I1 to I10, and I12 where there are leases: sums over the books. */
 export const bookReports = (database: Database): InvariantReport[] => reportsOf(ledgerFacts(database.raw));
 
+const leaseReports = ({ leases = 0, wrongLeases }: LedgerFacts): InvariantReport[] =>
+  wrongLeases === undefined
+    ? []
+    : [
+        report(
+          'I12',
+          {
+            zh: '租出额度等于各节点租约之和且不超过余额',
+            en: 'what is leased = the leases of all nodes, within the balance',
+          },
+          leases,
+          wrongLeases,
+        ),
+      ];
+
 export function reportsOf(facts: LedgerFacts): InvariantReport[] {
   const { overrun } = facts;
   return [
@@ -143,18 +158,6 @@ export function reportsOf(facts: LedgerFacts): InvariantReport[] {
       facts.postings,
       facts.wrongAmounts,
     ),
-    ...(facts.wrongLeases === undefined
-      ? []
-      : [
-          report(
-            'I12',
-            {
-              zh: '租出额度等于各节点租约之和且不超过余额',
-              en: 'what is leased = the leases of all nodes, within the balance',
-            },
-            facts.leases ?? 0,
-            facts.wrongLeases,
-          ),
-        ]),
+    ...leaseReports(facts),
   ];
 }

@@ -187,9 +187,7 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
             const ends = (await orphans(line, -3600)).map((one) => ({ ...endFor(one), provisional: true }));
             for (const { ref } of ends) recovered.add(ref);
             const other = cluster.nodes.find((one) => !one.frozen);
-            await Promise.all(
-              ends.map((end) => new Promise<unknown>((resolve) => other?.engine.submit(end, resolve))),
-            );
+            await Promise.all(ends.map((end) => new Promise<unknown>((resolve) => other?.engine.submit(end, resolve))));
           }
           await clearLeases(line);
           await check();
@@ -202,8 +200,7 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
       node.proxy.next = () => 'passes';
       node.frozen = false;
     }
-    for (let tries = 0; tries < 3; tries++)
-      for (const node of cluster.nodes) await node.beat().catch(() => undefined);
+    for (let tries = 0; tries < 3; tries++) for (const node of cluster.nodes) await node.beat().catch(() => undefined);
     await Promise.all(pending);
     for (const node of cluster.nodes)
       for (const request of [...node.open]) {
@@ -218,9 +215,15 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
       .filter(([, { amount }]) => amount > 0)
       .map(([ref, { account, amount }]) => ({ ref, account, asked: amount }))
       .sort((a, b) => (a.ref < b.ref ? -1 : 1));
-    expect(ends.map(({ ref, account, asked }) => ({ ref, account, asked })), `seed ${seed}`).toEqual(expected);
+    expect(
+      ends.map(({ ref, account, asked }) => ({ ref, account, asked })),
+      `seed ${seed}`,
+    ).toEqual(expected);
     // Nothing was spent that was not there, but for what came back after somebody had settled for it.
-    expect(ends.filter(({ ref, asked, paid }) => paid !== asked && !recovered.has(ref)), `seed ${seed}`).toEqual([]);
+    expect(
+      ends.filter(({ ref, asked, paid }) => paid !== asked && !recovered.has(ref)),
+      `seed ${seed}`,
+    ).toEqual([]);
     for (const account of [1, 2]) {
       const paid = ends.filter((one) => one.account === account).reduce((sum, one) => sum + one.paid, 0);
       expect(await site.balance(account), `seed ${seed}: balance of ${account}`).toBe(1000 - paid);

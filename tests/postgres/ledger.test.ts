@@ -30,13 +30,19 @@ const lease = async ({ store }: TestNode, account: number, amount: number) => {
   return (await store.move(moves, store.epoch())).grants[0]?.granted;
 };
 const standing = async (id: number) =>
-  (await site.rows<{ balance: number; leased: number; overrun: number }>(
-    'SELECT balance, leased, overrun FROM accounts WHERE id = $1',
-    id,
-  ))[0];
+  (
+    await site.rows<{ balance: number; leased: number; overrun: number }>(
+      'SELECT balance, leased, overrun FROM accounts WHERE id = $1',
+      id,
+    )
+  )[0];
 const leaseOf = async ({ store }: TestNode) =>
-  (await site.rows<{ amount: number }>("SELECT amount FROM leases WHERE kind = 'account' AND epoch = $1", store.epoch()))[0]
-    ?.amount;
+  (
+    await site.rows<{ amount: number }>(
+      "SELECT amount FROM leases WHERE kind = 'account' AND epoch = $1",
+      store.epoch(),
+    )
+  )[0]?.amount;
 const recoverOrphans = async (by: TestNode) =>
   by.store.apply((await orphans(line, -3600)).map((one) => ({ ...endFor(one), provisional: true })));
 
@@ -125,27 +131,30 @@ test.each([
   ['less', 10],
   ['as much', 30],
   ['nothing', 0],
-])('exactness 3: a node that was settled for comes back and asks for %s: its word counts, once', async (_word, asked) => {
-  const other = site.node({ name: 'other' });
-  await apply(node, grant('g', 1, 100));
-  expect(await lease(node, 1, 100)).toBe(100);
-  await apply(node, { ...hold('r', 1, 30), estimate: 60 });
-  expect(await expireNodes(line, [node.store.epoch()])).toEqual([node.store.epoch()]);
-  expect(await standing(1)).toMatchObject({ balance: 100, leased: 60 });
-  await recoverOrphans(other);
-  await clearLeases(line);
-  expect(await standing(1)).toEqual({ balance: 70, leased: 0, overrun: 0 });
-  // Fenced off: it goes by another number from now on.
-  await expect(node.store.apply([settle('r', 1, asked)])).rejects.toThrow();
-  expect(await apply(node, settle('r', 1, asked))).toEqual(['done']);
-  expect(node.epochs).toHaveLength(2);
-  expect(await site.balance(1)).toBe(100 - asked);
-  expect(await apply(other, settle('r', 1, asked))).toEqual(['duplicate']);
-  // A hold that comes late announces nothing.
-  expect(await apply(node, hold('r', 1, 30))).toEqual(['done']);
-  expect(await site.rows('SELECT ref FROM holds')).toEqual([]);
-  expect(await site.rows('SELECT quota FROM logs')).toEqual([{ quota: asked }]);
-});
+])(
+  'exactness 3: a node that was settled for comes back and asks for %s: its word counts, once',
+  async (_word, asked) => {
+    const other = site.node({ name: 'other' });
+    await apply(node, grant('g', 1, 100));
+    expect(await lease(node, 1, 100)).toBe(100);
+    await apply(node, { ...hold('r', 1, 30), estimate: 60 });
+    expect(await expireNodes(line, [node.store.epoch()])).toEqual([node.store.epoch()]);
+    expect(await standing(1)).toMatchObject({ balance: 100, leased: 60 });
+    await recoverOrphans(other);
+    await clearLeases(line);
+    expect(await standing(1)).toEqual({ balance: 70, leased: 0, overrun: 0 });
+    // Fenced off: it goes by another number from now on.
+    await expect(node.store.apply([settle('r', 1, asked)])).rejects.toThrow();
+    expect(await apply(node, settle('r', 1, asked))).toEqual(['done']);
+    expect(node.epochs).toHaveLength(2);
+    expect(await site.balance(1)).toBe(100 - asked);
+    expect(await apply(other, settle('r', 1, asked))).toEqual(['duplicate']);
+    // A hold that comes late announces nothing.
+    expect(await apply(node, hold('r', 1, 30))).toEqual(['done']);
+    expect(await site.rows('SELECT ref FROM holds')).toEqual([]);
+    expect(await site.rows('SELECT quota FROM logs')).toEqual([{ quota: asked }]);
+  },
+);
 
 test('exactness 3: an end without a charge is an end: a late hold is not brought back to life', async () => {
   await apply(node, grant('g', 1, 100), { type: 'void', ref: 'r', log: null }, settle('z', 1, 0));
