@@ -5,7 +5,7 @@ import { createEngine, type Engine } from '../../server/ledger/engine.ts';
 import { createLeaseLife } from '../../server/ledger/lease-life.ts';
 import { createLeases, type LeaseAnswer, type Leases } from '../../server/ledger/leases.ts';
 import { hold, settle } from '../ledger/support.ts';
-import { type Proxy, startProxy } from './proxy.ts';
+import { type Stretch, startProxy } from './proxy.ts';
 import type { Site, TestNode } from './site.ts';
 
 export interface OpenRequest {
@@ -20,7 +20,7 @@ export interface ClusterNode {
   readonly name: string;
   readonly leases: Leases;
   readonly engine: Engine;
-  readonly proxy: Proxy;
+  readonly proxy: Stretch;
   readonly node: TestNode;
   readonly open: OpenRequest[];
   /** Milliseconds that its clocks are ahead. */

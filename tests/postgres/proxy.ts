@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 
 export type Fate = 'passes' | 'late' | 'lost' | 'unanswered';
 
-export interface Proxy {
+export interface Stretch {
   /** The same address, through here. */
   readonly url: string;
   /** What becomes of the next COMMIT. */
@@ -16,7 +16,7 @@ export interface Proxy {
 const commit = 'COMMIT\0';
 const lateMs = 30;
 
-export async function startProxy(url: string): Promise<Proxy> {
+export async function startProxy(url: string): Promise<Stretch> {
   const to = new URL(url);
   const sockets = new Set<Socket>();
   let frozen = false;
@@ -68,7 +68,7 @@ export async function startProxy(url: string): Promise<Proxy> {
   const here = new URL(url);
   here.port = String(typeof address === 'object' && address !== null ? address.port : 0);
 
-  const proxy: Proxy = {
+  const proxy: Stretch = {
     url: here.href,
     next: () => 'passes',
     freeze() {
