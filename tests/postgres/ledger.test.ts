@@ -159,6 +159,7 @@ test.each([
 test('exactness 3: an end without a charge is an end: a late hold is not brought back to life', async () => {
   await apply(node, grant('g', 1, 100), { type: 'void', ref: 'r', log: null }, settle('z', 1, 0));
   expect(await apply(node, hold('r', 1, 30), hold('z', 1, 30))).toEqual(['done', 'done']);
+  expect(await site.rows('SELECT ref FROM holds')).toEqual([]);
   await expireNodes(line, [node.store.epoch()]);
   const other = site.node({ name: 'other' });
   await recoverOrphans(other);
