@@ -3,12 +3,21 @@ import type { Database as RawDatabase } from 'better-sqlite3';
 import type { BalanceEvent, Hold, LedgerCommand, LedgerResult, LogEntry } from '../server/ledger/commands.ts';
 import { decide, type Effects, type Posting, repeated } from '../server/ledger/core.ts';
 import { createLedgerReads } from './ledger-books.ts';
+import { eventOf } from './ledger-events.ts';
 import { createLedgerMarks } from './ledger-marks.ts';
 import { createLedgerSums, type Sums } from './ledger-sums.ts';
 
+export interface Outcome {
+  /** In the order of the commands. */
+  readonly results: readonly LedgerResult[];
+  /** To publish after the commit. */
+  readonly events: readonly BalanceEvent[];
+}
+
 export interface LedgerStore {
-  /** Results in the order of the commands, and the balance events to publish after the commit. @throws the driver's error; then nothing was written. */
-  apply(commands: readonly LedgerCommand[]): { readonly results: LedgerResult[]; readonly events: BalanceEvent[] };
+  /** @throws the driver's error; then nothing was written. */
+  apply(commands: readonly LedgerCommand[]): Outcome;
+  isCommandsFault(error: unknown): boolean;
   /** Numbers this run; holds of older runs are leftovers of a crash. */
   nextEpoch(): number;
   holds(olderThan: number): StoredHold[];
@@ -115,27 +124,6 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     return { status: 'done' };
   };
 
-  /** The relay counts settlements itself; it is told of everything else that moves a user's balance. */
-  const eventOf = (effects: Effects, sums: Sums): BalanceEvent | null => {
-    const { beside } = effects;
-    const posting = beside?.kind === 'overrun' ? beside : effects.posting;
-    if (posting === null || posting.kind === 'settle') return null;
-    const repaid = beside?.kind === 'repay' ? beside.amount : 0;
-    const gives = posting.credit > 0;
-    const userId = gives ? posting.credit : posting.debit;
-    if (userId <= 0) return null;
-    return {
-      kind: 'balance',
-      userId,
-      delta: gives ? posting.amount - repaid : -posting.amount,
-      version: reads.version(userId) + sums.movements(userId),
-      ...(posting.kind === 'overrun' ? { overrun: posting.amount } : repaid > 0 ? { overrun: -repaid } : {}),
-      ...(posting.kind === 'refund' && posting.tokenId > 0
-        ? { token: { id: posting.tokenId, used: -posting.amount } }
-        : {}),
-    };
-  };
-
   const applyAll = raw.transaction((commands: readonly LedgerCommand[]) => {
     const sums = newSums();
     const books = reads.books(sums);
@@ -145,7 +133,8 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
       if (decision.kind === 'answer') return decision.result;
       if (decision.kind === 'hold') return writeHold(command as Hold);
       const result = write(decision.effects, command.ref, sums);
-      const event = result.status === 'done' ? eventOf(decision.effects, sums) : null;
+      const versionOf = (userId: number) => reads.version(userId) + sums.movements(userId);
+      const event = result.status === 'done' ? eventOf(decision.effects, versionOf) : null;
       if (event !== null) events.push(event);
       return result;
     });
@@ -171,5 +160,14 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     lastPosting: () => readLast.get()?.n ?? 0,
     probe: () => void touchMeta.run(),
     checkpoint: (mode) => void raw.pragma(`wal_checkpoint(${mode})`),
+    isCommandsFault,
   };
+}
+
+/** The schema or the driver refuses what one command says; everything else the driver throws is storage. */
+function isCommandsFault(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return (
+    typeof code !== 'string' || !code.startsWith('SQLITE_') || /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)
+  );
 }

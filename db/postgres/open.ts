@@ -39,13 +39,13 @@ const int8 = 20;
 const numeric = 1700;
 /** Sums of whole numbers below 2^53, as everything here is. */
 const asNumber = (text: string): number => Number(text);
-const parsers: PoolConfig['types'] = {
+export const parsers: PoolConfig['types'] = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === int8 || oid === numeric ? asNumber : types.getTypeParser(oid, format ?? 'text'),
 };
 
 /** `sslmode` means what it means to libpq: the driver's own reading verifies where libpq does not. */
-function readAsLibpq(url: string): string {
+export function readAsLibpq(url: string): string {
   const parts = URL.parse(url);
   if (parts === null) throw new AppError('database_address', { detail: 'URL' });
   if (!parts.searchParams.has('uselibpqcompat')) parts.searchParams.set('uselibpqcompat', 'true');

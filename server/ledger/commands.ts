@@ -69,6 +69,10 @@ export interface Settle {
   readonly tokens: number;
   readonly model: string;
   readonly username: string;
+  /** Said for a node that is gone: its own word still counts, should it come back. */
+  readonly provisional?: boolean;
+  /** Number of the node under whose lease it was let in, where there are several. */
+  readonly epoch?: number;
 }
 
 /** Durable intent of a long request; replaced by later ones of the same ref; removed by `settle` or `void`. */
@@ -84,6 +88,8 @@ export interface Hold {
   readonly at: number;
   readonly house?: boolean;
   readonly log: LogEntry;
+  /** As in its settlement. */
+  readonly epoch?: number;
 }
 
 export interface Void {
@@ -91,6 +97,7 @@ export interface Void {
   readonly ref: string;
   /** An error row to keep, or null. */
   readonly log: LogEntry | null;
+  readonly provisional?: boolean;
 }
 
 /** A row of the log that concerns no money; lost with the process, or while nothing can be written. */
@@ -185,6 +192,8 @@ export const redeemRef = (redemptionId: number): string => `redeem:${redemptionI
 export const topUpRef = (tradeNo: string): string => `topup:${tradeNo}`;
 export const rewardRef = (inviteeId: number): string => `invite:${inviteeId}`;
 export const refundRef = (of: string): string => `refund:${of}`;
+/** Of what a node's own settlement adds to one that was made for it. */
+export const finalRef = (ref: string): string => `${ref}#final`;
 /** Of the posting that goes with another one. */
 export const besideRef = (ref: string, kind: PostingKind): string => `${kind}:${ref}`;
 

@@ -6,6 +6,7 @@ import {
   type Adjust,
   affiliatePot,
   besideRef,
+  finalRef,
   type LedgerCommand,
   type LedgerResult,
   type LogEntry,
@@ -20,6 +21,7 @@ import {
   type TopUp,
   type Transfer,
   topUpRef,
+  type Void,
 } from './commands.ts';
 
 /** Beyond it, sums are not exact any more. */
@@ -162,6 +164,47 @@ function withMember(object: string, name: string, value: number): string {
   return `${object.slice(0, end)}${isEmpty ? '' : ','}"${name}":${value}}`;
 }
 
+/** What was settled for a node that was gone. */
+export interface Provisional {
+  readonly asked: number;
+  /** By the user's balance; the rest by others. */
+  readonly paid: number;
+}
+
+/** What the node's own word about a request adds to it, once. Its row replaces the other one's. */
+export function correct(command: Settle | Void, { asked, paid }: Provisional, books: Books): Decision {
+  const amount = command.type === 'settle' ? command.amount : 0;
+  if (!isQuota(amount, 0)) return refuse('invalid', `amount ${amount}`);
+  const more = amount - asked;
+  if (command.type === 'settle' && more > 0) {
+    const decision = settle({ ...command, ref: finalRef(command.ref), amount: more, log: null }, books);
+    if (decision.kind !== 'write') return decision;
+    const { beside, usage } = decision.effects;
+    const others = asked - paid + (beside?.amount ?? 0);
+    const kind = command.house === true ? 'house' : 'overrun';
+    const log =
+      others === 0 || command.log === null
+        ? command.log
+        : { ...command.log, other: withMember(command.log.other, kind, others) };
+    const isCounted = asked > 0 && usage !== null;
+    return write({ ...decision.effects, log, usage: isCounted ? { ...usage, requests: 0, tokens: 0 } : usage });
+  }
+  const of = books.posting(command.ref);
+  if (more === 0 || of === undefined) return write({ log: command.log, dropsHold: true });
+  const ref = finalRef(command.ref);
+  const { debit: payer, tokenId, channelId, at } = of;
+  const posting: Posting = { ...of, ref, debit: Account.revenue, credit: payer, amount: -more, kind: 'refund' };
+  const { model, username } = command.type === 'settle' ? command : { model: command.log?.model ?? '', username: '' };
+  const back = { requests: 0, tokens: 0, quota: more, at };
+  return write({
+    posting,
+    beside: payer > 0 ? repayment(posting, books) : null,
+    log: command.log,
+    usage: payer > 0 ? { hourAt: hourOf(at), userId: payer, username, model, tokenId, channelId, ...back } : null,
+    dropsHold: true,
+  });
+}
+
 type Move = Adjust | Redeem | TopUp | Transfer | Reward | Refund;
 
 /** What a movement posts, besides ref, amount and time which it says itself. */
@@ -187,20 +230,7 @@ function move(command: Move, books: Books): Decision {
   const posting: Posting = { ref, debit, credit, amount, kind, tokenId, channelId, at };
   if (books.balanceOf(credit) + amount > mostBalance || books.balanceOf(debit) - amount < -mostBalance)
     return refuse('too_large', `amount ${amount}`);
-  const owed = credit > 0 ? Math.min(amount, books.overrunOf(credit)) : 0;
-  const beside: Posting | null =
-    owed === 0
-      ? null
-      : {
-          ref: besideRef(ref, 'repay'),
-          debit: credit,
-          credit: Account.overrun,
-          amount: owed,
-          kind: 'repay',
-          tokenId: 0,
-          channelId: 0,
-          at,
-        };
+  const beside = repayment(posting, books);
   if (command.type !== 'refund') return write({ posting, beside, log, mark });
   const { model, username } = command;
   const hourAt = hourOf(terms.of?.at ?? at);
@@ -211,6 +241,14 @@ function move(command: Move, books: Books): Decision {
     log,
     usage: { hourAt, userId, username, model, tokenId, channelId, ...back },
   });
+}
+
+/** What a credit gives back to `overrun`. */
+function repayment({ ref, credit, amount, at }: Posting, books: Books): Posting | null {
+  const owed = credit > 0 ? Math.min(amount, books.overrunOf(credit)) : 0;
+  if (owed === 0) return null;
+  const terms = { debit: credit, credit: Account.overrun, kind: 'repay', tokenId: 0, channelId: 0 } as const;
+  return { ref: besideRef(ref, 'repay'), ...terms, amount: owed, at };
 }
 
 function termsOf(command: Move, books: Books): Terms {

@@ -1,10 +1,23 @@
 /** Queues commands and commits them in groups: whatever arrived while one commit ran forms the next, without any waiting time of its own. */
-
-import type { LedgerStore } from '../../db/ledger-store.ts';
+import type { Outcome } from '../../db/ledger-store.ts';
 import { AppError } from '../contract/errors.ts';
 import { type BalanceEvent, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
+import type { Outbox } from './outbox.ts';
 
 export type StoreHealth = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+/** Books that may be far away: what answers at once is not waited for. */
+export interface EngineStore {
+  apply(commands: readonly LedgerCommand[]): Outcome | Promise<Outcome>;
+  /** A durable write of nothing that matters. */
+  probe(): void | Promise<void>;
+  /** Something inside the batch is to blame, not storage. */
+  isCommandsFault(error: unknown): boolean;
+  /** Nobody knows whether it was written: the same commands have to be applied next, and nothing else. */
+  isUnresolved?(error: unknown): boolean;
+  /** Nothing has been written for a while. */
+  checkpoint?(mode: 'TRUNCATE'): void;
+}
 
 export interface Engine {
   submit(command: LedgerCommand, done: (result: LedgerResult | AppError) => void): void;
@@ -13,10 +26,20 @@ export interface Engine {
   drain(): Promise<void>;
 }
 
+/** What makes an end durable while the books cannot be reached. */
+export interface Standby {
+  readonly outbox: Outbox;
+  /** Whether paid work goes on meanwhile. */
+  readonly mayAdmit: () => boolean;
+  /** What had been kept was turned down when it was written at last. */
+  readonly onRefused: (command: LedgerCommand, result: LedgerResult) => void;
+}
+
 export interface EngineDeps {
-  readonly store: LedgerStore;
+  readonly store: EngineStore;
   readonly onBalance: (event: BalanceEvent) => void;
   readonly onHealth: (health: StoreHealth) => void;
+  readonly standby?: Standby;
 }
 
 const largestBatch = 1000;
@@ -26,24 +49,35 @@ const firstRetryMs = 10;
 const longestRetryMs = 1000;
 /** The log is folded back into the file when nothing has been written for this long. */
 const idleMs = 2000;
+/** A commit that takes longer is not waited for by those whose end can be kept nearby. */
+const patienceMs = 250;
 
 interface Waiting {
   readonly command: LedgerCommand;
-  readonly done: (result: LedgerResult | AppError) => void;
+  done: (result: LedgerResult | AppError) => void;
+  /** Its number in the outbox, 0 = not there. */
+  kept: number;
 }
 
+const nobody = () => undefined;
+const durable: LedgerResult = { status: 'done' };
+
 export function createEngine(deps: EngineDeps): Engine {
+  const { store, standby } = deps;
+  const outbox = standby?.outbox;
   let queue: Waiting[] = [];
   let running = false;
   /** Why the last commit failed; null = it did not. */
   let failing: string | null = null;
+  /** So many at the head have to be applied together again. */
+  let unresolved = 0;
   let retryMs = firstRetryMs;
   let told = true;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let drained: (() => void)[] = [];
 
   const health = (): StoreHealth => {
-    if (failing !== null) return { ok: false, reason: failing };
+    if (failing !== null && standby?.mayAdmit() !== true) return { ok: false, reason: failing };
     return queue.length >= largestQueue ? { ok: false, reason: `${queue.length} commands wait` } : { ok: true };
   };
   const tell = () => {
@@ -53,13 +87,57 @@ export function createEngine(deps: EngineDeps): Engine {
     deps.onHealth(current);
   };
 
-  const commit = (batch: readonly Waiting[]) => {
-    const { results, events } = deps.store.apply(batch.map((item) => item.command));
+  const forget = (numbers: readonly number[]) => {
+    try {
+      outbox?.drop(numbers);
+    } catch {
+      // They stay there, and are duplicates when they are sent again after the next start.
+    }
+  };
+
+  const answered = (batch: readonly Waiting[], { results, events }: Outcome) => {
+    const shipped: number[] = [];
     for (const [index, item] of batch.entries()) {
       const result = results[index];
-      if (result !== undefined) item.done(result);
+      if (result === undefined) continue;
+      if (item.kept > 0) {
+        shipped.push(item.kept);
+        if (result.status !== 'done' && result.status !== 'duplicate') standby?.onRefused(item.command, result);
+      } else item.done(result);
     }
+    if (shipped.length > 0) forget(shipped);
     for (const event of events) deps.onBalance(event);
+  };
+
+  /** What speaks of work that is done becomes durable nearby, and is answered. */
+  const keep = () => {
+    const owed = queue.filter(({ kept, command }) => kept === 0 && outlives.has(command.type));
+    if (outbox === undefined || owed.length === 0) return;
+    try {
+      const numbers = outbox.keep(owed.map(({ command }) => command));
+      for (const [index, item] of owed.entries()) {
+        item.kept = numbers[index] ?? 0;
+        item.done(durable);
+        item.done = nobody;
+      }
+    } catch {
+      // It is full, or its disk is: they wait in memory, as without one.
+    }
+  };
+
+  const patiently = async <T>(pending: Promise<T>): Promise<T> => {
+    const timer = outbox === undefined ? undefined : setInterval(keep, patienceMs);
+    try {
+      return await pending;
+    } finally {
+      clearInterval(timer);
+    }
+  };
+
+  const commit = (batch: readonly Waiting[]): void | Promise<void> => {
+    const pending = store.apply(batch.map((item) => item.command));
+    if (!(pending instanceof Promise)) return answered(batch, pending);
+    return patiently(pending).then((outcome) => answered(batch, outcome));
   };
 
   const emptied = () => {
@@ -71,9 +149,10 @@ export function createEngine(deps: EngineDeps): Engine {
     running = false;
     emptied();
     clearTimeout(idle);
+    if (store.checkpoint === undefined) return;
     idle = setTimeout(() => {
       try {
-        deps.store.checkpoint('TRUNCATE');
+        store.checkpoint?.('TRUNCATE');
       } catch {
         // The disk is full or somebody reads; the next quiet moment will do.
       }
@@ -88,57 +167,75 @@ export function createEngine(deps: EngineDeps): Engine {
   };
 
   /** Nobody may ask while storage is in trouble, so that only a write of our own can show that it is over. */
-  const probe = () => {
+  const probe = async () => {
     emptied();
     try {
-      deps.store.probe();
+      const pending = store.probe();
+      if (pending instanceof Promise) await pending;
     } catch (error) {
       return trouble(error);
     }
     recovered();
-    settleDown();
+    turn();
   };
 
-  const turn = () => {
-    const batch = queue.slice(0, largestBatch);
+  /** What was kept earlier travels with what is new. */
+  const refill = () => {
+    if (outbox === undefined || failing !== null || queue.length >= largestBatch) return;
+    for (const { number, command } of outbox.take(largestBatch - queue.length))
+      queue.push({ command, done: nobody, kept: number });
+  };
+
+  const turn = async () => {
+    refill();
+    const batch = queue.slice(0, unresolved > 0 ? unresolved : largestBatch);
     if (batch.length === 0) return failing === null ? settleDown() : probe();
     try {
-      commit(batch);
+      const pending = commit(batch);
+      if (pending instanceof Promise) await pending;
     } catch (error) {
-      return isCommandsFault(error) ? singly(batch) : trouble(error);
+      return store.isCommandsFault(error) ? singly(batch) : trouble(error, '', batch.length);
     }
     queue = queue.slice(batch.length);
+    unresolved = 0;
     recovered();
     setImmediate(turn);
   };
 
   /** From the first failed commit on: work that was not done yet is refused; settlements stay, whatever the reason, until they are written. */
-  const trouble = (error: unknown, what = '') => {
+  const trouble = (error: unknown, what = '', attempted = 0) => {
     failing = what + messageOf(error);
+    unresolved = store.isUnresolved?.(error) === true ? attempted : 0;
     const refused = new AppError('storage_unavailable', { reason: failing }, error);
-    const kept: Waiting[] = [];
-    for (const item of queue) {
-      if (outlives.has(item.command.type)) kept.push(item);
+    keep();
+    const stay: Waiting[] = [];
+    const released: number[] = [];
+    for (const [index, item] of queue.entries()) {
+      if (index < unresolved) stay.push(item);
+      else if (item.kept > 0) released.push(item.kept);
+      else if (outlives.has(item.command.type)) stay.push(item);
       else item.done(refused);
     }
-    queue = kept;
+    queue = stay;
+    if (released.length > 0) outbox?.release(released);
     tell();
     setTimeout(turn, retryMs);
     retryMs = Math.min(longestRetryMs, retryMs * 2);
   };
 
   /** The batch failed as a whole for a reason inside it: one command must not stop the others. */
-  const singly = (batch: readonly Waiting[]) => {
-    const rest = queue.slice(batch.length);
+  const singly = async (batch: readonly Waiting[]) => {
     const stuck: Waiting[] = [];
     let why: { readonly error: unknown; readonly what: string } | null = null;
     for (const [index, item] of batch.entries()) {
       try {
-        commit([item]);
+        const pending = commit([item]);
+        if (pending instanceof Promise) await pending;
       } catch (error) {
-        if (!isCommandsFault(error)) {
-          queue = [...stuck, ...batch.slice(index), ...rest];
-          return trouble(error);
+        if (!store.isCommandsFault(error)) {
+          // First in the queue, so that it can be repeated alone.
+          queue = [...batch.slice(index), ...stuck, ...queue.slice(batch.length)];
+          return trouble(error, '', 1);
         }
         if (outlives.has(item.command.type)) {
           stuck.push(item);
@@ -146,18 +243,24 @@ export function createEngine(deps: EngineDeps): Engine {
         } else item.done(new AppError('internal', {}, error));
       }
     }
-    queue = [...stuck, ...rest];
+    queue = [...stuck, ...queue.slice(batch.length)];
+    unresolved = 0;
     // What was delivered and cannot be billed is trouble too: nothing more is sold until somebody has looked.
     if (why !== null) return trouble(why.error, why.what);
     setImmediate(turn);
   };
 
+  const wake = () => {
+    if (running) return;
+    running = true;
+    setImmediate(turn);
+  };
+  if (outbox !== undefined && outbox.size() > 0) wake();
+
   return {
     submit(command, done) {
-      queue.push({ command, done });
-      if (running) return;
-      running = true;
-      setImmediate(turn);
+      queue.push({ command, done, kept: 0 });
+      wake();
     },
     health,
     drain: () =>
@@ -170,11 +273,3 @@ export function createEngine(deps: EngineDeps): Engine {
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** The schema or the driver refuses what one command says; everything else the driver throws is storage. */
-function isCommandsFault(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  return (
-    typeof code !== 'string' || !code.startsWith('SQLITE_') || /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code)
-  );
-}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { often } from '../support/often.ts';
-import { playHistory } from './history.ts';
+import { playHistory, sqliteBooks } from './history.ts';
 import { breakable, openBooks, violations } from './support.ts';
 
 /** `HISTORY_SEED=4711` replays one history that failed. */
@@ -19,8 +19,8 @@ async function culprit(from: number): Promise<string> {
 
 async function wrongAfter(from: number, count: number) {
   const database = await openBooks();
-  const disk = breakable(database.raw);
-  for (let n = 0; n < count; n++) playHistory(disk, from + n, n + 1);
+  const books = sqliteBooks(breakable(database.raw));
+  for (let n = 0; n < count; n++) await playHistory(books, from + n, n + 1);
   const wrong = violations(database);
   await database.close();
   return wrong;

@@ -1,6 +1,6 @@
 /** One seeded history: a few people, some dozen commands in batches, crashes and restarts, checked against the model step by step. */
 import { strict as assert } from 'node:assert';
-import { createLedgerStore } from '../../db/ledger-store.ts';
+import { createLedgerStore, type Outcome } from '../../db/ledger-store.ts';
 import type { LedgerCommand } from '../../server/ledger/commands.ts';
 import { recover } from '../../server/ledger/recovery.ts';
 import { randomOf } from '../support/random.ts';
@@ -10,7 +10,6 @@ import {
   addOrder,
   addUsers,
   type BreakableDisk,
-  balanceOf,
   deduct,
   grant,
   hold,
@@ -24,24 +23,73 @@ import {
 
 const steps = 14;
 
-/** @param place a number no other history on the same disk has. @throws AssertionError naming the seed. */
-export function playHistory(disk: BreakableDisk, seed: number, place: number): void {
+/** What a history is played on: the books of any engine, and what may happen to them. */
+export interface HistoryBooks {
+  addUsers(...ids: readonly number[]): void | Promise<void>;
+  addCode(id: number, quota: number): void | Promise<void>;
+  addOrder(tradeNo: string, userId: number, quota: number): void | Promise<void>;
+  /** Another process on the same books: what the last one left open is ended for it. */
+  restart(): void | Promise<void>;
+  /** @returns null = nothing of it was written. */
+  apply(commands: readonly LedgerCommand[]): Outcome | null | Promise<Outcome | null>;
+  /** The n-th step from here on fails. */
+  arm(n: number): void;
+  disarm(): void;
+  account(id: number): Standing | Promise<Standing>;
+}
+
+interface Standing {
+  readonly balance: number;
+  readonly used: number;
+  readonly overrun: number;
+}
+
+export function sqliteBooks(disk: BreakableDisk): HistoryBooks {
   const { raw } = disk;
+  let store = createLedgerStore(raw);
+  return {
+    addUsers: (...ids) => addUsers(raw, ...ids),
+    addCode: (id, quota) => addCode(raw, id, quota),
+    addOrder: (tradeNo, userId, quota) => addOrder(raw, tradeNo, userId, quota),
+    restart() {
+      store = createLedgerStore(raw);
+      recover(store);
+    },
+    apply(commands) {
+      try {
+        return store.apply(commands);
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== 'SQLITE_FULL') throw error;
+        return null;
+      }
+    },
+    arm: (n) => disk.arm(n),
+    disarm: () => void disk.disarm(),
+    account: (id) =>
+      raw.prepare<Standing>('SELECT balance, used_quota AS used, overrun FROM accounts WHERE id = ?').get(id) ?? {
+        balance: 0,
+        used: 0,
+        overrun: 0,
+      },
+  };
+}
+
+/** @param place a number no other history on the same books has. @throws AssertionError naming the seed. */
+export async function playHistory(books: HistoryBooks, seed: number, place: number): Promise<void> {
   const random = randomOf(seed);
   const upTo = (n: number) => Math.floor(random() * n);
   const users = [place * 10 + 1, place * 10 + 2];
   const user = () => users[upTo(2)] ?? 0;
-  addUsers(raw, ...users);
+  await books.addUsers(...users);
   let model = createModel(users);
   for (const n of [1, 2]) {
     const id = place * 10 + n;
-    addCode(raw, id, 100 * n);
+    await books.addCode(id, 100 * n);
     model.codes.set(id, { quota: 100 * n, used: false });
-    addOrder(raw, `t${id}`, id, 70 * n);
+    await books.addOrder(`t${id}`, id, 70 * n);
     model.orders.set(`t${id}`, { userId: id, quota: 70 * n, paid: false });
   }
-  let store = createLedgerStore(raw);
-  recover(store);
+  await books.restart();
   const sent: LedgerCommand[] = [];
 
   const fresh = (planned: Model): LedgerCommand => {
@@ -80,8 +128,7 @@ export function playHistory(disk: BreakableDisk, seed: number, place: number): v
     'amount' in command && command.type !== 'settle' ? { ...command, amount: command.amount + 1 } : command;
   for (let step = 0; step < steps; step++) {
     if (upTo(8) === 0) {
-      store = createLedgerStore(raw);
-      recover(store);
+      await books.restart();
       restart(model);
     }
     const planned = copyOf(model);
@@ -97,30 +144,24 @@ export function playHistory(disk: BreakableDisk, seed: number, place: number): v
     }
     if (batch.length === 0) continue;
     const crashes = upTo(6) === 0;
-    if (crashes) disk.arm(1 + upTo(8));
-    try {
-      const { results } = store.apply(batch);
-      assert.deepEqual(
-        results.map((result) => result.status),
-        expected,
-        `seed ${seed}: ${JSON.stringify(batch)}`,
-      );
-      model = planned;
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'SQLITE_FULL') throw error;
-    } finally {
-      disk.disarm();
-    }
+    if (crashes) books.arm(1 + upTo(8));
+    const outcome = await books.apply(batch);
+    books.disarm();
+    if (outcome === null) continue;
+    assert.deepEqual(
+      outcome.results.map((result) => result.status),
+      expected,
+      `seed ${seed}: ${JSON.stringify(batch)}`,
+    );
+    model = planned;
   }
-  store = createLedgerStore(raw);
-  recover(store);
+  await books.restart();
   restart(model);
   for (const id of users) {
-    assert.equal(balanceOf(raw, id), model.balances.get(id), `seed ${seed}: balance`);
-    assert.equal(balanceOf(raw, -1000 - id), model.pots.get(id) ?? 0, `seed ${seed}: pot`);
-    const used = raw.prepare<number>('SELECT used_quota FROM accounts WHERE id = ?').pluck().get(id);
+    const { balance, used, overrun } = await books.account(id);
+    assert.equal(balance, model.balances.get(id), `seed ${seed}: balance`);
     assert.equal(used, model.used.get(id) ?? 0, `seed ${seed}: used`);
-    const owed = raw.prepare<number>('SELECT overrun FROM accounts WHERE id = ?').pluck().get(id);
-    assert.equal(owed, model.owed.get(id) ?? 0, `seed ${seed}: owed`);
+    assert.equal(overrun, model.owed.get(id) ?? 0, `seed ${seed}: owed`);
+    assert.equal((await books.account(-1000 - id)).balance, model.pots.get(id) ?? 0, `seed ${seed}: pot`);
   }
 }

@@ -91,8 +91,12 @@ CREATE INDEX holds_epoch ON holds (epoch);
 -- One row for each request that ended, also those that cost nothing: what makes an end count once.
 CREATE TABLE ends (
   ref text PRIMARY KEY,
+  -- who was asked to pay, 0 = nobody
+  account bigint NOT NULL DEFAULT 0,
   asked bigint NOT NULL CHECK (asked >= 0),
   paid bigint NOT NULL CHECK (paid >= 0),
+  -- 1 = settled for a node that was gone: its own settlement is still to come, or never will
+  provisional bigint NOT NULL DEFAULT 0,
   epoch bigint NOT NULL,
   at bigint NOT NULL
 );
@@ -444,6 +448,8 @@ CREATE TABLE nodes (
   state text NOT NULL DEFAULT 'live' CHECK (state IN ('live', 'draining', 'expired')),
   expires_at timestamptz NOT NULL,
   node text NOT NULL,
+  -- no other start of any process has it: numbers may repeat when an older copy of the database comes to power
+  run text NOT NULL DEFAULT '',
   version text NOT NULL DEFAULT '',
   -- newest migration it knows
   schema text NOT NULL DEFAULT '',

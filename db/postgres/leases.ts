@@ -1,0 +1,165 @@
+/** Leases taken and given back under the locks of their accounts and tokens. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
+import { numbers } from './arrays.ts';
+import { type LeaseKind, leaseKey } from './ledger-known.ts';
+import { changeLeases, type LeaseChange } from './ledger-writes.ts';
+import type { Answer, Statement } from './line.ts';
+
+export interface Acquire {
+  readonly type: 'acquire';
+  readonly account: number;
+  /** 0 = none that has a limit. */
+  readonly token: number;
+  /** What the request at hand still needs of both. */
+  readonly need: number;
+  readonly tokenNeed: number;
+  /** What this node is likely to use in the next seconds. */
+  readonly use: number;
+  /** That are live, this one included. */
+  readonly nodes: number;
+}
+
+export interface GiveBack {
+  readonly type: 'give-back';
+  readonly kind: LeaseKind;
+  readonly subject: number;
+  /** Out of reach of this node's requests already. */
+  readonly amount: number;
+}
+
+export type LeaseMove = Acquire | GiveBack;
+
+export interface Grant {
+  readonly account: number;
+  readonly token: number;
+  /** 0 = nothing, not even what was needed. */
+  readonly granted: number;
+  readonly tokenGranted: number;
+  /** What there is in all, whoever has it. */
+  readonly most: number;
+  readonly tokenMost: number;
+}
+
+export interface MoveOutcome {
+  /** In the order of the acquisitions. */
+  readonly grants: readonly Grant[];
+}
+
+interface Purse {
+  /** Balance, or limit. */
+  readonly whole: number;
+  /** Less what is spent of a limit. */
+  readonly left: number;
+  /** Spent of a limit, or leased. */
+  leased: number;
+}
+
+interface KnownPurses {
+  /** By `leaseKey`. */
+  readonly leases: ReadonlyMap<string, number>;
+  readonly accounts: ReadonlyMap<number, Purse>;
+  readonly tokens: ReadonlyMap<number, Purse>;
+}
+
+/** A balance below so many times the need is small. */
+export const smallFor = 8;
+
+const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].sort((a, b) => a - b);
+
+export function readsForMoves(
+  moves: readonly LeaseMove[],
+  epoch: number,
+): {
+  readonly statements: readonly Statement[];
+  readonly read: (answers: readonly Answer[]) => KnownPurses;
+} {
+  const accounts: number[] = [];
+  const tokens: number[] = [];
+  for (const move of moves) {
+    if (move.type === 'acquire') {
+      accounts.push(move.account);
+      if (move.token > 0) tokens.push(move.token);
+    } else (move.kind === 'account' ? accounts : tokens).push(move.subject);
+  }
+  const purses = (answer: Answer | undefined) =>
+    new Map(
+      (answer?.rows ?? []).map(({ id, whole, left, leased }) => [id as number, { whole, left, leased } as Purse]),
+    );
+  return {
+    statements: [
+      {
+        text: 'SELECT id, balance AS whole, balance AS "left", leased FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+        values: [numbers(sorted(accounts))],
+      },
+      {
+        text: 'SELECT id, quota_limit AS whole, quota_limit - used_quota AS "left", used_quota + leased AS leased FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+        values: [numbers(sorted(tokens))],
+      },
+      {
+        text: 'SELECT kind, subject, epoch, amount FROM leases WHERE epoch = $1 AND subject = ANY($2::bigint[])',
+        values: [epoch, numbers(sorted([...accounts, ...tokens]))],
+      },
+    ],
+    read: ([first, second, third]) => ({
+      accounts: purses(first),
+      tokens: purses(second),
+      leases: new Map((third?.rows ?? []).map((row) => [leaseKey(row.kind, row.subject, row.epoch), row.amount])),
+    }),
+  };
+}
+
+export function decideMoves(
+  moves: readonly LeaseMove[],
+  known: KnownPurses,
+  epoch: number,
+): { readonly value: MoveOutcome; readonly statements: readonly Statement[] } {
+  const changes = new Map<string, LeaseChange>();
+  const grants: Grant[] = [];
+  const change = (kind: LeaseKind, subject: number, by: number) => {
+    if (by === 0) return;
+    const key = leaseKey(kind, subject, epoch);
+    changes.set(key, { kind, subject, epoch, by: (changes.get(key)?.by ?? 0) + by });
+    const purse = (kind === 'account' ? known.accounts : known.tokens).get(subject);
+    if (purse !== undefined) purse.leased += by;
+  };
+  const free = (purse: Purse | undefined): number => (purse === undefined ? 0 : purse.whole - purse.leased);
+  /** A share of what is free for some seconds to come; where there is little, for this one request alone. */
+  const grant = (purse: Purse | undefined, need: number, { use, nodes }: Acquire): number => {
+    if (need <= 0) return 0;
+    const room = free(purse);
+    const share = (purse?.left ?? 0) < smallFor * need ? 0 : Math.min(use, Math.floor(room / (2 * nodes)));
+    const want = Math.max(need, share);
+    return room >= want ? want : room >= need ? need : 0;
+  };
+
+  for (const move of moves) {
+    if (move.type === 'give-back') {
+      // Never more than the books say it has: what is leased and the leases fall together or not at all.
+      const key = leaseKey(move.kind, move.subject, epoch);
+      const own = (known.leases.get(key) ?? 0) + (changes.get(key)?.by ?? 0);
+      change(move.kind, move.subject, -Math.min(own, move.amount));
+      continue;
+    }
+    const { account, token } = move;
+    const granted = grant(known.accounts.get(account), move.need, move);
+    const tokenGranted = token === 0 ? 0 : grant(known.tokens.get(token), move.tokenNeed, move);
+    change('account', account, granted);
+    change('token', token, tokenGranted);
+    const whole = known.accounts.get(account)?.whole ?? 0;
+    const limit = known.tokens.get(token);
+    grants.push({ account, token, granted, tokenGranted, most: whole, tokenMost: limit?.left ?? 0 });
+  }
+  const rows = [...changes.values()].filter(({ by }) => by !== 0);
+  return { value: { grants }, statements: [...leasedStatements(rows), ...changeLeases(rows)] };
+}
+
+const leasedStatements = (rows: readonly LeaseChange[]): Statement[] =>
+  (['account', 'token'] as const).flatMap((kind) => {
+    const own = rows.filter((row) => row.kind === kind);
+    if (own.length === 0) return [];
+    return [
+      {
+        text: `UPDATE ${kind}s t SET leased = t.leased + v.by FROM unnest($1::bigint[], $2::bigint[]) AS v(id, by) WHERE t.id = v.id`,
+        values: [numbers(own.map(({ subject }) => subject)), numbers(own.map(({ by }) => by))],
+      },
+    ];
+  });

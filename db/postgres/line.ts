@@ -1,0 +1,106 @@
+/** One connection of its own on which statements travel together: a whole batch takes two round trips, wherever the server is. */
+import { Client, type QueryResult } from 'pg';
+import type { PostgresPlace } from '../place.ts';
+import { parsers, readAsLibpq } from './open.ts';
+
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+export interface Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: each reader knows the columns that it asked for.
+  readonly rows: readonly any[];
+  /** What was done: `COMMIT` of a transaction that had failed answers `ROLLBACK`. */
+  readonly command: string;
+}
+
+export interface Line {
+  /** @throws the first error. When the line is broken then, nobody knows what the server did. */
+  send(statements: readonly Statement[]): Promise<readonly Answer[]>;
+  readonly broken: boolean;
+  /** Whether the server has said since it was asked last that a commit is on its own disk alone. */
+  wasLocal(): boolean;
+  close(): void;
+}
+
+const connectWithinMs = 5000;
+/** A server that says nothing for so long is not waited for any more. */
+const silenceMs = 15_000;
+const inFailedTransaction = '25P02';
+/** "The transaction has already committed locally, but might not have been replicated to the standby." */
+const localOnly = /waiting? for synchronous replication|committed locally/i;
+
+/** @throws the driver's error. */
+export async function openLine(place: PostgresPlace, name = 'gateway ledger'): Promise<Line> {
+  const client = new Client({
+    connectionString: readAsLibpq(place.url),
+    connectionTimeoutMillis: connectWithinMs,
+    keepAlive: true,
+    application_name: name,
+    types: parsers,
+    pipeline: true,
+  });
+  let broken = false;
+  let local = false;
+  const close = () => {
+    broken = true;
+    client.end().catch(() => undefined);
+    // A server that is frozen says no goodbye.
+    (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  };
+  client.on('error', () => {
+    broken = true;
+  });
+  client.on('end', () => {
+    broken = true;
+  });
+  client.on('notice', ({ message = '', detail = '' }) => {
+    if (localOnly.test(`${message} ${detail}`)) local = true;
+  });
+  try {
+    await client.connect();
+  } catch (error) {
+    close();
+    throw error;
+  }
+
+  return {
+    async send(statements) {
+      const timer = setTimeout(close, silenceMs);
+      const sent = statements.map(({ text, values }) => client.query({ text, values: [...(values ?? [])] }));
+      const settled = await Promise.allSettled(sent);
+      clearTimeout(timer);
+      const answers: Answer[] = [];
+      let failure: unknown;
+      for (const one of settled) {
+        if (one.status === 'fulfilled') answers.push(one.value as QueryResult);
+        else if (failure === undefined || codeOf(failure) === inFailedTransaction) failure = one.reason;
+      }
+      if (failure === undefined) return answers;
+      // Without a code the server never answered.
+      if (!isServers(failure)) close();
+      throw failure;
+    },
+    get broken() {
+      return broken;
+    },
+    wasLocal() {
+      const was = local;
+      local = false;
+      return was;
+    },
+    close,
+  };
+}
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
+
+const sqlState = /^[0-9A-Z]{5}$/;
+
+/** The server's own words, and it goes on listening. */
+const isServers = (error: unknown): boolean => {
+  const code = codeOf(error);
+  const { severity } = (error ?? {}) as { severity?: unknown };
+  return typeof code === 'string' && sqlState.test(code) && severity !== 'FATAL' && severity !== 'PANIC';
+};

@@ -1,0 +1,190 @@
+/** A node's row: its number, its life by the database's clock, and what becomes of what it leased when that is over. */
+
+import type { StoredHold } from '../ledger-store.ts';
+import { numbers } from './arrays.ts';
+import type { Line, Statement } from './line.ts';
+
+export interface Fence {
+  readonly epoch: number;
+  readonly run: string;
+}
+
+/** By the database's clock; the node itself stops three seconds earlier by its own. */
+export const lifeSeconds = 15;
+/** Clocks, and messages on their way. */
+const graceSeconds = 5;
+/** The longest request; what was set aside for one that never ended is free after that. */
+const longestRequestSeconds = 600;
+
+const settings = [
+  // Whatever the server's usual is: an answer says that it is durable.
+  'SET LOCAL synchronous_commit = on',
+  // A node that stands still in the middle of a transaction must not stop the others.
+  "SET LOCAL idle_in_transaction_session_timeout = '5s'",
+  "SET LOCAL lock_timeout = '10s'",
+  "SET LOCAL statement_timeout = '30s'",
+].map((text): Statement => ({ text }));
+
+const life = `clock_timestamp() + interval '${lifeSeconds} s'`;
+
+/** The last of its answers has no row when the node may not write, or when the number has been used. */
+export const beginning = ({ epoch, run }: Fence, seq: number): readonly Statement[] => [
+  { text: 'BEGIN' },
+  ...settings,
+  {
+    text: `UPDATE nodes SET seq = $1, expires_at = ${life} WHERE epoch = $2 AND run = $3 AND state <> 'expired' AND seq = $1 - 1 RETURNING seq`,
+    values: [seq, epoch, run],
+  },
+];
+
+export interface Found {
+  readonly seq: number;
+  readonly alive: boolean;
+}
+
+/** Waits for whatever an earlier connection has begun, and for every disk that has to confirm. */
+export async function lookAt(line: Line, { epoch, run }: Fence): Promise<Found> {
+  line.wasLocal();
+  const answers = await line.send([
+    { text: 'BEGIN' },
+    ...settings,
+    {
+      text: `UPDATE nodes SET expires_at = CASE state WHEN 'expired' THEN expires_at ELSE ${life} END WHERE epoch = $1 AND run = $2 RETURNING seq, state`,
+      values: [epoch, run],
+    },
+    { text: 'COMMIT' },
+  ]);
+  if (line.wasLocal()) throw new Error('the standby does not confirm');
+  const row = answers.at(-2)?.rows[0] as { seq: number; state: string } | undefined;
+  return row === undefined ? { seq: 0, alive: false } : { seq: row.seq, alive: row.state !== 'expired' };
+}
+
+export interface NodeStart {
+  readonly name: string;
+  readonly run: string;
+  readonly version: string;
+  readonly schema: string;
+  readonly now: number;
+}
+
+type SeqMark = { readonly epoch: number; readonly seq: number };
+
+/** @param marks what earlier starts of this node had confirmed. @returns the new number, and the marks that the database is behind of, with what it has. */
+export async function begin(
+  line: Line,
+  { name, run, version, schema, now }: NodeStart,
+  marks: readonly SeqMark[],
+): Promise<{ readonly epoch: number; readonly behind: readonly SeqMark[] }> {
+  const [inserted, found] = await line.send([
+    {
+      text: `INSERT INTO nodes (node, run, version, schema, expires_at, started_at) VALUES ($1, $2, $3, $4, ${life}, $5) RETURNING epoch`,
+      values: [name, run, version, schema, now],
+    },
+    {
+      text: 'SELECT epoch, seq FROM nodes WHERE epoch = ANY($1::bigint[]) AND node = $2',
+      values: [numbers(marks.map(({ epoch }) => epoch)), name],
+    },
+  ]);
+  const there = new Map((found?.rows ?? []).map(({ epoch, seq }) => [epoch as number, seq as number]));
+  const behind = marks
+    .map(({ epoch, seq }) => ({ epoch, seq: there.get(epoch) ?? 0, had: seq }))
+    .filter(({ seq, had }) => seq < had);
+  return { epoch: inserted?.rows[0]?.epoch as number, behind };
+}
+
+/**
+ * Nodes whose life is over lose what they had leased, but for what their open requests hold. @param force epochs that are known
+ * to be gone, such as those of an earlier start of this very node. @returns those that were declared gone now.
+ */
+export async function expireNodes(line: Line, force: readonly number[] = []): Promise<number[]> {
+  const answers = await line.send([
+    { text: 'BEGIN' },
+    ...settings,
+    {
+      text: `SELECT epoch FROM nodes WHERE state <> 'expired'
+        AND (expires_at < clock_timestamp() - interval '${graceSeconds} s' OR epoch = ANY($1::bigint[])) ORDER BY epoch FOR UPDATE`,
+      values: [numbers(force)],
+    },
+  ]);
+  const epochs = (answers.at(-1)?.rows ?? []).map(({ epoch }) => epoch as number);
+  if (epochs.length === 0) {
+    await line.send([{ text: 'ROLLBACK' }]);
+    return [];
+  }
+  const list = numbers(epochs);
+  await line.send([
+    { text: "UPDATE nodes SET state = 'expired' WHERE epoch = ANY($1::bigint[])", values: [list] },
+    ...lockLeased(list),
+    ...(['account', 'token'] as const).flatMap((kind) => giveBack(kind, list, true)),
+    { text: 'COMMIT' },
+  ]);
+  return epochs;
+}
+
+/** In the order of all. */
+const lockLeased = (epochs: string): Statement[] => [
+  {
+    text: "SELECT id FROM accounts WHERE id IN (SELECT subject FROM leases WHERE kind = 'account' AND epoch = ANY($1::bigint[])) ORDER BY id FOR UPDATE",
+    values: [epochs],
+  },
+  {
+    text: "SELECT id FROM tokens WHERE id IN (SELECT subject FROM leases WHERE kind = 'token' AND epoch = ANY($1::bigint[])) ORDER BY id FOR UPDATE",
+    values: [epochs],
+  },
+];
+
+/** @param held what open requests hold stays. */
+function giveBack(kind: 'account' | 'token', epochs: string, held: boolean): Statement[] {
+  const [table, column] = kind === 'account' ? ['accounts', 'user_id'] : ['tokens', 'token_id'];
+  const kept = held
+    ? `least(l.amount, coalesce((SELECT sum(h.estimate) FROM holds h WHERE h.epoch = l.epoch AND h.${column} = l.subject), 0))::bigint`
+    : '0';
+  const left = `SELECT l.subject, l.epoch, l.amount, ${kept} AS kept FROM leases l WHERE l.kind = '${kind}' AND l.epoch = ANY($1::bigint[])`;
+  return [
+    {
+      text: `UPDATE ${table} t SET leased = t.leased - v.back FROM (SELECT subject, sum(amount - kept)::bigint AS back FROM (${left}) rows GROUP BY subject) v WHERE t.id = v.subject`,
+      values: [epochs],
+    },
+    {
+      text: `UPDATE leases l SET amount = v.kept FROM (${left}) v WHERE l.kind = '${kind}' AND l.subject = v.subject AND l.epoch = v.epoch`,
+      values: [epochs],
+    },
+    {
+      text: `DELETE FROM leases WHERE kind = '${kind}' AND epoch = ANY($1::bigint[]) AND amount = 0`,
+      values: [epochs],
+    },
+  ];
+}
+
+/** Requests of nodes that are gone: to be settled for them as far as was seen. @param patience seconds they may still report themselves; what waits for an end longer than that is over. */
+export async function orphans(line: Line, patience = longestRequestSeconds): Promise<StoredHold[]> {
+  const [answer] = await line.send([
+    {
+      text: `SELECT h.ref, h.user_id, h.token_id, h.channel_id, h.observed, h.log FROM holds h LEFT JOIN nodes n USING (epoch)
+        WHERE coalesce(n.state, 'expired') = 'expired'
+          AND coalesce(n.expires_at, '-infinity') < clock_timestamp() - make_interval(secs => $1) ORDER BY h.ref LIMIT 500`,
+      values: [patience],
+    },
+  ]);
+  return [...(answer?.rows ?? [])];
+}
+
+/** What is left of leases whose node is gone and has no open request any more. */
+export async function clearLeases(line: Line): Promise<void> {
+  const answers = await line.send([
+    { text: 'BEGIN' },
+    ...settings,
+    {
+      text: `SELECT n.epoch FROM nodes n WHERE n.state = 'expired' AND EXISTS (SELECT 1 FROM leases l WHERE l.epoch = n.epoch)
+        AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.epoch = n.epoch) ORDER BY n.epoch FOR UPDATE`,
+    },
+  ]);
+  const epochs = (answers.at(-1)?.rows ?? []).map(({ epoch }) => epoch as number);
+  const list = numbers(epochs);
+  await line.send([
+    ...(epochs.length === 0
+      ? []
+      : [...lockLeased(list), ...(['account', 'token'] as const).flatMap((kind) => giveBack(kind, list, false))]),
+    { text: 'COMMIT' },
+  ]);
+}

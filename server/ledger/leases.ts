@@ -1,0 +1,294 @@
+/**
+ * What a node may spend of accounts and limits that it shares with others: leased when a request needs it, given back when
+ * nothing uses it or another node asks. Memory is raised after the commit and lowered before it, so that the node never
+ * believes to have more than the books say.
+ */
+import type { Grant, LeaseMove, MoveOutcome } from '../../db/postgres/leases.ts';
+import type { Spared } from '../../db/postgres/ledger-batch.ts';
+import type { LeaseKind } from '../../db/postgres/ledger-known.ts';
+
+/** The memory that the relay spends from. Amounts include what open requests hold. */
+export interface Reach {
+  raise(kind: LeaseKind, subject: number, amount: number): void;
+  /** Takes out of reach what no request holds. @returns how much that was. */
+  takeIdle(kind: LeaseKind, subject: number): number;
+  /** All of it is void: only requests that are open go on. */
+  drop(): void;
+}
+
+export type LeaseAnswer =
+  | 'granted'
+  /** Neither this node nor any other has that much. */
+  | 'exhausted'
+  /** The limit of the token, not the balance. */
+  | 'token-exhausted'
+  /** Another node holds it. */
+  | 'elsewhere'
+  /** The database cannot be asked. */
+  | 'away';
+
+export interface LeaseRequest {
+  readonly account: number;
+  /** 0 = none that has a limit. */
+  readonly token: number;
+  readonly need: number;
+  /** What of it is not in reach yet, of the account and of the token. */
+  readonly missing: () => { readonly account: number; readonly token: number };
+  /** Likely to be used in the next ten seconds. */
+  readonly use?: number;
+  /** Takes it, when it is in reach. */
+  readonly hold: () => boolean;
+}
+
+export interface LeaseDeps {
+  readonly reach: Reach;
+  readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
+  readonly isUnresolved: (error: unknown) => boolean;
+  /** Tells the others that somebody waits. */
+  readonly recall: (account: number, token: number) => void;
+  /** Tells whoever asked that nothing idle is left here. */
+  readonly answer: (account: number) => void;
+  /** Of the others that are live. */
+  readonly others: () => readonly number[];
+  /** Milliseconds; only differences count. */
+  readonly now: () => number;
+  readonly after: (ms: number, work: () => void) => void;
+}
+
+export interface Leases {
+  request(request: LeaseRequest): Promise<LeaseAnswer>;
+  /** Another node waits for this account, and token where there is one: what is idle goes back at once. */
+  recalled(account: number, token: number): void;
+  /** Another node has nothing idle, or has just given it back. */
+  answered(account: number, by: number): void;
+  /** After the commit of settlements: what they did not take of this node's leases. */
+  settled(spared: readonly Spared[]): void;
+  /** Nothing uses it for the moment. */
+  idle(kind: LeaseKind, subject: number): void;
+  /** Everything leased is void; the node goes by this number. */
+  begin(epoch: number): void;
+}
+
+/** A request waits so long for what another node holds. */
+const patienceMs = 2000;
+/** Others are asked at most so often, and again when some of them say nothing. */
+const recallMs = 50;
+const askAgainMs = 500;
+/** That there is nothing is remembered for so long. */
+const exhaustedMs = 100;
+const retryMs = 20;
+
+interface Waiter {
+  readonly request: LeaseRequest;
+  readonly since: number;
+  readonly answer: (answer: LeaseAnswer) => void;
+  /** The books have said that there is enough, with somebody else. */
+  isElsewhere: boolean;
+}
+
+interface Line {
+  readonly waiting: Waiter[];
+  /** One acquisition at a time for each account. */
+  asking: boolean;
+  recalledAt: number;
+  /** Who has answered since others were asked. */
+  readonly answers: Set<number>;
+  exhaustedAt: number;
+  /** As far as was needed then. */
+  exhaustedFor: number;
+  /** An answer came while the database was being asked. */
+  news: boolean;
+}
+
+export function createLeases(deps: LeaseDeps): Leases {
+  const { reach, now } = deps;
+  const lines = new Map<number, Line>();
+  let epoch = 0;
+  let outgoing: LeaseMove[] = [];
+  let grantees: ((grant: Grant | null) => void)[] = [];
+  /** Since when the books are being asked; null = they are not. */
+  let moving: number | null = null;
+
+  const lineOf = (account: number): Line => {
+    const known = lines.get(account);
+    if (known !== undefined) return known;
+    const fresh: Line = {
+      waiting: [],
+      asking: false,
+      recalledAt: Number.NEGATIVE_INFINITY,
+      answers: new Set(),
+      exhaustedAt: Number.NEGATIVE_INFINITY,
+      exhaustedFor: Number.POSITIVE_INFINITY,
+      news: false,
+    };
+    lines.set(account, fresh);
+    return fresh;
+  };
+
+  /** One transaction at a time; what is wanted meanwhile goes with the next. The same moves until it is known what came of them. */
+  const pump = async () => {
+    if (moving !== null) return;
+    while (outgoing.length > 0) {
+      moving = now();
+      const [moves, told, under] = [outgoing, grantees, epoch];
+      outgoing = [];
+      grantees = [];
+      const grants = await carry(moves, under);
+      // Under another number they are void, whatever came of them.
+      const valid = grants !== null && under === epoch;
+      if (valid)
+        for (const { account, token, granted, tokenGranted } of grants) {
+          if (granted > 0) reach.raise('account', account, granted);
+          if (tokenGranted > 0) reach.raise('token', token, tokenGranted);
+        }
+      for (const [index, tell] of told.entries()) tell(valid ? (grants[index] ?? null) : null);
+    }
+    moving = null;
+  };
+
+  const carry = async (moves: readonly LeaseMove[], under: number): Promise<readonly Grant[] | null> => {
+    for (;;) {
+      try {
+        return (await deps.move(moves, under)).grants;
+      } catch (error) {
+        if (under !== epoch) return null;
+        if (!deps.isUnresolved(error)) {
+          // What was to be given back is out of reach already, and stays so: it goes back with the next.
+          outgoing = [...moves.filter(({ type }) => type === 'give-back'), ...outgoing];
+          if (outgoing.length > 0) deps.after(retryMs, () => void pump());
+          return null;
+        }
+        await new Promise<void>((resolve) => deps.after(retryMs, resolve));
+      }
+    }
+  };
+
+  const send = (move: LeaseMove) => {
+    outgoing.push(move);
+    void pump();
+  };
+
+  /** @returns null = the books do not answer. What comes later is in reach all the same. */
+  const acquire = ({ account, token, missing, use = 0 }: LeaseRequest, since: number): Promise<Grant | null> =>
+    new Promise((resolve) => {
+      if (moving !== null && now() - moving >= patienceMs) return resolve(null);
+      grantees.push(resolve);
+      const { account: need, token: tokenNeed } = missing();
+      send({ type: 'acquire', account, token, need, tokenNeed, use, nodes: deps.others().length + 1 });
+      deps.after(Math.max(0, patienceMs - (now() - since)), () => resolve(null));
+    });
+
+  const give = (kind: LeaseKind, subject: number) => {
+    const amount = reach.takeIdle(kind, subject);
+    if (amount > 0) send({ type: 'give-back', kind, subject, amount });
+  };
+
+  const first = (line: Line, waiter: Waiter, answer: LeaseAnswer) => {
+    line.waiting.shift();
+    waiter.answer(answer);
+  };
+
+  const isKnownExhausted = (line: Line, need: number): boolean =>
+    need >= line.exhaustedFor && now() - line.exhaustedAt < exhaustedMs;
+
+  const haveAll = (line: Line, since: number): boolean =>
+    line.recalledAt >= since && deps.others().every((other) => line.answers.has(other));
+
+  const recall = ({ account, token }: LeaseRequest, line: Line, since: number) => {
+    const elapsed = now() - line.recalledAt;
+    const isOpen = line.recalledAt >= since && !haveAll(line, since);
+    if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
+    line.recalledAt = now();
+    line.answers.clear();
+    deps.recall(account, token);
+  };
+
+  /** @param asked everybody had said before that nothing idle is left. @returns null = it waits for others. */
+  const judge = (line: Line, waiter: Waiter, grant: Grant | null, asked: boolean): LeaseAnswer | null => {
+    const { request, since } = waiter;
+    const late = now() - since >= patienceMs;
+    if (grant === null) return late ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
+    if (grant.most < request.need) return 'exhausted';
+    if (request.token > 0 && grant.tokenMost < request.need) return 'token-exhausted';
+    if (asked) return grant.granted >= request.missing().account ? 'token-exhausted' : 'exhausted';
+    if (late) return 'elsewhere';
+    waiter.isElsewhere = true;
+    recall(request, line, since);
+    return null;
+  };
+
+  /** Serves one account's waiters in the order in which they came. */
+  const serve = async (account: number) => {
+    const line = lineOf(account);
+    if (line.asking) return;
+    line.asking = true;
+    for (let waiter = line.waiting[0]; waiter !== undefined; waiter = line.waiting[0]) {
+      const { request } = waiter;
+      if (request.hold()) {
+        first(line, waiter, 'granted');
+        continue;
+      }
+      if (isKnownExhausted(line, request.need)) {
+        first(line, waiter, 'exhausted');
+        continue;
+      }
+      line.news = false;
+      // What was given back before these answers is in the books that are asked now.
+      const asked = haveAll(line, waiter.since);
+      const grant = await acquire(request, waiter.since);
+      if (grant !== null && request.hold()) {
+        first(line, waiter, 'granted');
+        continue;
+      }
+      const answer = judge(line, waiter, grant, asked);
+      if (answer === null) {
+        if (line.news) continue;
+        break;
+      }
+      if (answer === 'exhausted') {
+        line.exhaustedAt = now();
+        line.exhaustedFor = request.need;
+      }
+      first(line, waiter, answer);
+    }
+    line.asking = false;
+    // Whoever waits is looked at again, also when nobody answers.
+    if (line.waiting.length > 0) deps.after(recallMs, () => void serve(account));
+    else if (now() - line.exhaustedAt >= exhaustedMs) lines.delete(account);
+  };
+
+  return {
+    request(request) {
+      const line = lineOf(request.account);
+      return new Promise((resolve) => {
+        line.waiting.push({ request, since: now(), answer: resolve, isElsewhere: false });
+        void serve(request.account);
+      });
+    },
+    recalled(account, token) {
+      give('account', account);
+      if (token > 0) give('token', token);
+      // Only when what was given back is written: whoever asked finds it then.
+      grantees.push((grant) => {
+        if (grant !== null) deps.answer(account);
+      });
+      send({ type: 'acquire', account, token: 0, need: 0, tokenNeed: 0, use: 0, nodes: 1 });
+    },
+    answered(account, by) {
+      const line = lines.get(account);
+      if (line === undefined) return;
+      line.answers.add(by);
+      line.news = true;
+      void serve(account);
+    },
+    settled(spared) {
+      for (const { kind, subject, amount } of spared) reach.raise(kind, subject, amount);
+    },
+    idle: give,
+    begin(fresh) {
+      epoch = fresh;
+      outgoing = outgoing.filter(({ type }) => type === 'acquire');
+      reach.drop();
+    },
+  };
+}

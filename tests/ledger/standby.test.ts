@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLedgerStore, type Outcome } from '../../db/ledger-store.ts';
+import type { Database } from '../../db/open.ts';
+import type { LedgerCommand } from '../../server/ledger/commands.ts';
+import { createEngine, type EngineStore } from '../../server/ledger/engine.ts';
+import { type NodeFiles, openNodeFiles } from '../../server/ledger/outbox.ts';
+import { randomOf } from '../support/random.ts';
+import { addUsers, balanceOf, grant, openBooks, settle, violations } from './support.ts';
+
+let dir: string;
+let database: Awaited<ReturnType<typeof openBooks>> & Database;
+let files: NodeFiles;
+let now = 0;
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'standby-'));
+  database = await openBooks();
+  addUsers(database.raw, 1, 2);
+  files = openNodeFiles(dir, { now: () => now });
+});
+afterEach(async () => {
+  files.close();
+  expect(violations(database)).toEqual([]);
+  await database.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const away = () => Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
+
+/** Books that answer in a while, when `fate` lets them. */
+function distant(fate: (commands: readonly LedgerCommand[]) => 'done' | 'away' | 'unanswered'): EngineStore & {
+  readonly batches: string[][];
+} {
+  const store = createLedgerStore(database.raw);
+  store.nextEpoch();
+  const batches: string[][] = [];
+  let last: Outcome | null = null;
+  return {
+    batches,
+    async apply(commands) {
+      await Bun.sleep(1);
+      batches.push(commands.map(({ ref }) => ref));
+      if (last !== null) {
+        const known = last;
+        last = null;
+        return known;
+      }
+      const what = fate(commands);
+      if (what === 'away') throw away();
+      const outcome = store.apply(commands);
+      if (what === 'done') return outcome;
+      last = outcome;
+      throw Object.assign(new Error('cut'), { code: 'UNRESOLVED' });
+    },
+    async probe() {
+      if (fate([]) === 'away') throw away();
+    },
+    isCommandsFault: () => false,
+    isUnresolved: (error) => (error as { code?: unknown }).code === 'UNRESOLVED',
+  };
+}
+
+function engineOver(store: EngineStore, withOutbox = true) {
+  const results: string[] = [];
+  const healths: boolean[] = [];
+  const engine = createEngine({
+    store,
+    onBalance: () => undefined,
+    onHealth: ({ ok }) => healths.push(ok),
+    ...(withOutbox
+      ? {
+          standby: { outbox: files.outbox, mayAdmit: () => false, onRefused: ({ ref }) => results.push(`${ref} lost`) },
+        }
+      : {}),
+  });
+  const submit = (command: LedgerCommand) =>
+    engine.submit(command, (result) =>
+      results.push(`${command.ref} ${result instanceof Error ? result.code : result.status}`),
+    );
+  return { engine, results, healths, submit };
+}
+
+test('an end is durable nearby while the books are away, and in them once when they are back', async () => {
+  let gone = true;
+  const { engine, results, submit } = engineOver(distant(() => (gone ? 'away' : 'done')));
+  submit(grant('g', 1, 100));
+  submit(settle('r', 1, 10));
+  await expect.poll(() => results).toEqual(['r done', 'g storage_unavailable']);
+  expect(files.outbox.size()).toBe(1);
+  expect(engine.health().ok).toBe(false);
+  gone = false;
+  await expect.poll(() => files.outbox.size()).toBe(0);
+  expect(balanceOf(database.raw, -2)).toBe(10);
+  expect(engine.health()).toEqual({ ok: true });
+});
+
+test('what a node had kept when it died is sent by its next start', async () => {
+  const first = engineOver(distant(() => 'away'));
+  for (let n = 0; n < 5; n++) first.submit(settle(`r${n}`, 1, 1));
+  await expect.poll(() => first.results.length).toBe(5);
+  const again = openNodeFiles(dir, { now: () => now });
+  expect(again.outbox.size()).toBe(5);
+  const store = createLedgerStore(database.raw);
+  const engine = createEngine({
+    store,
+    onBalance: () => undefined,
+    onHealth: () => undefined,
+    standby: { outbox: again.outbox, mayAdmit: () => false, onRefused: () => undefined },
+  });
+  await engine.drain();
+  expect([again.outbox.size(), balanceOf(database.raw, -2)]).toEqual([0, 5]);
+  again.close();
+});
+
+test('exactness 13: a commit that hangs is not waited for: ends are kept nearby, other commands wait for it', async () => {
+  const gate = Promise.withResolvers<void>();
+  const store = createLedgerStore(database.raw);
+  store.nextEpoch();
+  const { results, submit } = engineOver({
+    ...store,
+    async apply(commands) {
+      await gate.promise;
+      return store.apply(commands);
+    },
+  });
+  submit(grant('g', 1, 100));
+  submit(settle('r', 1, 10));
+  await expect.poll(() => results).toEqual(['r done']);
+  expect(files.outbox.size()).toBe(1);
+  submit(settle('later', 1, 5));
+  await expect.poll(() => results).toEqual(['r done', 'later done']);
+  gate.resolve();
+  await expect.poll(() => results).toEqual(['r done', 'later done', 'g done']);
+  await expect.poll(() => files.outbox.size()).toBe(0);
+  expect(balanceOf(database.raw, 1)).toBe(85);
+});
+
+test('a batch of which nobody knows comes again as it was, before anything else', async () => {
+  let cut = true;
+  const store = distant(() => {
+    if (!cut) return 'done';
+    cut = false;
+    submit(settle('next', 1, 1));
+    return 'unanswered';
+  });
+  const { results, submit } = engineOver(store, false);
+  submit(grant('g', 1, 100));
+  submit(settle('r', 1, 10));
+  await expect.poll(() => results.length).toBe(3);
+  expect(store.batches).toEqual([['g', 'r'], ['g', 'r'], ['next']]);
+  expect(results).toEqual(['g done', 'r done', 'next done']);
+});
+
+test('a full outbox keeps what it cannot take in memory, and nothing is admitted', async () => {
+  const small = openNodeFiles(join(dir), { now: () => now, most: 2 });
+  let gone = true;
+  const results: string[] = [];
+  const engine = createEngine({
+    store: distant(() => (gone ? 'away' : 'done')),
+    onBalance: () => undefined,
+    onHealth: () => undefined,
+    standby: { outbox: small.outbox, mayAdmit: () => small.outbox.size() < 2, onRefused: () => undefined },
+  });
+  for (let n = 0; n < 3; n++) engine.submit(settle(`r${n}`, 1, 1), () => results.push(`r${n}`));
+  await Bun.sleep(50);
+  expect(results).toEqual([]);
+  gone = false;
+  await engine.drain();
+  expect(results).toHaveLength(3);
+  small.close();
+});
+
+test('acknowledged batches are kept for a quarter of an hour', () => {
+  files.acknowledged.note(3, 1, [settle('a', 1, 1)]);
+  files.acknowledged.note(3, 2, [settle('b', 1, 1)]);
+  expect(files.acknowledged.since(3, 1).map(({ ref }) => ref)).toEqual(['b']);
+  expect(files.acknowledged.marks()).toEqual([{ epoch: 3, seq: 2 }]);
+  now += 16 * 60_000;
+  files.acknowledged.note(4, 1, [settle('c', 1, 1)]);
+  expect(files.acknowledged.marks()).toEqual([{ epoch: 4, seq: 1 }]);
+});
+
+test.each(['at once', 'later'])(
+  'seeded troubles with books that answer %s: every end is written once, whatever failed',
+  async (kind) => {
+    for (let seed = 1; seed <= 5; seed++) {
+      const random = randomOf(seed);
+      const far = distant(() => (random() < 0.3 ? 'away' : random() < 0.3 ? 'unanswered' : 'done'));
+      const store = createLedgerStore(database.raw);
+      store.nextEpoch();
+      const near: EngineStore = {
+        ...store,
+        apply(commands) {
+          if (random() < 0.4) throw Object.assign(new Error('full'), { code: 'SQLITE_FULL' });
+          return store.apply(commands);
+        },
+        isUnresolved: () => false,
+      };
+      const { engine, submit } = engineOver(kind === 'later' ? far : near, seed % 2 === 0);
+      const before = balanceOf(database.raw, -2);
+      for (let n = 0; n < 60; n++) {
+        submit(settle(`${kind}${seed}-${n}`, 1 + (n % 2), 1));
+        if (n % 7 === 0) await Bun.sleep(2);
+      }
+      await expect.poll(() => balanceOf(database.raw, -2) - before).toBe(60);
+      await engine.drain();
+      await expect.poll(() => files.outbox.size()).toBe(0);
+    }
+  },
+);

@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Line, openLine } from '../../db/postgres/line.ts';
+import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
+import { Account, type LedgerCommand } from '../../server/ledger/commands.ts';
+import { endFor } from '../../server/ledger/recovery.ts';
+import { deduct, grant, hold, log, redeem, refund, reward, settle, topUp, transfer } from '../ledger/support.ts';
+import { openSite, type Site, type TestNode } from './site.ts';
+
+let site: Site;
+let node: TestNode;
+let line: Line;
+
+beforeEach(async () => {
+  site = await openSite();
+  await site.addUsers(1, 2);
+  node = site.node();
+  line = await openLine({ engine: 'postgres', url: site.url });
+});
+afterEach(async () => {
+  expect(await site.violations()).toEqual([]);
+  line.close();
+  await site.drop();
+});
+
+const apply = async ({ store }: TestNode, ...commands: readonly LedgerCommand[]) =>
+  (await store.apply(commands)).results.map(({ status }) => status);
+const lease = async ({ store }: TestNode, account: number, amount: number) => {
+  if (store.epoch() === 0) await store.probe();
+  const moves = [{ type: 'acquire', account, token: 0, need: amount, tokenNeed: 0, use: 0, nodes: 1 }] as const;
+  return (await store.move(moves, store.epoch())).grants[0]?.granted;
+};
+const standing = async (id: number) =>
+  (
+    await site.rows<{ balance: number; leased: number; overrun: number }>(
+      'SELECT balance, leased, overrun FROM accounts WHERE id = $1',
+      id,
+    )
+  )[0];
+const leaseOf = async ({ store }: TestNode) =>
+  (
+    await site.rows<{ amount: number }>(
+      "SELECT amount FROM leases WHERE kind = 'account' AND epoch = $1",
+      store.epoch(),
+    )
+  )[0]?.amount;
+const recoverOrphans = async (by: TestNode) =>
+  by.store.apply((await orphans(line, -3600)).map((one) => ({ ...endFor(one), provisional: true })));
+
+test('one command of each kind moves what it moves on SQLite', async () => {
+  await site.addCode(1, 500);
+  await site.addOrder('T', 1, 700);
+  const commands = [
+    grant('g', 1, 1000),
+    settle('r', 1, 300),
+    deduct('d', 1, 100),
+    redeem(1, 1, 500),
+    topUp('T', 1, 700),
+    reward(2, 1, 50),
+    transfer('n', 1, 20),
+    refund('r', 1, 10),
+    hold('h', 1, 5),
+    { type: 'void', ref: 'h', log: null } as const,
+    { type: 'note', ref: 'x', log: { ...log('x', 1, 0), type: 5 } } as const,
+  ];
+  expect(await apply(node, ...commands)).toEqual(commands.map(() => 'done'));
+  expect(await site.balance(1)).toBe(1000 - 300 - 100 + 500 + 700 + 20 + 10);
+  expect(await site.balance(Account.revenue)).toBe(290);
+  expect(await site.rows('SELECT aff_quota, aff_history_quota FROM users WHERE id = 1')).toEqual([
+    { aff_quota: 30, aff_history_quota: 50 },
+  ]);
+  expect(await site.rows('SELECT count, quota FROM usage_hours')).toEqual([{ count: 1, quota: 290 }]);
+  expect(await site.rows('SELECT type, quota FROM logs ORDER BY type')).toEqual([
+    { type: 2, quota: 300 },
+    { type: 5, quota: 0 },
+  ]);
+  expect(await apply(node, ...commands.filter(({ type }) => type !== 'hold'))).toEqual(
+    commands.filter(({ type }) => type !== 'hold').map(() => 'duplicate'),
+  );
+});
+
+test('two nodes that are told of the same order, code and request at once: each counts once', async () => {
+  const other = site.node({ name: 'other' });
+  await site.addOrder('T', 1, 700);
+  await site.addCode(1, 500);
+  await apply(node, grant('g', 1, 1000), grant('g2', 2, 1000));
+  for (let round = 0; round < 15; round++) {
+    const commands = [topUp('T', 1, 700), redeem(1, 1, 500), settle(`r${round}`, 1, 3), settle(`q${round}`, 2, 4)];
+    const answers = await Promise.all([
+      apply(node, ...commands),
+      apply(other, ...commands.toReversed()).then((list) => list.toReversed()),
+    ]);
+    for (const index of [2, 3]) expect(answers.map((list) => list[index]).sort()).toEqual(['done', 'duplicate']);
+  }
+  expect(await site.balance(1)).toBe(1000 + 700 + 500 - 45);
+  expect(await site.balance(2)).toBe(1000 - 60);
+});
+
+test('a name with NUL is written without it, and holds up nobody', async () => {
+  const odd = { ...settle('r', 1, 0), model: 'a\0b"\\{},', username: '\ud800' };
+  expect(await apply(node, { ...odd, log: { ...log('r', 1, 0), model: 'a\0b"\\{},' } })).toEqual(['done']);
+  expect(await site.rows('SELECT model_name FROM logs')).toEqual([{ model_name: 'a\ufffdb"\\{},' }]);
+});
+
+test('exactness 2: a settlement pays from its own lease, then from what nobody leased, the rest from overrun', async () => {
+  const other = site.node({ name: 'other' });
+  await apply(node, grant('g', 1, 100));
+  expect([await lease(node, 1, 40), await lease(other, 1, 50), await lease(other, 1, 20)]).toEqual([40, 50, 0]);
+  expect(await apply(node, settle('r', 1, 80))).toEqual(['done']);
+  expect(await standing(1)).toEqual({ balance: 50, leased: 50, overrun: 30 });
+  expect([await leaseOf(node), await leaseOf(other)]).toEqual([0, 50]);
+  expect(await site.rows("SELECT asked, paid FROM ends WHERE ref = 'r'")).toEqual([{ asked: 80, paid: 50 }]);
+});
+
+test('exactness 2: the same outbox shipped at three balances is the same settlement', async () => {
+  const other = site.node({ name: 'other' });
+  for (const [n, before] of [1000, 40, 0].entries()) {
+    await site.addUsers(10 + n);
+    if (before > 0) await apply(node, grant(`g${n}`, 10 + n, before));
+    const ends = [settle(`a${n}`, 10 + n, 60), settle(`b${n}`, 10 + n, 7)];
+    expect(await apply(node, ...ends)).toEqual(['done', 'done']);
+    for (const credit of [0, 5, 500]) {
+      if (credit > 0) await apply(node, grant(`c${n}-${credit}`, 10 + n, credit));
+      expect(await apply(other, ...ends)).toEqual(['duplicate', 'duplicate']);
+    }
+    expect(await apply(other, settle(`a${n}`, 10 + n, 61))).toEqual(['conflict']);
+  }
+});
+
+test.each([
+  ['more', 90],
+  ['less', 10],
+  ['as much', 30],
+  ['nothing', 0],
+])(
+  'exactness 3: a node that was settled for comes back and asks for %s: its word counts, once',
+  async (_word, asked) => {
+    const other = site.node({ name: 'other' });
+    await apply(node, grant('g', 1, 100));
+    expect(await lease(node, 1, 100)).toBe(100);
+    await apply(node, { ...hold('r', 1, 30), estimate: 60 });
+    expect(await expireNodes(line, [node.store.epoch()])).toEqual([node.store.epoch()]);
+    expect(await standing(1)).toMatchObject({ balance: 100, leased: 60 });
+    await recoverOrphans(other);
+    await clearLeases(line);
+    expect(await standing(1)).toEqual({ balance: 70, leased: 0, overrun: 0 });
+    // Fenced off: it goes by another number from now on.
+    await expect(node.store.apply([settle('r', 1, asked)])).rejects.toThrow();
+    expect(await apply(node, settle('r', 1, asked))).toEqual(['done']);
+    expect(node.epochs).toHaveLength(2);
+    expect(await site.balance(1)).toBe(100 - asked);
+    expect(await apply(other, settle('r', 1, asked))).toEqual(['duplicate']);
+    // A hold that comes late announces nothing.
+    expect(await apply(node, hold('r', 1, 30))).toEqual(['done']);
+    expect(await site.rows('SELECT ref FROM holds')).toEqual([]);
+    expect(await site.rows('SELECT quota FROM logs')).toEqual([{ quota: asked }]);
+  },
+);
+
+test('exactness 3: an end without a charge is an end: a late hold is not brought back to life', async () => {
+  await apply(node, grant('g', 1, 100), { type: 'void', ref: 'r', log: null }, settle('z', 1, 0));
+  expect(await apply(node, hold('r', 1, 30), hold('z', 1, 30))).toEqual(['done', 'done']);
+  expect(await site.rows('SELECT ref FROM holds')).toEqual([]);
+  await expireNodes(line, [node.store.epoch()]);
+  const other = site.node({ name: 'other' });
+  await recoverOrphans(other);
+  expect(await site.balance(1)).toBe(100);
+});
+
+test('what a thawed node had in flight is covered by what was set aside for it', async () => {
+  const other = site.node({ name: 'other' });
+  await apply(node, grant('g', 1, 100));
+  await lease(node, 1, 100);
+  await apply(node, { ...hold('r', 1, 5), estimate: 60 });
+  await expireNodes(line, [node.store.epoch()]);
+  expect(await lease(other, 1, 41)).toBe(0);
+  expect(await lease(other, 1, 40)).toBe(40);
+  await node.store.apply([settle('r', 1, 60)]).catch(() => undefined);
+  await apply(node, settle('r', 1, 60));
+  expect(await standing(1)).toEqual({ balance: 40, leased: 40, overrun: 0 });
+});
+
+test('a deduction takes what nobody has leased', async () => {
+  await apply(node, grant('g', 1, 100));
+  await lease(node, 1, 70);
+  expect(await apply(node, deduct('d', 1, 31), deduct('e', 1, 30))).toEqual(['refused', 'done']);
+  expect(await standing(1)).toEqual({ balance: 70, leased: 70, overrun: 0 });
+});
+
+test.each(['before', 'after'] as const)(
+  'exactness 1: a COMMIT whose answer is lost %s it was done is found out under the same number',
+  async (fate) => {
+    let cut = false;
+    const shaky = site.node({ name: 'shaky', broken: (text) => (cut && text === 'COMMIT' ? fate : null) });
+    await apply(shaky, grant('g', 1, 100));
+    cut = true;
+    await expect(shaky.store.apply([grant('h', 1, 5), settle('r', 1, 7)])).rejects.toSatisfy(shaky.store.isUnresolved);
+    // Nothing is known yet, and another transaction is done in between.
+    cut = false;
+    expect(await lease(shaky, 1, 10)).toBe(10);
+    expect(await apply(shaky, grant('h', 1, 5), settle('r', 1, 7))).toEqual(['done', 'done']);
+    expect(await site.balance(1)).toBe(98);
+    expect(await standing(1)).toMatchObject({ leased: 3 + (fate === 'before' ? 0 : 7) });
+  },
+);
+
+test('exactness 4: what a database forgot that it had confirmed is sent again under a new number', async () => {
+  await apply(node, grant('g', 1, 100), grant('g2', 2, 100));
+  const { seq } = (await site.rows<{ seq: number }>('SELECT seq FROM nodes'))[0] ?? { seq: 0 };
+  await apply(node, settle('r', 1, 7));
+  // An older copy comes to power: as if the last transaction had never been.
+  const undo = [
+    "DELETE FROM postings WHERE ref = 'r'",
+    "DELETE FROM ends WHERE ref = 'r'",
+    "DELETE FROM logs WHERE request_id = 'r'",
+    'DELETE FROM usage_hour_parts',
+    'DELETE FROM channel_parts',
+    'UPDATE accounts SET balance = 100, used_quota = 0, request_count = 0 WHERE id = 1',
+    'UPDATE tokens SET used_quota = 0',
+    `DELETE FROM account_parts WHERE account_id = ${Account.revenue}`,
+    `UPDATE nodes SET seq = ${seq}`,
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $$gateway ledger$$',
+  ];
+  for (const text of undo) await site.rows(text);
+  line.close();
+  line = await openLine({ engine: 'postgres', url: site.url });
+  for (let n = 0; n < 5 && node.forgotten.length === 0; n++) await node.store.probe().catch(() => undefined);
+  expect(node.forgotten.map(({ ref }) => ref)).toEqual(['r']);
+  expect(node.epochs).toHaveLength(2);
+  expect(await apply(node, ...node.forgotten)).toEqual(['done']);
+  expect(await site.balance(1)).toBe(93);
+});
