@@ -30,6 +30,13 @@ const usualBatch = 2000;
 type Key = readonly (string | number | null)[];
 const keyOf = (table: MovedTable, row: MovedRow): Key => table.key.map((column) => row[column] ?? null);
 
+/** A table and the columns that both places have. */
+interface Carried {
+  readonly table: MovedTable;
+  readonly columns: readonly string[];
+  readonly batch: number;
+}
+
 interface Looked {
   readonly rows: number;
   readonly hash: string;
@@ -37,13 +44,7 @@ interface Looked {
 }
 
 /** All rows of a table in the order of their key. */
-async function look(
-  end: MoveEnd,
-  table: MovedTable,
-  columns: readonly string[],
-  batch: number,
-  tell: (rows: number) => void,
-): Promise<Looked> {
+async function look(end: MoveEnd, { table, columns, batch }: Carried, tell: (rows: number) => void): Promise<Looked> {
   const hash = createHash('sha256');
   const sums: Record<string, bigint> = {};
   let rows = 0;
@@ -68,10 +69,8 @@ async function look(
 /** @returns rows in the target, and how many of them were there before. */
 async function copy(
   { from, to, progress }: MoveOrder,
-  table: MovedTable,
-  columns: readonly string[],
+  { table, columns, batch }: Carried,
   known: Cursor | undefined,
-  batch: number,
 ): Promise<{ rows: number; continued: number }> {
   const of = await from.count(table.name);
   let rows = known?.rows ?? 0;
@@ -87,19 +86,12 @@ async function copy(
   }
 }
 
-/** @param columns of the file's table: the server's may have more. */
-async function compare(
-  { from, to, progress }: MoveOrder,
-  table: MovedTable,
-  columns: readonly string[],
-  batch: number,
-): Promise<Looked> {
+async function compare({ from, to, progress }: MoveOrder, carried: Carried): Promise<Looked> {
+  const { table } = carried;
   const of = await from.count(table.name);
   const tell = (rows: number) => progress?.({ step: 'compared', table: table.name, rows, of });
-  const [one, other] = [
-    await look(from, table, columns, batch, () => undefined),
-    await look(to, table, columns, batch, tell),
-  ];
+  const one = await look(from, carried, () => undefined);
+  const other = await look(to, carried, tell);
   const sums = [...new Set([...Object.keys(one.sums), ...Object.keys(other.sums)])];
   const wrong = sums.find((column) => one.sums[column] !== other.sums[column]);
   if (one.rows !== other.rows || wrong !== undefined || one.hash !== other.hash)
@@ -118,19 +110,19 @@ export async function moveSite(order: MoveOrder): Promise<MovedReport> {
   await to.refuseBusy();
   const mark = await from.mark();
   const cursors = await to.prepare(`${from.name} ${mark}`);
-  const shared = new Map<string, readonly string[]>();
+  const all: Carried[] = [];
   let continued = 0;
   for (const table of movedTables) {
     const theirs = new Set(await to.columns(table.name));
     const columns = (await from.columns(table.name)).filter((column) => theirs.has(column)).sort();
-    shared.set(table.name, columns);
-    const copied = await copy(order, table, columns, cursors.get(table.name), batch);
-    continued += copied.continued;
+    const carried = { table, columns, batch };
+    all.push(carried);
+    continued += (await copy(order, carried, cursors.get(table.name))).continued;
   }
   const tables: { name: string; rows: number; hash: string }[] = [];
-  for (const table of movedTables) {
-    const { rows, hash } = await compare(order, table, shared.get(table.name) ?? [], batch);
-    tables.push({ name: table.name, rows, hash });
+  for (const carried of all) {
+    const { rows, hash } = await compare(order, carried);
+    tables.push({ name: carried.table.name, rows, hash });
   }
   await from.refuseBusy();
   if ((await from.mark()) !== mark) throw new AppError('move_changed', { name: from.name });
