@@ -8,10 +8,10 @@ import { type MovedReport, type MoveProgress, moveSite } from '../db/move/move.t
 import { postgresEnd } from '../db/move/postgres-end.ts';
 import { sqliteEnd } from '../db/move/sqlite-end.ts';
 import { openDatabase } from '../db/open.ts';
-import type { PostgresPlace } from '../db/place.ts';
+import { type PostgresPlace, placeName, placeOf } from '../db/place.ts';
 import { migratePostgres, postgresMigrations } from '../db/postgres/migrate.ts';
 import { AppError } from './contract/errors.ts';
-import { acquireLock, ensureDataDir } from './data-dir.ts';
+import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { owedFiles, settleOwed } from './ledger/owed.ts';
@@ -21,6 +21,17 @@ export interface SiteMove {
   readonly server: PostgresPlace;
   readonly progress?: ((progress: MoveProgress) => void) | undefined;
   readonly batch?: number | undefined;
+}
+
+/** @param back from the server into the data directory. @throws AppError database_address */
+export function plannedMove(url: string, dataDir: string, back: boolean) {
+  const server = placeOf(url);
+  if (server.engine !== 'postgres')
+    throw new AppError('database_address', { detail: url === '' ? 'DATABASE_URL' : url });
+  const [here, there] = [dataDirFiles(dataDir).database, placeName(server)];
+  return back
+    ? { server, from: there, to: here, move: moveToFile }
+    : { server, from: here, to: there, move: moveToServer };
 }
 
 /** From the data directory's file; it stays as it is. @throws AppError data_dir_locked, move_*, database_*. */

@@ -1,28 +1,21 @@
 /** Moving the site to PostgreSQL and back. */
-import { placeName, placeOf } from '../../../db/place.ts';
 import { AppError } from '../../../server/contract/errors.ts';
-import { dataDirFiles } from '../../../server/data-dir.ts';
 import type { CommandRun } from '../../command.ts';
 
 export const move: CommandRun = async (context, flags, given) => {
   if (context.url !== '') throw new AppError('usage', { detail: '--url' });
+  const { plannedMove } = await import('../../../server/moving.ts');
   const url = given === '' ? (context.env.DATABASE_URL ?? '') : given;
-  const server = placeOf(url);
-  if (server.engine !== 'postgres')
-    throw new AppError('database_address', { detail: url === '' ? 'DATABASE_URL' : url });
-  const file = dataDirFiles(context.dataDir).database;
-  const back = flags.back === true;
-  const [from, to] = back ? [placeName(server), file] : [file, placeName(server)];
+  const { server, from, to, move: run } = plannedMove(url, context.dataDir, flags.back === true);
   await context.confirm(
     context.say(
       `把站点从 ${from} 迁移到 ${to}（源数据不变）？`,
       `Move the site from ${from} to ${to}? The source stays as it is`,
     ),
   );
-  const { moveToFile, moveToServer } = await import('../../../server/moving.ts');
   let told = '';
   const report = await context.during(
-    (back ? moveToFile : moveToServer)({
+    run({
       dataDir: context.dataDir,
       server,
       progress: ({ step, table, rows, of }) => {

@@ -88,7 +88,7 @@ export const dataRows: readonly CommandRow[] = [
     examples: [
       'db move postgres://gateway@db.example/gateway',
       'db move postgres://gateway@db.example/gateway --yes',
-      'db move --back --data-dir ./back postgres://gateway@db.example/gateway --yes',
+      'db move --back postgres://gateway@db.example/gateway',
     ],
     load: async () => (await import('./move.ts')).move,
   },
