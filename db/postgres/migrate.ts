@@ -26,11 +26,19 @@ interface Applied {
 /** Any number that nobody else takes in this database. */
 const lockNumber = 4_747_201_116;
 
-async function there(db: Kysely<Schema>): Promise<{ ours: boolean; others: number }> {
-  const { rows } = await sql<{ ours: boolean; others: number }>`
-    SELECT coalesce(bool_or(relname = 'gateway_migrations'), false) AS ours, count(*) AS others
+interface There {
+  readonly ours: boolean;
+  /** A move into it has begun and not ended. */
+  readonly moving: boolean;
+  readonly others: number;
+}
+
+async function there(db: Kysely<Schema>): Promise<There> {
+  const { rows } = await sql<There>`
+    SELECT coalesce(bool_or(relname = 'gateway_migrations'), false) AS ours,
+      coalesce(bool_or(relname = 'move_cursor'), false) AS moving, count(*) AS others
     FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v')`.execute(db);
-  return rows[0] ?? { ours: false, others: 0 };
+  return rows[0] ?? { ours: false, moving: false, others: 0 };
 }
 
 const appliedIn = async (db: Kysely<Schema>): Promise<readonly Applied[]> =>
@@ -49,14 +57,17 @@ function refuseNewer(applied: readonly Applied[], known: readonly string[]): voi
   throw new AppError('database_newer', { schema: applied.at(-1)?.name ?? '', newest: known.at(-1) ?? '' });
 }
 
-/** @returns names applied. @throws AppError database_foreign, database_newer. */
+/** @param moving whoever fills it may have begun before. @returns names applied. @throws AppError database_foreign, database_newer, move_unfinished. */
 export async function migratePostgres(
   database: PostgresDatabase,
   migrations: Readonly<Record<string, PostgresMigration>> = postgresMigrations,
+  moving = false,
 ): Promise<string[]> {
   const known = Object.keys(migrations).sort();
   // Looking takes no lock: nearly every start finds nothing to do.
-  if ((await there(database.query)).ours) {
+  const before = await there(database.query);
+  if (before.moving && !moving) throw new AppError('move_unfinished', { name: placeName(database.place) });
+  if (before.ours) {
     const applied = await appliedIn(database.query);
     refuseNewer(applied, known);
     if (known.every((name) => applied.some((one) => one.name === name))) return [];

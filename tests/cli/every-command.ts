@@ -155,6 +155,7 @@ export function onMachine({ file }: Facts): readonly (readonly string[])[] {
     ['backup', 'run'],
     ['backup', 'status'],
     ['backup', 'restore', file('damaged', 'no backup at all'), '--yes'],
+    ['db', 'move', 'postgres://gateway:secret@127.0.0.1:1/none', '--yes'],
     ['import', 'new-api', file('empty.sql', ''), '--dry-run'],
     ['import', 'one-api', file('empty.sql', ''), '--dry-run'],
     ['import', 'litellm', old, '--dry-run'],

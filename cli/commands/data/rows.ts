@@ -74,6 +74,25 @@ export const dataRows: readonly CommandRow[] = [
     load: async () => (await import('./db.ts')).migrate,
   },
   {
+    name: 'db move',
+    argument: '[url]',
+    zh: '把站点迁移到 PostgreSQL（或用 --back 迁回），可中断后继续，完成后逐行核对',
+    en: 'move the site to PostgreSQL (or back with --back); goes on where it stopped, compared row by row at the end',
+    flags: [
+      {
+        flag: '--back',
+        zh: '从 PostgreSQL 迁回到本数据目录（其中不能已有数据库）',
+        en: 'from PostgreSQL into this data directory, which must hold no database yet',
+      },
+    ],
+    examples: [
+      'db move postgres://gateway@db.example/gateway',
+      'db move postgres://gateway@db.example/gateway --yes',
+      'db move --back postgres://gateway@db.example/gateway',
+    ],
+    load: async () => (await import('./move.ts')).move,
+  },
+  {
     name: 'ledger verify',
     zh: '校验账本不变量',
     en: 'check the invariants of the ledger',

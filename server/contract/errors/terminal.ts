@@ -89,6 +89,31 @@ export const terminalErrors = {
     'The PostgreSQL database {name} is not empty and not of this program: use an empty one',
     6,
   ),
+  move_busy: business(
+    '{name} 正被网关使用：请先停止所有节点再迁移',
+    '{name} is in use by a gateway: stop every node before moving it',
+    6,
+  ),
+  move_not_empty: business(
+    '目标数据库 {name} 已有站点：请使用一个空数据库',
+    'The target {name} holds a site already: use an empty database',
+    6,
+  ),
+  move_changed: business(
+    '迁移期间 {name} 被改动：请停止写入后重新运行，迁移会从头开始',
+    '{name} was changed while it was moved: stop whoever writes to it and run the command again, it will begin anew',
+    6,
+  ),
+  move_differs: business(
+    '迁移后核对不一致：表 {table}（{detail}）。源数据未被改动，请清空目标数据库后重试',
+    'What was moved is not equal to its source: table {table} ({detail}). The source is untouched; empty the target and try again',
+    1,
+  ),
+  move_unfinished: business(
+    '数据库 {name} 的迁移尚未完成：请再次运行 gateway db move 以继续',
+    'The move into {name} has not ended: run gateway db move again to continue it',
+    6,
+  ),
   sqlite_alone: business(
     '此操作只适用于 SQLite 数据库；站点在 PostgreSQL 上',
     'This works on a SQLite database alone, and the site lies on PostgreSQL',

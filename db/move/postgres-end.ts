@@ -1,0 +1,173 @@
+/** A database of PostgreSQL as the source or the target of a move. */
+import type { PoolClient } from 'pg';
+import { AppError } from '../../server/contract/errors.ts';
+import { placeName } from '../place.ts';
+import { ensureMonths, monthOf } from '../postgres/months.ts';
+import type { PostgresDatabase } from '../postgres/open.ts';
+import { type Cursor, type MovedRow, type MoveTarget, movedTables } from './tables.ts';
+
+const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
+
+const parts = (table: string, column: string, of: string): string =>
+  `(${of}."${column}" + coalesce((SELECT sum(p."${column}") FROM ${table} p WHERE p.${of === 'channels' ? 'channel_id' : 'account_id'} = ${of}.id), 0))::bigint AS "${column}"`;
+
+/** What nodes count for themselves is one number in a file. */
+const summed: Readonly<Record<string, string>> = {
+  'accounts.balance': parts('account_parts', 'balance', 'accounts'),
+  'accounts.version': parts('account_parts', 'version', 'accounts'),
+  'channels.used_quota': parts('channel_parts', 'used_quota', 'channels'),
+};
+const selected = (table: string, columns: readonly string[]): string =>
+  columns.map((column) => summed[`${table}.${column}`] ?? `"${column}"`).join(', ');
+
+/** Where rows are written; the hours are read through a view. */
+const writtenTo = (table: string): string => (table === 'usage_hours' ? 'usage_hour_parts' : table);
+const keptForNodes = ['account_parts', 'channel_parts', 'usage_hour_parts', 'leases', 'ends', 'changes'];
+
+/** Months that a log may honestly lie in; the rest of the rows stay in the rest. */
+const earliestMonth = Date.UTC(2015, 0, 1) / 1000;
+const latestAhead = 62 * 86_400;
+
+/** What makes an end count once, from what is known of ends so far. */
+const fillEnds = `INSERT INTO ends (ref, asked, paid, epoch, at)
+  SELECT p.ref, p.amount, greatest(p.amount - coalesce(o.amount, 0), 0), 0, p.at
+    FROM postings p LEFT JOIN postings o ON o.ref = 'overrun:' || p.ref WHERE p.kind = 'settle'
+  UNION ALL SELECT DISTINCT ON (l.request_id) l.request_id, 0, 0, 0, l.created_at FROM logs l
+    WHERE l.request_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM postings p WHERE p.ref = l.request_id AND p.kind = 'settle')
+  ON CONFLICT DO NOTHING`;
+
+export function postgresEnd(database: PostgresDatabase): MoveTarget {
+  const { pool, query } = database;
+  const name = placeName(database.place);
+  const rowsOf = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
+    (await pool.query<Row>(text, values)).rows;
+  const inTransaction = async <Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> => {
+    const client = await pool.connect();
+    try {
+      await client.query('BEGIN');
+      // Rows that are brought from elsewhere are no news.
+      await client.query("SET LOCAL gateway.quiet = 'on'");
+      const result = await work(client);
+      await client.query('COMMIT');
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  };
+  const madeMonths = new Set<string>();
+  const makeMonths = async (rows: readonly MovedRow[]): Promise<void> => {
+    const latest = Date.now() / 1000 + latestAhead;
+    for (const { created_at: at } of rows) {
+      if (typeof at !== 'number' || at < earliestMonth || at > latest) continue;
+      const { table } = monthOf(at);
+      if (madeMonths.has(table)) continue;
+      await ensureMonths(query, at, at);
+      madeMonths.add(table);
+    }
+  };
+
+  return {
+    name,
+    columns: async (table) =>
+      (
+        await rowsOf<{ name: string }>(
+          `SELECT column_name AS name FROM information_schema.columns
+            WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`,
+          [table],
+        )
+      ).map((column) => column.name),
+    count: async (table) => (await rowsOf<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))[0]?.n ?? 0,
+    async read(table, columns, after, limit) {
+      const keys = table.key.map((column) => `${table.name}."${column}"`).join(', ');
+      const behind = after === null ? '' : `WHERE (${keys}) > (${after.map((_, index) => `$${index + 2}`).join(', ')})`;
+      return rowsOf<MovedRow>(
+        `SELECT ${selected(table.name, columns)} FROM ${table.name} ${behind} ORDER BY ${keys} LIMIT $1`,
+        [limit, ...(after ?? [])],
+      );
+    },
+    async numbers() {
+      const given = new Map<string, number>();
+      for (const { name: table, numbered } of movedTables) {
+        if (numbered === null) continue;
+        const [row] = await rowsOf<{ last: number | null }>(
+          `SELECT last_value AS last FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename) = pg_get_serial_sequence($1, $2)`,
+          [table, numbered],
+        );
+        given.set(table, row?.last ?? 0);
+      }
+      const [nodes] = await rowsOf<{ epoch: number | null }>('SELECT max(epoch) AS epoch FROM nodes');
+      return given.set('nodes', nodes?.epoch ?? 0);
+    },
+    mark: async () =>
+      Object.values(
+        (
+          await rowsOf<Record<string, unknown>>(
+            `SELECT (SELECT max(seq) FROM changes) AS c, (SELECT max(id) FROM postings) AS p, (SELECT max(id) FROM logs) AS l,
+              (SELECT max(id) FROM audit) AS a, (SELECT sum(version) FROM accounts) AS v, (SELECT max(epoch) FROM nodes) AS n`,
+          )
+        )[0] ?? {},
+      ).join(),
+    async refuseBusy() {
+      const busy = await rowsOf(
+        `SELECT 1 FROM nodes WHERE state <> 'expired' AND expires_at > now() UNION ALL SELECT 1 FROM leases WHERE amount > 0`,
+      );
+      if (busy.length > 0) throw new AppError('move_busy', { name });
+    },
+    prepare: (mark) =>
+      inTransaction(async (client) => {
+        const { rows: known } = await client.query("SELECT to_regclass('move_cursor') IS NOT NULL AS moving");
+        if (known[0]?.moving !== true) {
+          const { rows } = await client.query(
+            'SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM channels) AS n',
+          );
+          if (rows[0]?.n > 0) throw new AppError('move_not_empty', { name });
+          await client.query(
+            'CREATE TABLE move_cursor (name text COLLATE "C" PRIMARY KEY, after text NOT NULL, rows bigint NOT NULL)',
+          );
+        }
+        const { rows: marks } = await client.query("SELECT after FROM move_cursor WHERE name = ''");
+        if (marks[0]?.after !== mark) {
+          const all = [...movedTables.map((table) => writtenTo(table.name)), ...keptForNodes, 'move_cursor'];
+          await client.query(`TRUNCATE ${quoted([...new Set(all)])}`);
+          await client.query("INSERT INTO move_cursor (name, after, rows) VALUES ('', $1, 0)", [mark]);
+        }
+        const { rows } = await client.query<Cursor & { name: string }>('SELECT name, after, rows FROM move_cursor');
+        return new Map(rows.map(({ name: table, ...cursor }) => [table, cursor]));
+      }),
+    async write(table, columns, rows, cursor) {
+      if (table.name === 'logs') await makeMonths(rows);
+      const target = writtenTo(table.name);
+      const node = target === table.name ? ['', ''] : [', epoch', ', 0'];
+      await inTransaction(async (client) => {
+        await client.query(
+          `INSERT INTO ${target} (${quoted(columns)}${node[0]})
+            SELECT ${quoted(columns)}${node[1]} FROM json_populate_recordset(null::${target}, $1::json)`,
+          [JSON.stringify(rows)],
+        );
+        await client.query(
+          `INSERT INTO move_cursor (name, after, rows) VALUES ($1, $2, $3)
+            ON CONFLICT (name) DO UPDATE SET after = excluded.after, rows = excluded.rows`,
+          [table.name, cursor.after, cursor.rows],
+        );
+      });
+    },
+    async finish(numbers) {
+      await inTransaction(async (client) => {
+        await client.query(fillEnds);
+        for (const [table, last] of numbers)
+          if (last > 0 && movedTables.some((one) => one.name === table && one.numbered !== null))
+            await client.query("SELECT setval(pg_get_serial_sequence($1, 'id'), $2)", [table, last]);
+        // Holds of the file's last run belong to a run that has ended.
+        await client.query(
+          `SELECT setval(pg_get_serial_sequence('nodes', 'epoch'), greatest(1,
+            coalesce((SELECT value::bigint FROM meta WHERE key = 'ledger_epoch'), 0),
+            coalesce((SELECT max(epoch) FROM holds), 0), coalesce((SELECT max(epoch) FROM nodes), 0)))`,
+        );
+        await client.query('DROP TABLE move_cursor');
+      });
+      await pool.query('ANALYZE');
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/** What a site consists of: every table, the order in which its rows are read, the column that gives out numbers. */
+
+export interface MovedTable {
+  readonly name: string;
+  /** Names each row; rows are read in its order. */
+  readonly key: readonly string[];
+  /** Column whose numbers are given out one after the other. */
+  readonly numbered: string | null;
+}
+
+const numbered = (name: string): MovedTable => ({ name, key: ['id'], numbered: 'id' });
+const keyed = (name: string, ...key: string[]): MovedTable => ({ name, key, numbered: null });
+
+export const movedTables: readonly MovedTable[] = [
+  keyed('meta', 'key'),
+  keyed('options', 'key'),
+  numbered('users'),
+  keyed('accounts', 'id'),
+  numbered('tokens'),
+  numbered('channels'),
+  numbered('redemptions'),
+  numbered('top_ups'),
+  numbered('callbacks'),
+  numbered('access_tokens'),
+  numbered('saved_filters'),
+  keyed('webhook_secrets', 'user_id'),
+  keyed('sessions', 'id_hash'),
+  keyed('second_factors', 'user_id'),
+  keyed('recovery_codes', 'user_id', 'code_hash'),
+  numbered('passkeys'),
+  keyed('alerts', 'user_id', 'kind'),
+  numbered('audit'),
+  numbered('price_versions'),
+  numbered('drawing_tasks'),
+  numbered('tasks'),
+  keyed('usage_hours', 'hour_at', 'user_id', 'model_name', 'channel_id'),
+  keyed('holds', 'ref'),
+  numbered('postings'),
+  numbered('logs'),
+];
+
+/** News for followers who run: there are none while a site is moved. */
+export const leftTables: readonly string[] = ['changes'];
+
+export type MovedRow = Readonly<Record<string, string | number | null>>;
+
+/** How far a table has come: key of its last row as JSON, '' = not begun; how many rows. */
+export interface Cursor {
+  readonly after: string;
+  readonly rows: number;
+}
+
+/** One of the two places. */
+export interface MoveEnd {
+  readonly name: string;
+  columns(table: string): Promise<readonly string[]>;
+  count(table: string): Promise<number>;
+  /** Rows behind a key, in the key's order. @param after null = from the first. */
+  read(
+    table: MovedTable,
+    columns: readonly string[],
+    after: readonly (string | number | null)[] | null,
+    limit: number,
+  ): Promise<MovedRow[]>;
+  /** Numbers given out last, by table. */
+  numbers(): Promise<ReadonlyMap<string, number>>;
+  /** Changes when anything is written that matters. */
+  mark(): Promise<string>;
+  /** @throws AppError move_busy when somebody works on it. */
+  refuseBusy(): Promise<void>;
+}
+
+/** The place that is filled. */
+export interface MoveTarget extends MoveEnd {
+  /** Ready to be filled: emptied where that is needed. @param mark of the source. @returns how far earlier work came. @throws AppError move_not_empty */
+  prepare(mark: string): Promise<ReadonlyMap<string, Cursor>>;
+  /** Rows and the place behind them, together. */
+  write(table: MovedTable, columns: readonly string[], rows: readonly MovedRow[], cursor: Cursor): Promise<void>;
+  /** Everything is there and equal: numbers go on where the source stopped, and the place may be used. */
+  finish(numbers: ReadonlyMap<string, number>): Promise<void>;
+}

@@ -1,0 +1,200 @@
+/** A site that is moved to a server and back: everything is equal, wherever it was stopped. */
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { leftTables, movedTables } from '../../db/move/tables.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
+import type { PostgresPlace } from '../../db/place.ts';
+import { migratePostgres } from '../../db/postgres/migrate.ts';
+import { openPostgres } from '../../db/postgres/open.ts';
+import { cleanValues } from '../../db/postgres/text.ts';
+import { createUsersRepository } from '../../db/repositories/users.ts';
+import { AppError } from '../../server/contract/errors.ts';
+import { moveToFile, moveToServer } from '../../server/moving.ts';
+import { listening } from '../engines/heard.ts';
+import { fillLog, keysAndChannels, paper, people, signingIn, start } from '../engines/walk.ts';
+import { newDatabase } from '../support/engines.ts';
+import { openMigrated } from '../support/migrated.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'gateway-move-'));
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+async function server(): Promise<PostgresPlace> {
+  const { url, drop } = await newDatabase(false);
+  ends.push(drop);
+  return { engine: 'postgres', url };
+}
+
+let made: Promise<string> | null = null;
+
+/** Everything that repositories can write, and what the ledger alone does. */
+async function makeSite(): Promise<string> {
+  const file = join(dir, 'site.db');
+  const database = await openMigrated(file);
+  const { repositories } = listening(database);
+  for (const walk of [people, signingIn, keysAndChannels, paper]) await walk(repositories);
+  await fillLog(database, 'usage_hours');
+  database.raw.exec(`UPDATE accounts SET balance = 9007199254740991, used_quota = 5, version = 3 WHERE id = 1;
+    UPDATE accounts SET balance = -7 WHERE id = -1;
+    INSERT INTO accounts (id, balance) VALUES (-1001, 5);
+    INSERT INTO holds VALUES ('open', 2, 1, 1, 10, 4, 6, ${start}, '{}');
+    INSERT INTO meta VALUES ('ledger_epoch', '6');
+    INSERT INTO recovery_codes VALUES (2, 'code');
+    INSERT INTO second_factors VALUES (2, 'sealed', 1, 1);
+    INSERT INTO postings (ref, debit, credit, amount, kind, at) VALUES ('20260601req1', 2, -2, 50, 'settle', ${start}), ('old', 2, -2, 9, 'settle', 1);
+    UPDATE logs SET content = 'a' || char(0) || 'b' WHERE id = 3;
+    DELETE FROM price_versions;`);
+  await database.close();
+  return file;
+}
+
+let count = 0;
+/** @returns a data directory with a copy of the site. */
+async function site(): Promise<string> {
+  made ??= makeSite();
+  const folder = join(dir, `site-${count++}`);
+  mkdirSync(folder);
+  copyFileSync(await made, join(folder, 'gateway.db'));
+  return folder;
+}
+
+const open = (folder: string): SqliteDatabase => openDatabase(join(folder, 'gateway.db'), { readonly: true });
+const codeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof AppError ? error.code : String(error)),
+  );
+
+test('every table of a file is moved or left on purpose', async () => {
+  const database = open(await site());
+  const tables = database.raw
+    .prepare<string>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'kysely_%'",
+    )
+    .pluck()
+    .all();
+  await database.close();
+  expect([...movedTables.map(({ name }) => name), ...leftTables].sort()).toEqual(tables.sort());
+});
+
+test('there and back: every row, every number that is given out next', async () => {
+  const from = await site();
+  const place = await server();
+  const before = readFileSync(join(from, 'gateway.db'));
+  const there = await moveToServer({ dataDir: from, server: place, batch: 37 });
+  expect(readFileSync(join(from, 'gateway.db')).equals(before)).toBe(true);
+
+  const moved = await openPostgres(place);
+  await migratePostgres(moved);
+  const { rows: ended } = await moved.pool.query(
+    "SELECT ref, asked, paid FROM ends WHERE ref IN ('20260601req1', 'old', '20260601req2') ORDER BY ref",
+  );
+  expect(ended).toEqual([
+    { ref: '20260601req1', asked: 50, paid: 43 },
+    { ref: '20260601req2', asked: 0, paid: 0 },
+    { ref: 'old', asked: 9, paid: 9 },
+  ]);
+  expect((await moved.pool.query('SELECT count(*) AS n FROM changes')).rows).toEqual([{ n: 0 }]);
+  expect((await moved.pool.query('SELECT count(*) AS n FROM logs_rest')).rows).toEqual([{ n: 0 }]);
+  const numbers = await moved.pool.query(
+    "SELECT nextval(pg_get_serial_sequence('price_versions', 'id')) AS price, nextval(pg_get_serial_sequence('nodes', 'epoch')) AS epoch",
+  );
+  expect(numbers.rows).toEqual([{ price: 2, epoch: 7 }]);
+  expect((await createUsersRepository(moved).find(1))?.balance).toBe(Number.MAX_SAFE_INTEGER);
+  await moved.close();
+
+  const back = join(dir, `back-${count++}`);
+  const again = await moveToFile({ dataDir: back, server: place, batch: 41 });
+  expect(again.tables).toEqual(there.tables);
+  const [one, other] = [open(from), open(back)];
+  for (const { name, key } of movedTables) {
+    // A NUL in a text is the one thing that a server cannot keep.
+    const rows = (database: SqliteDatabase) =>
+      database.raw.prepare<unknown[]>(`SELECT * FROM ${name} ORDER BY ${key.join()}`).raw().all().map(cleanValues);
+    expect(isDeepStrictEqual(rows(other), rows(one)), name).toBe(true);
+  }
+  await Promise.all([one.close(), other.close()]);
+});
+
+test('killed in the middle and run again, it goes on where it stopped', async () => {
+  const from = await site();
+  const place = await server();
+  const child = Bun.spawn([process.execPath, resolve(import.meta.dirname, 'move-child.ts'), from, place.url], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  let said = '';
+  for await (const piece of child.stdout) {
+    said += new TextDecoder().decode(piece);
+    if (said.includes('copied logs 100')) break;
+  }
+  child.kill('SIGKILL');
+  await child.exited;
+  const halfway = await openPostgres(place);
+  expect(await codeOf(migratePostgres(halfway))).toBe('move_unfinished');
+  await halfway.close();
+  const report = await moveToServer({ dataDir: from, server: place });
+  expect(report.continued).toBeGreaterThan(100);
+  expect(report.tables.find(({ name }) => name === 'logs')?.rows).toBe(400);
+});
+
+test('a source that was changed after the first try is brought over anew', async () => {
+  const from = await site();
+  const place = await server();
+  const stop = new Error('stopped');
+  const half = moveToServer({
+    dataDir: from,
+    server: place,
+    batch: 20,
+    progress: ({ table }) => {
+      if (table === 'logs') throw stop;
+    },
+  });
+  expect(await codeOf(half)).toBe(String(stop));
+  const changed = openDatabase(join(from, 'gateway.db'));
+  changed.raw.exec("UPDATE users SET status = 2 WHERE username = 'bob'");
+  await changed.close();
+  expect((await moveToServer({ dataDir: from, server: place })).continued).toBe(0);
+});
+
+test('what was damaged on the way is noticed', async () => {
+  const from = await site();
+  const place = await server();
+  const other = await openPostgres(place);
+  const damaged = moveToServer({
+    dataDir: from,
+    server: place,
+    progress: ({ step, table }) => {
+      if (step === 'copied' && table === 'logs')
+        void other.pool.query("UPDATE logs SET content = 'other' WHERE id = 17");
+    },
+  });
+  expect(await codeOf(damaged)).toBe('move_differs');
+  await other.close();
+});
+
+test('a place that is used is not moved, nor one filled that is not empty', async () => {
+  const from = await site();
+  const place = await server();
+  const modules = resolve(import.meta.dirname, '../../server/data-dir.ts');
+  const holding = `const { acquireLock, ensureDataDir } = await import('${modules}');
+    acquireLock(ensureDataDir('${from}')); console.log('held'); setInterval(() => undefined, 1000);`;
+  const holder = Bun.spawn([process.execPath, '-e', holding], { stdout: 'pipe' });
+  await holder.stdout.getReader().read();
+  expect(await codeOf(moveToServer({ dataDir: from, server: place }))).toBe('data_dir_locked');
+  holder.kill();
+  await holder.exited;
+  await moveToServer({ dataDir: from, server: place });
+  expect(await codeOf(moveToServer({ dataDir: from, server: place }))).toBe('move_not_empty');
+  expect(await codeOf(moveToFile({ dataDir: from, server: place }))).toBe('move_not_empty');
+  const moved = await openPostgres(place);
+  await moved.pool.query("INSERT INTO nodes (expires_at, node) VALUES (now() + interval '15 s', 'one')");
+  await moved.close();
+  expect(await codeOf(moveToFile({ dataDir: join(dir, `busy-${count++}`), server: place }))).toBe('move_busy');
+});
