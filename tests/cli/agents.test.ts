@@ -190,6 +190,6 @@ describe('the commands', () => {
     expect(await setting()).toBe('');
     await expect(runner.run(['channel', 'edit', 'one', '--dialect', 'latin'])).rejects.toMatchObject({ code: 'usage' });
     const told = await runner.run(['audit', 'verify']);
-    expect(told).toMatch(/^the audit trail is whole: \d+ entries checked$/);
+    expect(told).toMatch(/^the audit trail is intact: \d+ entries checked$/);
   });
 });

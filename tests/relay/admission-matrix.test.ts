@@ -313,9 +313,14 @@ async function ask(row: Row, form: Form | null, who: Caller): Promise<Response> 
   return new Response('{}', { status: 101 });
 }
 
-/** Sentences with holes. */
+/** Sentences with holes; one of a thing is told in the singular. */
 const matching = (sentence: string): RegExp =>
-  new RegExp(sentence.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '.+?'));
+  new RegExp(
+    sentence
+      .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+      .replace(/(\{\w+\} \w+)s\b/g, '$1s?')
+      .replace(/\{\w+\}/g, '.+?'),
+  );
 const bilingual = (code: ErrorCode): RegExp =>
   new RegExp(`${matching(errors[code].en).source} / ${matching(errors[code].zh).source} \\(request id: \\S+\\)`);
 

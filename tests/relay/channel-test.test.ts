@@ -56,7 +56,7 @@ test('W16: without a name the cheapest suitable model is asked, and a picture is
   const pictures = await gateway.channel(practice.url, { type: 199, models: 'dall-e-3' });
   expect(await gateway.services.channels.test(pictures, '', false)).toMatchObject({
     ok: false,
-    message: expect.stringContaining('name one'),
+    message: '没有能低成本测试的模型，请指定一个',
   });
 });
 

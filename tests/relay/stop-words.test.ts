@@ -62,8 +62,8 @@ afterEach(async () => {
 
 const messages = [{ role: 'user', content: 'hi' }];
 const dialects: Readonly<Record<string, readonly [path: string, body: object, told: RegExp]>> = {
-  chat: ['/v1/chat/completions', { messages }, /"error":\{"message":"The answer was stopped/],
-  completions: ['/v1/completions', { prompt: 'hi' }, /"error":\{"message":"The answer was stopped/],
+  chat: ['/v1/chat/completions', { messages }, /"error":\{"message":"The response was stopped/],
+  completions: ['/v1/completions', { prompt: 'hi' }, /"error":\{"message":"The response was stopped/],
   messages: ['/v1/messages', { messages, max_tokens: 100 }, /event: error\ndata: \{"type":"error"/],
   responses: ['/v1/responses', { input: 'hi' }, /event: error\n|"type":"(error|response\.failed)"/],
   gemini: [
@@ -71,7 +71,7 @@ const dialects: Readonly<Record<string, readonly [path: string, body: object, to
     { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
     /"error":\{"code":400/,
   ],
-  ollama: ['/api/chat', { messages }, /"error":"The answer was stopped/],
+  ollama: ['/api/chat', { messages }, /"error":"The response was stopped/],
 };
 
 const ask = async (dialect: string): Promise<string> => {

@@ -31,7 +31,7 @@ export const move: CommandRun = async (context, flags, given) => {
     [
       context.say(
         `已迁移并核对 ${report.rows} 行：${from} -> ${to}`,
-        `moved and compared ${report.rows} rows: ${from} -> ${to}`,
+        `rows moved and compared: ${report.rows}, ${from} -> ${to}`,
       ),
     ],
     String(report.rows),

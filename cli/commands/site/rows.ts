@@ -23,7 +23,7 @@ export const siteRows: readonly CommandRow[] = [
       },
       {
         flag: '--take-over',
-        zh: '接替正在服务的进程：新请求由本进程处理，旧进程结束其未完成的请求（Linux）',
+        zh: '接替运行中的进程，由其结束未完成的请求（Linux）',
         en: 'take the place of the server that runs: newcomers come here, it ends what it has open (Linux)',
       },
       {

@@ -41,7 +41,7 @@ export const terminalErrors = {
   ),
   database_password: business(
     'PostgreSQL 数据库 {name} 拒绝了用户名或密码：{detail}',
-    'The PostgreSQL database {name} refuses the user or the password: {detail}',
+    'The PostgreSQL database {name} does not accept the user or the password: {detail}',
     1,
   ),
   database_absent: business(
@@ -61,7 +61,7 @@ export const terminalErrors = {
   ),
   database_tls_required: business(
     'PostgreSQL 数据库 {name} 只接受加密连接：{detail}。请在地址后加上 ?sslmode=verify-full（自签证书再加 &sslrootcert=文件）',
-    'The PostgreSQL database {name} takes encrypted connections alone: {detail}. Add ?sslmode=verify-full to the address (and &sslrootcert=FILE for a certificate of your own)',
+    'The PostgreSQL database {name} accepts encrypted connections only: {detail}. Add ?sslmode=verify-full to the address (and &sslrootcert=FILE for a certificate of your own)',
     1,
   ),
   database_tls: business(
@@ -96,12 +96,12 @@ export const terminalErrors = {
   ),
   move_not_empty: business(
     '目标数据库 {name} 已有站点：请使用一个空数据库',
-    'The target {name} holds a site already: use an empty database',
+    'The target {name} already has a site in it: use an empty database',
     6,
   ),
   move_changed: business(
     '迁移期间 {name} 被改动：请停止写入后重新运行，迁移会从头开始',
-    '{name} was changed while it was moved: stop whoever writes to it and run the command again, it will begin anew',
+    '{name} was changed while it was moved: stop whoever writes to it and run the command again, it starts again from the beginning',
     6,
   ),
   move_differs: business(
