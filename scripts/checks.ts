@@ -9,7 +9,6 @@ const root = resolve(import.meta.dirname, '..');
 export const longTests: readonly string[] = [
   'tests/binary/**',
   'tests/browser/**',
-  'tests/postgres/**',
   'tests/programs/**',
   'tests/storage/**',
   'tests/postgres/**',

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { scenarios } from '../protocols/scenarios.ts';
@@ -12,46 +12,48 @@ const dialects = Object.keys(codecs) as ProtocolId[];
 const secret = 'sk-upstream-secret-key';
 const answer = scenarios['plain text'] ?? [];
 
-let gateway: TestGateway;
-let upstream: Upstream;
-let key: string;
-
-/** Told when the gateway has read something of an upstream's body. */
-let read = Promise.withResolvers<void>();
-const watchedFetch = async (...asked: Parameters<typeof fetch>): Promise<Response> => {
-  const response = await fetch(...asked);
-  const heard = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, through) {
-      through.enqueue(chunk);
-      read.resolve();
-    },
-  });
-  return new Response(response.body?.pipeThrough(heard) ?? null, response);
-};
-/** Not before what was written was read: a reset overtakes whatever is still on its way. */
-const resetOnceRead = (response: ServerResponse) =>
-  void read.promise.then(() => setImmediate(() => response.destroy()));
+interface Scene {
+  readonly gateway: TestGateway;
+  readonly upstream: Upstream;
+  readonly key: string;
+  /** Not before what was written was read: a reset overtakes whatever is still on its way. */
+  readonly resetOnceRead: (response: ServerResponse) => void;
+}
 
 /** @param patienceMs how long an upstream may be silent. */
-async function begin(patienceMs: number, watched = false): Promise<void> {
-  read = Promise.withResolvers<void>();
-  gateway = await createTestGateway({
+async function within(patienceMs: number, play: (scene: Scene) => Promise<void>, watched = false): Promise<void> {
+  /** Told when the gateway has read something of an upstream's body. */
+  const read = Promise.withResolvers<void>();
+  const watchedFetch = async (...asked: Parameters<typeof fetch>): Promise<Response> => {
+    const response = await fetch(...asked);
+    const heard = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, through) {
+        through.enqueue(chunk);
+        read.resolve();
+      },
+    });
+    return new Response(response.body?.pipeThrough(heard) ?? null, response);
+  };
+  const gateway = await createTestGateway({
     limits: { headersTimeoutMs: patienceMs, idleMs: patienceMs },
     ...(watched ? { upstreamFetch: watchedFetch as typeof fetch } : {}),
   });
-  upstream = await startUpstream(() => undefined);
-  await gateway.channel(upstream.url, { type: 199, models: 'm' });
-  await gateway.option('ModelRatio', '{"m":1}');
-  key = (await gateway.token()).key;
+  const upstream = await startUpstream(() => undefined);
+  try {
+    await gateway.channel(upstream.url, { type: 199, models: 'm' });
+    await gateway.option('ModelRatio', '{"m":1}');
+    const { key } = await gateway.token();
+    const resetOnceRead = (response: ServerResponse) =>
+      void read.promise.then(() => setImmediate(() => response.destroy()));
+    await play({ gateway, upstream, key, resetOnceRead });
+  } finally {
+    await gateway.close();
+    await upstream.stop();
+  }
 }
 /** For upstreams that answer: a busy machine is no silence. */
 const patient = 60_000;
 const impatient = 600;
-
-afterEach(async () => {
-  await gateway.close();
-  await upstream.stop();
-});
 
 const asks: Readonly<Record<ProtocolId, (stream: boolean) => { path: string; body: unknown }>> = {
   'openai-chat': (stream) => ({
@@ -82,7 +84,7 @@ const asks: Readonly<Record<ProtocolId, (stream: boolean) => { path: string; bod
   }),
 };
 
-async function ask(dialect: ProtocolId, stream: boolean) {
+async function ask({ gateway, key }: Scene, dialect: ProtocolId, stream: boolean) {
   const { path, body } = asks[dialect](stream);
   const response = await gateway.relay.handle(
     new Request(`http://gateway${path}?alt=sse`, {
@@ -102,7 +104,7 @@ const tellsError = (dialect: ProtocolId, text: string) =>
   expect(codecs[dialect].upstream.decodeError(500, text).message).toMatch(/request id/);
 
 interface Fault {
-  readonly play: (response: ServerResponse, dialect: ProtocolId, stream: boolean) => unknown;
+  readonly play: (response: ServerResponse, dialect: ProtocolId, stream: boolean, scene: Scene) => unknown;
   /** Status the client sees. */
   readonly status: number;
   readonly only?: 'stream' | 'whole';
@@ -183,7 +185,7 @@ const faults: Readonly<Record<string, Fault>> = {
     status: 502,
   },
   'reset after words': {
-    play: (response, dialect) => {
+    play: (response, dialect, _stream, { resetOnceRead }) => {
       startStream(response);
       response.write(wordsOf(dialect));
       resetOnceRead(response);
@@ -264,7 +266,7 @@ const faults: Readonly<Record<string, Fault>> = {
     only: 'whole',
   },
   'reset inside of the body': {
-    play: (response, dialect) => {
+    play: (response, dialect, _stream, { resetOnceRead }) => {
       const body = JSON.stringify(bodyOf(dialect));
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': String(body.length) });
       response.write(body.slice(0, body.length / 2));
@@ -322,47 +324,51 @@ const cases = Object.entries(faults).flatMap(([name, fault]) =>
   ),
 );
 
-test.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
-  const stream = form === 'streamed';
-  await begin(fault.silent === true ? impatient : patient, fault.watched);
-  upstream.script((response) => void fault.play(response, dialect, stream));
-  const before = await gateway.balance();
-  const { status, text, headers } = await ask(dialect, stream);
-  const inVain = fault.partly === true && !stream;
-  // Only one dialect knows this status.
-  const told = fault.status === 529 && dialect !== 'anthropic-messages' ? 503 : fault.status;
-  expect(status).toBe(inVain ? 502 : told);
-  for (const hidden of [secret, '10.1.2.3', upstream.url.slice(7)]) expect(text).not.toContain(hidden);
-  const [log, ...others] = await gateway.logs();
-  expect(others).toEqual([]);
-  const paid = before - (await gateway.balance());
-  const ends = stream && status === 200 ? readStream(codecs[dialect], encoder.encode(text)) : [];
-  if (fault.good) {
-    expect(log).toMatchObject({ type: 2, end_reason: 'completed', usage_source: 'reported', quota: paid });
-    const events = stream ? ends : codecs[dialect].upstream.decodeResponse(JSON.parse(text));
-    expect(events.at(-1)?.type).toBe('finish');
-    expect(meaning(events).text).toBe('Hello, world');
-  } else if (inVain) {
-    // The client has none of the words: only what the upstream reported is charged.
-    tellsError(dialect, text);
-    expect(text).not.toContain('world');
-    expect(log).toMatchObject({ end_reason: 'upstream_broken', quota: paid });
-    if (log?.type === 5) expect(paid).toBe(0);
-    else expect(log).toMatchObject({ type: 2, usage_source: 'partial' });
-  } else if (fault.partly) {
-    expect(text).toContain('world');
-    expect(ends.at(-1)?.type).toBe('error');
-    expect(log).toMatchObject({ type: 2, end_reason: 'upstream_broken', quota: paid });
-    expect(paid).toBeGreaterThan(0);
-  } else {
-    tellsError(dialect, text);
-    expect(log).toMatchObject({ type: 5, quota: 0, end_reason: 'upstream_failed' });
-    expect(paid).toBe(0);
-  }
-  if (fault.status === 429) expect(headers.get('retry-after')).toBe('7');
-  expect(gateway.relay.open()).toBe(0);
-  await expect.poll(() => upstream.requests.every(({ closed }) => closed), { timeout: 2000 }).toBe(true);
-  expect(await gateway.verify()).toEqual([]);
+// Most of them wait.
+test.concurrent.each(cases)('%s: %s, %s', async (_name, dialect, form, fault) => {
+  const judge = async (scene: Scene) => {
+    const { gateway, upstream } = scene;
+    const stream = form === 'streamed';
+    upstream.script((response) => void fault.play(response, dialect, stream, scene));
+    const before = await gateway.balance();
+    const { status, text, headers } = await ask(scene, dialect, stream);
+    const inVain = fault.partly === true && !stream;
+    // Only one dialect knows this status.
+    const told = fault.status === 529 && dialect !== 'anthropic-messages' ? 503 : fault.status;
+    expect(status).toBe(inVain ? 502 : told);
+    for (const hidden of [secret, '10.1.2.3', upstream.url.slice(7)]) expect(text).not.toContain(hidden);
+    const [log, ...others] = await gateway.logs();
+    expect(others).toEqual([]);
+    const paid = before - (await gateway.balance());
+    const ends = stream && status === 200 ? readStream(codecs[dialect], encoder.encode(text)) : [];
+    if (fault.good) {
+      expect(log).toMatchObject({ type: 2, end_reason: 'completed', usage_source: 'reported', quota: paid });
+      const events = stream ? ends : codecs[dialect].upstream.decodeResponse(JSON.parse(text));
+      expect(events.at(-1)?.type).toBe('finish');
+      expect(meaning(events).text).toBe('Hello, world');
+    } else if (inVain) {
+      // The client has none of the words: only what the upstream reported is charged.
+      tellsError(dialect, text);
+      expect(text).not.toContain('world');
+      expect(log).toMatchObject({ end_reason: 'upstream_broken', quota: paid });
+      if (log?.type === 5) expect(paid).toBe(0);
+      else expect(log).toMatchObject({ type: 2, usage_source: 'partial' });
+    } else if (fault.partly) {
+      expect(text).toContain('world');
+      expect(ends.at(-1)?.type).toBe('error');
+      expect(log).toMatchObject({ type: 2, end_reason: 'upstream_broken', quota: paid });
+      expect(paid).toBeGreaterThan(0);
+    } else {
+      tellsError(dialect, text);
+      expect(log).toMatchObject({ type: 5, quota: 0, end_reason: 'upstream_failed' });
+      expect(paid).toBe(0);
+    }
+    if (fault.status === 429) expect(headers.get('retry-after')).toBe('7');
+    expect(gateway.relay.open()).toBe(0);
+    await vi.waitFor(() => expect(upstream.requests.every(({ closed }) => closed)).toBe(true), { timeout: patient });
+    expect(await gateway.verify()).toEqual([]);
+  };
+  await within(fault.silent === true ? impatient : patient, judge, fault.watched);
 });
 
 const absurd: readonly unknown[] = [undefined, null, -5, 1e300, 'NaN', {}, []];
@@ -374,72 +380,78 @@ const absurdIn = (text: string, value: unknown): string =>
       ? Object.fromEntries(Object.keys(member).map((count) => [count, value]))
       : member;
   });
-test.each(
+test.concurrent.each(
   dialects.flatMap((dialect) =>
     absurd.flatMap((value) => ['streamed', 'whole'].map((form) => [dialect, value, form] as const)),
   ),
 )('%s: usage of %j is counted locally, %s', async (dialect, value, form) => {
   const stream = form === 'streamed';
-  await begin(patient);
-  upstream.script((response) => {
-    if (!stream) return sendJson(response, JSON.parse(absurdIn(JSON.stringify(bodyOf(dialect)), value)));
-    startStream(response);
-    response.end(
-      framesOf(dialect)
-        .join('')
-        .replace(/(?<=^data: )\{.*$/gm, (data) => absurdIn(data, value)),
-    );
-  });
-  const before = await gateway.balance();
-  const { status } = await ask(dialect, stream);
-  expect(status).toBe(200);
-  const [log, ...others] = await gateway.logs();
-  expect(others).toEqual([]);
-  expect(log).toMatchObject({ usage_source: 'estimated', end_reason: 'completed' });
-  expect(log?.quota).toBeGreaterThan(0);
-  expect(log?.quota).toBeLessThan(100);
-  expect(before - (await gateway.balance())).toBe(log?.quota);
-  expect(await gateway.verify()).toEqual([]);
-});
-
-test.each(dialects.flatMap((dialect) => [true, false].map((stream) => [dialect, stream] as const)))(
-  '%s: nobody listens, stream %j',
-  async (dialect, stream) => {
-    await begin(patient);
-    await upstream.stop();
-    const { status, text } = await ask(dialect, stream);
-    expect(status).toBe(502);
-    tellsError(dialect, text);
-    expect(text).not.toContain('127.0.0.1');
+  await within(patient, async (scene) => {
+    const { gateway, upstream } = scene;
+    upstream.script((response) => {
+      if (!stream) return sendJson(response, JSON.parse(absurdIn(JSON.stringify(bodyOf(dialect)), value)));
+      startStream(response);
+      response.end(
+        framesOf(dialect)
+          .join('')
+          .replace(/(?<=^data: )\{.*$/gm, (data) => absurdIn(data, value)),
+      );
+    });
+    const before = await gateway.balance();
+    const { status } = await ask(scene, dialect, stream);
+    expect(status).toBe(200);
     const [log, ...others] = await gateway.logs();
     expect(others).toEqual([]);
-    expect(log).toMatchObject({ type: 5, quota: 0, end_reason: 'upstream_failed' });
-    expect(gateway.relay.open()).toBe(0);
+    expect(log).toMatchObject({ usage_source: 'estimated', end_reason: 'completed' });
+    expect(log?.quota).toBeGreaterThan(0);
+    expect(log?.quota).toBeLessThan(100);
+    expect(before - (await gateway.balance())).toBe(log?.quota);
     expect(await gateway.verify()).toEqual([]);
+  });
+});
+
+test.concurrent.each(dialects.flatMap((dialect) => [true, false].map((stream) => [dialect, stream] as const)))(
+  '%s: nobody listens, stream %j',
+  async (dialect, stream) => {
+    await within(patient, async (scene) => {
+      const { gateway, upstream } = scene;
+      await upstream.stop();
+      const { status, text } = await ask(scene, dialect, stream);
+      expect(status).toBe(502);
+      tellsError(dialect, text);
+      expect(text).not.toContain('127.0.0.1');
+      const [log, ...others] = await gateway.logs();
+      expect(others).toEqual([]);
+      expect(log).toMatchObject({ type: 5, quota: 0, end_reason: 'upstream_failed' });
+      expect(gateway.relay.open()).toBe(0);
+      expect(await gateway.verify()).toEqual([]);
+    });
   },
 );
 
-test.each([
+test.concurrent.each([
   'no headers in time',
   'silence inside of the body',
   'an error that never ends',
   'a stream that says nothing',
 ])('%s: the next channel answers', async (name) => {
   const stream = name.includes('stream');
-  await begin(impatient);
-  const second = await startUpstream((response) => {
-    if (!stream) return sendJson(response, bodyOf('openai-chat'));
-    startStream(response);
-    response.end(framesOf('openai-chat').join(''));
+  await within(impatient, async (scene) => {
+    const { gateway, upstream } = scene;
+    const second = await startUpstream((response) => {
+      if (!stream) return sendJson(response, bodyOf('openai-chat'));
+      startStream(response);
+      response.end(framesOf('openai-chat').join(''));
+    });
+    await gateway.channel(second.url, { type: 199, models: 'm', priority: -1 });
+    await gateway.option('RetryTimes', '1');
+    upstream.script((response) => void faults[name]?.play(response, 'openai-chat', stream, scene));
+    const { status, text } = await ask(scene, 'openai-chat', stream);
+    expect([status, text.includes('world')]).toEqual([200, true]);
+    expect([upstream.requests.length, second.requests.length]).toEqual([1, 1]);
+    const [log, ...others] = await gateway.logs();
+    expect([log?.type, log?.end_reason, others]).toEqual([2, 'completed', []]);
+    await vi.waitFor(() => expect(upstream.requests[0]?.closed).toBe(true), { timeout: patient });
+    await second.stop();
   });
-  await gateway.channel(second.url, { type: 199, models: 'm', priority: -1 });
-  await gateway.option('RetryTimes', '1');
-  upstream.script((response) => void faults[name]?.play(response, 'openai-chat', stream));
-  const { status, text } = await ask('openai-chat', stream);
-  expect([status, text.includes('world')]).toEqual([200, true]);
-  expect([upstream.requests.length, second.requests.length]).toEqual([1, 1]);
-  const [log, ...others] = await gateway.logs();
-  expect([log?.type, log?.end_reason, others]).toEqual([2, 'completed', []]);
-  await expect.poll(() => upstream.requests[0]?.closed, { timeout: 2000 }).toBe(true);
-  await second.stop();
 });
