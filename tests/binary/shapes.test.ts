@@ -104,6 +104,7 @@ const elsewhere = [
   'chat',
   'login',
   'channel balance',
+  'db move',
   'context use',
   'context rm',
 ];

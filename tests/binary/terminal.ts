@@ -35,7 +35,7 @@ export function openTerminal(command: readonly string[], { cwd, env, columns = 8
     /** Waits until the words appear after those waited for before. */
     async until(words: string): Promise<void> {
       await expect
-        .poll(() => text().indexOf(words, seen), { timeout: 10_000, message: words })
+        .poll(() => text().indexOf(words, seen), { timeout: 60_000, message: words })
         .toBeGreaterThanOrEqual(0);
       seen = text().indexOf(words, seen) + words.length;
     },
