@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { parse } from 'yaml';
 import { readDump } from '../db/dump.ts';
-import { openForeign } from '../db/foreign.ts';
+import { openSqliteSource } from '../db/import-source.ts';
 import { schemaOf } from '../db/maintenance.ts';
 import { migrate, migrations } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
@@ -196,7 +196,7 @@ const sqliteMark = 'SQLite format 3\0';
 /** A SQLite file by its first bytes, everything else is read as a dump. */
 function openSource(file: string, nativeBinding: string | undefined): Source & { close(): void } {
   const bytes = readFileSync(file);
-  if (bytes.toString('latin1', 0, sqliteMark.length) === sqliteMark) return openForeign(file, nativeBinding);
+  if (bytes.toString('latin1', 0, sqliteMark.length) === sqliteMark) return openSqliteSource(file, nativeBinding);
   const tables = readDump(bytes.toString('utf8'));
   if (!tables.has('users') && !tables.has('channels'))
     throw new AppError('import_failed', { detail: 'users, channels' });

@@ -60,21 +60,21 @@ export function functionsIn(file: string, text: string): readonly FunctionFacts[
   };
   const found: FunctionFacts[] = [];
   /** @returns what lies below a node and belongs to the function around it: functions with a name are measured themselves. */
-  const walk = (node: Node, parent: Node): { branches: number; foreign: number } => {
+  const walk = (node: Node, parent: Node): { branches: number; nested: number } => {
     let branches = partings.has(node.type) || (node.type === 'SwitchCase' && isNode(node.test)) ? 1 : 0;
-    let foreign = 0;
+    let nested = 0;
     for (const child of childrenOf(node)) {
       const below = walk(child, node);
       branches += below.branches;
-      foreign += below.foreign;
+      nested += below.nested;
     }
-    if (!kinds.has(node.type)) return { branches, foreign };
+    if (!kinds.has(node.type)) return { branches, nested };
     const name = nameIn(node.id) || nameFrom(parent);
     const line = lineOf(node.start);
     const whole = lineOf(node.end) - line + 1;
     const parameters = Array.isArray(node.params) ? node.params.length : 0;
-    found.push({ file, name, line, lines: whole - foreign, branches, parameters });
-    return name === '' ? { branches, foreign } : { branches: 0, foreign: whole };
+    found.push({ file, name, line, lines: whole - nested, branches, parameters });
+    return name === '' ? { branches, nested } : { branches: 0, nested: whole };
   };
   const program = parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Node;
   walk(program, program);

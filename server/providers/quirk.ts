@@ -64,7 +64,7 @@ export interface Asked {
 }
 
 /** An operation other than chat in a form of the provider's own. */
-export interface ForeignForm {
+export interface CustomForm {
   /** Instead of the path in the row. */
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -83,7 +83,7 @@ export interface Quirk {
   /** Set for models that speak a wire of their own, some only with keys of one kind; null = the row's dialect. */
   readonly wireFor?: (model: string, key: string) => Wire | null;
   /** Set for operations other than chat whose form is not OpenAI's; null = it is. */
-  readonly formFor?: (operation: string, model: string) => ForeignForm | null;
+  readonly formFor?: (operation: string, model: string) => CustomForm | null;
   /** Members of a chat request that the provider wants otherwise. @param body OpenAI's form. */
   readonly editsFor?: (
     body: Readonly<Record<string, unknown>>,

@@ -29,7 +29,7 @@ const prices = (over: Partial<Prices>): Prices => ({
   ...over,
 });
 
-// Vectors: backend-reference section 15.
+// Vectors by hand.
 test.each([
   ['gpt-4o-mini', { input: 1000, output: 500 }, { modelRatio: 0.075, completionRatio: 4 }, 225],
   [

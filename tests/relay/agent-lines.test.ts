@@ -1,7 +1,7 @@
 /** A line that changes with every request and stands first would empty every prompt cache but its maker's. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
-import { foreignLines } from '../../server/providers/knowledge/agent-lines.ts';
+import { unreadAgentLines } from '../../server/providers/knowledge/agent-lines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -80,7 +80,7 @@ test('G9: what only mentions it stays', async () => {
 });
 
 test('G9: its maker gets it', () => {
-  expect(foreignLines('anthropic-messages', 'https://api.anthropic.com')).toEqual([]);
-  expect(foreignLines('anthropic-messages', 'https://api.anthropic.com.example.net')).toHaveLength(1);
-  expect(foreignLines('anthropic-messages', 'https://bedrock-runtime.us-east-1.amazonaws.com')).toHaveLength(1);
+  expect(unreadAgentLines('anthropic-messages', 'https://api.anthropic.com')).toEqual([]);
+  expect(unreadAgentLines('anthropic-messages', 'https://api.anthropic.com.example.net')).toHaveLength(1);
+  expect(unreadAgentLines('anthropic-messages', 'https://bedrock-runtime.us-east-1.amazonaws.com')).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 /** A LiteLLM configuration: its model list becomes channels and prices. */
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
-import { typeOfPrefix } from '../../providers/foreign.ts';
+import { typeOfPrefix } from '../../providers/import-names.ts';
 import type { ChannelsService } from '../channels/service.ts';
 import type { OptionsService } from '../options/service.ts';
 import { createReporter, type ImportReport } from './report.ts';

@@ -1,9 +1,9 @@
 /** Rows of the new-api and one-api schemas as rows of ours. */
 import type { Insertable } from 'kysely';
-import type { ForeignRow } from '../../../db/foreign.ts';
+import type { SourceRow } from '../../../db/import-source.ts';
 import type { ChannelsTable, LogsTable, TokensTable, UsersTable } from '../../../db/schema.ts';
 import { LogType, Role } from '../../contract/enums.ts';
-import { namesLoseDots, typeOfFamily } from '../../providers/foreign.ts';
+import { namesLoseDots, typeOfFamily } from '../../providers/import-names.ts';
 import { issuerAt } from '../oauth/issuer.ts';
 import { keyHint, type Vault } from '../secrets/vault.ts';
 import { hashSecret } from '../users/service.ts';
@@ -12,7 +12,7 @@ import { deletedAt, type Family, flagOf, jsonObjectOf, listOf, numberOf, textOf 
 const statusOf = (value: unknown): number => numberOf(value) || 1;
 
 /** @param oidcEndpoint token endpoint of the imported settings: whoever answers there vouched for the imported people. */
-export function userRow(row: ForeignRow, now: number, oidcEndpoint: string): Insertable<UsersTable> {
+export function userRow(row: SourceRow, now: number, oidcEndpoint: string): Insertable<UsersTable> {
   const accessToken = textOf(row.access_token).trim();
   return {
     id: numberOf(row.id),
@@ -46,7 +46,7 @@ export function userRow(row: ForeignRow, now: number, oidcEndpoint: string): Ins
 const familyKey = /^[A-Za-z0-9_-]{8,128}$/;
 
 /** @returns null when the row has no key that a client could send. */
-export function tokenRow(row: ForeignRow, vault: Vault): Insertable<TokensTable> | null {
+export function tokenRow(row: SourceRow, vault: Vault): Insertable<TokensTable> | null {
   const key = textOf(row.key).trim();
   if (!familyKey.test(key)) return null;
   const models = listOf(row.model_limits ?? row.models);
@@ -77,7 +77,7 @@ export function tokenRow(row: ForeignRow, vault: Vault): Insertable<TokensTable>
 }
 
 /** One-api keeps in `config` what we keep in `other`. */
-function otherOf(row: ForeignRow): string {
+function otherOf(row: SourceRow): string {
   const other = textOf(row.other);
   if (other !== '' || textOf(row.config) === '') return other;
   const config = JSON.parse(jsonObjectOf(row.config) || '{}') as Record<string, string>;
@@ -88,7 +88,7 @@ function otherOf(row: ForeignRow): string {
 const dotsKeptFrom = Date.UTC(2025, 4, 10) / 1000;
 
 /** What the other gateway did to names in secret stands in the mapping here. */
-function mappingOf(row: ForeignRow, family: Family, type: number): string {
+function mappingOf(row: SourceRow, family: Family, type: number): string {
   const told = jsonObjectOf(row.model_mapping);
   const dotted = listOf(row.models)
     .split(',')
@@ -101,7 +101,7 @@ function mappingOf(row: ForeignRow, family: Family, type: number): string {
 }
 
 /** @returns null when nothing here speaks to that provider. */
-export function channelRow(row: ForeignRow, family: Family, vault: Vault): Insertable<ChannelsTable> | null {
+export function channelRow(row: SourceRow, family: Family, vault: Vault): Insertable<ChannelsTable> | null {
   const type = typeOfFamily(family, numberOf(row.type));
   if (type === null) return null;
   const key = textOf(row.key).trim();
@@ -138,7 +138,7 @@ export function channelRow(row: ForeignRow, family: Family, vault: Vault): Inser
 }
 
 /** Marked as imported: prices of another product's formulas are not recomputed. */
-export function logRow(row: ForeignRow, family: Family): Insertable<LogsTable> {
+export function logRow(row: SourceRow, family: Family): Insertable<LogsTable> {
   const type = numberOf(row.type);
   return {
     request_id: null,

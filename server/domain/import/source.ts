@@ -1,10 +1,10 @@
 /** Where an import reads: tables of rows, whatever they were stored in. */
-import type { ForeignRow } from '../../../db/foreign.ts';
+import type { SourceRow } from '../../../db/import-source.ts';
 
 export type Family = 'new-api' | 'one-api';
 
 export interface Source {
-  rows(table: string): Iterable<ForeignRow>;
+  rows(table: string): Iterable<SourceRow>;
 }
 
 export const textOf = (value: unknown): string =>

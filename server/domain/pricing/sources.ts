@@ -4,7 +4,7 @@ import { AppError } from '../../contract/errors.ts';
 import type { PriceOptionKey } from '../../contract/pricing-tables.ts';
 
 /** Entries a list has for each option; names it does not mention stay as they are. */
-export type ForeignPrices = Partial<Record<PriceOptionKey, Readonly<Record<string, unknown>>>>;
+export type ImportedPrices = Partial<Record<PriceOptionKey, Readonly<Record<string, unknown>>>>;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -18,7 +18,7 @@ const published: Readonly<Record<string, PriceOptionKey>> = {
 const own: ReadonlySet<string> = new Set([...Object.values(published), 'ContextTiers', 'TierRatio', 'ToolPrices']);
 
 /** @throws AppError params_invalid when the text is no price list. */
-export function readPriceList(text: string): ForeignPrices {
+export function readPriceList(text: string): ImportedPrices {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -31,8 +31,8 @@ export function readPriceList(text: string): ForeignPrices {
   return found;
 }
 
-function fromMaps(maps: Readonly<Record<string, unknown>>): ForeignPrices {
-  const found: ForeignPrices = {};
+function fromMaps(maps: Readonly<Record<string, unknown>>): ImportedPrices {
+  const found: ImportedPrices = {};
   for (const [name, given] of Object.entries(maps)) {
     const key = own.has(name) ? (name as PriceOptionKey) : published[name];
     const map = typeof given === 'string' ? jsonOf(given) : given;
@@ -42,7 +42,7 @@ function fromMaps(maps: Readonly<Record<string, unknown>>): ForeignPrices {
 }
 
 /** Rows of the pricing page: `quota_type` 1 is a price per call. */
-function fromRows(rows: readonly unknown[]): ForeignPrices {
+function fromRows(rows: readonly unknown[]): ImportedPrices {
   const maps: Record<string, Record<string, unknown>> = {};
   const put = (key: PriceOptionKey, model: string, value: unknown) => {
     maps[key] = { ...maps[key], [model]: value };

@@ -13,7 +13,7 @@ export const readCitations = (citations: unknown): Citation[] =>
     raw,
   }));
 
-/** Foreign sources become pages of the web; those without an address have no place here. */
+/** Sources of other dialects become pages of the web; those without an address have no place here. */
 export const encodeCitations = (citations: readonly Citation[] = []): unknown[] =>
   citations.flatMap(({ url, title, quote, dialect, raw }) => {
     if (dialect === 'anthropic-messages') return [raw];

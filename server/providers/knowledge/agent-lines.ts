@@ -24,5 +24,5 @@ export const agentLines: readonly AgentLine[] = [
 ];
 
 /** @returns lines in a prompt of this dialect that the host at `url` does not read. */
-export const foreignLines = (dialect: ProtocolId, url: string): readonly AgentLine[] =>
+export const unreadAgentLines = (dialect: ProtocolId, url: string): readonly AgentLine[] =>
   agentLines.filter((row) => row.dialect === dialect && !row.hosts.includes(URL.parse(url)?.hostname ?? ''));

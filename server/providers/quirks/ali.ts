@@ -3,14 +3,14 @@ import { number, present, record, records, text } from '../../protocols/shared/j
 import { embeddingList } from '../forms/embedding-list.ts';
 import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
 import { documentTexts, rankedList } from '../forms/ranked-list.ts';
-import type { Asked, ForeignForm, Quirk } from '../quirk.ts';
+import type { Asked, CustomForm, Quirk } from '../quirk.ts';
 import { within } from './within.ts';
 
 type Item = Record<string, unknown>;
 
 const waitMs = 1000;
 
-const rerank: ForeignForm = {
+const rerank: CustomForm = {
   encode: (asked, model) => ({
     model,
     input: { query: asked.body.query, documents: documentTexts(asked) },
@@ -27,7 +27,7 @@ const rerank: ForeignForm = {
 const contentsOf = ({ body }: Asked): unknown[] =>
   (Array.isArray(body.input) ? body.input : [body.input]).map((one) => (typeof one === 'string' ? { text: one } : one));
 
-const mixedEmbeddings: ForeignForm = {
+const mixedEmbeddings: CustomForm = {
   path: '/api/v1/services/embeddings/multimodal-embedding/multimodal-embedding',
   encode: (asked, model) => {
     const parameters = present({ dimension: asked.body.dimensions });
@@ -74,7 +74,7 @@ function failureIn(told: Item): unknown {
 }
 
 /** Ordered at once, made in the background. */
-const orderedPictures: ForeignForm = {
+const orderedPictures: CustomForm = {
   headers: { 'x-dashscope-async': 'enable' },
   encode: (asked, model) => ({
     model,
@@ -102,7 +102,7 @@ const orderedPictures: ForeignForm = {
 };
 
 /** Newer models answer at once, in the form of a chat. */
-const chattedPictures: ForeignForm = {
+const chattedPictures: CustomForm = {
   path: '/api/v1/services/aigc/multimodal-generation/generation',
   encode: (asked, model) => ({
     model,

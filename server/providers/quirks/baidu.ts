@@ -4,7 +4,7 @@ import { flag, number, present, record, records, text } from '../../protocols/sh
 import { simpleWire } from '../../protocols/shared/simple-wire.ts';
 import { emptyUsage, tokenCounts } from '../../protocols/shared/usage.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
-import type { ForeignForm, Outgoing, Quirk, SignFacts } from '../quirk.ts';
+import type { CustomForm, Outgoing, Quirk, SignFacts } from '../quirk.ts';
 
 /** Paths of models whose name is not their path. Source: Baidu's published list of endpoints. */
 const endpoints: Readonly<Record<string, string>> = {
@@ -89,7 +89,7 @@ const wire = simpleWire({
 
 const errorTypes: Readonly<Record<number, string>> = { 401: 'authentication_error', 429: 'rate_limit_error' };
 
-const embeddings: ForeignForm = {
+const embeddings: CustomForm = {
   encode: (asked) => present({ input: textsOf(asked), user_id: asked.body.user }),
   decode(answer, asked) {
     const body = record(answer) ?? {};

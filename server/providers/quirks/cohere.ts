@@ -3,13 +3,13 @@ import { cohereChat } from '../../protocols/cohere-chat/codec.ts';
 import { number, present, record, text } from '../../protocols/shared/json.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 import { documentTexts, rankedList } from '../forms/ranked-list.ts';
-import type { ForeignForm, Quirk, Wire } from '../quirk.ts';
+import type { CustomForm, Quirk, Wire } from '../quirk.ts';
 
 const { id: dialect, upstream, translation } = cohereChat;
 const { decodeError } = upstream;
 const wire: Wire = { dialect, upstream, encodeRequest: translation.encodeRequest };
 
-const embeddings: ForeignForm = {
+const embeddings: CustomForm = {
   encode: (asked, model) => {
     const { input_type, dimensions, truncate } = asked.body;
     return present({
@@ -29,7 +29,7 @@ const embeddings: ForeignForm = {
   decodeError,
 };
 
-const rerank: ForeignForm = {
+const rerank: CustomForm = {
   encode: (asked, model) => {
     const { query, top_n, max_tokens_per_doc } = asked.body;
     return present({ model, query, documents: documentTexts(asked), top_n, max_tokens_per_doc });

@@ -4,7 +4,7 @@ import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { readGeminiUsage } from '../../protocols/gemini-generate/usage.ts';
 import { lookUp, number, present, record, records, text } from '../../protocols/shared/json.ts';
 import { pictureError, pictureList, promptOf, sizeOf } from '../forms/picture-list.ts';
-import type { Asked, ForeignForm, Quirk } from '../quirk.ts';
+import type { Asked, CustomForm, Quirk } from '../quirk.ts';
 
 const ratios: readonly (readonly [string, number])[] = [
   ['1:1', 1],
@@ -27,7 +27,7 @@ const mimeTypes: Readonly<Record<string, string>> = { png: 'image/png', jpeg: 'i
 const { decodeError } = geminiGenerate.upstream;
 const refusal = (message: string) => pictureError('content_policy_violation', null, message);
 
-export const imagen: ForeignForm = {
+export const imagen: CustomForm = {
   encode(asked) {
     const { n, image_size, seed, negative_prompt, person_generation, output_format } = asked.body;
     const mimeType = lookUp(mimeTypes, text(output_format) ?? '');
@@ -60,7 +60,7 @@ export const imagen: ForeignForm = {
 };
 
 /** Models that answer with pictures when they are allowed to. */
-export const drawn: ForeignForm = {
+export const drawn: CustomForm = {
   path: '/{other}/models/{model}:generateContent',
   encode(asked, _model, dropped) {
     if ((number(asked.body.n) ?? 1) > 1) dropped.push('/n: one picture is made at a time');
@@ -101,7 +101,7 @@ function usageIn(answer: unknown): unknown {
   };
 }
 
-export const pictureForm = (model: string): ForeignForm => (model.startsWith('imagen') ? imagen : drawn);
+export const pictureForm = (model: string): CustomForm => (model.startsWith('imagen') ? imagen : drawn);
 
 export const gemini: Quirk = {
   formFor: (operation, model) => (operation === 'images' ? pictureForm(model) : null),

@@ -2,12 +2,12 @@
 import { ollamaChat } from '../../protocols/ollama-chat/codec.ts';
 import { number, present, record } from '../../protocols/shared/json.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
-import type { ForeignForm, Quirk, Wire } from '../quirk.ts';
+import type { CustomForm, Quirk, Wire } from '../quirk.ts';
 
 const { id: dialect, upstream, translation } = ollamaChat;
 const wire: Wire = { dialect, upstream, encodeRequest: translation.encodeRequest };
 
-const embeddings: ForeignForm = {
+const embeddings: CustomForm = {
   encode: (asked, model) => {
     const { dimensions, keep_alive, options, truncate } = asked.body;
     return present({ model, input: textsOf(asked), dimensions, keep_alive, options, truncate });

@@ -5,7 +5,7 @@ import { geminiGenerate } from '../../protocols/gemini-generate/codec.ts';
 import { number, parseJson, present, record, records, text } from '../../protocols/shared/json.ts';
 import { embeddingList, textsOf } from '../forms/embedding-list.ts';
 import { vertexBetas, vertexGates, vertexModels } from '../knowledge/vertex.ts';
-import type { ForeignForm, Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
+import type { CustomForm, Outgoing, PlainCall, Quirk, Shaped, SignFacts } from '../quirk.ts';
 import { rs256 } from '../signing/jwt.ts';
 import { betasFor, gated } from './betas.ts';
 import { pictureForm } from './gemini.ts';
@@ -55,7 +55,7 @@ const dated = (model: string): string =>
   vertexModels.find(({ name }) => name === model)?.id ?? model.replace(/-(\d{8})$/, '@$1');
 
 /** Each text is an instance of its own, with its own count of tokens. */
-const embeddings: ForeignForm = {
+const embeddings: CustomForm = {
   encode(asked) {
     const { dimensions, task_type, title } = asked.body;
     return {

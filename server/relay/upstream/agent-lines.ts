@@ -1,6 +1,6 @@
 /** Takes out of a prompt what an agent wrote into it for its maker's own hosts. */
 import { codecFor } from '../../protocols/registry.ts';
-import { foreignLines } from '../../providers/knowledge/agent-lines.ts';
+import { unreadAgentLines } from '../../providers/knowledge/agent-lines.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { editMembers, outline } from '../intake/json-text.ts';
 
@@ -12,7 +12,7 @@ export function withoutAgentLines(inquiry: Inquiry, url: string, dropped: string
   const { protocol, body, json } = inquiry;
   const { withoutLine } = codecFor(protocol).traits;
   if (withoutLine === undefined || json === null) return inquiry;
-  for (const { line, why } of foreignLines(protocol, url)) {
+  for (const { line, why } of unreadAgentLines(protocol, url)) {
     const edits = withoutLine(body, line);
     if (edits === null) continue;
     dropped.push(`/system: ${why}`);

@@ -1,7 +1,7 @@
 /** Operations other than chat whose upstream has a form of its own: told there and back, and waited for where the work takes its time. */
 import { commonProtocol } from '../../protocols/registry.ts';
 import { parseJson, record, records } from '../../protocols/shared/json.ts';
-import type { Asked, ForeignForm } from '../../providers/quirk.ts';
+import type { Asked, CustomForm } from '../../providers/quirk.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import { mayRetry, type UpstreamFailure } from '../shared/failure.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
@@ -11,19 +11,19 @@ import { ownAbort } from './client-disconnect.ts';
 import type { UpstreamAnswer } from './http.ts';
 import { parseBody, readWhole } from './whole.ts';
 
-export interface Foreign {
-  readonly form: ForeignForm;
+export interface CustomCall {
+  readonly form: CustomForm;
   readonly asked: Asked;
 }
 
-export interface ForeignBody {
-  readonly foreign: Foreign;
+export interface CustomBody {
+  readonly custom: CustomCall;
   readonly body: string;
   /** From OpenAI's form to the client's. */
   readonly retell: (answer: unknown) => unknown;
 }
 
-export interface ForeignFacts {
+export interface CustomFacts {
   readonly inquiry: Inquiry;
   readonly channel: Pick<ChannelSnapshot, 'paramOverride'>;
   readonly upstreamModel: string;
@@ -32,17 +32,17 @@ export interface ForeignFacts {
 }
 
 /** @throws AppError body_invalid. */
-export function foreignBody(
-  { inquiry, upstreamModel: model, channel, translated }: ForeignFacts,
-  form: ForeignForm,
+export function customBody(
+  { inquiry, upstreamModel: model, channel, translated }: CustomFacts,
+  form: CustomForm,
   dropped: string[],
-): ForeignBody {
+): CustomBody {
   const told = translated ? embeddingsBody(inquiry, commonProtocol, model) : null;
   const body = told === null ? inquiry.body : (parseJson(told.body) as Record<string, unknown>);
   const { model: name, route, startedMs } = inquiry;
   const asked: Asked = { model: name, path: route.path, body, created: Math.floor(startedMs / 1000) };
   return {
-    foreign: { form, asked },
+    custom: { form, asked },
     body: JSON.stringify({ ...form.encode(asked, model, dropped), ...channel.paramOverride }),
     retell: told?.retell ?? ((answer) => answer),
   };
@@ -62,7 +62,7 @@ export interface Errand {
 /** @param first what the order was answered with. @returns the last answer, as the upstream told it. */
 export async function finished(
   errand: Errand,
-  { form }: Foreign,
+  { form }: CustomCall,
   first: unknown,
 ): Promise<{ readonly answer: unknown } | UpstreamFailure> {
   const { call, abort, now } = errand;
@@ -83,7 +83,7 @@ export async function finished(
 /** Puts pictures that the upstream left at an address into the answer, where the client asked for the bytes. */
 export async function inlined(
   { dispatch, limitMs, call, abort }: Errand,
-  { asked }: Foreign,
+  { asked }: CustomCall,
   answer: unknown,
 ): Promise<unknown> {
   const body = record(answer);

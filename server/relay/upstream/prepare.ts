@@ -12,7 +12,7 @@ import { editsBetween, type Rules, refusesMember, rulesFor, withinRules } from '
 import { nothingSigned, signingAt } from '../../providers/knowledge/signatures.ts';
 import { sameDemands, takesSuffix, targetFor } from '../../providers/knowledge/target.ts';
 import { endpointFor, type Provider } from '../../providers/provider.ts';
-import type { ForeignForm, Quirk, Wire } from '../../providers/quirk.ts';
+import type { CustomForm, Quirk, Wire } from '../../providers/quirk.ts';
 import { quirkOf } from '../../providers/quirk-table.ts';
 import { carriedTerms, type SentTerms, termsFor, withoutTerms } from '../admission/terms.ts';
 import { asSummary } from '../intake/compaction.ts';
@@ -26,7 +26,7 @@ import { answerChanges } from './answer-changes.ts';
 import { editedBody, embeddingsBody, streamOptionsOf, type Telling, translatedBody } from './body.ts';
 import type { UpstreamCall } from './call.ts';
 import { compactionAddress, condensing } from './condense.ts';
-import { type Foreign, foreignBody } from './custom-operation.ts';
+import { type CustomCall, customBody } from './custom-operation.ts';
 import { countOf, dialectWith } from './dialect.ts';
 import { foreignEdits, withoutForeign } from './foreign-blocks.ts';
 import { mappedEdits } from './mapped.ts';
@@ -61,7 +61,7 @@ export interface Prepared {
   /** The upstream speaks none of the dialects. */
   readonly ownWire: boolean;
   /** Set where another operation than chat has a form of the upstream's own. */
-  readonly foreign: Foreign | null;
+  readonly custom: CustomCall | null;
 }
 
 /** Request headers that carry features of the dialects and pass through. */
@@ -141,7 +141,7 @@ export function prepareAttempt(
     terms: body.terms,
     quirk,
     ownWire: wire !== null,
-    foreign: body.foreign,
+    custom: body.custom,
   };
 }
 
@@ -153,7 +153,7 @@ const isReshaped = ({ setting }: ChannelSnapshot): boolean =>
 const compactionAt = ({ compaction }: Inquiry, translated: boolean): Prepared['compaction'] =>
   compaction === undefined ? null : translated || compaction.plain === true ? 'summary' : 'native';
 
-const readerOf = (upstream: UpstreamHalf, form: ForeignForm | null): UpstreamHalf =>
+const readerOf = (upstream: UpstreamHalf, form: CustomForm | null): UpstreamHalf =>
   form?.decodeError === undefined ? upstream : { ...upstream, decodeError: form.decodeError };
 
 /** What is known of one attempt before its request is made. */
@@ -166,7 +166,7 @@ interface Attempt {
   readonly dialect: ProtocolId;
   readonly quirk: Quirk | null;
   readonly wire: Wire | null;
-  readonly form: ForeignForm | null;
+  readonly form: CustomForm | null;
   readonly upstreamModel: string;
   readonly suffix: ModelSuffix | null;
   readonly terms: SentTerms;
@@ -181,22 +181,22 @@ interface Attempt {
 interface Body {
   readonly body: UpstreamCall['body'];
   readonly retell: Prepared['retell'];
-  readonly foreign: Foreign | null;
+  readonly custom: CustomCall | null;
   readonly terms: SentTerms;
 }
 
 function bodyOf(attempt: Attempt, dropped: string[]): Body {
   const { inquiry, channel, settings, dialect, upstreamModel, suffix, terms, usageAsked } = attempt;
   const other = otherBody(inquiry, channel);
-  if (other !== undefined) return { body: other, retell: null, foreign: null, terms: carriedTerms(terms, null) };
+  if (other !== undefined) return { body: other, retell: null, custom: null, terms: carriedTerms(terms, null) };
   const { traits, translation } = codecFor(dialect);
   if (attempt.form !== null)
     return {
-      ...foreignBody(attempt, attempt.form, dropped),
+      ...customBody(attempt, attempt.form, dropped),
       terms: carriedTerms(terms, null),
     };
   if (attempt.translated && inquiry.operation === 'embeddings')
-    return { ...embeddingsBody(inquiry, dialect, upstreamModel), foreign: null, terms: carriedTerms(terms, null) };
+    return { ...embeddingsBody(inquiry, dialect, upstreamModel), custom: null, terms: carriedTerms(terms, null) };
   const edited = (body: Readonly<Record<string, unknown>>) =>
     inquiry.operation === 'chat' && dialect === commonProtocol
       ? attempt.quirk?.editsFor?.(body, upstreamModel, inquiry.stream)
@@ -210,7 +210,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
     const told = { ...signed, ...edited(signed) };
     const within = withinRules(told, attempt.rules, { model: upstreamModel, dropped });
     const sent = { ...within, ...channel.paramOverride };
-    return { body: JSON.stringify(sent), retell: null, foreign: null, terms: carriedTerms(terms, sent) };
+    return { body: JSON.stringify(sent), retell: null, custom: null, terms: carriedTerms(terms, sent) };
   }
   dropped.push(...terms.dropped);
   // Nearly every request passes with one edit or none.
@@ -236,7 +236,7 @@ function bodyOf(attempt: Attempt, dropped: string[]): Body {
     for (const name in own) edits.set(name, JSON.stringify(own[name]));
     for (const name in channel.paramOverride) edits.set(name, JSON.stringify(channel.paramOverride[name]));
   }
-  return { body: editedBody(inquiry, upstreamModel, edits), retell: null, foreign: null, terms };
+  return { body: editedBody(inquiry, upstreamModel, edits), retell: null, custom: null, terms };
 }
 
 /** How a request is told anew; a wire without a dialect knows nothing of models. */

@@ -274,18 +274,18 @@ async function open(
   const firstByteMs = deps.now();
   const parsed = parseBody(bytes);
   if (parsed === undefined) return hostFailure(response.status, 'invalid');
-  const { upstream, foreign } = prepared;
+  const { upstream, custom } = prepared;
   let body: unknown = parsed;
-  if (foreign !== null) {
+  if (custom !== null) {
     const { dispatch, now } = deps;
     const errand = { dispatch, now, limitMs: deps.idleMs(), call: prepared.call, abort };
-    const last = await finished(errand, foreign, parsed);
+    const last = await finished(errand, custom, parsed);
     if ('class' in last) return last;
-    const plain = foreign.form.decode(last.answer, foreign.asked);
-    body = await inlined(errand, foreign, plain);
+    const plain = custom.form.decode(last.answer, custom.asked);
+    body = await inlined(errand, custom, plain);
   }
-  const told = () => (foreign === null ? new TextDecoder().decode(bytes) : JSON.stringify(body));
-  const error = errorIn(foreign === null ? upstream : openAi, body, told, prepared.ownWire);
+  const told = () => (custom === null ? new TextDecoder().decode(bytes) : JSON.stringify(body));
+  const error = errorIn(custom === null ? upstream : openAi, body, told, prepared.ownWire);
   if (error !== null) return inBodyFailure(error, prepared);
   // Work that goes on without us has been ordered: nobody else may be asked for it once more.
   const { status } = record(body) ?? {};
@@ -302,7 +302,7 @@ async function open(
 /** It was asked natively and answered something else. */
 const isLacking = ({ compaction }: Prepared, holds: () => boolean): boolean => compaction === 'native' && !holds();
 
-/** What answers of foreign forms are made into. */
+/** What answers of custom forms are made into. */
 const openAi = codecFor(commonProtocol).upstream;
 
 const isRecording = (operation: string): boolean => operation === 'transcriptions' || operation === 'translations';

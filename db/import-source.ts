@@ -1,10 +1,10 @@
 /** Reads another product's SQLite file, whatever its tables are. */
 import BetterSqlite from 'better-sqlite3';
 
-export type ForeignRow = Readonly<Record<string, unknown>>;
+export type SourceRow = Readonly<Record<string, unknown>>;
 
 /** @returns rows of a table, none when there is no such table. @throws the driver's error when it is no database. */
-export function openForeign(file: string, nativeBinding: string | undefined) {
+export function openSqliteSource(file: string, nativeBinding: string | undefined) {
   const raw = new BetterSqlite(file, {
     readonly: true,
     fileMustExist: true,
@@ -12,8 +12,8 @@ export function openForeign(file: string, nativeBinding: string | undefined) {
   });
   const tables = new Set(raw.prepare<string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all());
   return {
-    rows: (table: string): Iterable<ForeignRow> =>
-      tables.has(table) ? raw.prepare<ForeignRow>(`SELECT * FROM "${table.replaceAll('"', '""')}"`).iterate() : [],
+    rows: (table: string): Iterable<SourceRow> =>
+      tables.has(table) ? raw.prepare<SourceRow>(`SELECT * FROM "${table.replaceAll('"', '""')}"`).iterate() : [],
     close: () => void raw.close(),
   };
 }

@@ -1,7 +1,7 @@
 /** Other gateways' numbers and names of providers, as their sources list them. */
 import { expect, test } from 'vitest';
 import { allProviders, providerByType } from '../../server/providers/catalogue.ts';
-import { namesLoseDots, typeOfFamily, typeOfPrefix } from '../../server/providers/foreign.ts';
+import { namesLoseDots, typeOfFamily, typeOfPrefix } from '../../server/providers/import-names.ts';
 
 const slugOf = (type: number | null): string | null => (type === null ? null : (providerByType(type)?.slug ?? null));
 
