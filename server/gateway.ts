@@ -77,6 +77,8 @@ export interface Gateway extends Omit<Endings, 'fail' | 'retire'> {
 }
 
 const closeMs = 1000;
+/** What a node has leased goes back over the network. */
+const leaveMs = 5000;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -143,7 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push({ terminate: monitors.close });
     before?.open(options.relays, order.handedOn);
     const close = async (): Promise<void> => {
-      await Promise.all([control.stop(closeMs), ledgerThread.stop(closeMs)]);
+      await Promise.all([control.stop(closeMs), ledgerThread.stop(node === null ? closeMs : leaveMs)]);
       watch.stop();
       monitors.close();
       counter.close();

@@ -77,7 +77,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   mkdirSync(order.dir, { recursive: true, mode: 0o700 });
   const files = openNodeFiles(order.dir, {
     nativeBinding: order.nativeBinding,
-    now: () => performance.now(),
+    now: Date.now,
   });
   const life = createLeaseLife({ monotonic: () => performance.now(), wall: Date.now });
   const forgotten: LedgerCommand[] = [];
