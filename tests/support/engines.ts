@@ -1,7 +1,10 @@
 /** Databases of either engine for tests. GATEWAY_TEST_DATABASE=postgres://… names a server whose user may create databases. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
+import { movedTables } from '../../db/move/tables.ts';
 import type { Database } from '../../db/open.ts';
 import { migratePostgres, postgresMigrations } from '../../db/postgres/migrate.ts';
 import { createPool, openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
@@ -33,8 +36,7 @@ export async function asked<Row extends object>(text: string): Promise<Row[]> {
   }
 }
 
-let count = 0;
-const unique = (): string => `t${process.pid}_${Date.now().toString(36)}_${count++}`;
+const unique = (): string => `t_${randomUUID().replaceAll('-', '')}`;
 
 /** Migrated once for all workers: whoever comes first makes it under another name. */
 async function template(): Promise<string> {
@@ -90,3 +92,26 @@ export const postgres: TestEngine = onServer
   ? { name: 'PostgreSQL', open: openOnServer }
   : { name: 'PGlite', open: openLite };
 export const engines: readonly TestEngine[] = [sqlite, postgres];
+
+/** What a test runs on that is about neither engine: a file, or a database of its own where a server is named. */
+export const openChosen = (file: string): Promise<Database> => (onServer ? openOnServer() : openMigrated(file));
+
+/** @param text as both engines understand it, `?` for each value. */
+export async function rowsOf<Row extends object = Record<string, unknown>>(
+  { query }: Database,
+  text: string,
+  ...values: readonly unknown[]
+): Promise<Row[]> {
+  const pieces = text.split('?');
+  return (await sql<Row>(Object.assign(pieces, { raw: pieces }), ...values).execute(query)).rows;
+}
+
+/** Everything that lies in it, as whoever steals it would find it. */
+export async function contentOf(database: Database): Promise<string> {
+  if (database.engine === 'sqlite') {
+    database.raw.pragma('wal_checkpoint(TRUNCATE)');
+    return readFileSync(database.raw.name, 'latin1');
+  }
+  const tables = [...movedTables.map(({ name }) => name), 'changes'];
+  return JSON.stringify(await Promise.all(tables.map((name) => rowsOf(database, `SELECT * FROM ${name}`))));
+}
