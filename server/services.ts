@@ -11,6 +11,7 @@ import { createOperatorAlerts } from './domain/alerts/compose.ts';
 import type { AlertsService } from './domain/alerts/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
 import type { BackupHeader } from './domain/backup/format.ts';
+import type { DataFolder } from './domain/backup/home.ts';
 import { createScheduledBackups, type ScheduledBackups } from './domain/backup/scheduled.ts';
 import { createMaintenance, type MaintenanceService } from './domain/backup/service.ts';
 import { type BackupOrder, verifiedBackup } from './domain/backup/verified.ts';
@@ -114,6 +115,8 @@ export interface Services {
 
 export interface ServiceDeps {
   readonly database: Database;
+  /** Of this process, where the database is elsewhere. */
+  readonly dataFolder?: DataFolder;
   readonly vault: Vault;
   readonly ledger: Ledger;
   readonly relayTest: RelayTest;

@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import { movedTables } from '../../db/move/tables.ts';
 import type { Database } from '../../db/open.ts';
 import { migratePostgres, postgresMigrations } from '../../db/postgres/migrate.ts';
 import { createPool, openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
+import type { UsageHoursTable } from '../../db/schema.ts';
 import { openMigrated } from './migrated.ts';
 import { openLite } from './pglite.ts';
 
@@ -104,6 +105,15 @@ export async function rowsOf<Row extends object = Record<string, unknown>>(
 ): Promise<Row[]> {
   const pieces = text.split('?');
   return (await sql<Row>(Object.assign(pieces, { raw: pieces }), ...values).execute(query)).rows;
+}
+
+/** An hour's use, as the ledger would have added it up. */
+export async function addHour(database: Database, hour: Insertable<UsageHoursTable>): Promise<void> {
+  const parts = database.engine === 'postgres';
+  await database.query
+    .insertInto((parts ? 'usage_hour_parts' : 'usage_hours') as 'usage_hours')
+    .values({ ...hour, ...(parts ? { epoch: 0 } : {}) })
+    .execute();
 }
 
 /** Everything that lies in it, as whoever steals it would find it. */

@@ -60,6 +60,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   const ledger = await ledgerOn(database);
   const services = await createServices({
     database,
+    dataFolder: { folder: dir, nativeBinding: undefined },
     vault,
     ledger,
     relayTest: async (order) => {
