@@ -5,11 +5,12 @@ import { createLedgerStore } from '../db/ledger-store.ts';
 import { foldLog } from '../db/maintenance.ts';
 import { migrate } from '../db/migrate.ts';
 import { type MovedReport, type MoveProgress, moveSite } from '../db/move/move.ts';
+import { openTarget } from '../db/move/open-target.ts';
 import { postgresEnd } from '../db/move/postgres-end.ts';
 import { sqliteEnd } from '../db/move/sqlite-end.ts';
 import { openDatabase } from '../db/open.ts';
 import { type PostgresPlace, placeName, placeOf } from '../db/place.ts';
-import { migratePostgres, postgresMigrations } from '../db/postgres/migrate.ts';
+import { migratePostgres } from '../db/postgres/migrate.ts';
 import { AppError } from './contract/errors.ts';
 import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { addonPath } from './embedded/addon-path.ts';
@@ -45,10 +46,9 @@ export async function moveToServer(order: SiteMove): Promise<MovedReport> {
       await migrate(source);
       // What is owed belongs to the books before they are carried away.
       if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(source.raw), files.owed);
-      const target = await openDatabase(order.server);
+      const target = await openTarget(order.server);
       try {
-        await migratePostgres(target, postgresMigrations, true);
-        return await moveSite({ ...order, from: sqliteEnd(source), to: postgresEnd(target) });
+        return await moveSite({ ...order, from: sqliteEnd(source), to: target.end });
       } finally {
         await target.close();
       }

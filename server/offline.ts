@@ -7,12 +7,13 @@ import { schemaOf } from '../db/maintenance.ts';
 import { migrate, migrations } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
 import { openDatabase, type SqliteDatabase } from '../db/open.ts';
+import { placeName, placeOf } from '../db/place.ts';
 import { openSandbox } from '../db/sandbox.ts';
 import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
 import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { type BackupHeader, readHeader } from './domain/backup/format.ts';
-import { type Restored, restoreBackup } from './domain/backup/restore.ts';
+import { type Restored, restoreBackup, restoreToServer } from './domain/backup/restore.ts';
 import { importFamily } from './domain/import/family.ts';
 import { importLitellm } from './domain/import/litellm.ts';
 import type { ImportReport } from './domain/import/report.ts';
@@ -31,7 +32,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** @throws AppError backup_damaged */
 export const backupHeader = (file: string): BackupHeader => readHeader(file).header;
 
-/** @throws AppError backup_*, data_dir_locked when a server runs. */
+/** Name of the server's database where the site lies in one; null = it is a file. */
+export function serverOf(env: Environment): string | null {
+  const place = placeOf(env.DATABASE_URL ?? '');
+  return place.engine === 'sqlite' ? null : placeName(place);
+}
+
+/** Over the file of the data directory, or into the empty database that the environment names. @throws AppError backup_*, move_*, database_*, data_dir_locked when a server runs. */
 export async function restore(
   file: string,
   dataDir: string,
@@ -41,12 +48,12 @@ export async function restore(
   const files = ensureDataDir(dataDir);
   const unlock = acquireLock(files);
   try {
-    const { sample, ...restored } = await restoreBackup(
-      file,
-      files.database,
-      stamp,
-      nativeBindingFor(files.dir, addonPath),
-    );
+    const nativeBinding = nativeBindingFor(files.dir, addonPath);
+    const place = placeOf(env.DATABASE_URL ?? '');
+    const { sample, ...restored } =
+      place.engine === 'sqlite'
+        ? await restoreBackup(file, files.database, stamp, nativeBinding)
+        : await restoreToServer({ file, dir: files.dir, server: place, nativeBinding });
     // What came after the backup was left behind on purpose.
     rmSync(progressFile(files.database), { force: true });
     return { ...restored, keyTrouble: sample === null ? null : troubleWith(files.secretKey, env, sample) };

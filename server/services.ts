@@ -1,6 +1,6 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import { createKeptItems } from '../db/kept-items.ts';
-import { type Database, sqliteOf } from '../db/open.ts';
+import type { Database } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
 import { type StorageStanding, soundStorage } from './contract/storage.ts';
 import { type BotCheck, createBotCheck } from './domain/accounts/bot-check.ts';
@@ -11,6 +11,7 @@ import { createOperatorAlerts } from './domain/alerts/compose.ts';
 import type { AlertsService } from './domain/alerts/service.ts';
 import { type AuditService, createAudit } from './domain/audit/service.ts';
 import type { BackupHeader } from './domain/backup/format.ts';
+import type { DataFolder } from './domain/backup/home.ts';
 import { createScheduledBackups, type ScheduledBackups } from './domain/backup/scheduled.ts';
 import { createMaintenance, type MaintenanceService } from './domain/backup/service.ts';
 import { type BackupOrder, verifiedBackup } from './domain/backup/verified.ts';
@@ -55,7 +56,7 @@ import { createWallet, type WalletService } from './domain/wallet/service.ts';
 import { createWorkLists, type WorkListsService } from './domain/works/lists.ts';
 import { createWorks, type WorksService } from './domain/works/service.ts';
 import type { Ledger } from './ledger/commands.ts';
-import { bookReports, type InvariantReport, logReport } from './ledger/verify.ts';
+import { type InvariantReport, logReport, reportsOn } from './ledger/verify.ts';
 import { createGuard, type Fetch } from './outbound/guard.ts';
 import { createWorkerFetch } from './outbound/worker.ts';
 import { providerByType } from './providers/catalogue.ts';
@@ -114,6 +115,8 @@ export interface Services {
 
 export interface ServiceDeps {
   readonly database: Database;
+  /** Of this process, where the database is elsewhere. */
+  readonly dataFolder?: DataFolder;
   readonly vault: Vault;
   readonly ledger: Ledger;
   readonly relayTest: RelayTest;
@@ -306,7 +309,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     verifyLedger: async () => {
       const { checked, unequal, wrong } = await logs.verify({});
       const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
-      return [...bookReports(sqliteOf(deps.database)), logReport(checked, unequal, examples)];
+      return [...(await reportsOn(deps.database)), logReport(checked, unequal, examples)];
     },
   };
 }

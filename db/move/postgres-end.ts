@@ -4,7 +4,7 @@ import { AppError } from '../../server/contract/errors.ts';
 import { placeName } from '../place.ts';
 import { ensureMonths, monthOf } from '../postgres/months.ts';
 import type { PostgresDatabase } from '../postgres/open.ts';
-import { type Cursor, type MovedRow, type MoveTarget, movedTables } from './tables.ts';
+import { type Cursor, type MovedRow, type MoveEnd, type MoveTarget, movedTables } from './tables.ts';
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
 
@@ -36,10 +36,62 @@ const fillEnds = `INSERT INTO ends (ref, asked, paid, epoch, at)
     WHERE l.request_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM postings p WHERE p.ref = l.request_id AND p.kind = 'settle')
   ON CONFLICT DO NOTHING`;
 
+type Ask = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
+
+/** @param rowsOf asks the pool, or one connection that sees what was there at one moment. */
+export const postgresSource = (name: string, rowsOf: Ask): MoveEnd => ({
+  name,
+  columns: async (table) =>
+    (
+      await rowsOf<{ name: string }>(
+        `SELECT column_name AS name FROM information_schema.columns
+          WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`,
+        [table],
+      )
+    ).map((column) => column.name),
+  count: async (table) => (await rowsOf<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))[0]?.n ?? 0,
+  async read(table, columns, after, limit) {
+    const keys = table.key.map((column) => `${table.name}."${column}"`).join(', ');
+    const behind = after === null ? '' : `WHERE (${keys}) > (${after.map((_, index) => `$${index + 2}`).join(', ')})`;
+    return rowsOf<MovedRow>(
+      `SELECT ${selected(table.name, columns)} FROM ${table.name} ${behind} ORDER BY ${keys} LIMIT $1`,
+      [limit, ...(after ?? [])],
+    );
+  },
+  async numbers() {
+    const given = new Map<string, number>();
+    for (const { name: table, numbered } of movedTables) {
+      if (numbered === null) continue;
+      const [row] = await rowsOf<{ last: number | null }>(
+        `SELECT last_value AS last FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename) = pg_get_serial_sequence($1, $2)`,
+        [table, numbered],
+      );
+      given.set(table, row?.last ?? 0);
+    }
+    const [nodes] = await rowsOf<{ epoch: number | null }>('SELECT max(epoch) AS epoch FROM nodes');
+    return given.set('nodes', nodes?.epoch ?? 0);
+  },
+  mark: async () =>
+    Object.values(
+      (
+        await rowsOf<Record<string, unknown>>(
+          `SELECT (SELECT max(seq) FROM changes) AS c, (SELECT max(id) FROM postings) AS p, (SELECT max(id) FROM logs) AS l,
+            (SELECT max(id) FROM audit) AS a, (SELECT sum(version) FROM accounts) AS v, (SELECT max(epoch) FROM nodes) AS n`,
+        )
+      )[0] ?? {},
+    ).join(),
+  async refuseBusy() {
+    const busy = await rowsOf(
+      `SELECT 1 FROM nodes WHERE state <> 'expired' AND expires_at > now() UNION ALL SELECT 1 FROM leases WHERE amount > 0`,
+    );
+    if (busy.length > 0) throw new AppError('move_busy', { name });
+  },
+});
+
 export function postgresEnd(database: PostgresDatabase): MoveTarget {
   const { pool, query } = database;
   const name = placeName(database.place);
-  const rowsOf = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
+  const rowsOf: Ask = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
     (await pool.query<Row>(text, values)).rows;
   const inTransaction = async <Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect();
@@ -69,52 +121,7 @@ export function postgresEnd(database: PostgresDatabase): MoveTarget {
   };
 
   return {
-    name,
-    columns: async (table) =>
-      (
-        await rowsOf<{ name: string }>(
-          `SELECT column_name AS name FROM information_schema.columns
-            WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`,
-          [table],
-        )
-      ).map((column) => column.name),
-    count: async (table) => (await rowsOf<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))[0]?.n ?? 0,
-    async read(table, columns, after, limit) {
-      const keys = table.key.map((column) => `${table.name}."${column}"`).join(', ');
-      const behind = after === null ? '' : `WHERE (${keys}) > (${after.map((_, index) => `$${index + 2}`).join(', ')})`;
-      return rowsOf<MovedRow>(
-        `SELECT ${selected(table.name, columns)} FROM ${table.name} ${behind} ORDER BY ${keys} LIMIT $1`,
-        [limit, ...(after ?? [])],
-      );
-    },
-    async numbers() {
-      const given = new Map<string, number>();
-      for (const { name: table, numbered } of movedTables) {
-        if (numbered === null) continue;
-        const [row] = await rowsOf<{ last: number | null }>(
-          `SELECT last_value AS last FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename) = pg_get_serial_sequence($1, $2)`,
-          [table, numbered],
-        );
-        given.set(table, row?.last ?? 0);
-      }
-      const [nodes] = await rowsOf<{ epoch: number | null }>('SELECT max(epoch) AS epoch FROM nodes');
-      return given.set('nodes', nodes?.epoch ?? 0);
-    },
-    mark: async () =>
-      Object.values(
-        (
-          await rowsOf<Record<string, unknown>>(
-            `SELECT (SELECT max(seq) FROM changes) AS c, (SELECT max(id) FROM postings) AS p, (SELECT max(id) FROM logs) AS l,
-              (SELECT max(id) FROM audit) AS a, (SELECT sum(version) FROM accounts) AS v, (SELECT max(epoch) FROM nodes) AS n`,
-          )
-        )[0] ?? {},
-      ).join(),
-    async refuseBusy() {
-      const busy = await rowsOf(
-        `SELECT 1 FROM nodes WHERE state <> 'expired' AND expires_at > now() UNION ALL SELECT 1 FROM leases WHERE amount > 0`,
-      );
-      if (busy.length > 0) throw new AppError('move_busy', { name });
-    },
+    ...postgresSource(name, rowsOf),
     prepare: (mark) =>
       inTransaction(async (client) => {
         const { rows: known } = await client.query("SELECT to_regclass('move_cursor') IS NOT NULL AS moving");

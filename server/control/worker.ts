@@ -62,6 +62,7 @@ async function start(order: ControlStart) {
   let storage = soundStorage;
   const services = await createServices({
     database,
+    dataFolder: { folder: files.dir, nativeBinding: order.nativeBinding },
     vault,
     ledger,
     relayTest: async (wanted) => {

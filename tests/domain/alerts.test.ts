@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { alertKindNames, alertTargetNames } from '../../server/contract/alert-kinds.ts';
 import { soundStorage } from '../../server/contract/storage.ts';
+import { addHour } from '../support/engines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
 interface Told {
@@ -169,10 +170,16 @@ async function everyTarget() {
 
 const hourOf = (seconds: number) => Math.floor(seconds) - (Math.floor(seconds) % 3600);
 const use = (hourAt: number, quota: number) =>
-  gateway.database.query
-    .insertInto('usage_hours')
-    .values({ hour_at: hourAt, user_id: 1, username: 'u', model_name: 'm', channel_id: 1, count: 1, tokens: 1, quota })
-    .execute();
+  addHour(gateway.database, {
+    hour_at: hourAt,
+    user_id: 1,
+    username: 'u',
+    model_name: 'm',
+    channel_id: 1,
+    count: 1,
+    tokens: 1,
+    quota,
+  });
 const setChannel = (id: number, change: object) =>
   gateway.database.query.updateTable('channels').set(change).where('id', '=', id).execute();
 

@@ -13,18 +13,21 @@ afterEach(() => gateway.close());
 
 const logs = (atSecond = second) => createLogs({ database: gateway.database, now: () => atSecond * 1000 + 999 });
 const insert = (createdAt: number, model: string, channel: number, quota: number, tokens = 0) =>
-  gateway.database.raw
-    .prepare(
-      `INSERT INTO logs (created_at, type, user_id, model_name, channel_id, quota, prompt_tokens, completion_tokens, other)
-       VALUES (?, 2, 1, ?, ?, ?, ?, 0, '{}')`,
-    )
-    .run(createdAt, model, channel, quota, tokens);
+  gateway.rows(
+    `INSERT INTO logs (created_at, type, user_id, model_name, channel_id, quota, prompt_tokens, completion_tokens, other)
+     VALUES (?, 2, 1, ?, ?, ?, ?, 0, '{}')`,
+    createdAt,
+    model,
+    channel,
+    quota,
+    tokens,
+  );
 
 test.each([[[1, 2]], [[2, 1]], [[1, 2, 1]], [[2, 1, 2]]])(
   'the cost of a model is unknown when that of one of its channels is: %j',
   async (channels) => {
-    for (const [index, channel] of channels.entries()) insert(second + index, 'mixed', channel, 100);
-    insert(second, 'known', 1, 100);
+    for (const [index, channel] of channels.entries()) await insert(second + index, 'mixed', channel, 100);
+    await insert(second, 'known', 1, 100);
     const costOf = (channel: number) => (channel === 1 ? 0.5 : undefined);
     const rows = await logs().breakdown({}, 'model', costOf);
     expect(rows.find(({ name }) => name === 'mixed')).toMatchObject({ quota: channels.length * 100, cost: null });
@@ -33,10 +36,10 @@ test.each([[[1, 2]], [[2, 1]], [[1, 2, 1]], [[2, 1, 2]]])(
 );
 
 test('requests and tokens of the last minute are those of sixty seconds, the quota that of the whole range', async () => {
-  insert(second - 3000, 'm', 1, 1, 1000);
-  insert(second - 61, 'm', 1, 2, 100);
-  insert(second - 60, 'm', 1, 4, 20);
-  insert(second, 'm', 1, 8, 3);
+  await insert(second - 3000, 'm', 1, 1, 1000);
+  await insert(second - 61, 'm', 1, 2, 100);
+  await insert(second - 60, 'm', 1, 4, 20);
+  await insert(second, 'm', 1, 8, 3);
   expect(await logs().stat({})).toEqual({ quota: 15, rpm: 2, tpm: 23 });
   expect(await logs().stat({ to: second - 61 })).toEqual({ quota: 3, rpm: 2, tpm: 23 });
   expect(await logs(second + 61).stat({})).toEqual({ quota: 15, rpm: 0, tpm: 0 });

@@ -62,9 +62,9 @@ test('a walk in steps meets every row once', async () => {
 
 test('every charge is recomputed from its row; an altered one is found', async () => {
   expect(await get('/api/log/verify')).toEqual({ checked: requests, unequal: 0, wrong: [] });
-  api.gateway.database.raw.exec("UPDATE logs SET quota = quota + 1 WHERE model_name = 'gpt-4o'");
+  await api.gateway.rows("UPDATE logs SET quota = quota + 1 WHERE model_name = 'gpt-4o'");
   expect(await get('/api/log/verify')).toMatchObject({ unequal: 1, wrong: [{ quota: 3751, expected: 3750 }] });
-  api.gateway.database.raw.exec("UPDATE logs SET quota = quota - 1 WHERE model_name = 'gpt-4o'");
+  await api.gateway.rows("UPDATE logs SET quota = quota - 1 WHERE model_name = 'gpt-4o'");
 });
 
 test('what channels, models and users cost and brought in', async () => {
@@ -92,9 +92,9 @@ test('filters by name of user, token, model and group', async () => {
 
 test('clearing needs a time, deletes what is older in steps, and leaves the books alone', async () => {
   expect((await api.send('DELETE', '/api/log/', undefined, admin)).body).toMatchObject({ code: 'log_time_required' });
-  api.gateway.database.raw.exec('UPDATE logs SET created_at = 100 WHERE id % 2 = 0');
-  const many = api.gateway.database.raw.prepare('INSERT INTO logs (created_at, type, user_id) VALUES (50, 4, 1)');
-  for (let n = 0; n < 1200; n++) many.run();
+  await api.gateway.rows('UPDATE logs SET created_at = 100 WHERE id % 2 = 0');
+  const many = Array.from({ length: 1200 }, () => '(50, 4, 1)');
+  await api.gateway.rows(`INSERT INTO logs (created_at, type, user_id) VALUES ${many.join()}`);
   const removed = (await api.send('DELETE', '/api/log/?target_timestamp=101', undefined, admin)).body.data as number;
   expect(removed).toBeGreaterThanOrEqual(1200 + Math.floor(requests / 2));
   expect((await get('/api/log/?p=1')) as { total: number }).toMatchObject({ items: expect.anything() });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AppError, formatError } from '../../server/contract/errors.ts';
 import {
@@ -19,6 +18,7 @@ import {
   toggle,
 } from '../../server/contract/option-kinds.ts';
 import { isOptionKey, optionKeys, optionRow } from '../../server/contract/options.ts';
+import { contentOf } from '../support/engines.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
@@ -153,8 +153,7 @@ test('a secret is sealed at rest, never listed, kept by an empty save, forgotten
     secret: true,
     isSet: true,
   });
-  gateway.database.raw.pragma('wal_checkpoint(TRUNCATE)');
-  expect(readFileSync(gateway.database.raw.name).includes('canary')).toBe(false);
+  expect(await contentOf(gateway.database)).not.toContain('canary');
   await options.reload();
   expect(options.get('SMTPToken')).toBe('canary-secret');
   await options.reset('SMTPToken', 100, 'root');
@@ -177,14 +176,13 @@ test('what is stored is spelt so that every reader can parse it', async () => {
 
 test('price maps keep what was there before', async () => {
   const { options } = gateway.services;
-  const versions = () =>
-    gateway.database.raw.prepare('SELECT reason, actor, options FROM price_versions ORDER BY id').all();
+  const versions = () => gateway.rows('SELECT reason, actor, options FROM price_versions ORDER BY id');
   await options.set('ModelRatio', '{"m":1}', 10, 'one');
   await options.set('ModelRatio', '{"m":1}', 10, 'one');
   await options.set('ModelRatio', '{"m":2}', 10, 'two');
   await options.reset('ModelRatio', 10, 'three');
   await options.set('RetryTimes', '1', 10, 'four');
-  expect(versions()).toEqual([
+  expect(await versions()).toEqual([
     { reason: 'set', actor: 'one', options: '{"ModelRatio":null}' },
     { reason: 'set', actor: 'two', options: '{"ModelRatio":"{\\"m\\":1}"}' },
     { reason: 'reset', actor: 'three', options: '{"ModelRatio":"{\\"m\\":2}"}' },

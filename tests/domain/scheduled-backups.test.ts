@@ -110,7 +110,7 @@ test('what is damaged on its way is no backup: the old ones stay, it is said, an
 
 test('books that do not add up are no backup', async () => {
   await gateway.option('backup_setting.every_hours', '1');
-  gateway.database.raw.exec('UPDATE accounts SET balance = balance + 1 WHERE id > 0');
+  await gateway.rows('UPDATE accounts SET balance = balance + 1 WHERE id > 0');
   await tickAt(0);
   expect(files()).toEqual([]);
   expect(gateway.services.backups.missing()).toContain('I1');

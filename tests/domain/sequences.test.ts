@@ -32,28 +32,27 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const rowsNow = () =>
-  gateway.database.raw
-    .prepare<{
-      id: number;
-      username: string;
-      role: number;
-      status: number;
-      deleted_at: number | null;
-      content: string;
-    }>(
-      `SELECT id, username, role, status, deleted_at,
-              password_hash || '|' || group_name || '|' || display_name || '|' || email AS content
-         FROM users WHERE id IN (${ids.join(',')}) ORDER BY id`,
-    )
-    .all();
+  gateway.rows<{
+    id: number;
+    username: string;
+    role: number;
+    status: number;
+    deleted_at: number | null;
+    content: string;
+  }>(
+    `SELECT id, username, role, status, deleted_at,
+            password_hash || '|' || group_name || '|' || display_name || '|' || email AS content
+       FROM users WHERE id IN (${ids.join(',')}) ORDER BY id`,
+  );
 
 /** One root, the others as given, everybody open. */
-function reset(roles: readonly number[]): void {
-  const { raw } = gateway.database;
+async function reset(roles: readonly number[]): Promise<void> {
   for (const [at, id] of ids.entries())
-    raw
-      .prepare('UPDATE users SET role = ?, status = 1, deleted_at = NULL WHERE id = ?')
-      .run(at === 0 ? Role.root : (roles[at - 1] ?? Role.user), id);
+    await gateway.rows(
+      'UPDATE users SET role = ?, status = 1, deleted_at = NULL WHERE id = ?',
+      at === 0 ? Role.root : (roles[at - 1] ?? Role.user),
+      id,
+    );
 }
 
 /** Fields that nobody may set this way, in every body. */
@@ -84,8 +83,8 @@ test('sequences of management, edits and resets raise nobody to or above whoever
   const tally = { calls: 0, done: 0, refused: 0 };
   await fc.assert(
     fc.asyncProperty(roles, fc.array(step, { minLength: 1, maxLength: 6 }), async (given, steps) => {
-      reset(given);
-      let before = rowsNow();
+      await reset(given);
+      let before = await rowsNow();
       for (const { actor: at, target, call, action } of steps) {
         const who = before[at];
         const whom = before[target];
@@ -107,7 +106,7 @@ test('sequences of management, edits and resets raise nobody to or above whoever
           expect((error as AppError).code).not.toBe('internal');
           tally.refused += 1;
         }
-        const after = rowsNow();
+        const after = await rowsNow();
         for (const [index, row] of after.entries()) {
           const was = before[index];
           if (was === undefined || Bun.deepEquals(row, was)) continue;

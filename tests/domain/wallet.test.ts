@@ -84,9 +84,7 @@ test('M16: a callback address with slashes at its end calls back where we answer
   await api.send('PUT', '/api/option/', { key: 'CustomCallbackAddress', value: 'https://pay.site.example//' }, root);
   const callback = async () => new URL((await pay()).data.notify_url ?? '').pathname;
   expect(await callback()).toBe('/api/user/epay/notify');
-  api.gateway.database.raw
-    .prepare("UPDATE options SET value = 'https://pay.site.example/' WHERE key = 'CustomCallbackAddress'")
-    .run();
+  await api.gateway.rows("UPDATE options SET value = 'https://pay.site.example/' WHERE key = 'CustomCallbackAddress'");
   await api.gateway.services.options.reload();
   expect(await callback()).toBe('/api/user/epay/notify');
 });

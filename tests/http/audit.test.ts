@@ -45,13 +45,13 @@ test('privileged changes leave a row, secrets do not', async () => {
 test('a row that was changed, removed or slipped in breaks the chain', async () => {
   for (const value of ['1', '2', '3']) await api.send('PUT', '/api/option/', { key: 'RetryTimes', value }, root);
   const verify = async () => (await api.send('GET', '/api/audit/verify', undefined, root)).body.data;
-  const { raw } = api.gateway.database;
+  const { rows } = api.gateway;
   expect(await verify()).toEqual({ checked: 3, broken: null });
-  raw.exec("UPDATE audit SET actor = 'else' WHERE id = 2");
+  await rows("UPDATE audit SET actor = 'else' WHERE id = 2");
   expect(await verify()).toEqual({ checked: 1, broken: 2 });
-  raw.exec("UPDATE audit SET actor = 'root' WHERE id = 2");
+  await rows("UPDATE audit SET actor = 'root' WHERE id = 2");
   expect(await verify()).toEqual({ checked: 3, broken: null });
-  raw.exec('DELETE FROM audit WHERE id = 2');
+  await rows('DELETE FROM audit WHERE id = 2');
   expect(await verify()).toEqual({ checked: 1, broken: 3 });
 });
 

@@ -47,7 +47,7 @@ test.each([
 test('the language a user chose wins over the browser’s', async () => {
   const api = await fixture();
   const { id, headers } = await api.addUser('one', 1);
-  api.gateway.database.raw.prepare(`UPDATE users SET setting = '{"language":"en"}' WHERE id = ?`).run(id);
+  await api.gateway.rows(`UPDATE users SET setting = '{"language":"en"}' WHERE id = ?`, id);
   const { body } = await api.send('GET', '/api/user/', undefined, { ...headers, 'accept-language': 'zh' });
   expect(body.message).toBe('You do not have permission to do this');
 });
@@ -82,7 +82,7 @@ test('a session rests as a hash', async () => {
   const api = await fixture();
   const { headers } = await api.addUser('one', 1);
   const id = headers.cookie?.split('=')[1] ?? '';
-  const stored = JSON.stringify(api.gateway.database.raw.prepare('SELECT * FROM sessions').all());
+  const stored = JSON.stringify(await api.gateway.rows('SELECT * FROM sessions'));
   expect(id).not.toBe('');
   expect(stored).not.toContain(id);
 });
@@ -103,16 +103,16 @@ test('without Sec-Fetch-Site the origin must be ours', async () => {
 
 test('two set-ups at once make one administrator; a broken one is taken up again', async () => {
   const api = await fixture();
-  const { raw } = api.gateway.database;
-  raw.exec('DELETE FROM users');
+  const { rows } = api.gateway;
+  await rows('DELETE FROM users');
   const run = (username: string) =>
     api.gateway.call('setup.run', { username, password: 'password1', confirmPassword: 'password1' });
   const results = await Promise.allSettled([run('one'), run('two')]);
   expect(results.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected']);
-  expect(raw.prepare('SELECT count(*) FROM users').pluck().get()).toBe(1);
+  expect(await rows('SELECT id FROM users')).toHaveLength(1);
   const quota = async () => (await api.gateway.services.users.firstWithRole(100))?.balance;
   expect(await quota()).toBe(100_000_000);
-  raw.exec("DELETE FROM meta WHERE key = 'setup_at'");
+  await rows("DELETE FROM meta WHERE key = 'setup_at'");
   await api.gateway.call('setup.run', {});
   expect(await quota()).toBe(100_000_000);
   expect(await api.gateway.services.setup.isDone()).toBe(true);
@@ -163,8 +163,8 @@ test('the network listener knows no such headers', async () => {
 test('a banned user still reads public pages and can log out', async () => {
   const api = await fixture();
   const { id, headers } = await api.addUser('one', 1);
-  api.gateway.database.raw.prepare('UPDATE users SET status = 2 WHERE id = ?').run(id);
+  await api.gateway.rows('UPDATE users SET status = 2 WHERE id = ?', id);
   expect((await api.send('GET', '/api/status', undefined, headers)).body.success).toBe(true);
   expect((await api.send('GET', '/api/user/logout', undefined, headers)).body.success).toBe(true);
-  expect(api.gateway.database.raw.prepare('SELECT count(*) FROM sessions').pluck().get()).toBe(0);
+  expect(await api.gateway.rows('SELECT user_id FROM sessions')).toEqual([]);
 });

@@ -315,12 +315,12 @@ test('A2: a version is a version', async () => {
 test.each(bases)(
   'M16: slashes at the end of %s are no part of it, also where they were stored long ago',
   async (key) => {
-    const { services, database } = api.gateway;
+    const { services, rows } = api.gateway;
     for (const given of ['https://a.example/', 'https://a.example///', ' https://a.example/ ']) {
       expect(await put(key, given, 100)).toBe('written');
       expect(services.options.text(key)).toBe('https://a.example');
     }
-    database.raw.prepare('UPDATE options SET value = ? WHERE key = ?').run('https://a.example//', key);
+    await rows('UPDATE options SET value = ? WHERE key = ?', 'https://a.example//', key);
     await services.options.reload();
     expect(services.options.get(key)).toBe('https://a.example');
     for (const value of ['https://a.example/?x=', 'https://a.example/#x'])

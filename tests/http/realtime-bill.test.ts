@@ -6,7 +6,7 @@ import { openDatabase } from '../../db/open.ts';
 import type { FrontDoor } from '../../server/http/front-door.ts';
 import { recover } from '../../server/ledger/recovery.ts';
 import { openRelayDoor } from '../support/door.ts';
-import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/gateway.ts';
 import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
 
 const model = 'gpt-4o-realtime-preview';
@@ -15,18 +15,22 @@ let door: FrontDoor;
 let key: string;
 let upstream: ReturnType<typeof startRealtimeUpstream>;
 
-beforeEach(async () => {
-  gateway = await createTestGateway({ limits: { billMs: 300, checkpointMs: 0 } });
+async function open(options: TestGatewayOptions = {}): Promise<void> {
+  gateway = await createTestGateway({ limits: { billMs: 300, checkpointMs: 0 }, ...options });
   upstream = startRealtimeUpstream({ answer: () => undefined });
   await gateway.channel(upstream.url, { models: `${model},whisper-1` });
   key = (await gateway.token()).key;
   door = openRelayDoor(gateway.relay);
-});
-afterEach(async () => {
-  expect(await gateway.verify()).toEqual([]);
+}
+async function close(): Promise<void> {
   await door.stop(100);
   await upstream.stop();
   await gateway.close();
+}
+beforeEach(() => open());
+afterEach(async () => {
+  expect(await gateway.verify()).toEqual([]);
+  await close();
 });
 
 type Event = Record<string, unknown> & { type: string };
@@ -157,6 +161,9 @@ test('M5: an answer the client cancels is charged by its own end', async () => {
 });
 
 test('M5: a crash in the middle of an answer charges what was delivered', async () => {
+  await close();
+  // A copy of the file is what a killed process leaves behind.
+  await open({ engine: 'sqlite' });
   upstream.script({
     answer(answer) {
       answer.say(words(200));
@@ -169,12 +176,11 @@ test('M5: a crash in the middle of an answer charges what was delivered', async 
   await told('response.output_text.delta', 2);
   const observed = async () => {
     await gateway.ledger.drain();
-    return gateway.database.raw.prepare('SELECT observed FROM holds').pluck().get();
+    return gateway.raw().prepare('SELECT observed FROM holds').pluck().get();
   };
   await expect.poll(observed).toBe(Math.round((3 + 201 * 4) * 2.5));
-  // The books as they lie on the disk at this moment.
   const file = join(gateway.dir, 'killed.db');
-  gateway.database.raw.prepare('VACUUM INTO ?').run(file);
+  gateway.raw().prepare('VACUUM INTO ?').run(file);
   const killed = openDatabase(file);
   expect(recover(createLedgerStore(killed.raw))).toMatchObject({ settled: 1, voided: 0 });
   expect(killed.raw.prepare('SELECT quota, completion_tokens, end_reason FROM logs').all()).toEqual([

@@ -216,11 +216,9 @@ test('a closed account is gone everywhere: session, access token, keys', async (
   );
   await api.gateway.sync();
   expect(api.gateway.state.user(plainId)).toBeUndefined();
-  const { raw } = api.gateway.database;
-  expect(raw.prepare('SELECT count(*) FROM sessions WHERE user_id = ?').pluck().get(plainId)).toBe(0);
-  expect(raw.prepare('SELECT count(*) FROM tokens WHERE user_id = ? AND deleted_at IS NULL').pluck().get(plainId)).toBe(
-    0,
-  );
+  const { rows } = api.gateway;
+  expect(await rows('SELECT user_id FROM sessions WHERE user_id = ?', plainId)).toEqual([]);
+  expect(await rows('SELECT id FROM tokens WHERE user_id = ? AND deleted_at IS NULL', plainId)).toEqual([]);
 });
 
 test('people change their own name and password; other sessions end', async () => {

@@ -158,7 +158,7 @@ incident('litellm#36926', 'after a restart what had been reserved was reserved f
     .values({ ...row, log: '{}' })
     .execute();
   expect(await held()).toHaveLength(1);
-  recover(createLedgerStore(api.gateway.database.raw));
+  recover(createLedgerStore(api.gateway.raw()));
   expect(await held()).toEqual([]);
   expect((await services.verifyLedger()).filter(({ violations }) => violations > 0)).toEqual([]);
 });

@@ -7,7 +7,8 @@ let upstream: Upstream;
 let key: string;
 
 beforeEach(async () => {
-  gateway = await createTestGateway();
+  // The driver's own troubles.
+  gateway = await createTestGateway({ engine: 'sqlite' });
   upstream = await startUpstream((response) => sendJson(response, completion(1000, 500)));
   await gateway.channel(upstream.url);
   ({ key } = await gateway.token());
@@ -18,7 +19,7 @@ afterEach(async () => {
 });
 
 const chat = () => gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
-const pragma = (text: string) => gateway.database.raw.pragma(text);
+const pragma = (text: string) => gateway.raw().pragma(text);
 
 /** The driver's own refusals: no page left, and no right to write. */
 const troubles = [
@@ -54,7 +55,7 @@ test.each(troubles)(
       );
       await Bun.sleep(5);
     }
-    const durable = gateway.database.raw.prepare("SELECT count(*) FROM postings WHERE kind = 'settle'").pluck().get();
+    const durable = gateway.raw().prepare("SELECT count(*) FROM postings WHERE kind = 'settle'").pluck().get();
 
     const asked = performance.now();
     const refused = await chat();

@@ -13,10 +13,8 @@ import { cleanValues } from '../../db/postgres/text.ts';
 import { createUsersRepository } from '../../db/repositories/users.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { moveToFile, moveToServer } from '../../server/moving.ts';
-import { listening } from '../engines/heard.ts';
-import { fillLog, keysAndChannels, paper, people, signingIn, start } from '../engines/walk.ts';
 import { newDatabase } from '../support/engines.ts';
-import { openMigrated } from '../support/migrated.ts';
+import { makeSite } from './whole-site.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'gateway-move-'));
 const ends: (() => Promise<void>)[] = [];
@@ -33,31 +31,10 @@ async function server(): Promise<PostgresPlace> {
 
 let made: Promise<string> | null = null;
 
-/** Everything that repositories can write, and what the ledger alone does. */
-async function makeSite(): Promise<string> {
-  const file = join(dir, 'site.db');
-  const database = await openMigrated(file);
-  const { repositories } = listening(database);
-  for (const walk of [people, signingIn, keysAndChannels, paper]) await walk(repositories);
-  await fillLog(database, 'usage_hours');
-  database.raw.exec(`UPDATE accounts SET balance = 9007199254740991, used_quota = 5, version = 3 WHERE id = 1;
-    UPDATE accounts SET balance = -7 WHERE id = -1;
-    INSERT INTO accounts (id, balance) VALUES (-1001, 5);
-    INSERT INTO holds VALUES ('open', 2, 1, 1, 10, 4, 6, ${start}, '{}');
-    INSERT INTO meta VALUES ('ledger_epoch', '6');
-    INSERT INTO recovery_codes VALUES (2, 'code');
-    INSERT INTO second_factors VALUES (2, 'sealed', 1, 1);
-    INSERT INTO postings (ref, debit, credit, amount, kind, at) VALUES ('20260601req1', 2, -2, 50, 'settle', ${start}), ('old', 2, -2, 9, 'settle', 1);
-    UPDATE logs SET content = 'a' || char(0) || 'b' WHERE id = 3;
-    DELETE FROM price_versions;`);
-  await database.close();
-  return file;
-}
-
 let count = 0;
 /** @returns a data directory with a copy of the site. */
 async function site(): Promise<string> {
-  made ??= makeSite();
+  made ??= makeSite(join(dir, 'site.db'));
   const folder = join(dir, `site-${count++}`);
   mkdirSync(folder);
   copyFileSync(await made, join(folder, 'gateway.db'));

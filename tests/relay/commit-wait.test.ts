@@ -10,7 +10,7 @@ let key: string;
 const frame = (data: unknown) => `data: ${JSON.stringify(data)}\n\n`;
 
 beforeEach(async () => {
-  gateway = await createTestGateway({ limits: { commitPingMs: 300 } });
+  gateway = await createTestGateway({ engine: 'sqlite', limits: { commitPingMs: 300 } });
   upstream = await startUpstream((response, { body }) => {
     if (!body.toString().includes('"stream":true')) return sendJson(response, completion(1000, 500));
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -29,7 +29,7 @@ afterEach(async () => {
   await upstream.stop();
 });
 
-const pragma = (text: string) => gateway.database.raw.pragma(text);
+const pragma = (text: string) => gateway.raw().pragma(text);
 const listening = (stream: boolean, headers: Record<string, string> = {}) => {
   const heard = { text: '', ended: false, status: 0 };
   const over = gateway
@@ -68,14 +68,14 @@ test('R3: a whole answer goes ahead but for its last byte', async () => {
 });
 
 test('R3: an operator who prefers speed sets a ceiling; ends before their bill are counted', async () => {
-  const quick = await createTestGateway({ limits: { commitCeilingMs: 50 } });
+  const quick = await createTestGateway({ engine: 'sqlite', limits: { commitCeilingMs: 50 } });
   await quick.channel(upstream.url);
   const token = await quick.token();
-  quick.database.raw.pragma('query_only = ON');
+  quick.raw().pragma('query_only = ON');
   const response = await quick.chat(token.key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
   expect(response.status).toBe(200);
   expect(quick.relay.unbilled()).toEqual({ late: 1, refused: 0 });
-  quick.database.raw.pragma('query_only = OFF');
+  quick.raw().pragma('query_only = OFF');
   expect(await quick.verify()).toEqual([]);
   await quick.close();
 });

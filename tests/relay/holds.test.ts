@@ -1,5 +1,6 @@
 /** Many requests of all kinds at once against balances of all sizes: nobody goes below nothing, nobody is refused who could pay, and bytes stay as they are where the money suffices. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sqliteOf } from '../../db/open.ts';
 import { capsuleOf } from '../../server/domain/secrets/vault.ts';
 import { bookReports } from '../../server/ledger/verify.ts';
 import { type Balances, createBalances } from '../../server/relay/admission/balances.ts';
@@ -338,7 +339,7 @@ const watched = (balances: Balances): Balances => ({
 const nobody = async () => undefined;
 
 beforeAll(async () => {
-  gateway = await createTestGateway();
+  gateway = await createTestGateway({ engine: 'sqlite' });
   seen = new Map();
   parts = new Map();
   for (const fields of [
@@ -372,7 +373,7 @@ beforeAll(async () => {
     return { relay, follow };
   });
   // Whatever any commit leaves behind is looked at, not only the end.
-  gateway.database.raw.exec(`CREATE TEMP TABLE lows (id INTEGER, balance INTEGER);
+  gateway.raw().exec(`CREATE TEMP TABLE lows (id INTEGER, balance INTEGER);
     CREATE TEMP TRIGGER low AFTER UPDATE ON main.accounts WHEN new.id > 0 AND new.balance < 0
     BEGIN INSERT INTO lows VALUES (new.id, new.balance); END`);
 });
@@ -385,7 +386,7 @@ const never = { at: 0, used: 0 };
 
 /** A user with a balance, and a key for each request. */
 async function newUser(id: number, balance: number, keys: readonly number[]): Promise<void> {
-  const { raw } = gateway.database;
+  const raw = gateway.raw();
   raw.prepare("INSERT INTO users (id, username, password_hash, created_at) VALUES (?, ?, 'x', 1)").run(id, `u${id}`);
   raw.prepare('INSERT INTO accounts (id) VALUES (?)').run(id);
   if (balance > 0)
@@ -521,9 +522,9 @@ function judge(sum: Sum, one: Wish, key: number, status: number): void {
   if (most <= record.spare) sum.changedForNothing++;
 }
 
-const lows = (): unknown[] => gateway.database.raw.prepare('SELECT * FROM lows').all();
+const lows = (): unknown[] => gateway.raw().prepare('SELECT * FROM lows').all();
 const overrun = (): number =>
-  -Number(gateway.database.raw.prepare<number>('SELECT balance FROM accounts WHERE id = -3').pluck().get());
+  -Number(gateway.raw().prepare<number>('SELECT balance FROM accounts WHERE id = -3').pluck().get());
 const together = 100;
 /** Users who hold a conversation beside their requests. */
 const talkShare = 0.1;
@@ -569,7 +570,8 @@ async function mixtures(
     while (relays.some(({ relay }) => relay.open() > 0)) await Bun.sleep(1);
     parts.clear();
     await gateway.ledger.drain();
-    const owed = gateway.database.raw
+    const owed = gateway
+      .raw()
       .prepare<{ id: number; overrun: number }>('SELECT id, overrun FROM accounts WHERE overrun > 0')
       .all();
     for (const { id, overrun: owes } of owed) if (began.has(id)) worst = Math.max(worst, owes / (began.get(id) ?? 1));
@@ -601,7 +603,7 @@ describe('10,000 mixtures of parallel requests', () => {
 
   test('the books agree', () => {
     // The keys of these users are in no table.
-    const wrong = bookReports(gateway.database).filter(
+    const wrong = bookReports(sqliteOf(gateway.database)).filter(
       ({ violations, examples }) => violations > 0 && !/^tokens/.test(examples[0] ?? ''),
     );
     expect(wrong).toEqual([]);

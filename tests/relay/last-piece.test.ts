@@ -7,13 +7,13 @@ let gateway: TestGateway;
 let upstream: Upstream;
 
 beforeEach(async () => {
-  gateway = await createTestGateway({ limits: { commitPingMs: 100 } });
+  gateway = await createTestGateway({ engine: 'sqlite', limits: { commitPingMs: 100 } });
   upstream = await startUpstream(() => undefined);
   await gateway.channel(upstream.url);
 });
 afterEach(async () => {
   // A test that failed must not leave the ledger waiting.
-  gateway.database.raw.pragma('query_only = OFF');
+  gateway.raw().pragma('query_only = OFF');
   expect(await gateway.verify()).toEqual([]);
   await gateway.close();
   await upstream.stop();
@@ -46,12 +46,12 @@ test.each([
     response.end(delta('hello') + ending);
   });
   const { key } = await gateway.token();
-  gateway.database.raw.pragma('query_only = ON');
+  gateway.raw().pragma('query_only = ON');
   const { heard, over } = listening(key);
   const pings = () => heard.text.match(/^: /gm)?.length ?? 0;
   await expect.poll(() => heard.ended || pings() > 2, { timeout: 10_000 }).toBe(true);
   expect(heard.ended).toBe(false);
-  gateway.database.raw.pragma('query_only = OFF');
+  gateway.raw().pragma('query_only = OFF');
   await over;
   expect((await gateway.logs())[0]).toMatchObject({ prompt_tokens: 10, completion_tokens: 3, end_reason: reason });
 });

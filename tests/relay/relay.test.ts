@@ -349,12 +349,12 @@ test('what an open stream owes is on disk, and a crash then charges it', async (
   const response = await gateway.chat(key, { ...ask, stream: true });
   const reader = response.body?.getReader();
   await reader?.read();
-  const holds = () => gateway.database.raw.prepare<{ observed: number }>('SELECT observed FROM holds').all();
-  await expect.poll(() => holds().length, { timeout: 2000 }).toBe(1);
-  expect(holds()[0]?.observed).toBeGreaterThan(0);
+  const holds = () => gateway.rows<{ observed: number }>('SELECT observed FROM holds');
+  await expect.poll(async () => (await holds()).length, { timeout: 2000 }).toBe(1);
+  expect((await holds())[0]?.observed).toBeGreaterThan(0);
   finish();
   while (!(await reader?.read())?.done);
   await gateway.ledger.drain();
-  expect(holds()).toEqual([]);
+  expect(await holds()).toEqual([]);
   expect((await gateway.logs())[0]).toMatchObject({ quota: 225, end_reason: 'completed' });
 });

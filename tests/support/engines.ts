@@ -1,10 +1,14 @@
 /** Databases of either engine for tests. GATEWAY_TEST_DATABASE=postgres://… names a server whose user may create databases. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Insertable, sql } from 'kysely';
+import { movedTables } from '../../db/move/tables.ts';
 import type { Database } from '../../db/open.ts';
 import { migratePostgres, postgresMigrations } from '../../db/postgres/migrate.ts';
 import { createPool, openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
+import type { UsageHoursTable } from '../../db/schema.ts';
 import { openMigrated } from './migrated.ts';
 import { openLite } from './pglite.ts';
 
@@ -33,8 +37,7 @@ export async function asked<Row extends object>(text: string): Promise<Row[]> {
   }
 }
 
-let count = 0;
-const unique = (): string => `t${process.pid}_${Date.now().toString(36)}_${count++}`;
+const unique = (): string => `t_${randomUUID().replaceAll('-', '')}`;
 
 /** Migrated once for all workers: whoever comes first makes it under another name. */
 async function template(): Promise<string> {
@@ -90,3 +93,35 @@ export const postgres: TestEngine = onServer
   ? { name: 'PostgreSQL', open: openOnServer }
   : { name: 'PGlite', open: openLite };
 export const engines: readonly TestEngine[] = [sqlite, postgres];
+
+/** What a test runs on that is about neither engine: a file, or a database of its own where a server is named. */
+export const openChosen = (file: string): Promise<Database> => (onServer ? openOnServer() : openMigrated(file));
+
+/** @param text as both engines understand it, `?` for each value. */
+export async function rowsOf<Row extends object = Record<string, unknown>>(
+  { query }: Database,
+  text: string,
+  ...values: readonly unknown[]
+): Promise<Row[]> {
+  const pieces = text.split('?');
+  return (await sql<Row>(Object.assign(pieces, { raw: pieces }), ...values).execute(query)).rows;
+}
+
+/** An hour's use, as the ledger would have added it up. */
+export async function addHour(database: Database, hour: Insertable<UsageHoursTable>): Promise<void> {
+  const parts = database.engine === 'postgres';
+  await database.query
+    .insertInto((parts ? 'usage_hour_parts' : 'usage_hours') as 'usage_hours')
+    .values({ ...hour, ...(parts ? { epoch: 0 } : {}) })
+    .execute();
+}
+
+/** Everything that lies in it, as whoever steals it would find it. */
+export async function contentOf(database: Database): Promise<string> {
+  if (database.engine === 'sqlite') {
+    database.raw.pragma('wal_checkpoint(TRUNCATE)');
+    return readFileSync(database.raw.name, 'latin1');
+  }
+  const tables = [...movedTables.map(({ name }) => name), 'changes'];
+  return JSON.stringify(await Promise.all(tables.map((name) => rowsOf(database, `SELECT * FROM ${name}`))));
+}

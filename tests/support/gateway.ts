@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sqliteOf } from '../../db/open.ts';
 import type { Trouble } from '../../server/contract/trouble.ts';
 import type { ChannelFields } from '../../server/domain/channels/service.ts';
 import { capsuleOf, createVault } from '../../server/domain/secrets/vault.ts';
@@ -10,7 +11,6 @@ import type { TokenFields } from '../../server/domain/tokens/service.ts';
 import { createPasswords } from '../../server/domain/users/passwords.ts';
 import { type Actor, localOwner } from '../../server/http/call.ts';
 import { invoke } from '../../server/http/invoke.ts';
-import { createDirectLedger } from '../../server/ledger/direct.ts';
 import { createBalances } from '../../server/relay/admission/balances.ts';
 import { createMemory, mostThreads } from '../../server/relay/admission/memory.ts';
 import { createMoney } from '../../server/relay/admission/money.ts';
@@ -20,9 +20,13 @@ import { createRelay } from '../../server/relay/relay.ts';
 import { defaultLimits, type RelayDeps, type RelayLimits } from '../../server/relay/relay-deps.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
 import { createServices, type ServiceDeps } from '../../server/services.ts';
+import { openChosen, rowsOf } from './engines.ts';
+import { ledgerOn } from './ledger-on.ts';
 import { openMigrated } from './migrated.ts';
 
 export interface TestGatewayOptions {
+  /** For tests that are about the file itself; otherwise whatever the run is asked for. */
+  readonly engine?: 'sqlite';
   readonly limits?: Partial<RelayLimits>;
   readonly quota?: number;
   /** Instead of the network, where the relay asks upstreams. */
@@ -53,11 +57,12 @@ const lasting = { epoch: () => 1, lasts: () => true };
 export async function createTestGateway(options: TestGatewayOptions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   // What must survive a crash is tested with processes that are killed.
-  const database = await openMigrated(join(dir, 'gateway.db'));
+  const database = await (options.engine === 'sqlite' ? openMigrated : openChosen)(join(dir, 'gateway.db'));
   const vault = createVault(Buffer.from('test master key'));
-  const ledger = createDirectLedger(database);
+  const ledger = await ledgerOn(database);
   const services = await createServices({
     database,
+    dataFolder: { folder: dir, nativeBinding: undefined },
     vault,
     ledger,
     relayTest: async (order) => {
@@ -142,6 +147,9 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     dir,
     vault,
     database,
+    /** The driver of the file. */
+    raw: () => sqliteOf(database).raw,
+    rows: <Row extends object>(text: string, ...values: readonly unknown[]) => rowsOf<Row>(database, text, ...values),
     services,
     ledger,
     relay,
@@ -207,6 +215,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     },
     async close() {
       await ledger.drain();
+      ledger.close();
       await database.close();
       rmSync(dir, { recursive: true, force: true });
     },

@@ -2,7 +2,7 @@
 import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { AppError, formatError } from '../../../server/contract/errors.ts';
-import { backupHeader, restore as restoreOver } from '../../../server/offline.ts';
+import { backupHeader, restore as restoreOver, serverOf } from '../../../server/offline.ts';
 import { folderFree } from '../../client.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -40,12 +40,18 @@ export const restore: CommandRun = async (context, _flags, file) => {
   if (!existsSync(file)) throw new AppError('not_found', { what: file });
   const header = backupHeader(file);
   const when = isoTime(header.created_at);
-  await context.confirm(
-    context.say(
-      `用 ${when} 的备份替换 ${context.dataDir} 的数据库（原数据库会保留）？`,
-      `Replace the database in ${context.dataDir} by the backup of ${when}? The current one is kept`,
-    ),
-  );
+  const into = serverOf(context.env);
+  const question =
+    into === null
+      ? context.say(
+          `用 ${when} 的备份替换 ${context.dataDir} 的数据库（原数据库会保留）？`,
+          `Replace the database in ${context.dataDir} by the backup of ${when}? The current one is kept`,
+        )
+      : context.say(
+          `把 ${when} 的备份恢复到空数据库 ${into}？`,
+          `Restore the backup of ${when} into the empty database ${into}?`,
+        );
+  await context.confirm(question);
   await folderFree(context.dataDir);
   const { kept, keyTrouble } = await context.during(
     restoreOver(file, context.dataDir, stampOf(Date.now()), context.env),

@@ -1,16 +1,18 @@
 /** Alerts with the hands they need: the disk, the site's certificate, those who carry. */
 import { statfsSync } from 'node:fs';
 import { connect } from 'node:tls';
+import type { DataFolder } from '../backup/home.ts';
 import { createFacts, type FactsDeps } from './facts.ts';
 import { type AlertsDeps, type AlertsService, createAlerts } from './service.ts';
 import { createTell, type TellDeps } from './tell.ts';
 
 type Given = Omit<AlertsDeps, 'tell' | 'facts'> &
   Omit<FactsDeps, 'freeBytes' | 'certificateEnd'> &
-  Omit<TellDeps, 'options'>;
+  Omit<TellDeps, 'options'> & { readonly dataFolder?: DataFolder };
 
 export function createOperatorAlerts(given: Given): AlertsService {
-  const { folder } = given.database;
+  // A node has files of its own wherever the database lies.
+  const folder = given.dataFolder?.folder ?? given.database.folder;
   const facts = createFacts({
     ...given,
     freeBytes: () => (folder === null ? null : freeBytesOf(folder)),

@@ -1,11 +1,15 @@
-/** Puts a backup in the place of the database, keeping what was there. Nobody may be using it. */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+/** Puts a backup in the place of the database, keeping what was there; or into a server's empty one. Nobody may be using it. */
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { checkDatabase, foldLog } from '../../../db/maintenance.ts';
-import { migrations } from '../../../db/migrate.ts';
+import { migrate, migrations } from '../../../db/migrate.ts';
+import { type MoveProgress, moveSite } from '../../../db/move/move.ts';
+import { sqliteEnd } from '../../../db/move/sqlite-end.ts';
 import { openDatabase } from '../../../db/open.ts';
+import type { PostgresPlace } from '../../../db/place.ts';
 import { type SealedSample, sealedSample } from '../../../db/sealed.ts';
 import { AppError } from '../../contract/errors.ts';
-import { type BackupHeader, extractBackup } from './format.ts';
+import { type BackupHeader, extractBackup, readHeader } from './format.ts';
 
 export interface Restored {
   readonly header: BackupHeader;
@@ -14,6 +18,24 @@ export interface Restored {
   /** Something sealed in it. */
   readonly sample: SealedSample | null;
 }
+
+/** What was in the backup lies in `fresh`, and is whole. @throws AppError backup_damaged, backup_newer. */
+async function opened(file: string, fresh: string, nativeBinding: string | undefined): Promise<Omit<Restored, 'kept'>> {
+  const header = await extractBackup(file, fresh);
+  const plain = header.sha256 === '';
+  if (!plain && !Object.hasOwn(migrations, header.schema))
+    throw new AppError('backup_newer', { schema: header.schema });
+  const database = openDatabase(fresh, { nativeBinding });
+  const { problems, schema } = checkDatabase(database);
+  const sample = sealedSample(database);
+  foldLog(database);
+  await database.close();
+  if (plain && !Object.hasOwn(migrations, schema)) throw new AppError('backup_newer', { schema });
+  if (problems.length > 0) throw new AppError('backup_damaged', { detail: problems[0] ?? '' });
+  return { header: { ...header, schema }, sample };
+}
+
+const withLog = ['', '-wal', '-shm'] as const;
 
 /** @param target the database's path. @param stamp makes the name of the safety copy unique. @throws AppError backup_damaged, backup_newer. */
 export async function restoreBackup(
@@ -24,22 +46,12 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const fresh = `${target}.restoring`;
   try {
-    const header = await extractBackup(file, fresh);
-    const plain = header.sha256 === '';
-    if (!plain && !Object.hasOwn(migrations, header.schema))
-      throw new AppError('backup_newer', { schema: header.schema });
-    const database = openDatabase(fresh, { nativeBinding });
-    const { problems, schema } = checkDatabase(database);
-    const sample = sealedSample(database);
-    foldLog(database);
-    await database.close();
-    if (plain && !Object.hasOwn(migrations, schema)) throw new AppError('backup_newer', { schema });
-    if (problems.length > 0) throw new AppError('backup_damaged', { detail: problems[0] ?? '' });
+    const found = await opened(file, fresh, nativeBinding);
     const kept = await setAside(target, stamp, nativeBinding);
     renameSync(fresh, target);
-    return { header: { ...header, schema }, kept, sample };
+    return { ...found, kept };
   } finally {
-    for (const end of ['', '-wal', '-shm']) rmSync(fresh + end, { force: true });
+    for (const end of withLog) rmSync(fresh + end, { force: true });
   }
 }
 
@@ -54,6 +66,44 @@ async function setAside(file: string, stamp: string, nativeBinding: string | und
   } catch {
     // A damaged database is what one restores over.
   }
-  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) renameSync(file + end, kept + end);
+  for (const end of withLog) if (existsSync(file + end)) renameSync(file + end, kept + end);
   return kept;
+}
+
+export interface ServerRestore {
+  readonly file: string;
+  /** Folder in which it may be opened meanwhile. */
+  readonly dir: string;
+  readonly server: PostgresPlace;
+  readonly nativeBinding: string | undefined;
+  readonly progress?: ((progress: MoveProgress) => void) | undefined;
+}
+
+/** Goes on where it stopped when the same backup is restored again. @throws AppError as `restoreBackup`; move_not_empty, move_busy, database_*. */
+export async function restoreToServer(order: ServerRestore): Promise<Restored> {
+  const { file, dir, server, nativeBinding, progress } = order;
+  // Begun work belongs to this backup and to no other.
+  const folder = join(dir, `.restoring-${readHeader(file).header.sha256.slice(0, 16)}`);
+  const fresh = join(folder, 'gateway.db');
+  try {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { mode: 0o700 });
+    const found = await opened(file, fresh, nativeBinding);
+    const { openTarget } = await import('../../../db/move/open-target.ts');
+    const source = openDatabase(fresh, { nativeBinding });
+    try {
+      await migrate(source);
+      const target = await openTarget(server);
+      try {
+        await moveSite({ from: sqliteEnd(source), to: target.end, progress });
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
+    return { ...found, kept: '' };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -1,11 +1,12 @@
 /** Backups by the clock: made, looked through, brought where they belong, looked through there, and the oldest removed. */
 import { rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { type Database, sqliteOf } from '../../../db/open.ts';
+import { join } from 'node:path';
+import type { Database } from '../../../db/open.ts';
 import { createBackupsRepository } from '../../../db/repositories/backups.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { BackupHeader } from './format.ts';
+import { backupHome, type DataFolder } from './home.ts';
 import { backupPlace } from './places.ts';
 import type { BackupOrder } from './verified.ts';
 
@@ -23,6 +24,7 @@ export interface BackupState {
 
 export interface ScheduledDeps {
   readonly database: Database;
+  readonly dataFolder?: DataFolder;
   readonly options: OptionsService;
   readonly version: string;
   /** Makes one and looks it through; elsewhere, where that holds nobody up. */
@@ -51,14 +53,13 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
   const every = () => options.get('backup_setting.every_hours') * hourSeconds;
 
   const make = async (at: number): Promise<Omit<BackupState, 'tried_at' | 'error'>> => {
-    const { raw, nativeBinding } = sqliteOf(database);
-    const home = join(dirname(raw.name), 'backups');
+    const { backups: home, nativeBinding } = backupHome(database, deps.dataFolder);
     const place = backupPlace(options, join(home, 'scheduled'));
     const name = `${beginning}${new Date(at * 1000).toISOString().replace(/[:.]/g, '-')}.backup`;
     const file = join(home, `.${name}`);
     const order = { target: file, nativeBinding, version: deps.version, at };
     try {
-      const { bytes } = await deps.verified({ ...order, source: raw.name });
+      const { bytes } = await deps.verified({ ...order, source: database.place });
       await place.put(file, name);
       await place.fetch(name, `${file}.back`);
       // What cannot be read back is no backup.

@@ -1,15 +1,17 @@
 /** Backups while serving, and care of the database file. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { checkDatabase, copyDatabase, schemaOf, vacuumDatabase } from '../../../db/maintenance.ts';
+import { checkDatabase, portableCopy, vacuumDatabase } from '../../../db/maintenance.ts';
 import { type Database, sqliteOf } from '../../../db/open.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type BackupHeader, writeBackup } from './format.ts';
+import { backupHome, type DataFolder } from './home.ts';
 
 export type MaintenanceService = ReturnType<typeof createMaintenance>;
 
 export function createMaintenance(deps: {
   readonly database: Database;
+  readonly dataFolder?: DataFolder;
   readonly version: string;
   readonly now: () => number;
 }) {
@@ -18,14 +20,14 @@ export function createMaintenance(deps: {
     vacuum: () => vacuumDatabase(sqliteOf(deps.database)),
     /** @param file absolute path of a file that does not exist yet. @throws AppError backup_unwritable */
     async backup(file: string): Promise<BackupHeader> {
-      const database = sqliteOf(deps.database);
+      const { nativeBinding } = backupHome(deps.database, deps.dataFolder);
       const copy = `${file}.part`;
       try {
         mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
         rmSync(copy, { force: true });
-        copyDatabase(database, copy);
+        const schema = await portableCopy(deps.database, copy, nativeBinding);
         return await writeBackup(file, copy, {
-          schema: schemaOf(database),
+          schema,
           version: deps.version,
           created_at: Math.floor(deps.now() / 1000),
         });

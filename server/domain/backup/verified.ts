@@ -1,15 +1,16 @@
 /** A backup that is worth its name: written from the database as it is, opened again, every page looked at, every book added up. Blocks its thread meanwhile. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { checkDatabase, copyDatabase, schemaOf } from '../../../db/maintenance.ts';
+import { checkDatabase, portableCopy } from '../../../db/maintenance.ts';
 import { openDatabase } from '../../../db/open.ts';
+import type { DatabasePlace } from '../../../db/place.ts';
 import { AppError } from '../../contract/errors.ts';
 import { bookReports } from '../../ledger/verify.ts';
 import { type BackupHeader, extractBackup, writeBackup } from './format.ts';
 
 export interface BackupOrder {
-  /** Of the database; null = only a backup that is there already is looked at. */
-  readonly source: string | null;
+  /** null = only a backup that is there already is looked at. */
+  readonly source: DatabasePlace | null;
   /** The backup. */
   readonly target: string;
   readonly nativeBinding: string | undefined;
@@ -29,15 +30,15 @@ export async function verifiedBackup(order: BackupOrder): Promise<BackupHeader> 
   }
 }
 
-async function write(source: string, { target, nativeBinding, version, at }: BackupOrder): Promise<void> {
+async function write(source: DatabasePlace, { target, nativeBinding, version, at }: BackupOrder): Promise<void> {
   const copy = `${target}.copy`;
   try {
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
     for (const file of [copy, target]) rmSync(file, { force: true });
-    const database = openDatabase(source, { nativeBinding });
+    const database = await openDatabase(source, { nativeBinding, connections: 1 });
     try {
-      copyDatabase(database, copy);
-      await writeBackup(target, copy, { schema: schemaOf(database), version, created_at: at });
+      const schema = await portableCopy(database, copy, nativeBinding);
+      await writeBackup(target, copy, { schema, version, created_at: at });
     } finally {
       await database.close();
     }

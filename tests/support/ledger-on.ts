@@ -1,0 +1,47 @@
+/** The ledger in this process, on either engine. */
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../../db/open.ts';
+import { createPostgresLedgerStore } from '../../db/postgres/ledger-store.ts';
+import { openLine } from '../../db/postgres/line.ts';
+import type { PostgresDatabase } from '../../db/postgres/open.ts';
+import { AppError } from '../../server/contract/errors.ts';
+import type { BalanceEvent, LedgerResult } from '../../server/ledger/commands.ts';
+import { createDirectLedger, type DirectLedger } from '../../server/ledger/direct.ts';
+import { createEngine } from '../../server/ledger/engine.ts';
+
+export type TestLedger = DirectLedger & { close(): void };
+
+export const ledgerOn = async (database: Database): Promise<TestLedger> =>
+  database.engine === 'sqlite' ? { ...createDirectLedger(database), close: () => undefined } : onServer(database);
+
+/** A node without leases: what nobody has leased pays. */
+async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
+  const store = createPostgresLedgerStore({
+    connect: () => openLine(place),
+    node: { name: 'test', version: 'test', schema: '' },
+    acknowledged: { note: () => undefined, since: () => [], marks: () => [] },
+    onEpoch: () => undefined,
+    onForgotten: () => undefined,
+    newRun: randomUUID,
+    now: () => Math.floor(Date.now() / 1000),
+  });
+  await store.probe();
+  const listeners: ((event: BalanceEvent) => void)[] = [];
+  const engine = createEngine({
+    store,
+    onBalance: (event) => {
+      for (const listener of listeners) listener(event);
+    },
+    onHealth: () => undefined,
+  });
+  return {
+    execute: (command) =>
+      new Promise<LedgerResult>((resolve, reject) => {
+        engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result)));
+      }),
+    healthy: engine.health,
+    onBalance: (listener) => void listeners.push(listener),
+    drain: engine.drain,
+    close: store.close,
+  };
+}
