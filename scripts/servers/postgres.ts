@@ -25,6 +25,8 @@ export interface PostgresServer {
   /** @param how as `pg_ctl` says it. */
   stop(how?: 'fast' | 'immediate'): void;
   start(): void;
+  /** As after a crash, while whoever asks goes on with other work. */
+  restart(): Promise<void>;
   /** Stops it and removes the folder. */
   remove(): void;
 }
@@ -81,9 +83,12 @@ export async function startPostgres(bin: string, more = ''): Promise<PostgresSer
   const folder = mkdtempSync(join(tmpdir(), 'gateway-postgres-'));
   const data = join(folder, 'data');
   const user = ownUser();
-  const run = (program: string, ...args: string[]) => {
+  const commandOf = (program: string, args: readonly string[]) => {
     const command = [join(bin, program), ...args];
-    const as = user === null ? command : ['runuser', '-u', 'postgres', '--', ...command];
+    return user === null ? command : ['runuser', '-u', 'postgres', '--', ...command];
+  };
+  const run = (program: string, ...args: string[]) => {
+    const as = commandOf(program, args);
     const { exitCode, stderr } = Bun.spawnSync(as, { cwd: folder, stdout: 'ignore', stderr: 'pipe' });
     if (exitCode !== 0) throw new Error(`${program}: ${stderr.toString()}`);
   };
@@ -141,6 +146,11 @@ export async function startPostgres(bin: string, more = ''): Promise<PostgresSer
     pid: () => Number(Bun.spawnSync(['head', '-1', join(data, 'postmaster.pid')]).stdout.toString()),
     start,
     stop,
+    async restart() {
+      const args = ['-D', data, '-l', join(folder, 'log'), '-m', 'immediate', '-w', 'restart'];
+      const child = Bun.spawn(commandOf('pg_ctl', args), { cwd: folder, stdio: ['ignore', 'ignore', 'ignore'] });
+      if ((await child.exited) !== 0) throw new Error('pg_ctl restart failed');
+    },
     remove() {
       try {
         stop('immediate');
