@@ -1,5 +1,9 @@
 /** Several machines on one PostgreSQL, and what nights bring: `prove cluster [--only calm,kills,…] [--seed N] [--full]`. */
 import type { Goal } from '../bench/goals.ts';
+import { admission } from './cluster/admission.ts';
+import { failover } from './cluster/failover.ts';
+import { news } from './cluster/news.ts';
+import { paused } from './cluster/paused.ts';
 import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/storms.ts';
 import { flag } from './site.ts';
 
@@ -10,6 +14,10 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   freezes,
   redis,
   all,
+  admission,
+  news,
+  paused,
+  failover,
 };
 
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {

@@ -9,7 +9,8 @@ export interface Balancer {
 }
 
 const everyMs = 200;
-const patienceMs = 1000;
+/** On a busy machine a process that is well may be slow. */
+const patienceMs = 4000;
 
 const isReady = (port: number): Promise<boolean> =>
   fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(patienceMs), keepalive: false }).then(

@@ -116,8 +116,14 @@ export async function audited(cluster: Cluster, told: readonly Told[], credits: 
 /** How often each answer was given. */
 export const tally = (told: readonly Told[]): string => {
   const counts = new Map<string, number>();
-  for (const { status, whole, code } of told) {
-    const name = whole ? 'whole' : status === 0 ? 'broken' : `${status} ${code}`.trim();
+  for (const { status, whole, code, left } of told) {
+    const name = whole
+      ? 'whole'
+      : left && status % 200 === 0
+        ? 'left'
+        : status === 0
+          ? 'broken'
+          : `${status} ${code}`.trim();
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return [...counts]

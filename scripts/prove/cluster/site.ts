@@ -21,7 +21,6 @@ export interface ClusterNode {
   readonly url: string;
   readonly dataDir: string;
   pid(): number;
-  /** @param mayFail a start that a fault has overtaken is no failure of the proof. */
   begin(as?: Program): Promise<void>;
   kill(): Promise<void>;
   /** As a supervisor does. @returns exit code. */
@@ -190,7 +189,7 @@ function createNode({ name, folder, key, env, flags }: NodeOrder): ClusterNode {
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: Bun.Subprocess | null = null;
-  const here = { GATEWAY_NODE: name, GATEWAY_DATA_DIR: dataDir, ...env };
+  const here = { GATEWAY_DATA_DIR: dataDir, GATEWAY_OUTBOX: dataDir, ...env };
   return {
     name,
     port,

@@ -12,6 +12,8 @@ export interface Told {
   firstByteMs: number;
   /** 0 = the connection broke. */
   status: number;
+  /** The client itself went away. */
+  readonly left: boolean;
   ref: string;
   /** The answer came to its end. */
   whole: boolean;
@@ -88,6 +90,7 @@ export async function askOnce(url: string, account: Account, question: Question 
     endedAt: Number.POSITIVE_INFINITY,
     firstByteMs: 0,
     status: 0,
+    left: question.leaveAfter !== undefined,
     ref: '',
     whole: false,
     charge: 0,
