@@ -1,10 +1,11 @@
 /**
- * What the gateway does on a bad night, measured: `node scripts/launch.mjs prove broken-streams|overload|drain|stalled|crowd|soak [--minutes N]`.
+ * What the gateway does on a bad night, measured: `node scripts/launch.mjs prove broken-streams|overload|drain|stalled|crowd|soak|cluster [--minutes N]`.
  * Everything runs on this machine's loopback and ends by itself; `dist/gateway` is measured where it exists, the sources where it does not.
  */
 import { endAll } from '../cli/bench/processes.ts';
 import { type Goal, isMet, printGoals } from './bench/goals.ts';
 import { brokenStreams } from './prove/broken-streams.ts';
+import { cluster } from './prove/cluster.ts';
 import { crowd } from './prove/crowd.ts';
 import { drain } from './prove/drain.ts';
 import { overload } from './prove/overload.ts';
@@ -18,6 +19,7 @@ const proofs: Readonly<Record<string, (args: readonly string[]) => Promise<reado
   stalled,
   crowd,
   soak,
+  cluster,
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -58,16 +58,18 @@ const pinned = (core: number | null, command: readonly string[]): string[] => [
   ...command,
 ];
 
+/** @param said descriptor of a file that gets what it writes. */
 export function start(
   core: number | null,
   command: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  said: number | 'ignore' = 'ignore',
 ): Bun.Subprocess {
   const child = Bun.spawn(pinned(core, command), {
     env: bareEnvironment(env),
     stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'ignore',
+    stdout: said,
+    stderr: said,
   });
   began(child);
   return child;

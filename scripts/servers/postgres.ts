@@ -25,6 +25,12 @@ export interface PostgresServer {
   /** @param how as `pg_ctl` says it. */
   stop(how?: 'fast' | 'immediate'): void;
   start(): void;
+  /** As after a crash, while whoever asks goes on with other work. */
+  restart(): Promise<void>;
+  /** Runs one of its programs as its user. @throws Error with its words. */
+  run(program: string, ...args: string[]): Promise<void>;
+  /** From now on it is this folder of data that is started and stopped. */
+  become(data: string): void;
   /** Stops it and removes the folder. */
   remove(): void;
 }
@@ -54,6 +60,7 @@ export function freePort(): Promise<number> {
 const access = `hostssl secured all 127.0.0.1/32 scram-sha-256
 hostnossl secured all 127.0.0.1/32 reject
 host all all 127.0.0.1/32 scram-sha-256
+host replication all 127.0.0.1/32 scram-sha-256
 `;
 
 const settings = `listen_addresses = '127.0.0.1'
@@ -79,13 +86,23 @@ function ownUser(): Ids | null {
 /** @param more further lines of `postgresql.conf`. @throws when a program fails, with its words. */
 export async function startPostgres(bin: string, more = ''): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-postgres-'));
-  const data = join(folder, 'data');
+  let data = join(folder, 'data');
   const user = ownUser();
-  const run = (program: string, ...args: string[]) => {
+  const commandOf = (program: string, args: readonly string[]) => {
     const command = [join(bin, program), ...args];
-    const as = user === null ? command : ['runuser', '-u', 'postgres', '--', ...command];
+    return user === null ? command : ['runuser', '-u', 'postgres', '--', ...command];
+  };
+  const run = (program: string, ...args: string[]) => {
+    const as = commandOf(program, args);
     const { exitCode, stderr } = Bun.spawnSync(as, { cwd: folder, stdout: 'ignore', stderr: 'pipe' });
     if (exitCode !== 0) throw new Error(`${program}: ${stderr.toString()}`);
+  };
+  const begin = async (program: string, ...args: string[]): Promise<void> => {
+    const said = join(folder, 'said');
+    const stdio = ['ignore', 'ignore', Bun.file(said)] as const;
+    // What a server that was started this way says goes there as well: a pipe would never end.
+    const child = Bun.spawn(commandOf(program, args), { cwd: folder, stdio: [...stdio] });
+    if ((await child.exited) !== 0) throw new Error(`${program}: ${await Bun.file(said).text()}`);
   };
   const give = (file: string) => {
     if (user !== null) chownSync(file, user.uid, user.gid);
@@ -141,6 +158,11 @@ export async function startPostgres(bin: string, more = ''): Promise<PostgresSer
     pid: () => Number(Bun.spawnSync(['head', '-1', join(data, 'postmaster.pid')]).stdout.toString()),
     start,
     stop,
+    restart: () => begin('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-m', 'immediate', '-w', 'restart'),
+    run: begin,
+    become(next) {
+      data = next;
+    },
     remove() {
       try {
         stop('immediate');

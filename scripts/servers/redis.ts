@@ -11,8 +11,9 @@ export interface RedisServer {
 const program = '/usr/bin/redis-server';
 export const redisInstalled = (): boolean => existsSync(program);
 
-export async function startRedis(): Promise<RedisServer> {
-  const port = await freePort();
+/** @param at port to listen on, default: any. */
+export async function startRedis(at?: number): Promise<RedisServer> {
+  const port = at ?? (await freePort());
   const child = Bun.spawn(
     [program, '--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
     {

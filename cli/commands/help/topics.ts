@@ -24,6 +24,26 @@ export const exitCodes: readonly (Words & { readonly code: number })[] = [
 
 export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_DATA_DIR', zh: '数据目录', en: 'data directory' },
+  {
+    name: 'DATABASE_URL',
+    zh: 'PostgreSQL 地址：多台机器共用一个站点（默认为数据目录中的文件）',
+    en: 'PostgreSQL of a site on several machines (else the file in the data directory)',
+  },
+  {
+    name: 'DATABASE_DIRECT_URL',
+    zh: '同一数据库不经连接池的地址',
+    en: 'the same database without a pooler in between',
+  },
+  {
+    name: 'REDIS_URL',
+    zh: 'Valkey 或 Redis：各节点共同计算限速窗口',
+    en: 'Valkey or Redis: rate windows counted by all nodes together',
+  },
+  {
+    name: 'GATEWAY_OUTBOX',
+    zh: '持久目录：数据库不可用时账单暂存于此（缺省则返回 503）',
+    en: 'durable folder for bills while the database is away (without one: 503)',
+  },
   { name: 'GATEWAY_URL', zh: '远程网关', en: 'remote gateway' },
   { name: 'GATEWAY_TOKEN', zh: '访问令牌', en: 'access token' },
   { name: 'GATEWAY_USER', zh: '访问令牌的用户编号', en: 'user id of the access token' },

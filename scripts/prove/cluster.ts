@@ -1,0 +1,35 @@
+/** Several machines on one PostgreSQL, and what nights bring: `prove cluster [--only calm,kills,…] [--seed N] [--full]`. */
+import type { Goal } from '../bench/goals.ts';
+import { admission } from './cluster/admission.ts';
+import { failover } from './cluster/failover.ts';
+import { news } from './cluster/news.ts';
+import { paused } from './cluster/paused.ts';
+import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/storms.ts';
+import { flag } from './site.ts';
+
+const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal[]>>> = {
+  calm,
+  kills,
+  restarts,
+  freezes,
+  redis,
+  all,
+  admission,
+  news,
+  paused,
+  failover,
+};
+
+export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {
+  const seed = flag(args, '--seed', 1 + Math.floor(Math.random() * 1_000_000));
+  const at = args.indexOf('--only');
+  const wanted = at < 0 ? Object.keys(parts) : (args[at + 1] ?? '').split(',');
+  const unknown = wanted.filter((name) => parts[name] === undefined);
+  if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}; one of ${Object.keys(parts).join(', ')}`);
+  const goals: Goal[] = [];
+  for (const name of wanted) {
+    console.log(`== ${name}, seed ${seed}`);
+    goals.push(...((await parts[name]?.({ seed, full: args.includes('--full') })) ?? []));
+  }
+  return goals;
+}

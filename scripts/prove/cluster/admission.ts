@@ -1,0 +1,101 @@
+/** A balance for ten requests and three hundred that want it at the same moment, on three machines; and how long one waits whose money lies on another machine. */
+import type { Goal } from '../../bench/goals.ts';
+import { atLeast, atMost, share } from '../site.ts';
+import { audited, goalsOf, tally } from './books.ts';
+import type { Account } from './people.ts';
+import { type Cluster, openCluster } from './site.ts';
+import type { PartOrder } from './storms.ts';
+import { askOnce, isForMoney, type Told } from './traffic.ts';
+
+const balanceFor = 10;
+const content = 'question 100';
+/** Long enough that all are open at once. */
+const question = { content, model: 'practice-large', stream: true } as const;
+
+/** What a request of this kind has to find: the refusal of somebody who has nothing says it. */
+async function needed(cluster: Cluster, beggar: Account): Promise<number> {
+  const [node] = cluster.nodes;
+  const { words } = await askOnce(node?.url ?? '', beggar, question);
+  const need = /(\S+) needed/.exec(words)?.[1] ?? /需要\s*(\S+)/.exec(words)?.[1] ?? '';
+  const amount = Number(need.replace(/[^\d.]/g, ''));
+  if (!(amount > 0)) throw new Error(`nobody says what a request needs: ${words}`);
+  return need.includes('$') ? Math.ceil(amount * 500_000) : amount;
+}
+
+async function rush(cluster: Cluster, account: Account, count: number): Promise<Told[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      askOnce(cluster.nodes[n % cluster.nodes.length]?.url ?? '', account, question),
+    ),
+  );
+}
+
+/** One request after the other, each on another machine than the one before. */
+async function wander(cluster: Cluster, account: Account, count: number): Promise<Told[]> {
+  const told: Told[] = [];
+  for (let n = 0; n < count; n++)
+    told.push(await askOnce(cluster.nodes[n % cluster.nodes.length]?.url ?? '', account, { content }));
+  return told;
+}
+
+const median = (told: readonly Told[], part: number): number =>
+  share(
+    told.map(({ firstByteMs }) => firstByteMs),
+    part,
+  );
+
+export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
+  const rounds = full ? 20 : 5;
+  const steps = full ? 1000 : 200;
+  const give = (name: string, balance: number) => ({ name, balance });
+  const cluster = await openCluster({
+    accounts: [
+      give('beggar', 1),
+      give('walker', 1_000_000_000),
+      give('narrow', 40_000),
+      ...Array.from({ length: rounds }, (_, n) => give(`crowd${n}`, 1)),
+    ],
+  });
+  try {
+    const [beggar, walker, narrow, ...crowds] = cluster.accounts;
+    if (beggar === undefined || walker === undefined || narrow === undefined) throw new Error('nobody there');
+    const need = await needed(cluster, beggar);
+    const told: Told[] = [];
+    const admitted: number[] = [];
+    for (const account of crowds) {
+      await credit(cluster, account, need * balanceFor - 1);
+      const all = await rush(cluster, account, 300);
+      told.push(...all);
+      admitted.push(all.filter(({ whole }) => whole).length);
+      console.log(`admission: a balance of ${balanceFor} x ${need}: ${tally(all)}`);
+    }
+    const walked = await wander(cluster, walker, steps);
+    const away: Told[] = [];
+    for (let left = steps; left > 0; left -= balanceFor) {
+      await credit(cluster, narrow, need);
+      away.push(...(await wander(cluster, narrow, balanceFor)).filter((one) => one.whole));
+    }
+    console.log(
+      `admission: first byte with the money here p50 ${median(walked, 0.5).toFixed(1)} ms, p99 ${median(walked, 0.99).toFixed(1)} ms`,
+    );
+    console.log(
+      `admission: first byte with the money elsewhere p50 ${median(away, 0.5).toFixed(1)} ms, p99 ${median(away, 0.99).toFixed(1)} ms (${away.length} requests)`,
+    );
+    const audit = await audited(cluster, [...told, ...walked, ...away], []);
+    return [
+      atLeast('admission: least admitted of ten', Math.min(...admitted), balanceFor, 'requests'),
+      atMost('admission: refused though there was plenty', walked.filter(isForMoney).length, 0, ''),
+      atMost('admission: p99 with the money elsewhere', median(away, 0.99), 500, 'ms'),
+      ...goalsOf('admission', audit, []),
+    ];
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** By the administrator, as on any other day. */
+async function credit(cluster: Cluster, account: Account, by: number): Promise<void> {
+  const [node] = cluster.nodes;
+  if (node === undefined) return;
+  await node.run(['user', 'quota', 'add', account.name, String(by)]);
+}

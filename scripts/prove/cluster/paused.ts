@@ -1,0 +1,61 @@
+/** A machine that stands still for longer than its leases live, with streams open: what it spends when it wakes up, and what becomes of the streams. */
+import type { Goal } from '../../bench/goals.ts';
+import { atLeast, atMost } from '../site.ts';
+import { audited, goalsOf, tally } from './books.ts';
+import { freezeNode } from './faults.ts';
+import { openCluster, until } from './site.ts';
+import type { PartOrder } from './storms.ts';
+import { askOnce, type Told } from './traffic.ts';
+
+const streams = 10;
+/** Longer than life and grace. */
+const pauseMs = { few: 25_000, many: 40_000 };
+const balance = 10_000_000;
+
+export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
+  const cluster = await openCluster({ accounts: [{ name: 'shared', balance }] });
+  try {
+    const [account] = cluster.accounts;
+    const [sleeper, other] = cluster.nodes;
+    if (account === undefined || sleeper === undefined || other === undefined) throw new Error('nobody there');
+    const told: Told[] = [];
+    const long = { model: 'practice-large', stream: true } as const;
+    const open = Array.from({ length: streams }, () => askOnce(sleeper.url, account, long));
+    await Bun.sleep(700);
+    const pause = freezeNode(cluster, 0, full ? pauseMs.many : pauseMs.few);
+    const expired = until(
+      async () =>
+        (await cluster.query<{ n: number }>("SELECT count(*) AS n FROM nodes WHERE state = 'expired'"))[0]?.n === 1,
+    );
+    // The others spend what there is while it sleeps.
+    let spending = true;
+    const spend = async () => {
+      while (spending) told.push(await askOnce(other.url, account, { content: 'meanwhile' }));
+    };
+    const spenders = Array.from({ length: 4 }, spend);
+    await expired;
+    await pause;
+    const wokeAt = performance.now();
+    const first = await Promise.all(
+      Array.from({ length: 20 }, () => askOnce(sleeper.url, account, { content: 'right after' })),
+    );
+    told.push(...first);
+    const slept = await Promise.all(open);
+    told.push(...slept);
+    await until(async () => (await askOnce(sleeper.url, account, { content: 'again' })).whole);
+    const backMs = performance.now() - wokeAt;
+    spending = false;
+    await Promise.all(spenders);
+    const audit = await audited(cluster, told, []);
+    console.log(`paused: its streams: ${tally(slept)}; right after it woke up: ${tally(first)}`);
+    console.log(`paused: it serves again ${backMs.toFixed(0)} ms after it woke up`);
+    const inFlight = slept.reduce((sum, { most }) => sum + most, 0);
+    return [
+      ...goalsOf('paused', audit, []).filter(({ name }) => !name.includes('overrun')),
+      atMost('paused: paid by overrun, of what was in flight', audit.overrun, inFlight, ''),
+      atLeast('paused: served meanwhile', told.filter(({ whole }) => whole).length, 20, ''),
+    ];
+  } finally {
+    await cluster.close();
+  }
+}

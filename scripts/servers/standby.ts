@@ -1,0 +1,30 @@
+/** A copy of a PostgreSQL server that follows it without being waited for, until it takes its place. */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort, type PostgresServer } from './postgres.ts';
+
+export interface Standby {
+  /** It hears nothing more. */
+  detach(): Promise<void>;
+  /** At the address of the server that it followed, which has to be dead. */
+  takeOver(): Promise<void>;
+}
+
+let made = 0;
+
+export async function startStandby(server: PostgresServer): Promise<Standby> {
+  const data = join(server.folder, `copy${++made}`);
+  const log = join(server.folder, 'log');
+  await server.run('pg_basebackup', '-D', data, '-R', '-X', 'stream', '-c', 'fast', '-d', server.url);
+  await server.run('pg_ctl', '-D', data, '-l', log, '-o', `-p ${await freePort()}`, '-w', 'start');
+  return {
+    detach: () => server.run('pg_ctl', '-D', data, '-m', 'fast', '-w', 'stop'),
+    async takeOver() {
+      // Its master's address is its own from now on.
+      appendFileSync(join(data, 'postgresql.auto.conf'), "primary_conninfo = ''\n");
+      server.become(data);
+      await server.run('pg_ctl', '-D', data, '-l', log, '-w', 'start');
+      await server.run('pg_ctl', '-D', data, '-w', 'promote');
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/** Files for operators, read by the parsers of others. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { environment as settings } from '../../cli/commands/help/topics.ts';
+
+const scripts = resolve(import.meta.dirname, '../../scripts');
+const read = (path: string): string => readFileSync(join(scripts, path), 'utf8');
+
+interface Service {
+  readonly image: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly networks: readonly string[];
+  readonly stop_grace_period?: string;
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly networks: Readonly<Record<string, unknown>>;
+}
+
+const compose = parse(read('container/compose.yaml'), { merge: true }) as Compose;
+const nodes = Object.entries(compose.services).filter(([name]) => name.startsWith('gateway-'));
+const known = settings.map(({ name }) => name);
+
+test('compose: two nodes, PostgreSQL, Valkey and a proxy, each image with its version', () => {
+  expect(Object.keys(compose.services)).toEqual(['gateway-1', 'gateway-2', 'postgres', 'valkey', 'proxy']);
+  for (const { image } of Object.values(compose.services)) expect(image).toMatch(/^[\w/]+:(?!latest)[\w.-]+$/);
+});
+
+test('compose: nodes are alike but for their folder, which outlives them', () => {
+  const folders = nodes.map(([, { volumes }]) => volumes);
+  expect(folders).toEqual([['gateway-1:/data'], ['gateway-2:/data']]);
+  const [one, other] = nodes.map(([, { volumes: _own, ...rest }]) => rest);
+  expect(one).toEqual(other);
+  const { environment = {} } = nodes[0]?.[1] ?? { networks: [], image: '' };
+  expect(environment.GATEWAY_OUTBOX).toBe(environment.GATEWAY_DATA_DIR);
+  expect(known).toEqual(expect.arrayContaining(Object.keys(environment)));
+});
+
+test('compose: whatever is named is there, and whatever is waited for says when it is well', () => {
+  for (const { depends_on: needs = {}, networks, volumes = [] } of Object.values(compose.services)) {
+    for (const [name, { condition }] of Object.entries(needs)) {
+      expect(condition).toBe('service_healthy');
+      expect(compose.services[name]?.healthcheck?.test.length).toBeGreaterThan(1);
+    }
+    for (const name of networks) expect(Object.keys(compose.networks)).toContain(name);
+    for (const [source = ''] of volumes.map((volume) => volume.split(':')))
+      if (source.startsWith('./')) expect(existsSync(join(scripts, 'container', source))).toBe(true);
+      else expect(Object.keys(compose.volumes)).toContain(source);
+  }
+});
+
+test('compose: what it asks the operator for is in the example, and none of it is written down', () => {
+  const asked = new Set([...read('container/compose.yaml').matchAll(/\$\{(\w+):\?\}/g)].map(([, name]) => name));
+  const given = [...read('container/compose.env.example').matchAll(/^(\w+)=(.*)$/gm)];
+  expect(new Set(given.map(([, name]) => name))).toEqual(asked);
+  for (const [, name, value] of given) if (name !== 'SITE_ADDRESS') expect(value).toBe('');
+});
+
+test('compose: the question whether a node is ready is understood by a shell', () => {
+  const [, shell = '', flag = '', script = ''] = nodes[0]?.[1].healthcheck?.test ?? [];
+  expect([shell, flag]).toEqual(['bash', '-c']);
+  expect(spawnSync('bash', ['-n', '-c', script]).status).toBe(0);
+  // Nobody listens there.
+  expect(spawnSync('bash', ['-c', script.replace('3000', '1')]).status).not.toBe(0);
+  expect(script).toContain('/readyz');
+});
+
+test('the proxy knows every node and sends nobody to one that is not ready', () => {
+  const proxy = read('container/Caddyfile');
+  for (const [name] of nodes) expect(proxy).toContain(`${name}:3000`);
+  expect(proxy).toContain('health_uri /readyz');
+  expect(proxy).toContain('flush_interval -1');
+});
+
+test('the unit: systemd finds nothing wrong with it', () => {
+  const unit = read('systemd/gateway@.service');
+  for (const [, name = ''] of unit.matchAll(/^Environment=(\w+)=/gm))
+    expect(known).toContain(name.replace(/_FILE$/, ''));
+  expect(unit).toContain('StateDirectory=gateway-%i');
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) return;
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-unit-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'gateway@a.service');
+  // The program need not be installed here.
+  writeFileSync(file, unit.replace('/usr/local/bin/gateway serve', '/bin/true'));
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+});
