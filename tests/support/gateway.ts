@@ -80,7 +80,9 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     pause: options.pause ?? (async () => undefined),
     ...options.more,
   });
-  const balances = createBalances(createMoney(createMemory(mostThreads), undefined, options.leased === true ? lasting : null));
+  const balances = createBalances(
+    createMoney(createMemory(mostThreads), undefined, options.leased === true ? lasting : null),
+  );
   ledger.onBalance(balances.credit);
   const state = createRelayState(balances);
   const source = createSnapshotSource({ database, vault });
@@ -110,10 +112,10 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   });
   let seq = 0;
   const sync = async () => {
-    const news = await source.since(seq);
-    if (news === null) return;
-    seq = news.seq;
-    state.apply(news);
+    for (let news = await source.since(seq); news !== null; news = await source.since(seq)) {
+      seq = news.seq;
+      state.apply(news);
+    }
   };
   const userId = await services.users.create({
     username: 'tester',

@@ -60,6 +60,10 @@ export function createAdmit(deps: AdmitDeps): Admit {
     return token === null ? room : Math.min(room, deps.limits.room(token));
   };
 
+  /** A stream that may cost more than there is begins with what there is. */
+  const beginsWithin = (inquiry: Inquiry, { user, token }: Principal, plan: Plan): boolean =>
+    !isStaged(inquiry, plan) || leastFor(plan, inquiry) <= balances.available(user.id, token?.id ?? 0, plan.house);
+
   /** @throws AppError limit_*, token_budget_*, *_exhausted. */
   const enter = (inquiry: Inquiry, principal: Principal, whole: Plan, free: boolean): Exchange => {
     const tokenId = principal.token?.id ?? 0;
@@ -150,11 +154,13 @@ export function createAdmit(deps: AdmitDeps): Admit {
   const entered = (inquiry: Inquiry, principal: Principal, plan: Plan): Exchange | Promise<Exchange> => {
     const exchange = balances.alone(principal.user.id, () => {
       const room = roomFor(inquiry, principal, plan);
-      if (plan.most <= room) return enter(inquiry, principal, plan, false);
+      const fits = plan.most <= room;
+      const begins = beginsWithin(inquiry, principal, plan);
+      if (fits && begins) return enter(inquiry, principal, plan, false);
       const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;
-      return countable && (holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room)
-        ? null
-        : enterShorter(inquiry, principal, plan, room);
+      const tight = holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room;
+      if (countable && (tight || !begins)) return null;
+      return fits ? enter(inquiry, principal, plan, false) : enterShorter(inquiry, principal, plan, room);
     });
     return exchange ?? recount(inquiry, principal, plan);
   };
