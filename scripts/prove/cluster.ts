@@ -4,6 +4,7 @@ import { admission } from './cluster/admission.ts';
 import { failover } from './cluster/failover.ts';
 import { news } from './cluster/news.ts';
 import { paused } from './cluster/paused.ts';
+import { rates } from './cluster/rates.ts';
 import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/storms.ts';
 import { flag } from './site.ts';
 
@@ -18,6 +19,7 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   news,
   paused,
   failover,
+  rates,
 };
 
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {

@@ -41,6 +41,8 @@ export interface Cluster {
   readonly redis: { kill(): Promise<void>; begin(): Promise<void>; flush(): Promise<void> } | null;
   readonly folder: string;
   readonly url: string;
+  /** Of the upstream that answers at once. */
+  readonly upstream: string;
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -74,7 +76,8 @@ async function prepare(folder: string, url: string, order: ClusterOrder) {
   const dataDir = join(folder, 'first');
   const run = (args: readonly string[], input?: string) => command(program, dataDir, args, input);
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'external'], 'password1');
-  for (const { url: address, model } of await startUpstreams()) {
+  const providers = await startUpstreams();
+  for (const { url: address, model } of providers) {
     const where = ['--base-url', address, '--models', model];
     await run(['channel', 'add', '--type', 'practice', '--name', model, ...where, '--key-stdin'], 'k');
   }
@@ -87,7 +90,7 @@ async function prepare(folder: string, url: string, order: ClusterOrder) {
   const made = await provision(`http://127.0.0.1:${port}`, order);
   await end(child);
   await run(['db', 'move', url, '--yes']);
-  return { ...made, key: join(dataDir, 'secret.key') };
+  return { ...made, upstream: providers[0]?.url ?? '', key: join(dataDir, 'secret.key') };
 }
 
 export async function openCluster(order: ClusterOrder): Promise<Cluster> {
