@@ -6,6 +6,7 @@ import { news } from './cluster/news.ts';
 import { paused } from './cluster/paused.ts';
 import { rates } from './cluster/rates.ts';
 import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/storms.ts';
+import { upgrade } from './cluster/upgrade.ts';
 import { flag } from './site.ts';
 
 const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal[]>>> = {
@@ -20,6 +21,7 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   paused,
   failover,
   rates,
+  upgrade,
 };
 
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {
