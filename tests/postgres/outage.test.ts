@@ -88,3 +88,75 @@ test('a node that is killed while the database hangs ships what it owes when it 
   const [account] = await site.rows<{ leased: number }>('SELECT leased FROM accounts WHERE id = 1');
   expect(account).toEqual({ leased: 0 });
 });
+
+test('exactness 4: a database that comes back as an older copy gets what it has forgotten, and nothing twice', async () => {
+  const node = await site.start({ url: proxy.url, env: { GATEWAY_OUTBOX: join(site.folder(), 'outbox') } });
+  const key = await furnish(node, upstream.url);
+  await warm(node, key);
+  await expect.poll(billed, { timeout: 60_000 }).toBe(30);
+  const name = new URL(site.url).pathname.slice(1);
+  const alone = async (work: () => Promise<unknown>) => {
+    proxy.freeze();
+    await site.quiet();
+    await work();
+    proxy.thaw();
+  };
+  await alone(() => site.administer(`CREATE DATABASE ${name}_copy TEMPLATE ${name}`));
+  await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
+  await warm(node, key);
+  await expect.poll(billed, { timeout: 60_000 }).toBe(upstream.requests.length);
+  const before = upstream.requests.length;
+  // As when a copy that lagged behind comes to power.
+  await alone(async () => {
+    await site.administer(`ALTER DATABASE ${name} RENAME TO ${name}_lost`);
+    await site.administer(`ALTER DATABASE ${name}_copy RENAME TO ${name}`);
+  });
+  await expect.poll(billed, { timeout: 60_000 }).toBeGreaterThanOrEqual(before);
+  await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
+  await expect.poll(billed, { timeout: 60_000 }).toBe(upstream.requests.length);
+  expect(await violations(node)).toEqual([]);
+  expect(await site.rows('SELECT overrun FROM accounts WHERE overrun <> 0')).toEqual([]);
+  await site.administer(`DROP DATABASE ${name}_lost`);
+});
+
+test('a node that sleeps for longer than its leases live wakes up: it spends nothing of them, and what it had open is billed whole', async () => {
+  const [node, other] = await Promise.all([site.start(), site.start()]);
+  const key = await furnish(node, upstream.url);
+  await warm(node, key);
+  const gate = Promise.withResolvers<void>();
+  upstream.script(async (response) => {
+    await gate.promise;
+    sendJson(response, completion(10, 5));
+  });
+  const open = Array.from({ length: 3 }, () => node.chat(key, ask).then(({ status }) => status));
+  await expect.poll(() => upstream.requests.length, { timeout: 60_000 }).toBe(33);
+  node.process.kill('SIGSTOP');
+  gate.resolve();
+  await expect
+    .poll(() => site.rows("SELECT epoch FROM nodes WHERE state = 'expired'"), { timeout: 60_000 })
+    .toHaveLength(1);
+  // What it had and nothing held is another's by now.
+  expect((await other.chat(key, ask)).status).toBe(200);
+  node.process.kill('SIGCONT');
+  expect(await Promise.all(open)).toEqual([200, 200, 200]);
+  await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
+  await expect.poll(billed, { timeout: 60_000 }).toBe(upstream.requests.length);
+  expect(await violations(node)).toEqual([]);
+  expect(await site.rows('SELECT overrun FROM accounts WHERE overrun <> 0')).toEqual([]);
+});
+
+test('the database restarts under load: no request is lost, none is billed twice', async () => {
+  const node = await site.start({ env: { GATEWAY_OUTBOX: join(site.folder(), 'outbox') } });
+  const key = await furnish(node, upstream.url);
+  await warm(node, key);
+  for (let round = 0; round < 4; round++) {
+    const asked = Array.from({ length: 20 }, () => node.chat(key, ask));
+    await site.administer(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(site.url).pathname.slice(1)}'`,
+    );
+    for (const answer of await Promise.all(asked)) expect([200, 503]).toContain(answer.status);
+  }
+  await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
+  await expect.poll(billed, { timeout: 60_000 }).toBe(upstream.requests.length);
+  expect(await violations(node)).toEqual([]);
+});
