@@ -22,7 +22,8 @@ afterEach(async () => {
 });
 
 const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
-const billed = async () => (await site.rows<{ n: number }>("SELECT count(*) AS n FROM postings WHERE kind = 'settle'"))[0]?.n;
+const billed = async () =>
+  (await site.rows<{ n: number }>("SELECT count(*) AS n FROM postings WHERE kind = 'settle'"))[0]?.n;
 const violations = async ({ client }: ServingNode) =>
   ((await client.call('ledger.verify')) as readonly { violations: number }[]).filter((one) => one.violations > 0);
 /** Many at once lease for all of them, and use less. */

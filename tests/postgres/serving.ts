@@ -88,7 +88,9 @@ export async function openServingSite(): Promise<ServingSite> {
       await asked(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`,
       );
-      while ((await asked(`SELECT 1 FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`)).length > 0)
+      while (
+        (await asked(`SELECT 1 FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`)).length > 0
+      )
         await Bun.sleep(10);
     },
     async run(args, options = {}) {
@@ -120,7 +122,15 @@ export async function openServingSite(): Promise<ServingSite> {
         dir,
         process: child,
         said: () => text,
-        client: await openClient({ dataDir: dir, url: '', token: '', userId: '', env, language: 'en', timeoutMs: 60_000 }),
+        client: await openClient({
+          dataDir: dir,
+          url: '',
+          token: '',
+          userId: '',
+          env,
+          language: 'en',
+          timeoutMs: 60_000,
+        }),
         chat: (key, body) =>
           fetch(`${address}/v1/chat/completions`, {
             method: 'POST',

@@ -31,10 +31,18 @@ const nodeOf = (index: number): ServingNode => {
   return node;
 };
 const balance = async (id: number) =>
-  (await site.rows<{ balance: number; leased: number; overrun: number }>(`SELECT balance, leased, overrun FROM accounts WHERE id = ${id}`))[0];
+  (
+    await site.rows<{ balance: number; leased: number; overrun: number }>(
+      `SELECT balance, leased, overrun FROM accounts WHERE id = ${id}`,
+    )
+  )[0];
 const violations = async () => {
   const { client } = nodeOf(0);
-  const reports = (await client.call('ledger.verify' as never)) as readonly { id: string; violations: number; examples: unknown }[];
+  const reports = (await client.call('ledger.verify' as never)) as readonly {
+    id: string;
+    violations: number;
+    examples: unknown;
+  }[];
   expect(reports.map(({ id }) => id)).toContain('I12');
   return reports.filter((one) => one.violations > 0);
 };
