@@ -12,6 +12,8 @@ export interface Publisher {
 
 /** Milliseconds between looks; a change by another process takes effect within this time. */
 const everyMs = 200;
+/** What goes wrong at every look is told again after so many. */
+const tellEvery = 300;
 
 export interface PublisherDeps {
   readonly source: SnapshotSource;
@@ -26,6 +28,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   let timer: ReturnType<typeof setInterval> | undefined;
   let last: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | null = null;
+  let failures = 0;
 
   const readAll = async () => {
     for (let news = await deps.source.since(seq); news !== null; news = await deps.source.since(seq)) {
@@ -33,13 +36,17 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       seq = news.seq;
       deps.publish(news);
     }
+    failures = 0;
+  };
+  const failed = (error: unknown) => {
+    if (failures++ % tellEvery === 0) deps.report(error);
   };
   /** One look at a time. Whoever asks before the waiting one has begun shares it; one that runs already may have read too early for the caller. */
   const look = (): Promise<void> => {
     if (waiting !== null) return waiting;
     waiting = last.then(() => {
       waiting = null;
-      return readAll().catch(deps.report);
+      return readAll().catch(failed);
     });
     last = waiting;
     return waiting;

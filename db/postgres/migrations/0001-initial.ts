@@ -407,6 +407,12 @@ CREATE TABLE changes (
 );
 CREATE INDEX changes_xact ON changes (xact);
 
+-- One row: changes of transactions before this one are gone. Whoever had not read them reads everything.
+CREATE TABLE feed (
+  forgotten xid8 NOT NULL DEFAULT '0'
+);
+INSERT INTO feed DEFAULT VALUES;
+
 CREATE TABLE meta (
   key text PRIMARY KEY,
   value text NOT NULL
