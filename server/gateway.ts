@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
+import { nodeOrder } from './cluster/order.ts';
 import type { FromControl } from './control/messages.ts';
 import { type ControlThread, createControlThread } from './control-thread.ts';
-import { acquireLock, type DataDirFiles, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
+import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
@@ -76,18 +77,22 @@ export interface Gateway extends Omit<Endings, 'fail' | 'retire'> {
 }
 
 const closeMs = 1000;
+/** What a node has leased goes back over the network. */
+const leaveMs = 5000;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const files = ensureDataDir(options.dataDir);
+  const place = databasePlace(files, options.env);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const before = options.takeOver === true ? await placeOf(files, options.port) : null;
   const unlock = before === null ? acquireLock(files) : givesLockBack(files);
   const threads: { terminate(): void }[] = [];
   try {
-    await endRotation(files, nativeBinding, rotationStamp(Date.now()));
+    if (place.engine === 'sqlite') await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
-    const ledgerThread = await startLedger({ files, nativeBinding, follows: before !== null });
+    const node = nodeOrder(place, files, options.env, nativeBinding);
+    const ledgerThread = await startLedger({ files, nativeBinding, follows: before !== null, node });
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.say(missingPostings(missing));
@@ -116,7 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(relays);
     const control = createControlThread({
       spawn: () => startThread('control'),
-      order: { dataDir: files.dir, nativeBinding, setupCode, relays: options.relays, log },
+      order: { dataDir: files.dir, place, nativeBinding, setupCode, relays: options.relays, log },
       ledgerPort: () => ledgerThread.newPort(controlName),
       receive: hearControl({ state, relays, before }),
       lost(why) {
@@ -140,7 +145,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push({ terminate: monitors.close });
     before?.open(options.relays, order.handedOn);
     const close = async (): Promise<void> => {
-      await Promise.all([control.stop(closeMs), ledgerThread.stop(closeMs)]);
+      await Promise.all([control.stop(closeMs), ledgerThread.stop(node === null ? closeMs : leaveMs)]);
       watch.stop();
       monitors.close();
       counter.close();

@@ -1,8 +1,9 @@
 /** Starts the ledger's thread and watches it. */
 import type { SealedSample } from '../db/sealed.ts';
+import type { NodeOrder } from './cluster/books.ts';
 import { AppError, type ErrorParams, isErrorCode } from './contract/errors.ts';
 import type { DataDirFiles } from './data-dir.ts';
-import { startDatabaseCheck } from './database-check.ts';
+import { type DatabaseCheck, startDatabaseCheck } from './database-check.ts';
 import { startThread } from './embedded/workers.ts';
 import { type CommandMessage, createLedgerClient, type LedgerClient, type LedgerPort } from './ledger/client.ts';
 import { controlName, ledgerGone } from './ledger/names.ts';
@@ -49,10 +50,12 @@ export async function startLedger(order: {
   readonly nativeBinding: string | undefined;
   /** Another server ends its requests still. */
   readonly follows: boolean;
+  /** Among others; null = it has the database for itself. */
+  readonly node: NodeOrder | null;
 }): Promise<LedgerThread> {
-  const { files, nativeBinding, follows } = order;
-  const check = startDatabaseCheck({ file: files.database, nativeBinding });
-  const thread = startThread('ledger');
+  const { files, nativeBinding, follows, node } = order;
+  const check = node === null ? startDatabaseCheck({ file: files.database, nativeBinding }) : unchecked;
+  const thread = startThread(node === null ? 'ledger' : 'node');
   const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
   const closed = Promise.withResolvers<void>();
   const dead = Promise.withResolvers<string>();
@@ -90,7 +93,8 @@ export async function startLedger(order: {
     // Nothing is written to a file that is damaged.
     if (await within(check.quick, quickMs)) refuseDamage(await check.quick);
     const port = first.port1;
-    thread.postMessage({ kind: 'start', file: files.database, nativeBinding, owed: files.owed, follows, port }, [port]);
+    const start = { kind: 'start', file: files.database, nativeBinding, owed: files.owed, follows, port };
+    thread.postMessage(node === null ? start : { kind: 'start', node, port }, [port]);
     const { recovery, owed, sample, missing } = await ready.promise;
     void check.quick.then(([found]) => {
       if (found === undefined) return;
@@ -139,6 +143,9 @@ export async function startLedger(order: {
     throw error;
   }
 }
+
+/** A server looks after its own files. */
+const unchecked: DatabaseCheck = { quick: Promise.resolve([]), full: Promise.resolve([]), stop: () => undefined };
 
 function refuseDamage([detail]: readonly string[]): void {
   if (detail !== undefined) throw new AppError('database_corrupt', { detail });

@@ -1,0 +1,26 @@
+/** What a node's ledger is told at its start. */
+import type { DatabasePlace } from '../../db/place.ts';
+import type { DataDirFiles } from '../data-dir.ts';
+import { version } from '../embedded/version.ts';
+import type { NodeOrder } from './books.ts';
+import { nodeName } from './node-name.ts';
+
+/** @returns null where the database is a file that nobody else has. */
+export function nodeOrder(
+  place: DatabasePlace,
+  files: DataDirFiles,
+  env: Readonly<Record<string, string | undefined>>,
+  nativeBinding: string | undefined,
+): NodeOrder | null {
+  if (place.engine === 'sqlite') return null;
+  const outbox = env.GATEWAY_OUTBOX ?? '';
+  return {
+    place,
+    name: nodeName(files.node),
+    version,
+    nativeBinding,
+    owed: files.owed,
+    dir: outbox === '' ? files.dir : outbox,
+    durable: outbox !== '',
+  };
+}
