@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
 import { nodeOrder } from './cluster/order.ts';
+import { createPurses, placesFor } from './cluster/purses.ts';
 import type { FromControl } from './control/messages.ts';
 import { type ControlThread, createControlThread } from './control-thread.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
@@ -20,13 +21,9 @@ import type { Missing } from './ledger/progress.ts';
 import { type LedgerThread, startLedger } from './ledger-thread.ts';
 import { type LogSettings, usualLog } from './logging/settings.ts';
 import { type MetricsAddress, serveMetrics } from './metrics/listener.ts';
-import { createBalances } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
-import { createMemory } from './relay/admission/memory.ts';
-import { createMoney } from './relay/admission/money.ts';
-import { untold } from './relay/admission/open-requests.ts';
+import type { Snapshot, SnapshotDelta } from './relay/state/snapshot.ts';
 import { createRelayState, type RelayState } from './relay/state/state.ts';
-import { mostRelays } from './serving/environment.ts';
 import type { ServingOrder } from './serving/messages.ts';
 import { createOneRelay } from './serving/one-relay.ts';
 import { createRelayThreads } from './serving/relay-threads.ts';
@@ -72,6 +69,8 @@ export interface Gateway extends Omit<Endings, 'fail' | 'retire'> {
   readonly owed: OwedReport;
   /** Files and connections that may be open at a time; null where the system cannot be asked. */
   readonly descriptors: number | null;
+  /** Resolves when somebody wants this node of several to end. */
+  readonly drained: Promise<void>;
   /** Port of the figures; null = nobody asked for them. */
   readonly metricsPort: number | null;
 }
@@ -91,15 +90,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     if (place.engine === 'sqlite') await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
-    const node = nodeOrder(place, files, options.env, nativeBinding);
+    const { balances, shared } = createPurses(place, options.relays);
+    const node = nodeOrder(place, files, options.env, { nativeBinding, memory: shared });
     const ledgerThread = await startLedger({ files, nativeBinding, follows: before !== null, node });
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.say(missingPostings(missing));
 
-    const balances = createBalances(
-      options.relays === 1 ? createMoney(createMemory(), untold) : createMoney(createMemory(mostRelays)),
-    );
     ledger.onBalance(balances.credit);
     const state = createRelayState(balances);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
@@ -123,7 +120,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       spawn: () => startThread('control'),
       order: { dataDir: files.dir, place, nativeBinding, setupCode, relays: options.relays, log },
       ledgerPort: () => ledgerThread.newPort(controlName),
-      receive: hearControl({ state, relays, before }),
+      receive: hearControl({ state, relays, before, places: placesFor(ledgerThread, balances.money) }),
       lost(why) {
         say(`the control thread died and is started again: ${why}`);
         relays.worksLost();
@@ -153,7 +150,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       unlock();
     };
     const { fail, retire, ...lasting } = createEndings({ relays, say, before: before?.ended, close });
-    ledgerThread.onDeath((why) => fail('ledger', why));
+    ledgerThread.onDeath((why) => {
+      if (shared !== null) balances.money.memory.bury(shared.thread);
+      fail('ledger', why);
+    });
     void ledgerThread.suspended.then(relays.suspend);
     if (sharesPort)
       successions = expectSuccessor(
@@ -172,6 +172,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ...{ recovered: ledgerThread.recovery, owed: ledgerThread.owed },
       descriptors: descriptors?.limit ?? null,
       metricsPort: monitors.port(),
+      drained: ledgerThread.drained,
       ...lasting,
     };
   } catch (error) {
@@ -218,15 +219,18 @@ interface ControlHearers {
   readonly state: RelayState;
   readonly relays: Relays;
   readonly before: Inheritance | null;
+  /** Told of users and keys before any relay is. */
+  readonly places: (news: Snapshot | SnapshotDelta) => void;
 }
 
 const hearControl =
-  ({ state, relays, before }: ControlHearers) =>
+  ({ state, relays, before, places }: ControlHearers) =>
   (data: FromControl): void => {
     switch (data.kind) {
       case 'snapshot':
       case 'delta':
         state.apply(data);
+        places(data);
         relays.news(data);
         break;
       case 'test':

@@ -1,6 +1,7 @@
 /** Starts the ledger's thread and watches it. */
 import type { SealedSample } from '../db/sealed.ts';
 import type { NodeOrder } from './cluster/books.ts';
+import type { PlacesNews } from './cluster/reach.ts';
 import { AppError, type ErrorParams, isErrorCode } from './contract/errors.ts';
 import type { DataDirFiles } from './data-dir.ts';
 import { type DatabaseCheck, startDatabaseCheck } from './database-check.ts';
@@ -24,6 +25,10 @@ export interface LedgerThread {
   readonly sample: SealedSample | null;
   /** A line for another thread; the one before of the same name is nobody's any more. */
   newPort(name: string): MessagePort;
+  /** Where users and keys have their cells, for whoever fills these. */
+  places(news: PlacesNews): void;
+  /** Somebody wants this node to end. */
+  readonly drained: Promise<void>;
   /** Called once, at once when it has happened already; the client fails before. */
   onDeath(listener: (why: string) => void): void;
   /** The database is written and closed. @returns false when that takes too long. */
@@ -60,6 +65,7 @@ export async function startLedger(order: {
   const closed = Promise.withResolvers<void>();
   const dead = Promise.withResolvers<string>();
   const suspended = Promise.withResolvers<string>();
+  const drained = Promise.withResolvers<void>();
   let moved = Promise.withResolvers<void>();
   let send: (message: CommandMessage) => void = () => undefined;
   const move = (step: LedgerMove) => thread.postMessage(step);
@@ -69,7 +75,8 @@ export async function startLedger(order: {
     return within(moved.promise, ms);
   };
   const client = createLedgerClient(thread as unknown as LedgerPort, (message) => {
-    const report = message as LedgerReport | LedgerMoved | { readonly kind: 'closed' };
+    const report = message as LedgerReport | LedgerMoved | { readonly kind: 'closed' | 'drain' };
+    if (report.kind === 'drain') return drained.resolve();
     if (report.kind === 'commands') return send(report);
     if (report.kind === 'left' || report.kind === 'returned') return moved.resolve();
     if (report.kind === 'ready') ready.resolve(report);
@@ -117,6 +124,8 @@ export async function startLedger(order: {
         thread.postMessage({ kind: 'port', port: port1, name }, [port1]);
         return port2;
       },
+      places: (news) => thread.postMessage(news),
+      drained: drained.promise,
       onDeath: (listener) => void dead.promise.then(listener),
       leave: (ms) => moveAndWait('leave', ms),
       comeBack: (ms) => moveAndWait('return', ms),

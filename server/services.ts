@@ -1,5 +1,5 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
-import { createKeptItems } from '../db/kept-items.ts';
+import { createKeptItems, type KeptItems } from '../db/kept-items.ts';
 import { type Database, sqliteOf } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
 import { type StorageStanding, soundStorage } from './contract/storage.ts';
@@ -19,6 +19,7 @@ import { createRounds, type RoundsService } from './domain/channels/rounds.ts';
 import { createRoutes, type RoutesService, type Standing } from './domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
 import { createLogs, type LogsService } from './domain/logs/service.ts';
+import { createNodes, type NodesService } from './domain/nodes/service.ts';
 import { createNotify } from './domain/notifications/carry.ts';
 import { createMailer, type SendMail } from './domain/notifications/mailer.ts';
 import { createQuotaAlerts, type QuotaAlerts } from './domain/notifications/quota-alerts.ts';
@@ -97,7 +98,8 @@ export interface Services {
   readonly rounds: RoundsService;
   readonly routes: RoutesService;
   readonly knowledge: KnowledgeService;
-  readonly works: WorksService & ReturnType<typeof createKeptItems>;
+  readonly nodes: NodesService;
+  readonly works: WorksService & KeptItems;
   readonly workLists: WorkListsService;
   readonly usage: UsageService;
   readonly priceList: ReturnType<typeof createPriceList>;
@@ -281,6 +283,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       },
     }),
     knowledge: createKnowledge({ channel: channels.get, ownRules: () => options.get('model_rules') }),
+    nodes: createNodes(deps.database),
     logs,
     pricing: createPricing({ ...deps, options, logs }),
     workLists: createWorkLists({ ...deps, options }),

@@ -87,11 +87,10 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
     /** Rows that nothing speaks of any more. */
     async sweep(): Promise<void> {
       await pool.query(
-        `DELETE FROM nodes WHERE state = 'expired' AND (left_at > 0 OR forgotten_at > 0)
-           AND greatest(left_at, forgotten_at) < extract(epoch FROM clock_timestamp()) - $1
+        `DELETE FROM nodes WHERE state = 'expired' AND expires_at < clock_timestamp() - make_interval(secs => $1)
+           AND (left_at > 0 OR forgotten_at > 0 OR EXISTS (SELECT 1 FROM nodes newer WHERE newer.node = nodes.node AND newer.epoch > nodes.epoch))
            AND NOT EXISTS (SELECT 1 FROM leases WHERE leases.epoch = nodes.epoch)
-           AND NOT EXISTS (SELECT 1 FROM holds WHERE holds.epoch = nodes.epoch)
-           AND EXISTS (SELECT 1 FROM nodes later WHERE later.epoch > nodes.epoch)`,
+           AND NOT EXISTS (SELECT 1 FROM holds WHERE holds.epoch = nodes.epoch)`,
         [keptSeconds],
       );
     },

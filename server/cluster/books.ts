@@ -1,22 +1,28 @@
-/** The site's books on PostgreSQL as one node of several keeps them: its number there, its signs of life, what it still owes, and what became of nodes that are gone. */
+/** The site's books on PostgreSQL as one node of several keeps them: its number there, its signs of life, what it has leased and what it still owes. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { PostgresPlace } from '../../db/place.ts';
+import type { BatchOutcome } from '../../db/postgres/ledger-batch.ts';
 import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/postgres/ledger-store.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { sealedSampleOn } from '../../db/postgres/sealed.ts';
+import { openWire } from '../../db/postgres/wire.ts';
 import type { SealedSample } from '../../db/sealed.ts';
-import type { AppError } from '../contract/errors.ts';
-import type { LedgerMessage } from '../ledger/client.ts';
+import { AppError } from '../contract/errors.ts';
+import type { BooksAnswer, BooksQuestion, LedgerMessage } from '../ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../ledger/commands.ts';
-import { createEngine, type Engine, type StoreHealth } from '../ledger/engine.ts';
-import { createLeaseLife } from '../ledger/lease-life.ts';
+import { createEngine, type Engine, type Standby, type StoreHealth } from '../ledger/engine.ts';
 import { openNodeFiles } from '../ledger/outbox.ts';
 import { type OwedPlace, type OwedReport, settleOwedFar } from '../ledger/owed.ts';
 import type { RecoveryReport } from '../ledger/recovery.ts';
+import { createMemory } from '../relay/admission/memory.ts';
+import { createTenure, type OwnTenure } from '../relay/admission/tenure.ts';
+import { createSteadyClock } from '../serving/clock.ts';
 import { createKeeper } from './keeper.ts';
+import { createLending, type Lending } from './lending.ts';
+import { createReach, type PlacesNews, type SharedMemory } from './reach.ts';
 
 export interface NodeOrder {
   readonly place: PostgresPlace;
@@ -28,6 +34,8 @@ export interface NodeOrder {
   readonly dir: string;
   /** What is written there outlives the machine's crash: ends may wait there while the database is away. */
   readonly durable: boolean;
+  /** What the relays spend from; null = nothing is relayed here. */
+  readonly memory: SharedMemory | null;
 }
 
 export interface NodeReport {
@@ -40,6 +48,8 @@ export interface NodeReport {
 export interface Books {
   readonly engine: Engine;
   readonly report: NodeReport;
+  answer(question: BooksQuestion): Promise<BooksAnswer>;
+  learn(news: PlacesNews): void;
   /** All is given back, and the others know that this node is gone. */
   close(): Promise<void>;
 }
@@ -47,112 +57,153 @@ export interface Books {
 export interface BooksHearers {
   readonly message: (message: LedgerMessage) => void;
   readonly health: (health: StoreHealth) => void;
+  /** One line for the operator. */
   readonly say: (line: string) => void;
+  /** Somebody wants this node to end. */
+  readonly drain: () => void;
 }
-
-const connections = 2;
 
 /** @throws AppError database_* */
 export async function openBooks(order: NodeOrder, told: BooksHearers): Promise<Books> {
-  const { place } = order;
+  const { schema, migrated, sample } = await prepare(order.place);
+  const { recovery, owed, ...books } = await begin(order, schema, told);
+  return { ...books, report: { recovery, owed, migrated, sample } };
+}
+
+async function prepare(place: PostgresPlace) {
   // A pooler gives nobody a session, and migrations want one.
-  const database = await openPostgres(
-    { ...place, url: place.direct ?? place.url },
-    { connections, name: 'gateway ledger' },
-  );
+  const direct = { ...place, url: place.direct ?? place.url };
+  const database = await openPostgres(direct, { connections: 1, name: 'gateway ledger' });
   try {
     const migrated = await migratePostgres(database);
-    const sample = await sealedSampleOn(database);
-    const schema = await postgresSchemaOf(database);
+    return { migrated, sample: await sealedSampleOn(database), schema: await postgresSchemaOf(database) };
+  } finally {
     await database.close();
-    const { recovery, owed, ...books } = await begin(order, schema, told);
-    return { ...books, report: { recovery, owed, migrated, sample } };
-  } catch (error) {
-    await database.close();
-    throw error;
   }
 }
 
 async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   mkdirSync(order.dir, { recursive: true, mode: 0o700 });
-  const files = openNodeFiles(order.dir, {
-    nativeBinding: order.nativeBinding,
-    now: Date.now,
-  });
-  const life = createLeaseLife({ monotonic: () => performance.now(), wall: Date.now });
-  const forgotten: LedgerCommand[] = [];
+  const files = openNodeFiles(order.dir, { nativeBinding: order.nativeBinding, now: Date.now });
+  const reach = order.memory === null ? null : createReach(order.memory);
+  const tenure = createTenure(reach?.memory ?? createMemory(), { steady: createSteadyClock(), wall: Date.now });
   const submitted = (command: LedgerCommand): Promise<LedgerResult> =>
     new Promise((resolve, reject) =>
-      engine.submit(command, (result) => ('status' in result ? resolve(result) : reject(result as AppError))),
+      engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result))),
     );
   const store = createPostgresLedgerStore({
     connect: () => openLine(order.place),
     node: { name: order.name, version: order.version, schema },
     acknowledged: files.acknowledged,
-    onEpoch: () => life.ended(),
+    onEpoch(epoch) {
+      tenure.ended();
+      lending?.began(epoch);
+      tenure.begins(epoch);
+    },
     onForgotten(commands) {
-      if (commands.length > 0) told.say(`the database had forgotten ${commands.length} postings; they are sent again`);
-      forgotten.push(...commands);
+      if (commands.length === 0) return;
+      told.say(`the database had forgotten ${commands.length} postings of this node; they are sent again`);
       setImmediate(() => {
-        for (const command of forgotten.splice(0)) void submitted(command).catch(() => undefined);
+        for (const command of commands) void submitted(command).catch(() => undefined);
       });
     },
     newRun: randomUUID,
     now: () => Math.floor(Date.now() / 1000),
   });
-  const living = alive(store, life);
-  await living.probe();
+  const wire = reach === null ? null : openWire(order.place, (text) => lending?.hear(text));
+  const lending =
+    reach === null || wire === null
+      ? null
+      : createLending({
+          ...{ reach, tenure, move: store.move, isUnresolved: store.isUnresolved, epoch: store.epoch, tell: wire.tell },
+          nodes: () => keeper.nodes(),
+          now: () => performance.now(),
+        });
+  const living = alive(store, tenure, lending);
   const keeper = createKeeper({
     connect: () => openLine(order.place, 'gateway keeper'),
     name: order.name,
     epoch: store.epoch,
     beat: living.probe,
+    sweep: () => lending?.sweep(),
     submit: submitted,
     say: told.say,
+    drain: told.drain,
   });
   const engine = createEngine({
     store: living,
     onBalance: told.message,
     onHealth: told.health,
-    ...(order.durable
-      ? {
-          standby: {
-            outbox: files.outbox,
-            mayAdmit: life.lasts,
-            onRefused: ({ ref }: LedgerCommand, result: LedgerResult) =>
-              told.say(`what was owed for ${ref} was turned down: ${JSON.stringify(result)}`),
-          },
-        }
-      : {}),
+    ...(order.durable ? { standby: standbyOf(files.outbox, tenure, told) } : {}),
   });
-  const owed = await settleOwedFar((commands) => Promise.all(commands.map(submitted)), order.owed);
-  const recovered = await keeper.bury();
-  keeper.start();
-  return {
-    engine,
-    recovery: { epoch: store.epoch(), ...recovered },
-    owed,
-    async close() {
-      keeper.stop();
-      await engine.drain();
-      await keeper.leave();
-      store.close();
-      files.close();
-    },
+  const close = async () => {
+    keeper.stop();
+    await engine.drain();
+    await keeper.leave();
+    wire?.close();
+    store.close();
+    files.close();
   };
+  try {
+    await living.probe();
+    const owed = await settleOwedFar((commands) => Promise.all(commands.map(submitted)), order.owed);
+    const recovered = await keeper.bury();
+    keeper.start();
+    return {
+      engine: lending === null ? engine : gathering(engine, lending),
+      recovery: { epoch: store.epoch(), ...recovered },
+      owed,
+      answer: async (question: BooksQuestion): Promise<BooksAnswer> =>
+        question.kind === 'lend'
+          ? { kind: 'loan', id: question.id, answer: (await lending?.lend(question.order)) ?? 'away' }
+          : {
+              kind: 'stands',
+              id: question.id,
+              standing: await keeper.standing(question.userId, question.tokenId).catch(() => null),
+            },
+      learn: (news: PlacesNews) => reach?.learn(news),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
+const standbyOf = (outbox: Standby['outbox'], tenure: OwnTenure, { say }: BooksHearers): Standby => ({
+  outbox,
+  mayAdmit: tenure.lasts,
+  onRefused: ({ ref }, result) => say(`what was owed for ${ref} was turned down: ${JSON.stringify(result)}`),
+});
+
 /** Whatever the database commits for this node says that it lives. */
-function alive(store: PostgresLedgerStore, life: ReturnType<typeof createLeaseLife>) {
+function alive(store: PostgresLedgerStore, tenure: OwnTenure, lending: Lending | null) {
   const signed = async <T>(work: () => Promise<T>): Promise<T> => {
-    const confirmed = life.sent();
+    const confirmed = tenure.sent();
     const value = await work();
     confirmed();
     return value;
   };
   return {
     ...store,
-    apply: (commands: readonly LedgerCommand[]) => signed(() => store.apply(commands)),
+    async apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
+      const outcome = await signed(() => store.apply(commands));
+      lending?.settled(commands, outcome.spared);
+      return outcome;
+    },
     probe: () => signed(store.probe),
   };
 }
+
+/** What is to be taken from a balance may lie idle with some node. */
+const gathering = (engine: Engine, lending: Lending): Engine => ({
+  ...engine,
+  submit(command, done) {
+    if (command.type !== 'deduct') return engine.submit(command, done);
+    engine.submit(command, (result) => {
+      if (result instanceof AppError || result.status !== 'refused' || result.reason !== 'insufficient')
+        return done(result);
+      void lending.gather(command.userId).then(() => engine.submit(command, done));
+    });
+  },
+});

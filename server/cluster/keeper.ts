@@ -1,7 +1,8 @@
-/** What a node does by the clock: signs of life, and what nodes that are gone have left. */
+/** What a node does by the clock: signs of life, a look at the others, and what those that are gone have left. */
 import type { Line } from '../../db/postgres/line.ts';
 import { clearLeases, earlierEpochs, expireNodes, noteLeft, orphans } from '../../db/postgres/nodes.ts';
-import type { LedgerCommand, LedgerResult } from '../ledger/commands.ts';
+import { nodesNow, standingOn } from '../../db/postgres/standing.ts';
+import type { BooksStanding, LedgerCommand, LedgerResult } from '../ledger/commands.ts';
 import { endFor } from '../ledger/recovery.ts';
 
 export interface Keeper {
@@ -11,6 +12,9 @@ export interface Keeper {
   stop(): void;
   /** The others need not wait until its life is over. */
   leave(): Promise<void>;
+  /** That are live, as far as was seen lately. */
+  nodes(): number;
+  standing(userId: number, tokenId: number | null): Promise<BooksStanding | null>;
 }
 
 export interface KeeperDeps {
@@ -18,19 +22,26 @@ export interface KeeperDeps {
   readonly name: string;
   readonly epoch: () => number;
   readonly beat: () => Promise<void>;
+  readonly sweep: () => void;
   readonly submit: (command: LedgerCommand) => Promise<LedgerResult>;
   readonly say: (line: string) => void;
+  readonly drain: () => void;
 }
 
 const beatMs = 3000;
 const lookMs = 4000;
+const sweepMs = 1000;
 
 export function createKeeper(deps: KeeperDeps): Keeper {
-  let line: Line | null = null;
+  let line: Promise<Line> | null = null;
   let stopped = false;
+  let live = 1;
+  let draining = false;
   const timers: ReturnType<typeof setInterval>[] = [];
   const connected = async (): Promise<Line> => {
-    if (line === null || line.broken) line = await deps.connect();
+    const known = await line?.catch(() => null);
+    if (known?.broken === false) return known;
+    line = deps.connect();
     return line;
   };
   /** @param patience as `orphans` takes it. @param of epochs, null = of all. */
@@ -46,6 +57,12 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   };
 
   const look = async () => {
+    const { state, count } = await nodesNow(await connected(), deps.epoch());
+    live = Math.max(1, count);
+    if (state === 'draining' && !draining) {
+      draining = true;
+      deps.drain();
+    }
     const gone = await expireNodes(await connected());
     if (gone.length > 0) deps.say(`nodes ${gone.join(', ')} said nothing for too long and are taken for gone`);
     await settle(undefined, null);
@@ -68,6 +85,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   };
 
   return {
+    nodes: () => live,
     async bury() {
       const own = await earlierEpochs(await connected(), deps.name, deps.epoch());
       if (own.length === 0) return { settled: 0, voided: 0 };
@@ -77,8 +95,10 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       return count;
     },
     start() {
+      void look().catch(() => undefined);
       every(beatMs, deps.beat);
       every(lookMs, look);
+      every(sweepMs, async () => deps.sweep());
     },
     stop() {
       stopped = true;
@@ -92,7 +112,8 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       } catch {
         // The database is away: its life ends by itself.
       }
-      line?.close();
+      (await line?.catch(() => null))?.close();
     },
+    standing: async (userId, tokenId) => standingOn(await connected(), userId, tokenId),
   };
 }

@@ -3,6 +3,7 @@ import type { DatabasePlace } from '../../db/place.ts';
 import type { DataDirFiles } from '../data-dir.ts';
 import { version } from '../embedded/version.ts';
 import type { NodeOrder } from './books.ts';
+import type { SharedMemory } from './reach.ts';
 import { nodeName } from './node-name.ts';
 
 /** @returns null where the database is a file that nobody else has. */
@@ -10,7 +11,7 @@ export function nodeOrder(
   place: DatabasePlace,
   files: DataDirFiles,
   env: Readonly<Record<string, string | undefined>>,
-  nativeBinding: string | undefined,
+  more: { readonly nativeBinding: string | undefined; readonly memory: SharedMemory | null },
 ): NodeOrder | null {
   if (place.engine === 'sqlite') return null;
   const outbox = env.GATEWAY_OUTBOX ?? '';
@@ -18,7 +19,7 @@ export function nodeOrder(
     place,
     name: nodeName(files.node),
     version,
-    nativeBinding,
+    ...more,
     owed: files.owed,
     dir: outbox === '' ? files.dir : outbox,
     durable: outbox !== '',
