@@ -1,7 +1,9 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
+import { randomUUID } from 'node:crypto';
 import { createKeptItems, type KeptItems } from '../db/kept-items.ts';
 import { type Database, sqliteOf } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
+import { createTurns, type Turns } from '../db/turns.ts';
 import { type StorageStanding, soundStorage } from './contract/storage.ts';
 import { type BotCheck, createBotCheck } from './domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from './domain/accounts/service.ts';
@@ -134,6 +136,8 @@ export interface ServiceDeps {
   /** How the store of money stands; sound where no server runs. */
   readonly storage?: () => StorageStanding;
   readonly relays?: number;
+  /** What is done once for a site; default: by this process alone. */
+  readonly turns?: Turns;
   /** Makes a backup and looks it through; default: here and now. */
   readonly verifiedBackup?: (order: BackupOrder) => Promise<BackupHeader>;
   /** Told what went wrong in jobs. */
@@ -270,8 +274,9 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       channels,
       slowSeconds: () => options.get('ChannelDisableThreshold'),
       automaticDisable: () => options.get('AutomaticDisableChannelEnabled'),
+      turns: deps.turns ?? createTurns(deps.database, randomUUID()),
       now: deps.now,
-      report: deps.report ?? (() => undefined),
+      report,
     }),
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),

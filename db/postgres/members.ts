@@ -1,6 +1,7 @@
 /** The nodes of a site as people see them: who lives, what each has in hand, and who is to end. */
-import type { PostgresDatabase } from './open.ts';
+
 import { lifeSeconds } from './nodes.ts';
+import type { PostgresDatabase } from './open.ts';
 
 export interface MemberRow {
   readonly epoch: number;

@@ -108,7 +108,15 @@ export async function openServingSite(): Promise<ServingSite> {
         dir,
         process: child,
         said: () => text,
-        client: await openClient({ dataDir: dir, url: '', token: '', userId: '', env, language: 'en', timeoutMs: 60_000 }),
+        client: await openClient({
+          dataDir: dir,
+          url: '',
+          token: '',
+          userId: '',
+          env,
+          language: 'en',
+          timeoutMs: 60_000,
+        }),
         chat: (key, body) =>
           fetch(`${address}/v1/chat/completions`, {
             method: 'POST',

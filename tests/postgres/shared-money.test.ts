@@ -27,17 +27,28 @@ const nodeOf = (index: number): ServingNode => {
   return node;
 };
 const balance = async (id: number) =>
-  (await site.rows<{ balance: number; leased: number; overrun: number }>(`SELECT balance, leased, overrun FROM accounts WHERE id = ${id}`))[0];
+  (
+    await site.rows<{ balance: number; leased: number; overrun: number }>(
+      `SELECT balance, leased, overrun FROM accounts WHERE id = ${id}`,
+    )
+  )[0];
 const violations = async () => {
   const { client } = nodeOf(0);
-  const reports = (await client.call('ledger.verify' as never)) as readonly { id: string; violations: number; examples: unknown }[];
+  const reports = (await client.call('ledger.verify' as never)) as readonly {
+    id: string;
+    violations: number;
+    examples: unknown;
+  }[];
   expect(reports.map(({ id }) => id)).toContain('I12');
   return reports.filter((one) => one.violations > 0);
 };
 /** Of a user of its own, whose balance is so much. */
 async function userWith(quota: number): Promise<string> {
   const { client } = nodeOf(0);
-  const user = (await client.call('user.create' as never, { username: 'poor', password: 'password1', display_name: 'poor' } as never)) as { id: number };
+  const user = (await client.call(
+    'user.create' as never,
+    { username: 'poor', password: 'password1', display_name: 'poor' } as never,
+  )) as { id: number };
   void user;
   return key;
 }
