@@ -1,7 +1,12 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
+<<<<<<< HEAD
 import { randomUUID } from 'node:crypto';
 import { createKeptItems, type KeptItems } from '../db/kept-items.ts';
 import { type Database, sqliteOf } from '../db/open.ts';
+=======
+import { createKeptItems } from '../db/kept-items.ts';
+import type { Database } from '../db/open.ts';
+>>>>>>> k1
 import { createChannelsRepository } from '../db/repositories/channels.ts';
 import { createTurns, type Turns } from '../db/turns.ts';
 import { type StorageStanding, soundStorage } from './contract/storage.ts';
@@ -58,7 +63,7 @@ import { createWallet, type WalletService } from './domain/wallet/service.ts';
 import { createWorkLists, type WorkListsService } from './domain/works/lists.ts';
 import { createWorks, type WorksService } from './domain/works/service.ts';
 import type { Ledger } from './ledger/commands.ts';
-import { bookReports, type InvariantReport, logReport } from './ledger/verify.ts';
+import { type InvariantReport, logReport, reportsOn } from './ledger/verify.ts';
 import { createGuard, type Fetch } from './outbound/guard.ts';
 import { createWorkerFetch } from './outbound/worker.ts';
 import { providerByType } from './providers/catalogue.ts';
@@ -314,7 +319,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     verifyLedger: async () => {
       const { checked, unequal, wrong } = await logs.verify({});
       const examples = wrong.map(({ id, quota, expected }) => `log ${id}: ${quota} <> ${expected ?? 'unpriced'}`);
-      return [...bookReports(sqliteOf(deps.database)), logReport(checked, unequal, examples)];
+      return [...(await reportsOn(deps.database)), logReport(checked, unequal, examples)];
     },
   };
 }

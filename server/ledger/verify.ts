@@ -1,7 +1,7 @@
 /** Checks the ledger's invariants against the database as it is. Source of the numbering: reliability reference 3.1. */
 
 import { ledgerFacts } from '../../db/ledger-facts.ts';
-import type { SqliteDatabase } from '../../db/open.ts';
+import type { Database, SqliteDatabase } from '../../db/open.ts';
 
 export interface InvariantReport {
   readonly id: string;
@@ -66,6 +66,13 @@ export const logReport = (checked: number, violations: number, examples: readonl
 
 /** I1 to I10, and I12 where there are leases: sums over the books. */
 export const bookReports = (database: SqliteDatabase): InvariantReport[] => reportsOf(ledgerFacts(database.raw));
+
+/** The same on either engine. */
+export async function reportsOn(database: Database): Promise<InvariantReport[]> {
+  if (database.engine === 'sqlite') return bookReports(database);
+  const { postgresFacts } = await import('../../db/postgres/ledger-facts.ts');
+  return reportsOf(await postgresFacts(database));
+}
 
 const leaseReports = ({ leases = 0, wrongLeases }: LedgerFacts): InvariantReport[] =>
   wrongLeases === undefined

@@ -75,7 +75,9 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     pause: options.pause ?? (async () => undefined),
     ...options.more,
   });
-  const balances = createBalances(createMoney(createMemory(mostThreads), undefined, options.leased === true ? lasting : null));
+  const balances = createBalances(
+    createMoney(createMemory(mostThreads), undefined, options.leased === true ? lasting : null),
+  );
   ledger.onBalance(balances.credit);
   const state = createRelayState(balances);
   const source = createSnapshotSource({ database, vault });
