@@ -239,6 +239,9 @@ const hearControl =
       case 'standing':
         relays.channels(data.id, data.ids);
         break;
+      case 'heard':
+        relays.heard(data.news);
+        break;
       case 'worked':
         // Numbers below zero are those of the server before this one.
         if (data.id < 0) before?.worked({ ...data, id: -data.id });
