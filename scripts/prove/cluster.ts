@@ -5,6 +5,7 @@ import { failover } from './cluster/failover.ts';
 import { news } from './cluster/news.ts';
 import { paused } from './cluster/paused.ts';
 import { rates } from './cluster/rates.ts';
+import { closeClusters } from './cluster/site.ts';
 import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/storms.ts';
 import { upgrade } from './cluster/upgrade.ts';
 import { flag } from './site.ts';
@@ -30,6 +31,8 @@ export async function cluster(args: readonly string[]): Promise<readonly Goal[]>
   const wanted = at < 0 ? Object.keys(parts) : (args[at + 1] ?? '').split(',');
   const unknown = wanted.filter((name) => parts[name] === undefined);
   if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}; one of ${Object.keys(parts).join(', ')}`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void closeClusters().finally(() => process.exit(130)));
   const goals: Goal[] = [];
   for (const name of wanted) {
     console.log(`== ${name}, seed ${seed}`);

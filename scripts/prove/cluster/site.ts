@@ -93,6 +93,10 @@ async function prepare(folder: string, url: string, order: ClusterOrder) {
   return { ...made, upstream: providers[0]?.url ?? '', key: join(dataDir, 'secret.key') };
 }
 
+const open = new Set<() => Promise<void>>();
+/** For whoever is told to stop in the middle. */
+export const closeClusters = (): Promise<unknown> => Promise.all([...open].map((close) => close()));
+
 export async function openCluster(order: ClusterOrder): Promise<Cluster> {
   const bin = postgresPrograms();
   if (bin === null) throw new Error('PostgreSQL is not installed (Debian: apt-get install postgresql)');
@@ -101,8 +105,10 @@ export async function openCluster(order: ClusterOrder): Promise<Cluster> {
   let cache: RedisServer | null = null;
   const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true }), () => database.remove()];
   const close = async () => {
-    for (const one of opened.toReversed()) await one();
+    open.delete(close);
+    for (const one of opened.splice(0).toReversed()) await one();
   };
+  open.add(close);
   try {
     cache = redisInstalled() ? await startRedis() : null;
     opened.push(() => cache?.stop());
