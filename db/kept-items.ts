@@ -2,10 +2,11 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import BetterSqlite, { type Database as RawDatabase } from 'better-sqlite3';
-import type { Database } from './open.ts';
+import type { Database, SqliteDatabase } from './open.ts';
+import { createPostgresKeptItems } from './postgres/kept-items.ts';
 import { keepPrivate } from './private-file.ts';
 
-interface Kept {
+export interface Kept {
   readonly id: string;
   readonly sealed: string;
 }
@@ -14,6 +15,15 @@ export interface KeptItemLimits {
   /** Characters. */
   readonly perUser: number;
   readonly inAll: number;
+}
+
+export interface KeptItems {
+  /** @param days for which they are kept. */
+  keepItems(userId: number, items: readonly Kept[], days: number): Promise<void>;
+  keptItems(userId: number, ids: readonly string[]): Promise<Kept[]>;
+  /** The operator may have thought better of it. @param days for which any may still be kept. */
+  sweepItems(days: number): Promise<void>;
+  closeItems(): void;
 }
 
 const usual: KeptItemLimits = { perUser: 64 * 1024 * 1024, inAll: 256 * 1024 * 1024 };
@@ -34,8 +44,8 @@ const schema = `
   CREATE INDEX IF NOT EXISTS items_sizes ON items (user_id, number, size);
 `;
 
-const fileBeside = (database: Database): string =>
-  database.engine !== 'sqlite' || database.raw.name === '' || database.raw.name === ':memory:'
+const fileBeside = (database: SqliteDatabase): string =>
+  database.raw.name === '' || database.raw.name === ':memory:'
     ? ':memory:'
     : join(dirname(database.raw.name), 'answers.db');
 
@@ -49,13 +59,19 @@ function opened(file: string, nativeBinding: string | undefined): RawDatabase {
   return made;
 }
 
-/** @param now epoch milliseconds. The file is made when there is something to keep. */
-export function createKeptItems(database: Database, now: () => number, limits = usual) {
+/** @param now epoch milliseconds. */
+export const createKeptItems = (database: Database, now: () => number, limits = usual): KeptItems =>
+  database.engine === 'sqlite'
+    ? createItemFile(database, now, limits)
+    : createPostgresKeptItems(database, now, limits);
+
+/** The file is made when there is something to keep. */
+function createItemFile(database: SqliteDatabase, now: () => number, limits: KeptItemLimits): KeptItems {
   const path = fileBeside(database);
   let raw: RawDatabase | null = null;
   let sweptMs = 0;
   const file = (): RawDatabase => {
-    raw ??= opened(path, database.engine === 'sqlite' ? database.nativeBinding : undefined);
+    raw ??= opened(path, database.nativeBinding);
     return raw;
   };
   /** The newest stay. */
@@ -77,7 +93,7 @@ export function createKeptItems(database: Database, now: () => number, limits = 
     if (sum > limits.inAll) trim(limits.inAll, '');
   };
   return {
-    async keepItems(userId: number, items: readonly Kept[], days: number): Promise<void> {
+    async keepItems(userId, items, days) {
       const add = file().prepare(
         'INSERT OR REPLACE INTO items (id, user_id, until, size, sealed) VALUES (?, ?, ?, ?, ?)',
       );
@@ -86,7 +102,7 @@ export function createKeptItems(database: Database, now: () => number, limits = 
       })();
       if (now() - sweptMs >= sweepMs) sweep();
     },
-    async keptItems(userId: number, ids: readonly string[]): Promise<Kept[]> {
+    async keptItems(userId, ids) {
       return file()
         .prepare<Kept>(
           `SELECT id, sealed FROM items
@@ -94,15 +110,14 @@ export function createKeptItems(database: Database, now: () => number, limits = 
         )
         .all(userId, now(), JSON.stringify(ids));
     },
-    /** The operator may have thought better of it. @param days for which any may still be kept. */
-    async sweepItems(days: number): Promise<void> {
+    async sweepItems(days) {
       if (raw === null && !existsSync(path)) return;
       file()
         .prepare('DELETE FROM items WHERE until > ?')
         .run(now() + days * dayMs);
       sweep();
     },
-    closeItems(): void {
+    closeItems() {
       raw?.close();
       raw = null;
     },

@@ -49,7 +49,8 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
       if (data.kind === 'ready') {
         serving = true;
         resolve(data.setupDone);
-      } else if (data.kind === 'failed') reject(isErrorCode(data.code) ? new AppError(data.code, data.params) : new Error(data.message));
+      } else if (data.kind === 'failed')
+        reject(isErrorCode(data.code) ? new AppError(data.code, data.params) : new Error(data.message));
       else if (data.kind === 'closed') closed.resolve();
       else deps.receive(data);
     };

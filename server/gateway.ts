@@ -1,9 +1,9 @@
 /** The composition root of a running server: this thread supervises, one keeps the ledger, one serves the API; requests are relayed here, or by several threads of their own. */
 import { randomBytes } from 'node:crypto';
 import type { SealedSample } from '../db/sealed.ts';
-import { AppError } from './contract/errors.ts';
 import { nodeOrder } from './cluster/order.ts';
 import { createPurses, placesFor } from './cluster/purses.ts';
+import { AppError } from './contract/errors.ts';
 import type { FromControl } from './control/messages.ts';
 import { type ControlThread, createControlThread } from './control-thread.ts';
 import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
@@ -238,6 +238,9 @@ const hearControl =
         break;
       case 'standing':
         relays.channels(data.id, data.ids);
+        break;
+      case 'heard':
+        relays.heard(data.news);
         break;
       case 'worked':
         // Numbers below zero are those of the server before this one.

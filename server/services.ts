@@ -1,7 +1,9 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
-import { createKeptItems } from '../db/kept-items.ts';
+import { randomUUID } from 'node:crypto';
+import { createKeptItems, type KeptItems } from '../db/kept-items.ts';
 import type { Database } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
+import { createTurns, type Turns } from '../db/turns.ts';
 import { type StorageStanding, soundStorage } from './contract/storage.ts';
 import { type BotCheck, createBotCheck } from './domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from './domain/accounts/service.ts';
@@ -20,6 +22,7 @@ import { createRounds, type RoundsService } from './domain/channels/rounds.ts';
 import { createRoutes, type RoutesService, type Standing } from './domain/channels/routes.ts';
 import { type ChannelsService, createChannels, type RelayTest } from './domain/channels/service.ts';
 import { createLogs, type LogsService } from './domain/logs/service.ts';
+import { createNodes, type NodesService } from './domain/nodes/service.ts';
 import { createNotify } from './domain/notifications/carry.ts';
 import { createMailer, type SendMail } from './domain/notifications/mailer.ts';
 import { createQuotaAlerts, type QuotaAlerts } from './domain/notifications/quota-alerts.ts';
@@ -98,7 +101,8 @@ export interface Services {
   readonly rounds: RoundsService;
   readonly routes: RoutesService;
   readonly knowledge: KnowledgeService;
-  readonly works: WorksService & ReturnType<typeof createKeptItems>;
+  readonly nodes: NodesService;
+  readonly works: WorksService & KeptItems;
   readonly workLists: WorkListsService;
   readonly usage: UsageService;
   readonly priceList: ReturnType<typeof createPriceList>;
@@ -135,6 +139,8 @@ export interface ServiceDeps {
   /** How the store of money stands; sound where no server runs. */
   readonly storage?: () => StorageStanding;
   readonly relays?: number;
+  /** What is done once for a site; default: by this process alone. */
+  readonly turns?: Turns;
   /** Makes a backup and looks it through; default: here and now. */
   readonly verifiedBackup?: (order: BackupOrder) => Promise<BackupHeader>;
   /** Told what went wrong in jobs. */
@@ -271,8 +277,9 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       channels,
       slowSeconds: () => options.get('ChannelDisableThreshold'),
       automaticDisable: () => options.get('AutomaticDisableChannelEnabled'),
+      turns: deps.turns ?? createTurns(deps.database, randomUUID()),
       now: deps.now,
-      report: deps.report ?? (() => undefined),
+      report,
     }),
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),
@@ -284,6 +291,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       },
     }),
     knowledge: createKnowledge({ channel: channels.get, ownRules: () => options.get('model_rules') }),
+    nodes: createNodes(deps.database),
     logs,
     pricing: createPricing({ ...deps, options, logs }),
     workLists: createWorkLists({ ...deps, options }),

@@ -10,6 +10,7 @@ import { helpRows } from './help/rows.ts';
 import { importRows } from './import/rows.ts';
 import { logRows } from './logs/rows.ts';
 import { modelRows } from './model/rows.ts';
+import { nodeRows } from './node/rows.ts';
 import { optionRows } from './option/rows.ts';
 import { paymentRows } from './payment/rows.ts';
 import { provisioningRows } from './provisioning/rows.ts';
@@ -38,6 +39,7 @@ export const commands: readonly CommandRow[] = [
   ...routeRows,
   ...logRows,
   ...alertRows,
+  ...nodeRows,
   ...workRows,
   ...dataRows,
   ...secretRows,

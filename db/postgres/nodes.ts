@@ -208,3 +208,13 @@ export async function clearLeases(line: Line): Promise<void> {
     { text: 'COMMIT' },
   ]);
 }
+
+/** It has nothing left that nobody else knows of. */
+export async function noteLeft(line: Line, epoch: number): Promise<void> {
+  await line.send([
+    {
+      text: 'UPDATE nodes SET left_at = extract(epoch FROM clock_timestamp())::bigint WHERE epoch = $1',
+      values: [epoch],
+    },
+  ]);
+}

@@ -4,7 +4,10 @@ import { admission } from './cluster/admission.ts';
 import { failover } from './cluster/failover.ts';
 import { news } from './cluster/news.ts';
 import { paused } from './cluster/paused.ts';
+import { rates } from './cluster/rates.ts';
+import { closeClusters } from './cluster/site.ts';
 import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/storms.ts';
+import { upgrade } from './cluster/upgrade.ts';
 import { flag } from './site.ts';
 
 const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal[]>>> = {
@@ -18,6 +21,8 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   news,
   paused,
   failover,
+  rates,
+  upgrade,
 };
 
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {
@@ -26,6 +31,8 @@ export async function cluster(args: readonly string[]): Promise<readonly Goal[]>
   const wanted = at < 0 ? Object.keys(parts) : (args[at + 1] ?? '').split(',');
   const unknown = wanted.filter((name) => parts[name] === undefined);
   if (unknown.length > 0) throw new Error(`no part ${unknown.join(', ')}; one of ${Object.keys(parts).join(', ')}`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void closeClusters().finally(() => process.exit(130)));
   const goals: Goal[] = [];
   for (const name of wanted) {
     console.log(`== ${name}, seed ${seed}`);

@@ -17,11 +17,12 @@ import { createEngine, type Engine, type Standby, type StoreHealth } from '../le
 import { openNodeFiles } from '../ledger/outbox.ts';
 import { type OwedPlace, type OwedReport, settleOwedFar } from '../ledger/owed.ts';
 import type { RecoveryReport } from '../ledger/recovery.ts';
-import { createMemory } from '../relay/admission/memory.ts';
+import { attachMemory, createMemory } from '../relay/admission/memory.ts';
 import { createTenure, type OwnTenure } from '../relay/admission/tenure.ts';
 import { createSteadyClock } from '../serving/clock.ts';
 import { createKeeper } from './keeper.ts';
 import { createLending, type Lending } from './lending.ts';
+import { createPocket } from './pocket.ts';
 import { createReach, type PlacesNews, type SharedMemory } from './reach.ts';
 
 export interface NodeOrder {
@@ -85,8 +86,10 @@ async function prepare(place: PostgresPlace) {
 async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   mkdirSync(order.dir, { recursive: true, mode: 0o700 });
   const files = openNodeFiles(order.dir, { nativeBinding: order.nativeBinding, now: Date.now });
-  const reach = order.memory === null ? null : createReach(order.memory);
-  const tenure = createTenure(reach?.memory ?? createMemory(), { steady: createSteadyClock(), wall: Date.now });
+  const { memory: shared } = order;
+  const memory = shared === null ? createMemory() : attachMemory(shared.parts, shared.thread);
+  const reach = shared === null ? createPocket() : createReach(memory);
+  const tenure = createTenure(memory, { steady: createSteadyClock(), wall: Date.now });
   const submitted = (command: LedgerCommand): Promise<LedgerResult> =>
     new Promise((resolve, reject) =>
       engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result))),
@@ -97,7 +100,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     acknowledged: files.acknowledged,
     onEpoch(epoch) {
       tenure.ended();
-      lending?.began(epoch);
+      lending.began(epoch);
       tenure.begins(epoch);
     },
     onForgotten(commands) {
@@ -110,22 +113,19 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     newRun: randomUUID,
     now: () => Math.floor(Date.now() / 1000),
   });
-  const wire = reach === null ? null : openWire(order.place, (text) => lending?.hear(text));
-  const lending =
-    reach === null || wire === null
-      ? null
-      : createLending({
-          ...{ reach, tenure, move: store.move, isUnresolved: store.isUnresolved, epoch: store.epoch, tell: wire.tell },
-          nodes: () => keeper.nodes(),
-          now: () => performance.now(),
-        });
+  const wire = openWire(order.place, (text) => lending.hear(text));
+  const lending = createLending({
+    ...{ reach, tenure, move: store.move, isUnresolved: store.isUnresolved, epoch: store.epoch, tell: wire.tell },
+    nodes: () => keeper.nodes(),
+    now: () => performance.now(),
+  });
   const living = alive(store, tenure, lending);
   const keeper = createKeeper({
     connect: () => openLine(order.place, 'gateway keeper'),
     name: order.name,
     epoch: store.epoch,
     beat: living.probe,
-    sweep: () => lending?.sweep(),
+    sweep: lending.sweep,
     submit: submitted,
     say: told.say,
     drain: told.drain,
@@ -140,7 +140,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     keeper.stop();
     await engine.drain();
     await keeper.leave();
-    wire?.close();
+    wire.close();
     store.close();
     files.close();
   };
@@ -150,18 +150,18 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     const recovered = await keeper.bury();
     keeper.start();
     return {
-      engine: lending === null ? engine : gathering(engine, lending),
+      engine: gathering(engine, lending),
       recovery: { epoch: store.epoch(), ...recovered },
       owed,
       answer: async (question: BooksQuestion): Promise<BooksAnswer> =>
         question.kind === 'lend'
-          ? { kind: 'loan', id: question.id, answer: (await lending?.lend(question.order)) ?? 'away' }
+          ? { kind: 'loan', id: question.id, answer: await lending.lend(question.order) }
           : {
               kind: 'stands',
               id: question.id,
               standing: await keeper.standing(question.userId, question.tokenId).catch(() => null),
             },
-      learn: (news: PlacesNews) => reach?.learn(news),
+      learn: reach.learn,
       close,
     };
   } catch (error) {
@@ -177,7 +177,7 @@ const standbyOf = (outbox: Standby['outbox'], tenure: OwnTenure, { say }: BooksH
 });
 
 /** Whatever the database commits for this node says that it lives. */
-function alive(store: PostgresLedgerStore, tenure: OwnTenure, lending: Lending | null) {
+function alive(store: PostgresLedgerStore, tenure: OwnTenure, lending: Lending) {
   const signed = async <T>(work: () => Promise<T>): Promise<T> => {
     const confirmed = tenure.sent();
     const value = await work();
@@ -188,7 +188,7 @@ function alive(store: PostgresLedgerStore, tenure: OwnTenure, lending: Lending |
     ...store,
     async apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
       const outcome = await signed(() => store.apply(commands));
-      lending?.settled(commands, outcome.spared);
+      lending.settled(commands, outcome.spared);
       return outcome;
     },
     probe: () => signed(store.probe),

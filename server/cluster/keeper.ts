@@ -1,6 +1,6 @@
 /** What a node does by the clock: signs of life, a look at the others, and what those that are gone have left. */
 import type { Line } from '../../db/postgres/line.ts';
-import { clearLeases, earlierEpochs, expireNodes, orphans } from '../../db/postgres/nodes.ts';
+import { clearLeases, earlierEpochs, expireNodes, noteLeft, orphans } from '../../db/postgres/nodes.ts';
 import { nodesNow, standingOn } from '../../db/postgres/standing.ts';
 import type { BooksStanding, LedgerCommand, LedgerResult } from '../ledger/commands.ts';
 import { endFor } from '../ledger/recovery.ts';
@@ -107,6 +107,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     async leave() {
       try {
         await expireNodes(await connected(), [deps.epoch()]);
+        await noteLeft(await connected(), deps.epoch());
         await clearLeases(await connected());
       } catch {
         // The database is away: its life ends by itself.

@@ -53,7 +53,9 @@ export function createLending(deps: LendingDeps): Lending {
       if (!(await reach.knows(userId, tokenId)) || !deps.tenure.lasts()) return 'away';
       const subjects = [
         ...(house ? [] : [{ kind: 'account' as const, id: userId, before: reach.idle('account', userId), got: 0 }]),
-        ...(tokenId === 0 ? [] : [{ kind: 'token' as const, id: tokenId, before: reach.idle('token', tokenId), got: 0 }]),
+        ...(tokenId === 0
+          ? []
+          : [{ kind: 'token' as const, id: tokenId, before: reach.idle('token', tokenId), got: 0 }]),
       ];
       // What lies here is as much as the less of both; what was settled meanwhile counts like what came.
       const need = Math.min(...subjects.map(({ before }) => before)) + more;

@@ -3,8 +3,8 @@ import type { DatabasePlace } from '../../db/place.ts';
 import type { DataDirFiles } from '../data-dir.ts';
 import { version } from '../embedded/version.ts';
 import type { NodeOrder } from './books.ts';
-import type { SharedMemory } from './reach.ts';
 import { nodeName } from './node-name.ts';
+import type { SharedMemory } from './reach.ts';
 
 /** @returns null where the database is a file that nobody else has. */
 export function nodeOrder(

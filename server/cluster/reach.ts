@@ -4,7 +4,7 @@ import type { LeaseKind } from '../../db/postgres/ledger-known.ts';
 import type { Reach } from '../ledger/leases.ts';
 import { createAccounts, type Places } from '../relay/admission/accounts.ts';
 import { createLeased } from '../relay/admission/leased.ts';
-import { attachMemory, type MemoryParts } from '../relay/admission/memory.ts';
+import type { Memory, MemoryParts } from '../relay/admission/memory.ts';
 
 /** Where users and keys have their cells, from the thread that gives these out. */
 export interface PlacesNews {
@@ -31,8 +31,7 @@ export interface SharedMemory {
   readonly thread: number;
 }
 
-export function createReach({ parts, thread }: SharedMemory): MemoryReach & { readonly memory: ReturnType<typeof attachMemory> } {
-  const memory = attachMemory(parts, thread);
+export function createReach(memory: Memory): MemoryReach {
   const accounts = createAccounts(memory, true);
   const leased = createLeased({ memory, accounts });
   const owners = new Map<number, number>();
@@ -50,7 +49,6 @@ export function createReach({ parts, thread }: SharedMemory): MemoryReach & { re
     accounts.user(userId) !== 0 && (tokenId === 0 || (owners.has(tokenId) && accounts.token(tokenId) !== 0));
 
   return {
-    memory,
     raise,
     takeIdle: (kind, subject) => leased.reclaim(subjectOf(kind, subject), Number.MAX_SAFE_INTEGER),
     idle: (kind, subject) => leased.idle(subjectOf(kind, subject)),

@@ -8,6 +8,7 @@ import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import type { LogSettings } from '../logging/settings.ts';
 import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
+import type { Hearsay } from '../relay/routing/hearsay.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 
 export interface ControlStart {
@@ -30,6 +31,8 @@ export type ToControl =
   | { readonly kind: 'work'; readonly id: number; readonly call: WorkCall }
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
   | { readonly kind: 'storage'; readonly standing: StorageStanding }
+  /** For the relays of other machines. */
+  | { readonly kind: 'heard'; readonly news: Hearsay }
   | { readonly kind: 'close' };
 
 export type FromControl =
@@ -44,6 +47,8 @@ export type FromControl =
       readonly stream: boolean;
     }
   | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
+  /** From the relays of other machines. */
+  | { readonly kind: 'heard'; readonly news: Hearsay }
   | { readonly kind: 'worked'; readonly id: number; readonly value: unknown; readonly failed: boolean }
   | { readonly kind: 'failed'; readonly message: string; readonly code: string; readonly params: ErrorParams }
   | { readonly kind: 'closed' };

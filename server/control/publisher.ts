@@ -7,11 +7,17 @@ export interface Publisher {
   start(): Promise<void>;
   /** Looks now instead of at the next tick; resolves when every change made before the call is published. */
   look(): Promise<void>;
+  /** So many machines serve the site. */
+  nodes(count: number): void;
+  /** When the last look was over that went well, by the clock it was given. */
+  knownAt(): number;
   stop(): void;
 }
 
 /** Milliseconds between looks; a change by another process takes effect within this time. */
 const everyMs = 200;
+/** What goes wrong at every look is told again after so many. */
+const tellEvery = 300;
 
 export interface PublisherDeps {
   readonly source: SnapshotSource;
@@ -19,27 +25,46 @@ export interface PublisherDeps {
   /** Called before news of changed options go out. */
   readonly optionsChanged: () => Promise<void>;
   readonly report: (error: unknown) => void;
+  /** Milliseconds; default: a clock of this thread. */
+  readonly steady?: () => number;
 }
+
+const unchanged = {
+  users: [],
+  tokens: [],
+  channels: [],
+  options: {},
+  removed: { users: [], tokens: [], channels: [] },
+};
 
 export function createPublisher(deps: PublisherDeps): Publisher {
   let seq = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   let last: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | null = null;
+  let failures = 0;
+  const steady = deps.steady ?? (() => performance.now());
+  let known = steady();
 
   const readAll = async () => {
+    const began = steady();
     for (let news = await deps.source.since(seq); news !== null; news = await deps.source.since(seq)) {
       if (Object.keys(news.options).length > 0) await deps.optionsChanged();
       seq = news.seq;
       deps.publish(news);
     }
+    failures = 0;
+    known = began;
+  };
+  const failed = (error: unknown) => {
+    if (failures++ % tellEvery === 0) deps.report(error);
   };
   /** One look at a time. Whoever asks before the waiting one has begun shares it; one that runs already may have read too early for the caller. */
   const look = (): Promise<void> => {
     if (waiting !== null) return waiting;
     waiting = last.then(() => {
       waiting = null;
-      return readAll().catch(deps.report);
+      return readAll().catch(failed);
     });
     last = waiting;
     return waiting;
@@ -53,6 +78,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       timer = setInterval(() => void look(), everyMs);
     },
     look,
+    nodes: (count) => deps.publish({ kind: 'delta', seq, ...unchanged, nodes: count }),
+    knownAt: () => known,
     stop: () => clearInterval(timer),
   };
 }

@@ -1,8 +1,12 @@
 /** Thread entry: services, repositories and the HTTP API behind two unix sockets. */
+import { randomUUID } from 'node:crypto';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { openDatabase } from '../../db/open.ts';
-import { createChangesRepository } from '../../db/repositories/changes.ts';
+import { createFeed } from '../../db/feed.ts';
+import { type Database, openDatabase } from '../../db/open.ts';
+import { createMembers } from '../../db/postgres/members.ts';
+import { createTurns } from '../../db/turns.ts';
+import { nodeName } from '../cluster/node-name.ts';
 import { AppError } from '../contract/errors.ts';
 import { type StorageStanding, soundStorage } from '../contract/storage.ts';
 import type { Trouble } from '../contract/trouble.ts';
@@ -20,22 +24,19 @@ import type { LogSettings } from '../logging/settings.ts';
 import { proveGuard } from '../outbound/guard.ts';
 import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
 import { createRequestIds } from '../relay/intake/request-id.ts';
-import { createServices } from '../services.ts';
+import type { Hearsay } from '../relay/routing/hearsay.ts';
+import { createServices, type Services } from '../services.ts';
+import { createSteadyClock } from '../serving/clock.ts';
 import { backupInThread } from './backup-thread.ts';
+import type { Company } from './company.ts';
+import { startJobs } from './jobs.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
-import { createPublisher } from './publisher.ts';
+import { createPublisher, type Publisher } from './publisher.ts';
 
 declare const self: {
   onmessage: ((event: MessageEvent<ToControl>) => void) | null;
   postMessage(message: FromControl): void;
 };
-
-const sweepMs = 10 * 60 * 1000;
-const alertMs = 60 * 1000;
-/** Between two looks at drawings and songs under way. As new-api does. */
-const worksMs = 15_000;
-/** Changes kept although every follower has seen them. */
-const keptChanges = 10_000;
 
 const logOf = (settings: LogSettings): Log => createLog(settings, (line) => void process.stderr.write(line), Date.now);
 
@@ -60,11 +61,16 @@ async function start(order: ControlStart) {
   const standings = new Map<number, (found: readonly Standing[]) => void>();
   let nextTest = 1;
   let storage = soundStorage;
+  const node = database.engine === 'sqlite' ? '' : nodeName(files.node);
+  const turns = createTurns(database, node);
+  const feed = createFeed(database);
+  const steady = createSteadyClock();
   const services = await createServices({
     database,
     dataFolder: { folder: files.dir, nativeBinding: order.nativeBinding },
     vault,
     ledger,
+    turns,
     relayTest: async (wanted) => {
       // The relay must know the channel as it is now.
       await publisher.look();
@@ -89,10 +95,11 @@ async function start(order: ControlStart) {
     now: Date.now,
   });
   const publisher = createPublisher({
-    source: createSnapshotSource({ database, vault }),
+    source: createSnapshotSource({ database, vault, feed }),
     publish: (news) => self.postMessage(news),
     optionsChanged: services.options.reload,
     report,
+    steady,
   });
   await publisher.start();
   const requestId = createRequestIds(Date.now);
@@ -107,32 +114,16 @@ async function start(order: ControlStart) {
     listen(createServer(createApp({ ...api, listener: 'network' })), files.httpSocket),
     listen(createServer(createApp({ ...api, listener: 'local' })), files.localSocket),
   ]);
-  const changes = createChangesRepository(database);
-  const sweepOnce = async () => {
-    await services.sessions.sweep();
-    await services.wallet.sweep();
-    const days = services.options.get('LogRetentionDays');
-    await services.logs.prepare();
-    if (days > 0) await services.logs.prune(Math.floor(Date.now() / 1000) - days * 86_400);
-    await services.works.sweepItems(services.options.get('ResponseItemDays'));
-    await changes.trim((await changes.last()) - keptChanges);
-  };
-  let polling = false;
-  const pollOnce = async () => {
-    if (polling) return;
-    polling = true;
-    await services.works.poll().catch(report);
-    polling = false;
-  };
-  const works = setInterval(() => void pollOnce(), worksMs);
-  const tellOnce = () => {
-    void services.quotaAlerts.look().catch(report);
-    void services.backups.tick().then(services.alerts.look).catch(report);
-  };
-  const alerts = setInterval(tellOnce, alertMs);
-  const sweep = setInterval(() => void sweepOnce().catch(report), sweepMs);
-  // Payments that were reported just before a crash.
-  void services.wallet.sweep().catch(report);
+  const company = await joinCompany({
+    ...{ database, node, steady, services, publisher, report },
+    follows: feed.follows,
+    standing: () => storage,
+  });
+  const stopJobs = startJobs({
+    ...{ services, feed, turns, report },
+    sweepNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,
+    now: Date.now,
+  });
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
   return {
     tested: (id: number, result: ChannelTestResult) => {
@@ -155,11 +146,11 @@ async function start(order: ControlStart) {
     stands: (standing: StorageStanding) => {
       storage = standing;
     },
+    tell: (news: Hearsay) => company?.tell(news),
     troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),
     close: async () => {
-      clearInterval(works);
-      clearInterval(sweep);
-      clearInterval(alerts);
+      stopJobs();
+      company?.stop();
       publisher.stop();
       for (const server of servers) {
         server.closeAllConnections();
@@ -171,6 +162,33 @@ async function start(order: ControlStart) {
       await database.close();
     },
   };
+}
+
+interface Joining {
+  readonly database: Database;
+  readonly node: string;
+  readonly steady: () => number;
+  readonly services: Services;
+  readonly publisher: Publisher;
+  readonly follows: () => string | null;
+  readonly standing: () => StorageStanding;
+  readonly report: (error: unknown) => void;
+}
+
+/** @returns null where this machine is the only one. */
+async function joinCompany({ database, services, publisher, standing, ...rest }: Joining): Promise<Company | null> {
+  if (database.engine === 'sqlite') return null;
+  const { startCompany } = await import('./company.ts');
+  return startCompany({
+    ...rest,
+    database,
+    run: randomUUID(),
+    knownAt: publisher.knownAt,
+    changed: () => void publisher.look(),
+    heard: (news) => self.postMessage({ kind: 'heard', news }),
+    nodes: publisher.nodes,
+    figures: () => ({ relays: services.relays, waiting: standing().waiting, trouble: standing().reason }),
+  });
 }
 
 function listen(server: Server, path: string): Promise<Server> {
@@ -192,6 +210,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'tested') control.tested(message.id, message.result);
         if (message.kind === 'stood') control.stood(message.id, message.standings);
         if (message.kind === 'storage') control.stands(message.standing);
+        if (message.kind === 'heard') control.tell(message.news);
         if (message.kind === 'work') void control.worked(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.trouble);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));

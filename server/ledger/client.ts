@@ -10,8 +10,8 @@ import {
   type LoanOrder,
   outlives,
 } from './commands.ts';
-import type { LeaseAnswer } from './leases.ts';
 import type { StoreHealth } from './engine.ts';
+import type { LeaseAnswer } from './leases.ts';
 
 export interface CommandMessage {
   readonly kind: 'commands';

@@ -214,12 +214,7 @@ export function createLeases(deps: LeaseDeps): Leases {
   };
 
   /** @param heard who had said before that nothing idle is left. @returns null = it waits for others. */
-  const judge = (
-    line: Line,
-    waiter: Waiter,
-    grant: Grant | null,
-    heard: ReadonlySet<number>,
-  ): LeaseAnswer | null => {
+  const judge = (line: Line, waiter: Waiter, grant: Grant | null, heard: ReadonlySet<number>): LeaseAnswer | null => {
     const { request, since } = waiter;
     const late = now() - since >= patienceMs;
     if (grant === null) return late ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;

@@ -304,8 +304,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const lists = isModelsPath(path);
     const carry = (begun: Begun) => {
       stayOpen();
-      if (isBillingPath(path))
-        return answerBilling({ ...deps, authorise }, request, path, peer).then(over);
+      if (isBillingPath(path)) return answerBilling({ ...deps, authorise }, request, path, peer).then(over);
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
       letIn();
       return exchanged(request, path, begun, async (route) => ({

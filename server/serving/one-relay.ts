@@ -23,6 +23,7 @@ export function createOneRelay(deps: RelaysDeps): Relays {
     news: () => undefined,
     test: (order) => serving.receive({ kind: 'test', ...order }),
     channels: (id, ids) => serving.receive({ kind: 'standing', id, ids }),
+    heard: (news) => serving.receive({ kind: 'heard', news }),
     worked: (answer) => serving.receive({ kind: 'worked', ...answer }),
     worksLost: () => serving.receive({ kind: 'worksLost' }),
     figures: async () => [{ thread: 1, figures: serving.figures() }],

@@ -105,7 +105,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
         return;
       case 'heard':
         for (const other of threads.values()) if (other !== thread) post(other, message);
-        return;
+        if (balances.money.tenure === null) return;
+        break;
       case 'rows': {
         const rows = giveRows();
         thread.rows.push(...rows);
@@ -285,6 +286,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       post(thread, { kind: 'test', ...order });
     },
     channels,
+    heard: (news) => each({ kind: 'heard', news }),
     worked(answer) {
       const thread = threads.get(answer.id % threadsBits);
       if (thread !== undefined) post(thread, { kind: 'worked', ...answer, id: Math.floor(answer.id / threadsBits) });

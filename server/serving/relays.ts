@@ -8,6 +8,7 @@ import type { Balances } from '../relay/admission/balances.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import type { ChannelTestOrder } from '../relay/channel-test.ts';
 import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { Hearsay } from '../relay/routing/hearsay.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import type { RelayState } from '../relay/state/state.ts';
 import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures } from './messages.ts';
@@ -19,6 +20,8 @@ export interface Relays {
   news(news: Snapshot | SnapshotDelta): void;
   test(order: ChannelTestOrder & { readonly id: number }): void;
   channels(id: number, ids: readonly number[]): void;
+  /** What relays of other machines have learnt. */
+  heard(news: Hearsay): void;
   worked(answer: WorkAnswer): void;
   /** The thread that keeps works is gone. */
   worksLost(): void;
@@ -64,6 +67,7 @@ export function passOn(
     case 'stood':
     case 'work':
     case 'trouble':
+    case 'heard':
       control(message);
       return true;
     case 'say':

@@ -92,7 +92,7 @@ export function createServing(deps: ServingDeps): Serving {
     starved: createStarvation(say, () => performance.now()),
     crowded: overload.crowded,
     ...(deps.balances.money.tenure === null ? {} : { lender: lenderOver(ledger) }),
-    ...(order.shared ? { tell: (news) => tell({ kind: 'heard', news }) } : {}),
+    ...(order.shared || deps.balances.money.tenure !== null ? { tell: (news) => tell({ kind: 'heard', news }) } : {}),
     bench,
   });
   let door: FrontDoor | null = null;

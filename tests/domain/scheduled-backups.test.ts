@@ -65,7 +65,7 @@ test('off until somebody wants it; then by the interval, the newest kept, readab
   expect(statSync(newest).mode & 0o077).toBe(0);
   expect(await whatIsIn(newest)).toEqual({ sound: 'ok', users: [{ username: 'tester' }] });
   expect(leftovers()).toEqual([]);
-  expect(gateway.services.backups.status()).toMatchObject({
+  expect(await gateway.services.backups.status()).toMatchObject({
     every_hours: 6,
     missing: '',
     error: '',
@@ -236,7 +236,7 @@ test('a bucket takes it by its signature, gives it back whole, and keeps as many
     bucket.objects.set('night ly/mine.backup', Buffer.from('x'));
     for (let hour = 0; hour < 4; hour++) await tickAt(hour);
     expect(bucket.refused).toEqual([]);
-    expect(gateway.services.backups.status()).toMatchObject({ error: '', place: 's3://copies/night ly/' });
+    expect(await gateway.services.backups.status()).toMatchObject({ error: '', place: 's3://copies/night ly/' });
     expect([...bucket.objects.keys()].sort()).toEqual([
       'night ly/gateway-scheduled-2026-11-22T02-00-00-000Z.backup',
       'night ly/gateway-scheduled-2026-11-22T03-00-00-000Z.backup',
@@ -254,9 +254,9 @@ test('a bucket takes it by its signature, gives it back whole, and keeps as many
     await gateway.option('backup_setting.s3_secret', 'wrong');
     await tickAt(5);
     expect(bucket.refused.length).toBeGreaterThan(0);
-    const { error } = gateway.services.backups.status();
+    const { error } = await gateway.services.backups.status();
     expect(error).not.toBe('');
-    expect(JSON.stringify(gateway.services.backups.status())).not.toContain('hush');
+    expect(JSON.stringify(await gateway.services.backups.status())).not.toContain('hush');
     expect(leftovers()).toEqual([]);
   } finally {
     await bucket.stop();

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Client as Caller, openClient } from '../../cli/client.ts';
-import { newDatabase } from '../support/engines.ts';
+import { asked, newDatabase } from '../support/engines.ts';
 
 const main = resolve(import.meta.dirname, '../../cli/main.ts');
 const secretKey = 'the same key on every machine of the site';
@@ -35,6 +35,10 @@ export interface ServingSite {
   run(args: readonly string[], options?: StartOptions & { readonly input?: string }): Promise<Ran>;
   /** Folder of a node's own. */
   folder(): string;
+  /** On the server, beside the site's database. */
+  administer(text: string): Promise<unknown>;
+  /** Ends every connection to the site's database. */
+  quiet(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -79,6 +83,16 @@ export async function openServingSite(): Promise<ServingSite> {
     url,
     rows: async <Row extends object>(text: string) => (await pool.query<Row>(text)).rows,
     folder,
+    administer: asked,
+    async quiet() {
+      await asked(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`,
+      );
+      while (
+        (await asked(`SELECT 1 FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`)).length > 0
+      )
+        await Bun.sleep(10);
+    },
     async run(args, options = {}) {
       const child = spawn(args, options.dir ?? folder(), options, options.input);
       const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
@@ -108,7 +122,15 @@ export async function openServingSite(): Promise<ServingSite> {
         dir,
         process: child,
         said: () => text,
-        client: await openClient({ dataDir: dir, url: '', token: '', userId: '', env, language: 'en', timeoutMs: 60_000 }),
+        client: await openClient({
+          dataDir: dir,
+          url: '',
+          token: '',
+          userId: '',
+          env,
+          language: 'en',
+          timeoutMs: 60_000,
+        }),
         chat: (key, body) =>
           fetch(`${address}/v1/chat/completions`, {
             method: 'POST',

@@ -106,6 +106,7 @@ test.each([
     channels,
     slowSeconds: () => 5,
     automaticDisable: () => true,
+    turns: { take: async (_name, _everyMs, work) => work().then(() => true) },
     now: () => 0,
     report: () => undefined,
   });

@@ -65,13 +65,16 @@ async function server(context: Context): Promise<Finding> {
   return fine('server', `process ${pid}${relays === undefined ? '' : `, relay threads ${relays}`}`);
 }
 
-async function database(context: Context): Promise<Finding> {
-  if (context.url !== '') return fine('database', 'remote');
-  const { schema, problems } = await (await context.client()).call('local.check');
+async function database(context: Context): Promise<readonly Finding[]> {
+  if (context.url !== '') return [fine('database', 'remote')];
+  const { schema, problems, advice = [] } = await (await context.client()).call('local.check');
   const [problem] = problems;
-  return problem === undefined
-    ? fine('database', schema)
-    : wrong('database', 'fail', problem, 'gateway backup restore FILE');
+  return [
+    problem === undefined
+      ? fine('database', schema)
+      : wrong('database', 'fail', problem, 'gateway backup restore FILE'),
+    ...advice.map((one) => ({ ...one, check: `database ${one.check}` })),
+  ];
 }
 
 async function ledger(context: Context): Promise<Finding> {
@@ -152,7 +155,7 @@ export const doctor: CommandRun = async (context, flags) => {
   const findings: Finding[] = [];
   for (const part of parts) {
     try {
-      findings.push(await part(context));
+      findings.push(...[await part(context)].flat());
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       findings.push(wrong(part.name, 'fail', error.message, ''));

@@ -5,6 +5,8 @@ export interface Balancer {
   readonly url: string;
   /** Who is given connections now. */
   ready(): readonly number[];
+  /** As operators do before they stop a machine. */
+  leaveOut(port: number, out: boolean): void;
   stop(): void;
 }
 
@@ -31,13 +33,14 @@ const dial = (port: number): Promise<Socket | null> => {
 
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const ready = new Set<number>();
+  const out = new Set<number>();
   const asking = new Set<number>();
   const open = new Set<Socket>();
   let turn = 0;
   const look = async (port: number) => {
     if (asking.has(port)) return;
     asking.add(port);
-    if (await isReady(port)) ready.add(port);
+    if ((await isReady(port)) && !out.has(port)) ready.add(port);
     else ready.delete(port);
     asking.delete(port);
   };
@@ -81,6 +84,11 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   return {
     url: `http://127.0.0.1:${port}`,
     ready: () => [...ready],
+    leaveOut(which, isOut) {
+      if (isOut) out.add(which);
+      else out.delete(which);
+      if (isOut) ready.delete(which);
+    },
     stop() {
       clearInterval(timer);
       server.close();

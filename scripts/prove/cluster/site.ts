@@ -41,6 +41,8 @@ export interface Cluster {
   readonly redis: { kill(): Promise<void>; begin(): Promise<void>; flush(): Promise<void> } | null;
   readonly folder: string;
   readonly url: string;
+  /** Of the upstream that answers at once. */
+  readonly upstream: string;
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -74,7 +76,8 @@ async function prepare(folder: string, url: string, order: ClusterOrder) {
   const dataDir = join(folder, 'first');
   const run = (args: readonly string[], input?: string) => command(program, dataDir, args, input);
   await run(['setup', '--username', 'root', '--password-stdin', '--mode', 'external'], 'password1');
-  for (const { url: address, model } of await startUpstreams()) {
+  const providers = await startUpstreams();
+  for (const { url: address, model } of providers) {
     const where = ['--base-url', address, '--models', model];
     await run(['channel', 'add', '--type', 'practice', '--name', model, ...where, '--key-stdin'], 'k');
   }
@@ -87,8 +90,12 @@ async function prepare(folder: string, url: string, order: ClusterOrder) {
   const made = await provision(`http://127.0.0.1:${port}`, order);
   await end(child);
   await run(['db', 'move', url, '--yes']);
-  return { ...made, key: join(dataDir, 'secret.key') };
+  return { ...made, upstream: providers[0]?.url ?? '', key: join(dataDir, 'secret.key') };
 }
+
+const open = new Set<() => Promise<void>>();
+/** For whoever is told to stop in the middle. */
+export const closeClusters = (): Promise<unknown> => Promise.all([...open].map((close) => close()));
 
 export async function openCluster(order: ClusterOrder): Promise<Cluster> {
   const bin = postgresPrograms();
@@ -98,8 +105,10 @@ export async function openCluster(order: ClusterOrder): Promise<Cluster> {
   let cache: RedisServer | null = null;
   const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true }), () => database.remove()];
   const close = async () => {
-    for (const one of opened.toReversed()) await one();
+    open.delete(close);
+    for (const one of opened.splice(0).toReversed()) await one();
   };
+  open.add(close);
   try {
     cache = redisInstalled() ? await startRedis() : null;
     opened.push(() => cache?.stop());

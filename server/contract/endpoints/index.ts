@@ -13,6 +13,7 @@ import { commaList, id, nothing, number, text, toggle } from './fields.ts';
 import { localEndpoints } from './local.ts';
 import { logEndpoints } from './log.ts';
 import { modelEndpoints } from './model.ts';
+import { nodeEndpoints } from './node.ts';
 import { optionEndpoints } from './option.ts';
 import { provisionEndpoints } from './provision.ts';
 import { ratioEndpoints } from './ratio.ts';
@@ -342,6 +343,7 @@ export const endpoints = [
   }),
   ...modelEndpoints,
   ...logEndpoints,
+  ...nodeEndpoints,
   // the owner of the data directory only
   ...localEndpoints,
   endpoint({

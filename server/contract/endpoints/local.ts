@@ -11,7 +11,21 @@ export const localEndpoints = [
     path: '/api/local/check',
     access: 'local',
     input: none,
-    output: z.object({ schema: z.string(), problems: z.array(z.string()) }),
+    output: z.object({
+      schema: z.string(),
+      problems: z.array(z.string()),
+      /** Of a server that several machines share. */
+      advice: z.optional(
+        z.array(
+          z.object({
+            check: z.string(),
+            result: z.enum(['ok', 'warn', 'fail']),
+            detail: z.string(),
+            fix: z.string(),
+          }),
+        ),
+      ),
+    }),
     summary: { zh: '检查数据库', en: 'Check the database' },
   }),
   endpoint({

@@ -29,6 +29,23 @@ export const terminalErrors = {
     'The database was written by a newer version (schema {schema}; this program knows {newest}). Use the newer program, or restore the backup made before the upgrade: gateway backup restore FILE',
     6,
   ),
+  node_unknown: business('没有名为 {name} 的节点（见 gateway node list）', 'There is no node {name}: see gateway node list', 5),
+  node_lives: business(
+    '节点 {name} 仍在运行。请先 gateway node drain {name}',
+    'Node {name} lives. Drain it first: gateway node drain {name}',
+    6,
+  ),
+  node_gone: business('节点 {name} 已不在运行', 'Node {name} does not run any more', 6),
+  node_owes: business(
+    '节点 {name} 未正常结束，其本机可能还有未写入数据库的账单。让它重新启动即可补交；若其磁盘已丢失，用 gateway node forget {name} --write-off 放弃',
+    'Node {name} did not end in order: its disk may hold bills that the database does not have. Start it again and it delivers them; if its disk is lost, give them up with gateway node forget {name} --write-off',
+    6,
+  ),
+  nodes_alone: business(
+    '本站点只有一台机器（SQLite）。多机需要 PostgreSQL：见 gateway db move',
+    'This site is one machine (SQLite). Several need PostgreSQL: see gateway db move',
+    6,
+  ),
   database_address: business(
     '数据库地址无效：{detail}。格式为 postgres://用户:密码@主机:端口/数据库',
     'The database address is not valid: {detail}. It has the form postgres://user:password@host:port/database',

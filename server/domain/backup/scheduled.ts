@@ -84,6 +84,10 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
     await repository.keep(JSON.stringify(state));
     return state;
   };
+  /** Another machine may have made one. */
+  const refresh = async (): Promise<void> => {
+    if (running === null && database.engine === 'postgres') state = stateOf(await repository.state());
+  };
   const run = (): Promise<BackupState> => {
     running ??= attempt().finally(() => {
       running = null;
@@ -102,6 +106,7 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
     async tick(): Promise<void> {
       const interval = every();
       if (interval === 0) return;
+      await refresh();
       const wait = state.error === '' ? interval : Math.min(interval, againSeconds);
       if (seconds() - state.tried_at >= wait) await run();
     },
@@ -111,7 +116,10 @@ export async function createScheduledBackups(deps: ScheduledDeps) {
       if (made.error !== '') throw new AppError('backup_failed', { reason: made.error });
       return made;
     },
-    status: () => ({ ...state, every_hours: options.get('backup_setting.every_hours'), missing: missing() ?? '' }),
+    async status() {
+      await refresh();
+      return { ...state, every_hours: options.get('backup_setting.every_hours'), missing: missing() ?? '' };
+    },
     /** Why there is none although there should be; null = there is, or none is wanted. */
     missing,
   };

@@ -1,13 +1,22 @@
 /** Backups while serving, and care of the database file. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { checkDatabase, portableCopy, vacuumDatabase } from '../../../db/maintenance.ts';
+import { checkDatabase, type DatabaseCheck, portableCopy, vacuumDatabase } from '../../../db/maintenance.ts';
 import { type Database, sqliteOf } from '../../../db/open.ts';
 import { AppError } from '../../contract/errors.ts';
+import { type Advice, serverAdvice } from '../status/server-advice.ts';
 import { type BackupHeader, writeBackup } from './format.ts';
 import { backupHome, type DataFolder } from './home.ts';
 
 export type MaintenanceService = ReturnType<typeof createMaintenance>;
+
+/** @param now milliseconds. */
+async function lookedAt(database: Database, now: number): Promise<DatabaseCheck & { readonly advice?: Advice[] }> {
+  if (database.engine === 'sqlite') return checkDatabase(database);
+  const { serverFacts } = await import('../../../db/postgres/server-facts.ts');
+  const facts = await serverFacts(database, now);
+  return { schema: facts.schema, problems: [], advice: serverAdvice(facts) };
+}
 
 export function createMaintenance(deps: {
   readonly database: Database;
@@ -16,7 +25,7 @@ export function createMaintenance(deps: {
   readonly now: () => number;
 }) {
   return {
-    check: () => checkDatabase(sqliteOf(deps.database)),
+    check: () => lookedAt(deps.database, deps.now()),
     vacuum: () => vacuumDatabase(sqliteOf(deps.database)),
     /** @param file absolute path of a file that does not exist yet. @throws AppError backup_unwritable */
     async backup(file: string): Promise<BackupHeader> {

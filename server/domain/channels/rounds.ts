@@ -1,5 +1,6 @@
 /** Rounds over many channels: tests and balances, a few at a time, one round of each kind at once. */
 
+import type { Turns } from '../../../db/turns.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { storedText } from '../../contract/stored-texts.ts';
@@ -12,6 +13,8 @@ export interface RoundsDeps {
   readonly slowSeconds: () => number;
   /** Option AutomaticDisableChannelEnabled. */
   readonly automaticDisable: () => boolean;
+  /** One round of each kind at once, on whichever machine. */
+  readonly turns: Turns;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (error: unknown) => void;
@@ -41,10 +44,7 @@ async function inTurns<T>(items: readonly T[], run: (item: T) => Promise<void>):
 
 type Chosen = Awaited<ReturnType<ChannelsService['choose']>>[number];
 
-export function createRounds({ channels, slowSeconds, automaticDisable, now, report }: RoundsDeps) {
-  let testing = false;
-  let balancing = false;
-
+export function createRounds({ channels, slowSeconds, automaticDisable, turns, now, report }: RoundsDeps) {
   /** Slow is failed where the operator set a limit. */
   const testOne = async ({ id, name, auto_ban }: Chosen, model: string, stream: boolean): Promise<Tested> => {
     const result = await channels.test(id, model, stream);
@@ -75,25 +75,22 @@ export function createRounds({ channels, slowSeconds, automaticDisable, now, rep
     },
     /** Starts a round over all but the channels somebody disabled by hand, and returns. @throws AppError channel_tests_running */
     async startTests(): Promise<void> {
-      if (testing) throw new AppError('channel_tests_running');
-      testing = true;
-      const chosen = (await channels.choose({ all: true })).filter(({ status }) => status !== ChannelStatus.disabled);
-      void inTurns(chosen, async (one) => void (await testOne(one, '', false)))
-        .catch(report)
-        .finally(() => {
-          testing = false;
-        });
+      const begun = Promise.withResolvers<boolean>();
+      const round = async () => {
+        const all = await channels.choose({ all: true });
+        begun.resolve(true);
+        const chosen = all.filter(({ status }) => status !== ChannelStatus.disabled);
+        await inTurns(chosen, async (one) => void (await testOne(one, '', false))).catch(report);
+      };
+      void turns.take('channel tests', 0, round).then(begun.resolve, begun.reject);
+      if (!(await begun.promise)) throw new AppError('channel_tests_running');
     },
     /** Refreshes the balance of every enabled channel whose provider tells one. */
     async refreshBalances(): Promise<void> {
-      if (balancing) return;
-      balancing = true;
-      try {
+      await turns.take('channel balances', 0, async () => {
         const chosen = await channels.choose({});
         await inTurns(chosen, async ({ id }) => void (await channels.refreshBalance(id).catch(() => undefined)));
-      } finally {
-        balancing = false;
-      }
+      });
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Turns rows into what the relay knows. */
+import { createFeed, type Feed } from '../../../db/feed.ts';
 import type { Database } from '../../../db/open.ts';
-import { createChangesRepository } from '../../../db/repositories/changes.ts';
+import type { Change } from '../../../db/repositories/changes.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';
@@ -20,64 +21,74 @@ import type { Vault } from '../secrets/vault.ts';
 
 export interface SnapshotSource {
   load(): Promise<Snapshot>;
-  /** What changed after `seq`, or null when nothing did. */
-  since(seq: number): Promise<SnapshotDelta | null>;
+  /** What changed after `seq`, everything where nobody can tell, or null when nothing did. */
+  since(seq: number): Promise<Snapshot | SnapshotDelta | null>;
 }
 
-/** Changes read at once; more come with the next look. */
-const changesAtOnce = 5000;
+export interface SnapshotSourceDeps {
+  readonly database: Database;
+  readonly vault: Vault;
+  /** Default: one of its own. */
+  readonly feed?: Feed;
+}
 
-export function createSnapshotSource(deps: { readonly database: Database; readonly vault: Vault }): SnapshotSource {
-  const { database, vault } = deps;
+export function createSnapshotSource({
+  database,
+  vault,
+  feed = createFeed(database),
+}: SnapshotSourceDeps): SnapshotSource {
   const users = createUsersRepository(database);
   const tokens = createTokensRepository(database);
   const channels = createChannelsRepository(database);
   const options = createOptionsRepository(database);
-  const changes = createChangesRepository(database);
   const shown = (texts: ReadonlyMap<string, string>) =>
     [...texts].filter(([key]) => !isOptionKey(key) || !optionRow(key).secret);
 
+  const load = async (): Promise<Snapshot> => {
+    // The place first: a change that slips in between is sent once more, which does no harm.
+    const seq = await feed.last();
+    return {
+      kind: 'snapshot',
+      seq,
+      users: (await users.all()).map(userSnapshot),
+      tokens: (await tokens.all()).map(tokenSnapshot),
+      channels: (await channels.all()).map((row) => channelSnapshot(row, vault)),
+      options: Object.fromEntries(shown(await options.all())),
+    };
+  };
+  const deltaOf = async (seq: number, news: readonly Change[]): Promise<SnapshotDelta> => {
+    const idsOf = (entity: string) => [
+      ...new Set(news.filter((change) => change.entity === entity).map((change) => Number(change.entity_id))),
+    ];
+    const keys = [...new Set(news.filter((change) => change.entity === 'options').map((change) => change.entity_id))];
+    const read = async <Row extends { id: number }>(ids: number[], find: (ids: number[]) => Promise<Row[]>) => {
+      const rows = ids.length === 0 ? [] : await find(ids);
+      const found = new Set(rows.map((row) => row.id));
+      return { rows, gone: ids.filter((id) => !found.has(id)) };
+    };
+    const changedUsers = await read(idsOf('users'), users.byIds);
+    const changedTokens = await read(idsOf('tokens'), tokens.byIds);
+    const changedChannels = await read(idsOf('channels'), channels.byIds);
+    const texts = keys.length === 0 ? new Map<string, string>() : await options.byKeys(keys);
+    return {
+      kind: 'delta',
+      seq,
+      users: changedUsers.rows.map(userSnapshot),
+      tokens: changedTokens.rows.map(tokenSnapshot),
+      channels: changedChannels.rows.map((row) => channelSnapshot(row, vault)),
+      options: Object.fromEntries(
+        keys.filter((key) => !isOptionKey(key) || !optionRow(key).secret).map((key) => [key, texts.get(key) ?? null]),
+      ),
+      removed: { users: changedUsers.gone, tokens: changedTokens.gone, channels: changedChannels.gone },
+    };
+  };
+
   return {
-    async load() {
-      // The number first: a change that slips in between is sent once more, which does no harm.
-      const seq = await changes.last();
-      return {
-        kind: 'snapshot',
-        seq,
-        users: (await users.all()).map(userSnapshot),
-        tokens: (await tokens.all()).map(tokenSnapshot),
-        channels: (await channels.all()).map((row) => channelSnapshot(row, vault)),
-        options: Object.fromEntries(shown(await options.all())),
-      };
-    },
+    load,
     async since(seq) {
-      const news = await changes.after(seq, changesAtOnce);
-      const last = news.at(-1);
-      if (last === undefined) return null;
-      const idsOf = (entity: string) => [
-        ...new Set(news.filter((change) => change.entity === entity).map((change) => Number(change.entity_id))),
-      ];
-      const keys = [...new Set(news.filter((change) => change.entity === 'options').map((change) => change.entity_id))];
-      const read = async <Row extends { id: number }>(ids: number[], find: (ids: number[]) => Promise<Row[]>) => {
-        const rows = ids.length === 0 ? [] : await find(ids);
-        const found = new Set(rows.map((row) => row.id));
-        return { rows, gone: ids.filter((id) => !found.has(id)) };
-      };
-      const changedUsers = await read(idsOf('users'), users.byIds);
-      const changedTokens = await read(idsOf('tokens'), tokens.byIds);
-      const changedChannels = await read(idsOf('channels'), channels.byIds);
-      const texts = keys.length === 0 ? new Map<string, string>() : await options.byKeys(keys);
-      return {
-        kind: 'delta',
-        seq: last.seq,
-        users: changedUsers.rows.map(userSnapshot),
-        tokens: changedTokens.rows.map(tokenSnapshot),
-        channels: changedChannels.rows.map((row) => channelSnapshot(row, vault)),
-        options: Object.fromEntries(
-          keys.filter((key) => !isOptionKey(key) || !optionRow(key).secret).map((key) => [key, texts.get(key) ?? null]),
-        ),
-        removed: { users: changedUsers.gone, tokens: changedTokens.gone, channels: changedChannels.gone },
-      };
+      const news = await feed.after(seq);
+      if (news === null) return null;
+      return news.changes === null ? load() : deltaOf(news.seq, news.changes);
     },
   };
 }

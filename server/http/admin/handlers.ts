@@ -10,6 +10,7 @@ import { channelHandlers } from './channel.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { localHandlers } from './local.ts';
 import { logHandlers } from './log.ts';
+import { nodeHandlers } from './node.ts';
 import { provisionHandlers } from './provision.ts';
 import { ratioHandlers } from './ratio.ts';
 import { redemptionHandlers } from './redemption.ts';
@@ -38,6 +39,7 @@ export const handlers: HandlersOf<EndpointId> = {
   ...usageHandlers,
   ...channelHandlers,
   ...logHandlers,
+  ...nodeHandlers,
   ...localHandlers,
   ...provisionHandlers,
 };

@@ -21,12 +21,7 @@ export interface BillingDeps {
 }
 
 /** @throws AppError as `identify` does; storage_unavailable. */
-export async function answerBilling(
-  deps: BillingDeps,
-  request: Request,
-  asked: string,
-  peer: Peer,
-): Promise<Response> {
+export async function answerBilling(deps: BillingDeps, request: Request, asked: string, peer: Peer): Promise<Response> {
   if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
   const { user, token } = deps.authorise.identify(request, peer);
   const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings();

@@ -11,7 +11,16 @@ export interface UpstreamFailure {
   readonly error: UpstreamError | null;
   /** Seconds the upstream asked us to wait. */
   readonly retryAfter: number | null;
-  readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty' | 'uncompacted' | 'starved' | 'untenured';
+  readonly reason:
+    | 'unreachable'
+    | 'timeout'
+    | 'status'
+    | 'invalid'
+    | 'broken'
+    | 'empty'
+    | 'uncompacted'
+    | 'starved'
+    | 'untenured';
   /** What had been reported before. */
   readonly usage?: Usage | null;
   /** Its words are among those that the operator disables channels for, whatever its status. */

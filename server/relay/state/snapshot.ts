@@ -97,6 +97,8 @@ export interface Snapshot {
   readonly channels: readonly ChannelSnapshot[];
   /** Every option that differs from its default, as stored text, secrets left out. */
   readonly options: Readonly<Record<string, string>>;
+  /** Machines that serve the site together, where it is not one. */
+  readonly nodes?: number;
 }
 
 /** Rows that changed since `Snapshot.seq` or the last delta. A user's delta carries no balance news: balances move only through ledger events. */
@@ -113,4 +115,6 @@ export interface SnapshotDelta {
     readonly tokens: readonly number[];
     readonly channels: readonly number[];
   };
+  /** As many machines serve the site now; absent = as many as before. */
+  readonly nodes?: number;
 }

@@ -32,6 +32,8 @@ export interface RelayState {
   revision(): number;
   /** All of it, for another thread. */
   snapshot(): Snapshot;
+  /** Machines that serve the site together, this one among them. */
+  nodes(): number;
 }
 
 /** Told of every row of a user or token as it comes and goes. */
@@ -53,6 +55,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
   let resting = new Map<string, Set<string>>();
   let revision = 0;
   let seq = 0;
+  let nodes = 1;
   const listeners: ((id: number) => void)[] = [];
   const watchers = new Set<() => void>();
   const { promise: ready, resolve: arrived } = Promise.withResolvers<void>();
@@ -80,6 +83,7 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
     apply(news) {
       revision++;
       seq = news.seq;
+      nodes = news.nodes ?? nodes;
       if (news.kind === 'snapshot') {
         users.clear();
         tokens.clear();
@@ -135,7 +139,9 @@ export function createRelayState(accounts: AccountWatcher): RelayState {
       tokens: [...tokens.values()],
       channels: [...channels.values()],
       options: Object.fromEntries(options),
+      nodes,
     }),
+    nodes: () => nodes,
   };
 }
 

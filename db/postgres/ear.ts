@@ -1,0 +1,132 @@
+/**
+ * A connection of its own that hears what other nodes say with NOTIFY. Behind a pooler that lends connections by the
+ * transaction nothing is ever heard, without any error: so it listens to itself first, and again now and then.
+ */
+import { Client, type Pool } from 'pg';
+import type { PostgresPlace } from '../place.ts';
+import { readAsLibpq } from './open.ts';
+
+/** What a session of the driver is used for here. */
+export interface EarLine {
+  query(text: string): Promise<unknown>;
+  onNotice(heard: (channel: string, payload: string) => void): void;
+  onEnd(ended: () => void): void;
+  close(): void;
+}
+
+export interface Ear {
+  /** What is said arrives by itself. */
+  hears(): boolean;
+  close(): void;
+}
+
+export interface EarDeps {
+  readonly connect: () => Promise<EarLine>;
+  /** Over another connection, as others would. */
+  readonly say: (channel: string, payload: string) => Promise<void>;
+  readonly channels: readonly string[];
+  readonly hear: (channel: string, payload: string) => void;
+  /** It hears again: what was said meanwhile is lost. */
+  readonly back: () => void;
+  /** Names the channel on which it says something to itself. */
+  readonly name: string;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+/** Between two questions whether it still hears. */
+const checkMs = 10_000;
+/** What is said arrives within this time or never. */
+const patienceMs = 2000;
+const firstAgainMs = 250;
+const longestAgainMs = 30_000;
+
+export function createEar(deps: EarDeps): Ear {
+  const own = `gateway_ear_${deps.name}`;
+  let hearing = false;
+  let closed = false;
+  let line: EarLine | null = null;
+  const end = Promise.withResolvers<void>();
+
+  const provenOn = async (ended: Promise<void>, heardSelf: () => Promise<void>): Promise<boolean> => {
+    const heard = heardSelf().then(() => true);
+    const said = deps.say(own, '').then(
+      () => new Promise<false>(() => undefined),
+      () => false as const,
+    );
+    return Promise.race([heard, said, ended.then(() => false), deps.wait(patienceMs).then(() => false)]);
+  };
+
+  /** @returns whether it has heard anything at all. */
+  const listen = async (): Promise<boolean> => {
+    const opened = await deps.connect();
+    line = opened;
+    const ended = Promise.withResolvers<void>();
+    let self = Promise.withResolvers<void>();
+    opened.onEnd(ended.resolve);
+    opened.onNotice((channel, payload) => {
+      if (channel === own) self.resolve();
+      else deps.hear(channel, payload);
+    });
+    const heardSelf = () => {
+      self = Promise.withResolvers();
+      return self.promise;
+    };
+    for (const channel of [own, ...deps.channels]) await opened.query(`LISTEN "${channel}"`);
+    let heard = false;
+    while (!closed && (await provenOn(ended.promise, heardSelf))) {
+      heard = true;
+      if (!hearing) {
+        hearing = true;
+        deps.back();
+      }
+      await Promise.race([deps.wait(checkMs), ended.promise, end.promise]);
+    }
+    return heard;
+  };
+
+  const run = async (): Promise<void> => {
+    let again = firstAgainMs;
+    while (!closed) {
+      const heard = await listen().catch(() => false);
+      hearing = false;
+      line?.close();
+      line = null;
+      again = heard ? firstAgainMs : Math.min(again * 2, longestAgainMs);
+      if (!closed) await Promise.race([deps.wait(again), end.promise]);
+    }
+  };
+  void run();
+
+  return {
+    hears: () => hearing,
+    close() {
+      closed = true;
+      end.resolve();
+      line?.close();
+    },
+  };
+}
+
+/** @throws the driver's error. */
+export async function openEarLine(place: PostgresPlace): Promise<EarLine> {
+  const client = new Client({
+    connectionString: readAsLibpq(place.direct ?? place.url),
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+    application_name: 'gateway news',
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  return {
+    query: (text) => client.query(text),
+    onNotice: (heard) => void client.on('notification', ({ channel, payload }) => heard(channel, payload ?? '')),
+    onEnd: (ended) => void client.on('end', ended),
+    close: () => void client.end().catch(() => undefined),
+  };
+}
+
+export const sayOver =
+  (pool: Pool) =>
+  async (channel: string, payload: string): Promise<void> => {
+    await pool.query('SELECT pg_notify($1, $2)', [channel, payload]);
+  };

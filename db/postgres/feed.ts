@@ -1,0 +1,129 @@
+/**
+ * The change feed where many write at once. Numbers become visible out of order there, so a place in it is no number but what
+ * was visible: everything that is visible now and was not then is news, however long others keep their transactions open.
+ */
+import type { Feed, FeedNews } from '../feed.ts';
+import type { Change } from '../repositories/changes.ts';
+import type { PostgresDatabase } from './open.ts';
+
+interface Cursor {
+  /** `pg_current_snapshot()` as it was. */
+  readonly snapshot: string;
+  /** Which start of which server gave it: numbers of transactions may come again on another timeline, and each has another start. */
+  readonly server: string;
+}
+
+interface Found {
+  readonly snapshot: string;
+  readonly server: string;
+  readonly standby: boolean;
+  /** Changes were forgotten that the cursor had not seen. */
+  readonly behind: boolean;
+  readonly entity: string | null;
+  readonly entity_id: string | null;
+}
+
+const here = `SELECT pg_current_snapshot() AS snapshot, extract(epoch FROM pg_postmaster_start_time())::text AS server,
+  pg_is_in_recovery() AS standby`;
+
+/** One statement, so that it is one snapshot which says what is visible and where the next question begins. */
+const unseen = `SELECT here.snapshot::text AS snapshot, here.server, here.standby,
+    feed.forgotten > pg_snapshot_xmin($1::pg_snapshot) AS behind, news.entity, news.entity_id
+  FROM (${here}) here CROSS JOIN feed LEFT JOIN (
+    SELECT DISTINCT entity, entity_id FROM changes
+    WHERE xact >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xact, $1::pg_snapshot)
+  ) news ON true`;
+
+/** A copy that was brought from another server has numbers that are still to come on this one. */
+const withoutForeign = [
+  'DELETE FROM changes WHERE xact >= pg_snapshot_xmax(pg_current_snapshot())',
+  "UPDATE feed SET forgotten = '0' WHERE forgotten > pg_snapshot_xmax(pg_current_snapshot())",
+];
+
+/** Only what no node that lives may still ask for. One that was taken for dead finds the mark and reads everything. */
+const forget = `WITH low AS (SELECT follows FROM nodes WHERE state <> 'expired' ORDER BY follows LIMIT 1),
+  marked AS (UPDATE feed SET forgotten = low.follows FROM low WHERE low.follows > feed.forgotten RETURNING feed.forgotten)
+  DELETE FROM changes USING marked WHERE changes.xact < marked.forgotten`;
+
+const whole = ({ snapshot, server, standby }: Omit<Found, 'behind'>): Cursor => {
+  if (standby) throw new Error('this server only reads: it may lack what others were told');
+  return { snapshot, server };
+};
+
+export function createPostgresFeed({ pool }: Pick<PostgresDatabase, 'pool'>, atOnce: number): Feed {
+  let number = 0;
+  let cursor: Cursor | null = null;
+  /** What was told and not acted on yet; the cursor moves when the last of it has been. */
+  let told: { readonly parts: FeedNews[]; readonly next: Cursor } | null = null;
+
+  const everything = (): FeedNews => ({ seq: ++number, changes: null });
+
+  const acted = (seq: number): FeedNews | null => {
+    if (told === null) return null;
+    while (told.parts[0] !== undefined && told.parts[0].seq <= seq) told.parts.shift();
+    const [rest] = told.parts;
+    if (rest !== undefined) return rest;
+    cursor = told.next;
+    told = null;
+    return null;
+  };
+
+  return {
+    async last() {
+      for (const text of withoutForeign) await pool.query(text);
+      const { rows } = await pool.query<Found>(
+        `SELECT snapshot::text AS snapshot, server, standby FROM (${here}) here`,
+      );
+      const [found] = rows;
+      if (found === undefined) throw new Error('the server does not say where it is');
+      told = { parts: [{ seq: ++number, changes: null }], next: whole(found) };
+      return number;
+    },
+    async after(seq) {
+      const rest = acted(seq);
+      if (rest !== null) return rest;
+      if (cursor === null) return everything();
+      const { rows } = await pool.query<Found>(unseen, [cursor.snapshot]);
+      const [first] = rows;
+      if (first === undefined) return everything();
+      const next = whole(first);
+      if (first.behind || next.server !== cursor.server) return everything();
+      const changes = rows.flatMap(({ entity, entity_id }): Change[] =>
+        entity === null || entity_id === null ? [] : [{ seq: 0, entity, entity_id }],
+      );
+      if (changes.length === 0) {
+        cursor = next;
+        return null;
+      }
+      const parts: FeedNews[] = [];
+      for (let from = 0; from < changes.length; from += atOnce)
+        parts.push({ seq: ++number, changes: changes.slice(from, from + atOnce) });
+      told = { parts, next };
+      return parts[0] ?? null;
+    },
+    follows: () => cursor?.snapshot.split(':')[0] ?? null,
+    async trim() {
+      await pool.query(forget);
+    },
+  };
+}
+
+export interface Stall {
+  readonly pid: number;
+  /** What the session is called, '' = it may not be seen. */
+  readonly name: string;
+  readonly database: string;
+  readonly seconds: number;
+}
+
+/** Who has kept a transaction open for so long that changes cannot be forgotten. It delays no news. @returns null = nobody. */
+export async function feedStall({ pool }: Pick<PostgresDatabase, 'pool'>, patienceSeconds = 60): Promise<Stall | null> {
+  const { rows } = await pool.query<Stall>(
+    `SELECT pid, coalesce(application_name, '') AS name, coalesce(datname, '') AS database,
+       extract(epoch FROM clock_timestamp() - xact_start)::bigint AS seconds
+     FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND xact_start < clock_timestamp() - make_interval(secs => $1)
+     ORDER BY xact_start LIMIT 1`,
+    [patienceSeconds],
+  );
+  return rows[0] ?? null;
+}

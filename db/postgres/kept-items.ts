@@ -1,0 +1,70 @@
+/** Items of answers where any node may be asked for them: a table beside the others. */
+import type { Kept, KeptItemLimits, KeptItems } from '../kept-items.ts';
+import { texts } from './arrays.ts';
+import type { PostgresDatabase } from './open.ts';
+
+const dayMs = 86_400_000;
+const sweepMs = 60_000;
+
+/** Losing the last of them costs a client an error, and no money: nobody waits for a disk. */
+const quickly = 'SET LOCAL synchronous_commit = off';
+
+const trim = (where: string, most: string) => `DELETE FROM kept_items WHERE number IN (SELECT number FROM
+  (SELECT number, sum(size) OVER (ORDER BY number DESC) AS sofar FROM kept_items ${where}) rows WHERE sofar > ${most})`;
+
+/** @param now epoch milliseconds. */
+export function createPostgresKeptItems(
+  { pool }: Pick<PostgresDatabase, 'pool'>,
+  now: () => number,
+  limits: KeptItemLimits,
+): KeptItems {
+  let sweptMs = 0;
+  const sweep = async (): Promise<void> => {
+    sweptMs = now();
+    await pool.query('DELETE FROM kept_items WHERE until <= $1', [now()]);
+    const large = await pool.query<{ user_id: number }>(
+      'SELECT user_id FROM kept_items GROUP BY user_id HAVING sum(size) > $1',
+      [limits.perUser],
+    );
+    for (const { user_id } of large.rows) await pool.query(trim('WHERE user_id = $2', '$1'), [limits.perUser, user_id]);
+    const { rows } = await pool.query<{ size: number }>('SELECT coalesce(sum(size), 0) AS size FROM kept_items');
+    if ((rows[0]?.size ?? 0) > limits.inAll) await pool.query(trim('', '$1'), [limits.inAll]);
+  };
+  return {
+    async keepItems(userId, items, days) {
+      // One statement must not meet the same row twice.
+      const newest = [...new Map(items.map((item) => [item.id, item])).values()];
+      const client = await pool.connect();
+      try {
+        await client.query('BEGIN');
+        await client.query(quickly);
+        await client.query(
+          `INSERT INTO kept_items (id, user_id, until, size, sealed)
+           SELECT id, $1, $2, length(sealed), sealed FROM unnest($3::text[], $4::text[]) AS given(id, sealed)
+           ON CONFLICT (user_id, id) DO UPDATE SET until = excluded.until, size = excluded.size, sealed = excluded.sealed,
+             number = DEFAULT`,
+          [userId, now() + days * dayMs, texts(newest.map(({ id }) => id)), texts(newest.map(({ sealed }) => sealed))],
+        );
+        await client.query('COMMIT');
+      } catch (error) {
+        await client.query('ROLLBACK').catch(() => undefined);
+        throw error;
+      } finally {
+        client.release();
+      }
+      if (now() - sweptMs >= sweepMs) await sweep();
+    },
+    async keptItems(userId, ids) {
+      const { rows } = await pool.query<Kept>(
+        'SELECT id, sealed FROM kept_items WHERE user_id = $1 AND until > $2 AND id = ANY($3::text[])',
+        [userId, now(), texts(ids)],
+      );
+      return rows;
+    },
+    async sweepItems(days) {
+      await pool.query('DELETE FROM kept_items WHERE until > $1', [now() + days * dayMs]);
+      await sweep();
+    },
+    closeItems: () => undefined,
+  };
+}

@@ -1,0 +1,99 @@
+/** The nodes of a site as people see them: who lives, what each has in hand, and who is to end. */
+
+import { lifeSeconds } from './nodes.ts';
+import type { PostgresDatabase } from './open.ts';
+
+export interface MemberRow {
+  readonly epoch: number;
+  readonly node: string;
+  readonly state: 'live' | 'draining' | 'expired';
+  readonly version: string;
+  readonly schema: string;
+  readonly started_at: number;
+  readonly left_at: number;
+  /** Seconds since the database has heard of it. */
+  readonly silent: number;
+  readonly figures: string;
+  /** Accounts and keys that it leases, quota of the accounts', and requests that it has open in the books. */
+  readonly leases: number;
+  readonly leased: number;
+  readonly holds: number;
+}
+
+export type Members = ReturnType<typeof createMembers>;
+
+/** A node's newest start stands for it; what earlier ones have left counts with it. */
+const all = `SELECT newest.epoch, newest.node, newest.state, newest.version, newest.schema, newest.started_at, newest.left_at,
+    greatest(0, extract(epoch FROM clock_timestamp() - newest.expires_at) + ${lifeSeconds})::bigint AS silent, newest.figures,
+    (SELECT count(*) FROM leases JOIN nodes USING (epoch) WHERE nodes.node = newest.node) AS leases,
+    (SELECT coalesce(sum(amount), 0) FROM leases JOIN nodes USING (epoch) WHERE nodes.node = newest.node AND kind = 'account') AS leased,
+    (SELECT count(*) FROM holds JOIN nodes USING (epoch) WHERE nodes.node = newest.node) AS holds
+  FROM (SELECT DISTINCT ON (node) * FROM nodes ORDER BY node, epoch DESC) newest`;
+
+const keptSeconds = 86_400;
+
+export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
+  return {
+    /** Those that live, and those that are gone while something is left of them. */
+    async list(): Promise<MemberRow[]> {
+      const { rows } = await pool.query<MemberRow>(
+        `SELECT * FROM (${all} WHERE newest.forgotten_at = 0) rows
+         WHERE state <> 'expired' OR left_at = 0 OR leases > 0 OR holds > 0 ORDER BY node`,
+      );
+      return rows;
+    },
+    async find(node: string): Promise<MemberRow | null> {
+      const { rows } = await pool.query<MemberRow>(`${all} WHERE newest.node = $1`, [node]);
+      return rows[0] ?? null;
+    },
+    async live(): Promise<number> {
+      const { rows } = await pool.query<{ n: number }>("SELECT count(*) AS n FROM nodes WHERE state = 'live'");
+      return rows[0]?.n ?? 0;
+    },
+    /** @returns false when it does not live. */
+    async drain(node: string): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        "UPDATE nodes SET state = 'draining' WHERE node = $1 AND state <> 'expired'",
+        [node],
+      );
+      return (rowCount ?? 0) > 0;
+    },
+    /** What it may still have is not waited for any more: its open requests are settled as far as they were seen. */
+    async forget(node: string): Promise<void> {
+      await pool.query(
+        `UPDATE nodes SET forgotten_at = extract(epoch FROM clock_timestamp())::bigint, expires_at = '-infinity'
+         WHERE node = $1 AND state = 'expired'`,
+        [node],
+      );
+    },
+    /** What this node says of itself. The ledger's own writes to the row wait for no disk because of it. */
+    async report(node: string, follows: string, figures: string): Promise<void> {
+      const client = await pool.connect();
+      try {
+        await client.query('BEGIN');
+        await client.query('SET LOCAL synchronous_commit = off');
+        await client.query(
+          `UPDATE nodes SET follows = $2::xid8, figures = $3
+           WHERE epoch = (SELECT max(epoch) FROM nodes WHERE node = $1) AND state <> 'expired'`,
+          [node, follows, figures],
+        );
+        await client.query('COMMIT');
+      } catch (error) {
+        await client.query('ROLLBACK').catch(() => undefined);
+        throw error;
+      } finally {
+        client.release();
+      }
+    },
+    /** Rows that nothing speaks of any more. */
+    async sweep(): Promise<void> {
+      await pool.query(
+        `DELETE FROM nodes WHERE state = 'expired' AND expires_at < clock_timestamp() - make_interval(secs => $1)
+           AND (left_at > 0 OR forgotten_at > 0 OR EXISTS (SELECT 1 FROM nodes newer WHERE newer.node = nodes.node AND newer.epoch > nodes.epoch))
+           AND NOT EXISTS (SELECT 1 FROM leases WHERE leases.epoch = nodes.epoch)
+           AND NOT EXISTS (SELECT 1 FROM holds WHERE holds.epoch = nodes.epoch)`,
+        [keptSeconds],
+      );
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/** What is known of a database server that several machines share. */
+
+export interface ServerFacts {
+  /** Name of the newest migration. */
+  readonly schema: string;
+  readonly version: string;
+  readonly fsync: string;
+  readonly fullPages: string;
+  readonly autovacuum: string;
+  readonly isolation: string;
+  readonly standbyNames: string;
+  readonly standbys: number;
+  readonly syncStandbys: number;
+  /** Their state is shown to others alone. */
+  readonly unseenStandbys: number;
+  readonly mostConnections: number;
+  readonly connections: number;
+  readonly ownConnections: number;
+  readonly encrypted: boolean;
+  readonly local: boolean;
+  readonly bytes: number;
+  /** By which this machine's clock is ahead of the server's. */
+  readonly aheadMs: number;
+  /** What one connection says reaches another that listens. */
+  readonly hears: boolean;
+  /** There is an address that goes around a pooler. */
+  readonly direct: boolean;
+  /** Partitions of the log for this month and the next. */
+  readonly monthsMissing: readonly string[];
+  /** Log rows that lie in no month, counted up to 1,000. */
+  readonly strayLogs: number;
+  readonly liveNodes: number;
+  readonly versions: number;
+  /** Whoever has kept a transaction that writes open for longest. */
+  readonly oldest: {
+    readonly pid: number;
+    readonly name: string;
+    readonly database: string;
+    readonly seconds: number;
+  } | null;
+}

@@ -1,0 +1,64 @@
+/** The machines that serve this site together. */
+import * as z from 'zod/mini';
+import { endpoint } from '../endpoint.ts';
+import { nothing, text, toggle } from './fields.ts';
+
+export const nodeShape = z.object({
+  name: z.string(),
+  /** `draining` = it ends what is under way and takes nothing new; `gone` = the database has not heard of it for too long. */
+  state: z.enum(['live', 'draining', 'gone']),
+  version: z.string(),
+  schema: z.string(),
+  /** Epoch seconds. */
+  started_at: z.int(),
+  /** Seconds since its last sign of life. */
+  silent_seconds: z.int(),
+  /** Cores in use, in hundredths; null = not told yet. */
+  cpu_percent: z.nullable(z.int()),
+  memory_bytes: z.nullable(z.int()),
+  relays: z.nullable(z.int()),
+  /** Users and keys of whose quota it has a part in hand, and how much of the users'. */
+  leases: z.int(),
+  leased_quota: z.int(),
+  /** Requests under way that are in the books. */
+  open: z.int(),
+  /** Bills that it has and the database has not. */
+  waiting: z.nullable(z.int()),
+  /** Milliseconds by which its knowledge of keys, prices and channels may be late. */
+  news_ms: z.nullable(z.int()),
+  /** Changes reach it by themselves; otherwise it asks four times a second. */
+  hears: z.nullable(z.boolean()),
+  /** Why it admits no paid request, '' = it does. */
+  trouble: z.string(),
+});
+
+export const nodeEndpoints = [
+  endpoint({
+    id: 'node.list',
+    method: 'GET',
+    path: '/api/node/',
+    access: 'admin',
+    input: z.object({}),
+    /** `several`: the site is made for more than one machine. */
+    output: z.object({ several: z.boolean(), nodes: z.array(nodeShape) }),
+    summary: { zh: '节点列表', en: 'The nodes of this site' },
+  }),
+  endpoint({
+    id: 'node.drain',
+    method: 'POST',
+    path: '/api/node/drain',
+    access: 'root',
+    input: z.object({ name: text }),
+    output: nothing,
+    summary: { zh: '让节点处理完现有请求后退出', en: 'Let a node finish what it has and end' },
+  }),
+  endpoint({
+    id: 'node.forget',
+    method: 'POST',
+    path: '/api/node/forget',
+    access: 'root',
+    input: z.object({ name: text, write_off: toggle }),
+    output: nothing,
+    summary: { zh: '从列表移除已离开的节点', en: 'Take a node that is gone off the list' },
+  }),
+] as const;

@@ -1,0 +1,62 @@
+/** The machines that serve a site together: how they stand, and how one is taken out. */
+import type { Database } from '../../../db/open.ts';
+import { createMembers, type MemberRow } from '../../../db/postgres/members.ts';
+import { AppError } from '../../contract/errors.ts';
+import { type NodeFigures, readFigures } from './figures.ts';
+
+export interface NodeShown extends NodeFigures {
+  readonly name: string;
+  readonly state: 'live' | 'draining' | 'gone';
+  readonly version: string;
+  readonly schema: string;
+  readonly started_at: number;
+  readonly silent_seconds: number;
+  readonly leases: number;
+  readonly leased_quota: number;
+  readonly open: number;
+}
+
+export type NodesService = ReturnType<typeof createNodes>;
+
+const shown = (row: MemberRow): NodeShown => ({
+  name: row.node,
+  state: row.state === 'expired' ? 'gone' : row.state,
+  version: row.version,
+  schema: row.schema,
+  started_at: row.started_at,
+  silent_seconds: row.silent,
+  leases: row.leases,
+  leased_quota: row.leased,
+  open: row.holds,
+  ...readFigures(row.figures),
+});
+
+export function createNodes(database: Database) {
+  const members = database.engine === 'postgres' ? createMembers(database) : null;
+  /** @throws AppError nodes_alone, node_unknown */
+  const found = async (name: string) => {
+    if (members === null) throw new AppError('nodes_alone');
+    const row = await members.find(name);
+    if (row === null) throw new AppError('node_unknown', { name });
+    return { members, row };
+  };
+
+  return {
+    list: async (): Promise<{ several: boolean; nodes: NodeShown[] }> => ({
+      several: members !== null,
+      nodes: members === null ? [] : (await members.list()).map(shown),
+    }),
+    /** It ends what is under way, gives back what it leases, and its process ends. @throws AppError node_gone */
+    async drain(name: string): Promise<void> {
+      const { members: of } = await found(name);
+      if (!(await of.drain(name))) throw new AppError('node_gone', { name });
+    },
+    /** @param writeOff what it may still owe the books is given up. @throws AppError node_lives, node_owes */
+    async forget(name: string, writeOff: boolean): Promise<void> {
+      const { members: of, row } = await found(name);
+      if (row.state !== 'expired') throw new AppError('node_lives', { name });
+      if (row.left_at === 0 && !writeOff) throw new AppError('node_owes', { name });
+      await of.forget(name);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import type { ServerFacts } from '../../db/server-facts.ts';
+import { serverAdvice } from '../../server/domain/status/server-advice.ts';
+
+const well: ServerFacts = {
+  schema: '0001-initial',
+  version: '15.1',
+  fsync: 'on',
+  fullPages: 'on',
+  autovacuum: 'on',
+  isolation: 'read committed',
+  standbyNames: 'ANY 1 (*)',
+  standbys: 2,
+  syncStandbys: 2,
+  unseenStandbys: 0,
+  mostConnections: 97,
+  connections: 40,
+  ownConnections: 30,
+  encrypted: true,
+  local: false,
+  bytes: 1,
+  aheadMs: 12,
+  hears: true,
+  direct: false,
+  monthsMissing: [],
+  strayLogs: 0,
+  liveNodes: 3,
+  versions: 1,
+  oldest: null,
+};
+
+const saidOf = (facts: Partial<ServerFacts>) =>
+  serverAdvice({ ...well, ...facts })
+    .filter(({ result }) => result !== 'ok')
+    .map(({ check, result, detail, fix }) => ({ check, result, detail, hasFix: fix !== '' }));
+
+test('nothing is wrong with a server that is well', () => {
+  expect(saidOf({})).toEqual([]);
+  expect(saidOf({ standbyNames: '', standbys: 0, syncStandbys: 0 })).toEqual([]);
+  expect(saidOf({ encrypted: false, local: true })).toEqual([]);
+  expect(saidOf({ oldest: { pid: 7, name: '', database: 'x', seconds: 59 } })).toEqual([]);
+});
+
+test.each<[string, 'warn' | 'fail', Partial<ServerFacts>, RegExp]>([
+  ['durability', 'fail', { fsync: 'off' }, /loses charges/],
+  ['durability', 'warn', { fullPages: 'off' }, /damage pages/],
+  ['standby', 'warn', { standbyNames: '', standbys: 1, syncStandbys: 0 }, /a failover may lose the last seconds/],
+  ['standby', 'fail', { syncStandbys: 0, standbys: 0 }, /commits wait/],
+  ['standby', 'warn', { syncStandbys: 0, unseenStandbys: 2 }, /hidden/],
+  ['news', 'warn', { hears: false }, /every 250 ms/],
+  [
+    'transactions',
+    'warn',
+    { oldest: { pid: 4711, name: 'psql', database: 'other', seconds: 61 } },
+    /4711 \(psql\) in other/,
+  ],
+  ['clock', 'warn', { aheadMs: -2500 }, /2\.5 s behind/],
+  ['clock', 'fail', { aheadMs: 61_000 }, /61\.0 s ahead/],
+  ['log partitions', 'fail', { monthsMissing: ['logs_2026_12'] }, /logs_2026_12/],
+  ['log partitions', 'warn', { strayLogs: 3 }, /3 rows/],
+  ['connections', 'warn', { connections: 90 }, /another node/],
+  ['connections', 'fail', { connections: 96 }, /96 of 97/],
+  ['isolation', 'fail', { isolation: 'serializable' }, /serializable/],
+  ['autovacuum', 'warn', { autovacuum: 'off' }, /off/],
+  ['wire', 'warn', { encrypted: false }, /not encrypted/],
+])('%s: %s where it has to be', (check, result, facts, words) => {
+  expect(saidOf(facts)).toEqual([{ check, result, detail: expect.stringMatching(words), hasFix: true }]);
+});

@@ -1,0 +1,237 @@
+/** What several nodes of a site share on a real server: turns, kept items, who is there, what relays have learnt. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createKeptItems } from '../../db/kept-items.ts';
+import { openPostgres } from '../../db/postgres/open.ts';
+import { createTurns } from '../../db/turns.ts';
+import { type Company, startCompany } from '../../server/control/company.ts';
+import { createNodes } from '../../server/domain/nodes/service.ts';
+import type { Hearsay } from '../../server/relay/routing/hearsay.ts';
+import { openSite, type Site } from './site.ts';
+
+let site: Site;
+const companies: Company[] = [];
+
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(async () => {
+  for (const company of companies) company.stop();
+  await Bun.sleep(200);
+  await site.drop();
+});
+beforeEach(async () => {
+  await site.rows('DELETE FROM jobs');
+  await site.rows('DELETE FROM nodes');
+});
+
+async function until(is: () => boolean | Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 500; n++) {
+    if (await is()) return;
+    await Bun.sleep(20);
+  }
+  throw new Error('it never came to that');
+}
+
+test('a job is done once, whichever nodes ask at the same moment', async () => {
+  const nodes = ['a', 'b', 'c'].map((name) => createTurns(site.database, name));
+  let done = 0;
+  let atOnce = 0;
+  const work = async () => {
+    expect(++atOnce).toBe(1);
+    await Bun.sleep(50);
+    done++;
+    atOnce--;
+  };
+  const took = await Promise.all([...nodes, ...nodes].map((turns) => turns.take('sweep', 60_000, work)));
+  expect(took.filter(Boolean)).toHaveLength(1);
+  expect(done).toBe(1);
+  expect(await nodes[0]?.take('sweep', 60_000, work)).toBe(false);
+  expect(await nodes[0]?.take('another', 60_000, work)).toBe(true);
+});
+
+test('who did it last does it again when it is due; another when that one does not come, or died in the middle', async () => {
+  const [a, b] = ['a', 'b'].map((name) => createTurns(site.database, name));
+  const work = async () => undefined;
+  const later = (seconds: number) =>
+    site.rows(
+      'UPDATE jobs SET due = due - make_interval(secs => $1), held_until = held_until - make_interval(secs => $1)',
+      seconds,
+    );
+  expect(await a?.take('sweep', 100_000, work)).toBe(true);
+  await later(95);
+  expect(await b?.take('sweep', 100_000, work)).toBe(false);
+  expect(await a?.take('sweep', 100_000, work)).toBe(true);
+  await later(145);
+  expect(await b?.take('sweep', 100_000, work)).toBe(true);
+
+  const hangs = Promise.withResolvers<void>();
+  const hanging = a?.take('round', 0, () => hangs.promise);
+  await until(async () => (await site.rows("SELECT 1 FROM jobs WHERE name = 'round'")).length === 1);
+  expect(await b?.take('round', 0, work)).toBe(false);
+  await later(31);
+  expect(await b?.take('round', 0, work)).toBe(true);
+  hangs.resolve();
+  await hanging;
+});
+
+test('work that fails is told, and its turn ends', async () => {
+  const turns = createTurns(site.database, 'a');
+  const fails = async () => {
+    throw new Error('upstream');
+  };
+  await expect(turns.take('round', 0, fails)).rejects.toThrow('upstream');
+  expect(await turns.take('round', 0, async () => undefined)).toBe(true);
+});
+
+test('an item that one node kept is found by another; each user has their own; the oldest of too many go', async () => {
+  let now = 1_000_000;
+  const limits = { perUser: 25, inAll: 1000 };
+  const [one, other] = [0, 1].map(() => createKeptItems(site.database, () => now, limits));
+  const item = (id: string, size = 10) => ({ id, sealed: 'x'.repeat(size) });
+  await one?.keepItems(1, [item('a"\\,'), item('a"\\,', 12), item('b')], 1);
+  expect(await other?.keptItems(1, ['a"\\,', 'b', 'c'])).toHaveLength(2);
+  expect((await other?.keptItems(1, ['a"\\,']))?.[0]?.sealed).toHaveLength(12);
+  expect(await other?.keptItems(2, ['b'])).toEqual([]);
+  now += 61_000;
+  await other?.keepItems(1, [item('c')], 1);
+  expect((await one?.keptItems(1, ['a"\\,', 'b', 'c']))?.map(({ id }) => id).sort()).toEqual(['b', 'c']);
+  now += 86_400_000;
+  expect(await one?.keptItems(1, ['b', 'c'])).toEqual([]);
+  await one?.sweepItems(1);
+  expect(await site.rows('SELECT 1 FROM kept_items')).toEqual([]);
+});
+
+const addNode = (node: string, state = 'live', left = 0) =>
+  site.rows<{ epoch: number }>(
+    `INSERT INTO nodes (node, state, expires_at, version, left_at) VALUES ($1, $2, clock_timestamp() + interval '15 s', '1', $3) RETURNING epoch`,
+    node,
+    state,
+    left,
+  );
+
+interface Joined {
+  readonly company: Company;
+  readonly heard: Hearsay[];
+  readonly changed: () => number;
+  readonly counts: number[];
+  readonly steady: () => number;
+}
+
+async function join(node: string, ahead: number): Promise<Joined> {
+  const heard: Hearsay[] = [];
+  const counts: number[] = [];
+  let changed = 0;
+  const steady = () => performance.now() + ahead;
+  const database = await openPostgres({ engine: 'postgres', url: site.url }, { connections: 2 });
+  const company = startCompany({
+    database,
+    node,
+    run: crypto.randomUUID(),
+    steady,
+    follows: () => '7',
+    knownAt: () => steady() - 12,
+    changed: () => void changed++,
+    heard: (news) => void heard.push(news),
+    nodes: (count) => void counts.push(count),
+    figures: () => ({ relays: 3, waiting: 0, trouble: '' }),
+    report: () => undefined,
+  });
+  companies.push({
+    ...company,
+    stop() {
+      company.stop();
+      void database.close();
+    },
+  });
+  return { company, heard, changed: () => changed, counts, steady };
+}
+
+test('what one machine learns of a channel the others know, whatever their clocks say; a change is heard; each says how it stands', async () => {
+  await addNode('alpha');
+  await addNode('beta');
+  const [alpha, beta] = [await join('alpha', 0), await join('beta', 5_000_000)];
+  // Both hear when their ears have heard themselves.
+  await until(() => alpha.changed() > 0 && beta.changed() > 0);
+  const coolUntil = alpha.steady() + 60_000;
+  alpha.company.tell({
+    channels: [{ channelId: 4, coolUntil: [0, coolUntil], failures: 1, ejections: 2, ejectedUntil: 0, share: 0.25 }],
+    served: [['1:gpt:conversation', 4]],
+    kept: [['resp_1', { channelId: 4, ownerId: 9 }]],
+  });
+  await until(() => beta.heard.length > 0);
+  const [news] = beta.heard;
+  expect(news?.channels[0]).toMatchObject({ channelId: 4, failures: 1, ejections: 2, ejectedUntil: 0, share: 0.25 });
+  const [never = -1, cools = 0] = news?.channels[0]?.coolUntil ?? [];
+  expect(never).toBe(0);
+  expect(cools - beta.steady()).toBeGreaterThan(30_000);
+  expect(cools - beta.steady()).toBeLessThanOrEqual(60_000);
+  expect(news?.served).toEqual([['1:gpt:conversation', 4]]);
+  expect(news?.kept).toEqual([['resp_1', { channelId: 4, ownerId: 9 }]]);
+  expect(alpha.heard).toEqual([]);
+
+  const before = beta.changed();
+  await site.rows("INSERT INTO options (key, value, updated_at) VALUES ('heard', '1', 1)");
+  await until(() => beta.changed() > before);
+
+  await until(() => alpha.counts.includes(2));
+  const nodes = createNodes(site.database);
+  await until(async () => (await nodes.list()).nodes.every(({ relays, hears }) => relays === 3 && hears === true));
+  const { several, nodes: shown } = await nodes.list();
+  expect(several).toBe(true);
+  expect(shown.map(({ name, state, waiting, trouble }) => ({ name, state, waiting, trouble }))).toEqual([
+    { name: 'alpha', state: 'live', waiting: 0, trouble: '' },
+    { name: 'beta', state: 'live', waiting: 0, trouble: '' },
+  ]);
+  expect(shown[0]?.news_ms).toBeGreaterThanOrEqual(12);
+  expect(await site.rows("SELECT follows::text FROM nodes WHERE node = 'alpha'")).toEqual([{ follows: '7' }]);
+}, 30_000);
+
+test('a flood of conversations is told in few pieces, and what is known of channels always', async () => {
+  const { createGossip } = await import('../../server/control/gossip.ts');
+  const said: string[] = [];
+  const timers: (() => void)[] = [];
+  const side = (from: string) =>
+    createGossip({
+      from,
+      say: async (payload) => void said.push(payload),
+      steady: () => 0,
+      wait: (_ms, done) => timers.push(done),
+    });
+  const [one, other] = [side('one'), side('other')];
+  const word = { channelId: 1, coolUntil: [5], failures: 0, ejections: 0, ejectedUntil: 0, share: 0 };
+  for (let n = 0; n < 5000; n++) one.tell({ channels: [word], served: [[`${n}:${'ü'.repeat(100)}`, 1]], kept: [] });
+  one.tell({ channels: [], served: [['x'.repeat(20_000), 1]], kept: [] });
+  expect(timers).toHaveLength(1);
+  timers[0]?.();
+  expect(said).toHaveLength(16);
+  expect(said.every((text) => Buffer.byteLength(text) < 8000)).toBe(true);
+  const heard = said.map((text) => other.hear(text));
+  expect(heard.flatMap((news) => news?.channels ?? [])).toEqual([word]);
+  expect(heard[0]?.served[0]?.[0]).toMatch(/^4999:/);
+  expect(one.hear(said[0] ?? '')).toBeNull();
+});
+
+test('a node is drained, and forgotten when it is gone; what it may still owe is given up only on purpose', async () => {
+  const nodes = createNodes(site.database);
+  const [row] = await addNode('alpha');
+  await expect(nodes.drain('nobody')).rejects.toMatchObject({ code: 'node_unknown' });
+  await nodes.drain('alpha');
+  expect((await nodes.list()).nodes[0]?.state).toBe('draining');
+  await expect(nodes.forget('alpha', true)).rejects.toMatchObject({ code: 'node_lives' });
+  await site.rows("UPDATE nodes SET state = 'expired'");
+  await site.rows(
+    "INSERT INTO leases (kind, subject, epoch, amount) VALUES ('account', 5, $1, 30), ('token', 5, $1, 30)",
+    row?.epoch,
+  );
+  expect((await nodes.list()).nodes[0]).toMatchObject({ state: 'gone', leases: 2, leased_quota: 30 });
+  await expect(nodes.drain('alpha')).rejects.toMatchObject({ code: 'node_gone' });
+  await expect(nodes.forget('alpha', false)).rejects.toMatchObject({ code: 'node_owes' });
+  await nodes.forget('alpha', true);
+  expect((await nodes.list()).nodes).toEqual([]);
+  await site.rows('DELETE FROM leases');
+  // Started again it is there again; ended in order it is not shown.
+  await addNode('alpha');
+  expect((await nodes.list()).nodes.map(({ state }) => state)).toEqual(['live']);
+  await site.rows("UPDATE nodes SET state = 'expired', left_at = 5");
+  expect((await nodes.list()).nodes).toEqual([]);
+});

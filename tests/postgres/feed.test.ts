@@ -1,0 +1,321 @@
+/** News on a real server: many writers, long transactions, a database that comes back as another. */
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createFeed, type Feed } from '../../db/feed.ts';
+import { createEar, type Ear, type EarLine, openEarLine, sayOver } from '../../db/postgres/ear.ts';
+import { createPostgresFeed, feedStall } from '../../db/postgres/feed.ts';
+import { openPostgres } from '../../db/postgres/open.ts';
+import { postgresPrograms, startPostgres } from '../../scripts/servers/postgres.ts';
+import { randomOf } from '../support/random.ts';
+import { openSite, type Site } from './site.ts';
+
+let site: Site;
+const opened: Client[] = [];
+const ears: Ear[] = [];
+
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(async () => {
+  for (const ear of ears) ear.close();
+  for (const client of opened) await client.end().catch(() => undefined);
+  await site.drop();
+});
+
+async function session(url = site.url): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  opened.push(client);
+  return client;
+}
+
+const write = (client: Pick<Client, 'query'>, key: string) =>
+  client.query(
+    'INSERT INTO options (key, value, updated_at) VALUES ($1, $1, 1) ON CONFLICT (key) DO UPDATE SET value = options.value',
+    [key],
+  );
+
+interface Told {
+  readonly keys: string[];
+  everything: number;
+}
+
+/** As the publisher asks: until there is nothing. */
+async function follow(feed: Feed, from: number) {
+  let seq = from;
+  const look = async (): Promise<Told> => {
+    const told: Told = { keys: [], everything: 0 };
+    for (let news = await feed.after(seq); news !== null; news = await feed.after(seq)) {
+      if (told.keys.length > 2000) throw new Error('told the same again and again');
+      if (news.changes === null) {
+        told.everything++;
+        seq = await feed.last();
+        continue;
+      }
+      seq = news.seq;
+      told.keys.push(...news.changes.map(({ entity_id }) => entity_id));
+    }
+    return told;
+  };
+  return { look };
+}
+
+async function follower(place: Pick<Site, 'database'> = site) {
+  const feed = createFeed(place.database);
+  return { feed, ...(await follow(feed, await feed.last())) };
+}
+
+test('section 8: what commits out of the order of its numbers is told, each once', async () => {
+  const [one, other] = [await session(), await session()];
+  const { look } = await follower();
+  // The lower number, and the higher transaction; and the other way round.
+  await one.query('BEGIN');
+  await write(one, 'lower number');
+  await write(other, 'higher number');
+  expect(await look()).toEqual({ keys: ['higher number'], everything: 0 });
+  await one.query('COMMIT');
+  expect(await look()).toEqual({ keys: ['lower number'], everything: 0 });
+
+  await one.query('BEGIN');
+  await one.query('SELECT pg_current_xact_id()');
+  await other.query('BEGIN');
+  await write(other, 'first');
+  await write(one, 'second');
+  await one.query('COMMIT');
+  expect((await look()).keys).toEqual(['second']);
+  await other.query('COMMIT');
+  expect((await look()).keys).toEqual(['first']);
+  expect((await look()).keys).toEqual([]);
+});
+
+test('what was taken back is no news, and hides none', async () => {
+  const one = await session();
+  const { look } = await follower();
+  await one.query('BEGIN');
+  await write(one, 'never');
+  await write(site.database.pool, 'beside it');
+  await one.query('ROLLBACK');
+  await write(site.database.pool, 'after it');
+  expect((await look()).keys.sort()).toEqual(['after it', 'beside it']);
+});
+
+test('section 8: a long foreign transaction delays no news; only what may be forgotten waits, and who holds it is named', async () => {
+  const other = new URL(site.url);
+  other.pathname = '/postgres';
+  const foreign = await session(other.href);
+  await foreign.query("SET application_name = 'a long report'");
+  await foreign.query('BEGIN');
+  await foreign.query('SELECT pg_current_xact_id()');
+  const { feed, look } = await follower();
+  const low = feed.follows();
+  for (let n = 0; n < 20; n++) {
+    await write(site.database.pool, `long ${n}`);
+    expect(await look()).toEqual({ keys: [`long ${n}`], everything: 0 });
+  }
+  expect(feed.follows()).toBe(low ?? feed.follows());
+  const stall = await feedStall(site.database, 0);
+  expect(stall).toMatchObject({ name: 'a long report', database: 'postgres' });
+  expect(await feedStall(site.database, 3600)).toBeNull();
+  await foreign.query('COMMIT');
+  await look();
+  const before = feed.follows();
+  await write(site.database.pool, 'over');
+  await look();
+  expect(BigInt(feed.follows() ?? 0)).toBeGreaterThan(BigInt(before ?? 0));
+});
+
+test('section 8: 1,000 changes by concurrent writers with long transactions: none missed on three nodes, each told by the first look that began after its commit', async () => {
+  const random = randomOf(16);
+  const nodes = await Promise.all([follower(), follower(), follower()]);
+  const committed = new Set<string>();
+  const seen = nodes.map(() => new Map<string, number>());
+  let writing = true;
+  const everything: number[] = [];
+  const late: string[] = [];
+  const ask = async (index: number): Promise<void> => {
+    const before = [...committed];
+    const told = await nodes[index]?.look();
+    const own = seen[index];
+    for (const key of told?.keys ?? []) own?.set(key, (own.get(key) ?? 0) + 1);
+    late.push(...before.filter((key) => own?.has(key) !== true));
+    everything.push(told?.everything ?? 0);
+  };
+  const reading = nodes.map(async (_, index) => {
+    while (writing) {
+      await ask(index);
+      await Bun.sleep(20);
+    }
+    await ask(index);
+  });
+  const writers = Array.from({ length: 10 }, async (_, writer) => {
+    const client = await session();
+    for (let n = 0; n < 25; n++) {
+      await client.query('BEGIN');
+      const keys = Array.from({ length: 4 }, (_, part) => `w${writer}-${n}-${part}`);
+      for (const key of keys) {
+        await write(client, key);
+        if (random() < 0.1) await Bun.sleep(random() * 60);
+      }
+      // Some stay open long after others have come and gone.
+      if (random() < 0.05) await Bun.sleep(700);
+      await client.query('COMMIT');
+      for (const key of keys) committed.add(key);
+    }
+  });
+  await Promise.all(writers);
+  writing = false;
+  await Promise.all(reading);
+  expect(committed.size).toBe(1000);
+  expect(late).toEqual([]);
+  for (const each of seen) {
+    expect(each.size).toBe(1000);
+    expect([...each.values()].every((times) => times === 1)).toBe(true);
+  }
+  expect(everything.every((times) => times === 0)).toBe(true);
+}, 60_000);
+
+test('what was told and not acted on is told again; more than fits is told in parts', async () => {
+  const feed = createPostgresFeed(site.database, 3);
+  const seq = await feed.last();
+  expect(await feed.after(seq)).toBeNull();
+  for (let n = 0; n < 7; n++) await write(site.database.pool, `part ${n}`);
+  const first = await feed.after(seq);
+  expect(first?.changes).toHaveLength(3);
+  expect(await feed.after(seq)).toEqual(first);
+  const keys: string[] = [];
+  let at = seq;
+  for (let news = await feed.after(at); news !== null; news = await feed.after(at)) {
+    at = news.seq;
+    keys.push(...(news.changes ?? []).map(({ entity_id }) => entity_id));
+  }
+  expect(keys.sort()).toEqual(Array.from({ length: 7 }, (_, n) => `part ${n}`));
+});
+
+test('everything that was to be read and was not is to be read again', async () => {
+  const feed = createFeed(site.database);
+  const seq = await feed.last();
+  // Reading the rows failed: nobody has acted on it.
+  expect((await feed.after(seq - 1))?.changes).toBeNull();
+  expect(await feed.after(seq)).toBeNull();
+});
+
+const liveNode = (epoch: number, follows: string, state = 'live') =>
+  site.rows(
+    `INSERT INTO nodes (epoch, state, expires_at, node, follows) VALUES ($1, $2, now() + interval '1 hour', $3, $4::xid8)
+     ON CONFLICT (epoch) DO UPDATE SET state = excluded.state, follows = excluded.follows`,
+    epoch,
+    state,
+    `n${epoch}`,
+    follows,
+  );
+const kept = async () => Number((await site.rows<{ n: number }>('SELECT count(*) AS n FROM changes'))[0]?.n);
+
+test('only what every living node has seen is forgotten; a node that was taken for dead reads everything', async () => {
+  const [quick, slow] = [await follower(), await follower()];
+  await quick.look();
+  await slow.look();
+  await liveNode(901, quick.feed.follows() ?? '0');
+  await liveNode(902, slow.feed.follows() ?? '0');
+  await write(site.database.pool, 'not seen by the slow');
+  await quick.look();
+  await liveNode(901, quick.feed.follows() ?? '0');
+  await quick.feed.trim();
+  expect((await slow.look()).keys).toEqual(['not seen by the slow']);
+
+  await write(site.database.pool, 'lost to the slow');
+  await quick.look();
+  await liveNode(901, quick.feed.follows() ?? '0');
+  await liveNode(902, '0', 'expired');
+  await quick.feed.trim();
+  expect(await kept()).toBe(0);
+  expect((await slow.look()).everything).toBe(1);
+  expect(await slow.look()).toEqual({ keys: [], everything: 0 });
+  expect((await quick.look()).everything).toBe(0);
+  // A node that has just come has read nothing yet.
+  await write(site.database.pool, 'before the new one');
+  await liveNode(903, '0');
+  await quick.look();
+  await liveNode(901, quick.feed.follows() ?? '0');
+  await quick.feed.trim();
+  expect(await kept()).toBe(1);
+  await site.rows('DELETE FROM nodes');
+});
+
+test('numbers that a copy brought from another server stall nothing', async () => {
+  await site.rows("INSERT INTO changes (xact, entity, entity_id) VALUES ('999999999999', 'options', 'foreign')");
+  await site.rows("UPDATE feed SET forgotten = '999999999999'");
+  const { look } = await follower();
+  await write(site.database.pool, 'own');
+  expect(await look()).toEqual({ keys: ['own'], everything: 0 });
+  expect(await look()).toEqual({ keys: [], everything: 0 });
+});
+
+test('2.3: a server that was started again may have another past: everything is read', async () => {
+  const bin = postgresPrograms();
+  if (bin === null) throw new Error('PostgreSQL is not installed');
+  const own = await startPostgres(bin);
+  try {
+    const database = await openPostgres({ engine: 'postgres', url: own.url });
+    const { migratePostgres } = await import('../../db/postgres/migrate.ts');
+    await migratePostgres(database);
+    const node = await follower({ database });
+    await write(database.pool, 'before');
+    expect((await node.look()).keys).toEqual(['before']);
+    own.stop('immediate');
+    await expect(node.look()).rejects.toThrow();
+    own.start();
+    expect((await node.look()).everything).toBe(1);
+    expect(await node.look()).toEqual({ keys: [], everything: 0 });
+    await database.close();
+  } finally {
+    own.remove();
+  }
+}, 60_000);
+
+async function heardBy(connect: () => Promise<EarLine>) {
+  const heard: string[] = [];
+  let back = 0;
+  const ear = createEar({
+    connect,
+    say: sayOver(site.database.pool),
+    channels: ['gateway_changes'],
+    hear: (channel, payload) => void heard.push(`${channel} ${payload}`),
+    back: () => void back++,
+    name: Math.random().toString(36).slice(2),
+    wait: (ms) => Bun.sleep(Math.min(ms, 300)),
+  });
+  ears.push(ear);
+  return { ear, heard, times: () => back };
+}
+
+async function until(is: () => boolean): Promise<void> {
+  for (let n = 0; n < 500 && !is(); n++) await Bun.sleep(20);
+  expect(is()).toBe(true);
+}
+
+test('a change is heard by itself; an ear whose line breaks hears again, and asks what it missed', async () => {
+  const lines: EarLine[] = [];
+  const { ear, heard, times } = await heardBy(async () => {
+    const line = await openEarLine({ engine: 'postgres', url: site.url });
+    lines.push(line);
+    return line;
+  });
+  await until(() => ear.hears());
+  await write(site.database.pool, 'heard');
+  await until(() => heard.length > 0);
+  expect(heard[0]).toBe('gateway_changes ');
+  await site.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gateway news'");
+  await until(() => times() === 2 && ear.hears());
+  expect(lines).toHaveLength(2);
+});
+
+test('section 15: behind a pooler that lends connections by the transaction nothing is heard, and it says so', async () => {
+  const { ear, times } = await heardBy(async () => {
+    const line = await openEarLine({ engine: 'postgres', url: site.url });
+    return { ...line, onNotice: () => undefined };
+  });
+  await Bun.sleep(1000);
+  expect(ear.hears()).toBe(false);
+  expect(times()).toBe(0);
+});
