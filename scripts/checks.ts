@@ -12,7 +12,6 @@ export const longTests: readonly string[] = [
   'tests/postgres/**',
   'tests/programs/**',
   'tests/storage/**',
-  'tests/postgres/**',
 ];
 
 export interface Checks {

@@ -1,4 +1,4 @@
-/** How fast the log answers when it is long: `node scripts/launch.mjs measure-logs [rows] [--postgres]`. With the flag on a PostgreSQL server of its own: instead of the ledger's inserts the console's sums and what retention drops. Goals: first page of any filter within 150 ms, sums within 2 s, inserts not 20 % slower than into a log of 100,000 rows. */
+/** How fast the log answers when it is long: `node scripts/launch.mjs measure-logs [rows] [--postgres]`. With the flag on a PostgreSQL server of its own: instead of the ledger's inserts the console's sums and what retention drops. Goals: first page of any filter within 150 ms, sums of a month within 2 s (of everything 10 s), inserts not 20 % slower than into a log of 100,000 rows. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +21,7 @@ const rows = Number(given.find((text) => /^\d+$/.test(text)) ?? (onPostgres ? 10
 const goalMs = 150;
 /** Sums over many rows are no lists. */
 const goalFiguresMs = 2000;
+const goalEverythingMs = 10_000;
 const goalRetentionMs = 10_000;
 const goalSlowdown = 0.2;
 const batch = 200;
@@ -134,8 +135,8 @@ async function measurePages(database: Database): Promise<number> {
   return slowest;
 }
 
-/** What the console adds up above its lists and on its first page. @returns the slowest, in milliseconds. */
-async function measureFigures(database: Database): Promise<number> {
+/** What the console adds up above its lists and on its first page. @returns whether each was in time. */
+async function measureFigures(database: Database): Promise<boolean> {
   const end = timeOf(rows);
   const logs = createLogs({ database, now: () => end * 1000 });
   const usage = createUsageRepository(database);
@@ -152,13 +153,14 @@ async function measureFigures(database: Database): Promise<number> {
     'hours of a user in a month': () => usage.hours({ from: end - 30 * daySeconds, to: end, userId: 7 }, 10_000),
     'hours of everybody in a day': () => usage.hours({ from: end - daySeconds, to: end }, 10_000),
   };
-  let slowest = 0;
+  let inTime = true;
   for (const [name, ask] of Object.entries(figures)) {
     const ms = await timed(ask);
-    slowest = Math.max(slowest, ms);
-    console.log(`${ms.toFixed(1).padStart(8)} ms  ${name}${ms > goalFiguresMs ? '   TOO SLOW' : ''}`);
+    const late = ms > (name === 'figures of everything' ? goalEverythingMs : goalFiguresMs);
+    inTime &&= !late;
+    console.log(`${ms.toFixed(1).padStart(8)} ms  ${name}${late ? '   TOO SLOW' : ''}`);
   }
-  return slowest;
+  return inTime;
 }
 
 /** Whole months go at once, and the next list is as fast. */
@@ -204,10 +206,10 @@ async function onServer(): Promise<boolean> {
     await fillServer(database, { rows, from: start, perSecond, other, users, models });
     console.log(`${rows} rows on PostgreSQL, filled in ${((performance.now() - began) / 60_000).toFixed(1)} min`);
     const slowest = await measurePages(database);
-    const slowestFigure = await measureFigures(database);
+    const figures = await measureFigures(database);
     const drops = await measureRetention(database);
     await database.close();
-    return slowest <= goalMs && slowestFigure <= goalFiguresMs && drops;
+    return slowest <= goalMs && figures && drops;
   } finally {
     server.remove();
   }
