@@ -24,6 +24,7 @@ export interface GlobalFlags {
   readonly header?: boolean;
   readonly wide?: boolean;
   readonly dataDir?: string;
+  readonly database?: string;
   readonly url?: string;
   readonly context?: string;
   readonly tokenStdin?: boolean;
@@ -65,10 +66,11 @@ export interface Context {
 
 export function createContext(
   flags: GlobalFlags,
-  env: Environment,
+  given: Environment,
   streams: Streams,
   stdin: NodeJS.ReadStream,
 ): Context {
+  const env = flags.database === undefined ? given : { ...given, DATABASE_URL: flags.database };
   const language = languageOf(flags.lang, env);
   const output = createOutput(streams, shapeOf(flags), (cell) => ago(cell, Date.now(), language));
   const interactive =

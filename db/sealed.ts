@@ -22,7 +22,7 @@ interface Place {
   readonly lookedUp: boolean;
 }
 
-const places: readonly Place[] = [
+export const sealedPlaces: readonly Place[] = [
   { table: 'channels', id: 'id', column: 'key_sealed', purpose: 'channel-key', lookedUp: false },
   { table: 'tokens', id: 'id', column: 'key_sealed', purpose: 'token-key', lookedUp: true },
   { table: 'redemptions', id: 'id', column: 'key_sealed', purpose: 'redemption-key', lookedUp: true },
@@ -39,13 +39,13 @@ function forgotten(raw: SqliteDatabase['raw']): string[] {
     .raw()
     .all();
   return columns
-    .filter(([table, column]) => !places.some((place) => place.table === table && place.column === column))
+    .filter(([table, column]) => !sealedPlaces.some((place) => place.table === table && place.column === column))
     .map(([table, column]) => `${table}.${column}`);
 }
 
 /** Something that is sealed, to see whether a key opens it; null = nothing is. */
 export function sealedSample({ raw }: SqliteDatabase): SealedSample | null {
-  for (const { table, column, purpose } of places) {
+  for (const { table, column, purpose } of sealedPlaces) {
     const there = raw.prepare<string>('SELECT name FROM sqlite_master WHERE name = ?').pluck().get(table);
     if (there === undefined) continue;
     const sealed = raw.prepare<string>(`SELECT ${column} FROM ${table} WHERE ${column} <> '' LIMIT 1`).pluck().get();
@@ -73,7 +73,7 @@ export function renewSealed(
   return raw
     .transaction(() => {
       let count = 0;
-      for (const { table, id, column, purpose, lookedUp } of places) {
+      for (const { table, id, column, purpose, lookedUp } of sealedPlaces) {
         const rows = raw.prepare<[number, string]>(`SELECT ${id}, ${column} FROM ${table}`).raw().all();
         const set = lookedUp ? `${column} = ?, key_hmac = ?` : `${column} = ?`;
         const write = raw.prepare(`UPDATE ${table} SET ${set} WHERE ${id} = ?`);

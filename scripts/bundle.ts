@@ -19,6 +19,7 @@ const entries = [
   'cli/main.ts',
   'server/ledger/worker.ts',
   'server/ledger/check-worker.ts',
+  'server/cluster/worker.ts',
   'server/domain/backup/worker.ts',
   'server/control/worker.ts',
   'server/serving/worker.ts',

@@ -1,4 +1,5 @@
 /** Keeps a control thread running: one that dies is replaced, and the relay goes on with what it knows meanwhile. */
+import { AppError, isErrorCode } from './contract/errors.ts';
 import type { ControlStart, FromControl, ToControl } from './control/messages.ts';
 import { createRestarts, watchThread, within } from './threads.ts';
 
@@ -48,7 +49,8 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
       if (data.kind === 'ready') {
         serving = true;
         resolve(data.setupDone);
-      } else if (data.kind === 'failed') reject(new Error(data.message));
+      } else if (data.kind === 'failed')
+        reject(isErrorCode(data.code) ? new AppError(data.code, data.params) : new Error(data.message));
       else if (data.kind === 'closed') closed.resolve();
       else deps.receive(data);
     };

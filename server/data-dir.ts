@@ -14,12 +14,15 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { type DatabasePlace, placeOf } from '../db/place.ts';
 import { AppError } from './contract/errors.ts';
 
 export interface DataDirFiles {
   readonly dir: string;
   readonly database: string;
   readonly secretKey: string;
+  /** What this node is called among others. */
+  readonly node: string;
   readonly lock: string;
   /** Folders and beginnings of names for what is owed and could not be written to the database, the likeliest first. */
   readonly owed: readonly { readonly dir: string; readonly name: string }[];
@@ -60,6 +63,7 @@ export function dataDirFiles(dir: string): DataDirFiles {
     dir,
     database: join(dir, 'gateway.db'),
     secretKey: join(dir, 'secret.key'),
+    node: join(dir, 'node'),
     lock: join(dir, 'gateway.lock'),
     owed: [
       { dir, name: 'gateway.owed-' },
@@ -71,6 +75,16 @@ export function dataDirFiles(dir: string): DataDirFiles {
     successionSocket: join(sockets, 'next.sock'),
     doorSocket: (pid) => join(sockets, `${pid}.sock`),
   };
+}
+
+/** The file in the folder, or the server that the environment names. @throws AppError database_address */
+export function databasePlace(files: Pick<DataDirFiles, 'database'>, env: Environment): DatabasePlace {
+  const url = (env.DATABASE_URL ?? '').trim();
+  if (url === '') return { engine: 'sqlite', file: files.database };
+  const place = placeOf(url, (env.DATABASE_DIRECT_URL ?? '').trim());
+  // Of a database that we do not speak with, and it shall not be taken for a file's name.
+  if (place.engine === 'sqlite') throw new AppError('database_address', { detail: url.split(':')[0] ?? '' });
+  return place;
 }
 
 /** Creates the folder for its owner alone. @throws AppError data_dir_unreadable */

@@ -3,13 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import { createLedgerStore } from '../db/ledger-store.ts';
 import { migrate } from '../db/migrate.ts';
-import { openDatabase } from '../db/open.ts';
+import { type Database, openDatabase } from '../db/open.ts';
 import { sealedSample } from '../db/sealed.ts';
 import { endpointById } from './contract/endpoints/index.ts';
 import { AppError } from './contract/errors.ts';
-import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
+import { acquireLock, type DataDirFiles, databasePlace, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
-import { capsuleOf, createVault, vaultFor } from './domain/secrets/vault.ts';
+import { capsuleOf, createVault, type Vault, vaultFor } from './domain/secrets/vault.ts';
 import { createSnapshotSource } from './domain/snapshot/load.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
@@ -17,6 +17,7 @@ import { version } from './embedded/version.ts';
 import { startThread } from './embedded/workers.ts';
 import { localOwner } from './http/call.ts';
 import { invoke, mutates } from './http/invoke.ts';
+import type { Ledger } from './ledger/commands.ts';
 import { createDirectLedger } from './ledger/direct.ts';
 import { owedFiles, settleOwed } from './ledger/owed.ts';
 import { startError } from './ledger-thread.ts';
@@ -59,17 +60,41 @@ const asOwner = (services: Services, id: string, input: unknown) =>
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+interface Parts {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly ledger: Ledger;
+  close(): Promise<void>;
+}
+
+async function openFileParts(files: DataDirFiles, env: Environment): Promise<Parts> {
+  const nativeBinding = nativeBindingFor(files.dir, addonPath);
+  await endRotation(files, nativeBinding, rotationStamp(Date.now()));
+  const database = openDatabase(files.database, { nativeBinding });
+  await migrate(database);
+  const vault = vaultFor(files.secretKey, env, sealedSample(database));
+  if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(database.raw), files.owed);
+  const ledger = createDirectLedger(database);
+  return {
+    database,
+    vault,
+    ledger,
+    async close() {
+      await ledger.drain();
+      await database.close();
+    },
+  };
+}
+
 async function openWriting(dataDir: string, env: Environment): Promise<DirectGateway> {
   const files = ensureDataDir(dataDir);
+  const place = databasePlace(files, env);
   const unlock = acquireLock(files);
   try {
-    const nativeBinding = nativeBindingFor(files.dir, addonPath);
-    await endRotation(files, nativeBinding, rotationStamp(Date.now()));
-    const database = openDatabase(files.database, { nativeBinding });
-    await migrate(database);
-    const vault = vaultFor(files.secretKey, env, sealedSample(database));
-    if (owedFiles(files.owed).length > 0) settleOwed(createLedgerStore(database.raw), files.owed);
-    const ledger = createDirectLedger(database);
+    const { database, vault, ledger, close } =
+      place.engine === 'sqlite'
+        ? await openFileParts(files, env)
+        : await import('./cluster/visitor.ts').then(({ openVisitor }) => openVisitor(place, files, env));
     const services = await createServices({
       database,
       vault,
@@ -107,8 +132,7 @@ async function openWriting(dataDir: string, env: Environment): Promise<DirectGat
     return {
       call: (id, input) => asOwner(services, id, input),
       async close() {
-        await ledger.drain();
-        await database.close();
+        await close();
         unlock();
       },
     };

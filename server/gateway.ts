@@ -1,10 +1,12 @@
 /** The composition root of a running server: this thread supervises, one keeps the ledger, one serves the API; requests are relayed here, or by several threads of their own. */
 import { randomBytes } from 'node:crypto';
 import type { SealedSample } from '../db/sealed.ts';
+import { nodeOrder } from './cluster/order.ts';
+import { createPurses, placesFor } from './cluster/purses.ts';
 import { AppError } from './contract/errors.ts';
 import type { FromControl } from './control/messages.ts';
 import { type ControlThread, createControlThread } from './control-thread.ts';
-import { acquireLock, type DataDirFiles, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
+import { acquireLock, type DataDirFiles, databasePlace, ensureDataDir, givesLockBack, lockOwner } from './data-dir.ts';
 import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
@@ -19,13 +21,9 @@ import type { Missing } from './ledger/progress.ts';
 import { type LedgerThread, startLedger } from './ledger-thread.ts';
 import { type LogSettings, usualLog } from './logging/settings.ts';
 import { type MetricsAddress, serveMetrics } from './metrics/listener.ts';
-import { createBalances } from './relay/admission/balances.ts';
 import { type CountingThread, createTokenCounter } from './relay/admission/counting/counter.ts';
-import { createMemory } from './relay/admission/memory.ts';
-import { createMoney } from './relay/admission/money.ts';
-import { untold } from './relay/admission/open-requests.ts';
+import type { Snapshot, SnapshotDelta } from './relay/state/snapshot.ts';
 import { createRelayState, type RelayState } from './relay/state/state.ts';
-import { mostRelays } from './serving/environment.ts';
 import type { ServingOrder } from './serving/messages.ts';
 import { createOneRelay } from './serving/one-relay.ts';
 import { createRelayThreads } from './serving/relay-threads.ts';
@@ -71,30 +69,34 @@ export interface Gateway extends Omit<Endings, 'fail' | 'retire'> {
   readonly owed: OwedReport;
   /** Files and connections that may be open at a time; null where the system cannot be asked. */
   readonly descriptors: number | null;
+  /** Resolves when somebody wants this node of several to end. */
+  readonly drained: Promise<void>;
   /** Port of the figures; null = nobody asked for them. */
   readonly metricsPort: number | null;
 }
 
 const closeMs = 1000;
+/** What a node has leased goes back over the network. */
+const leaveMs = 5000;
 
 /** @throws AppError data_dir_*, database_*, secret_missing, port_taken. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const files = ensureDataDir(options.dataDir);
+  const place = databasePlace(files, options.env);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const before = options.takeOver === true ? await placeOf(files, options.port) : null;
   const unlock = before === null ? acquireLock(files) : givesLockBack(files);
   const threads: { terminate(): void }[] = [];
   try {
-    await endRotation(files, nativeBinding, rotationStamp(Date.now()));
+    if (place.engine === 'sqlite') await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
-    const ledgerThread = await startLedger({ files, nativeBinding, follows: before !== null });
+    const { balances, shared } = createPurses(place, options.relays);
+    const node = nodeOrder(place, files, options.env, { nativeBinding, memory: shared });
+    const ledgerThread = await startLedger({ files, nativeBinding, follows: before !== null, node });
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.say(missingPostings(missing));
 
-    const balances = createBalances(
-      options.relays === 1 ? createMoney(createMemory(), untold) : createMoney(createMemory(mostRelays)),
-    );
     ledger.onBalance(balances.credit);
     const state = createRelayState(balances);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
@@ -116,9 +118,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(relays);
     const control = createControlThread({
       spawn: () => startThread('control'),
-      order: { dataDir: files.dir, nativeBinding, setupCode, relays: options.relays, log },
+      order: { dataDir: files.dir, place, nativeBinding, setupCode, relays: options.relays, log },
       ledgerPort: () => ledgerThread.newPort(controlName),
-      receive: hearControl({ state, relays, before }),
+      receive: hearControl({ state, relays, before, places: placesFor(ledgerThread, balances.money) }),
       lost(why) {
         say(`the control thread died and is started again: ${why}`);
         relays.worksLost();
@@ -140,7 +142,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push({ terminate: monitors.close });
     before?.open(options.relays, order.handedOn);
     const close = async (): Promise<void> => {
-      await Promise.all([control.stop(closeMs), ledgerThread.stop(closeMs)]);
+      await Promise.all([control.stop(closeMs), ledgerThread.stop(node === null ? closeMs : leaveMs)]);
       watch.stop();
       monitors.close();
       counter.close();
@@ -148,7 +150,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       unlock();
     };
     const { fail, retire, ...lasting } = createEndings({ relays, say, before: before?.ended, close });
-    ledgerThread.onDeath((why) => fail('ledger', why));
+    ledgerThread.onDeath((why) => {
+      if (shared !== null) balances.money.memory.bury(shared.thread);
+      fail('ledger', why);
+    });
     void ledgerThread.suspended.then(relays.suspend);
     if (sharesPort)
       successions = expectSuccessor(
@@ -167,6 +172,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ...{ recovered: ledgerThread.recovery, owed: ledgerThread.owed },
       descriptors: descriptors?.limit ?? null,
       metricsPort: monitors.port(),
+      drained: ledgerThread.drained,
       ...lasting,
     };
   } catch (error) {
@@ -213,15 +219,18 @@ interface ControlHearers {
   readonly state: RelayState;
   readonly relays: Relays;
   readonly before: Inheritance | null;
+  /** Told of users and keys before any relay is. */
+  readonly places: (news: Snapshot | SnapshotDelta) => void;
 }
 
 const hearControl =
-  ({ state, relays, before }: ControlHearers) =>
+  ({ state, relays, before, places }: ControlHearers) =>
   (data: FromControl): void => {
     switch (data.kind) {
       case 'snapshot':
       case 'delta':
         state.apply(data);
+        places(data);
         relays.news(data);
         break;
       case 'test':

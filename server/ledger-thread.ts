@@ -1,8 +1,10 @@
 /** Starts the ledger's thread and watches it. */
 import type { SealedSample } from '../db/sealed.ts';
+import type { NodeOrder } from './cluster/books.ts';
+import type { PlacesNews } from './cluster/reach.ts';
 import { AppError, type ErrorParams, isErrorCode } from './contract/errors.ts';
 import type { DataDirFiles } from './data-dir.ts';
-import { startDatabaseCheck } from './database-check.ts';
+import { type DatabaseCheck, startDatabaseCheck } from './database-check.ts';
 import { startThread } from './embedded/workers.ts';
 import { type CommandMessage, createLedgerClient, type LedgerClient, type LedgerPort } from './ledger/client.ts';
 import { controlName, ledgerGone } from './ledger/names.ts';
@@ -23,6 +25,10 @@ export interface LedgerThread {
   readonly sample: SealedSample | null;
   /** A line for another thread; the one before of the same name is nobody's any more. */
   newPort(name: string): MessagePort;
+  /** Where users and keys have their cells, for whoever fills these. */
+  places(news: PlacesNews): void;
+  /** Somebody wants this node to end. */
+  readonly drained: Promise<void>;
   /** Called once, at once when it has happened already; the client fails before. */
   onDeath(listener: (why: string) => void): void;
   /** The database is written and closed. @returns false when that takes too long. */
@@ -49,14 +55,17 @@ export async function startLedger(order: {
   readonly nativeBinding: string | undefined;
   /** Another server ends its requests still. */
   readonly follows: boolean;
+  /** Among others; null = it has the database for itself. */
+  readonly node: NodeOrder | null;
 }): Promise<LedgerThread> {
-  const { files, nativeBinding, follows } = order;
-  const check = startDatabaseCheck({ file: files.database, nativeBinding });
-  const thread = startThread('ledger');
+  const { files, nativeBinding, follows, node } = order;
+  const check = node === null ? startDatabaseCheck({ file: files.database, nativeBinding }) : unchecked;
+  const thread = startThread(node === null ? 'ledger' : 'node');
   const ready = Promise.withResolvers<LedgerReport & { kind: 'ready' }>();
   const closed = Promise.withResolvers<void>();
   const dead = Promise.withResolvers<string>();
   const suspended = Promise.withResolvers<string>();
+  const drained = Promise.withResolvers<void>();
   let moved = Promise.withResolvers<void>();
   let send: (message: CommandMessage) => void = () => undefined;
   const move = (step: LedgerMove) => thread.postMessage(step);
@@ -66,7 +75,8 @@ export async function startLedger(order: {
     return within(moved.promise, ms);
   };
   const client = createLedgerClient(thread as unknown as LedgerPort, (message) => {
-    const report = message as LedgerReport | LedgerMoved | { readonly kind: 'closed' };
+    const report = message as LedgerReport | LedgerMoved | { readonly kind: 'closed' | 'drain' };
+    if (report.kind === 'drain') return drained.resolve();
     if (report.kind === 'commands') return send(report);
     if (report.kind === 'left' || report.kind === 'returned') return moved.resolve();
     if (report.kind === 'ready') ready.resolve(report);
@@ -90,7 +100,8 @@ export async function startLedger(order: {
     // Nothing is written to a file that is damaged.
     if (await within(check.quick, quickMs)) refuseDamage(await check.quick);
     const port = first.port1;
-    thread.postMessage({ kind: 'start', file: files.database, nativeBinding, owed: files.owed, follows, port }, [port]);
+    const start = { kind: 'start', file: files.database, nativeBinding, owed: files.owed, follows, port };
+    thread.postMessage(node === null ? start : { kind: 'start', node, port }, [port]);
     const { recovery, owed, sample, missing } = await ready.promise;
     void check.quick.then(([found]) => {
       if (found === undefined) return;
@@ -113,6 +124,8 @@ export async function startLedger(order: {
         thread.postMessage({ kind: 'port', port: port1, name }, [port1]);
         return port2;
       },
+      places: (news) => thread.postMessage(news),
+      drained: drained.promise,
       onDeath: (listener) => void dead.promise.then(listener),
       leave: (ms) => moveAndWait('leave', ms),
       comeBack: (ms) => moveAndWait('return', ms),
@@ -139,6 +152,9 @@ export async function startLedger(order: {
     throw error;
   }
 }
+
+/** A server looks after its own files. */
+const unchecked: DatabaseCheck = { quick: Promise.resolve([]), full: Promise.resolve([]), stop: () => undefined };
 
 function refuseDamage([detail]: readonly string[]): void {
   if (detail !== undefined) throw new AppError('database_corrupt', { detail });

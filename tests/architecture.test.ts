@@ -44,6 +44,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   ],
   ['the API’s thread', /^server\/control\//, /^(db|server)\//],
   ['relays and their threads', /^server\/serving\//, /^(db|server)\//],
+  ['one node among others', /^server\/cluster\//, /^(db|server)\//],
   ['one server after another', /^server\/succession\//, /^(db|server)\//],
   [
     'figures for monitors',

@@ -16,6 +16,8 @@ export interface Acquire {
   readonly use: number;
   /** That are live, this one included. */
   readonly nodes: number;
+  /** What is left will do, where there is less than is needed. */
+  readonly partial?: boolean;
 }
 
 export interface GiveBack {
@@ -37,6 +39,8 @@ export interface Grant {
   /** What there is in all, whoever has it. */
   readonly most: number;
   readonly tokenMost: number;
+  /** Other nodes that live and have some of either. */
+  readonly holders: readonly number[];
 }
 
 export interface MoveOutcome {
@@ -53,7 +57,15 @@ interface Purse {
   leased: number;
 }
 
+interface Holding {
+  readonly kind: LeaseKind;
+  readonly subject: number;
+  readonly epoch: number;
+}
+
 interface KnownPurses {
+  /** Of nodes that live. */
+  readonly holdings: readonly Holding[];
   /** By `leaseKey`. */
   readonly leases: ReadonlyMap<string, number>;
   readonly accounts: ReadonlyMap<number, Purse>;
@@ -95,14 +107,17 @@ export function readsForMoves(
         values: [numbers(sorted(tokens))],
       },
       {
-        text: 'SELECT kind, subject, epoch, amount FROM leases WHERE epoch = $1 AND subject = ANY($2::bigint[])',
-        values: [epoch, numbers(sorted([...accounts, ...tokens]))],
+        text: `SELECT l.kind, l.subject, l.epoch, l.amount, (l.amount > 0 AND n.state <> 'expired')::int AS lives
+          FROM leases l LEFT JOIN nodes n USING (epoch)
+          WHERE l.kind = 'account' AND l.subject = ANY($1::bigint[]) OR l.kind = 'token' AND l.subject = ANY($2::bigint[])`,
+        values: [numbers(sorted(accounts)), numbers(sorted(tokens))],
       },
     ],
     read: ([first, second, third]) => ({
       accounts: purses(first),
       tokens: purses(second),
       leases: new Map((third?.rows ?? []).map((row) => [leaseKey(row.kind, row.subject, row.epoch), row.amount])),
+      holdings: (third?.rows ?? []).filter((row) => row.lives === 1 && row.epoch !== epoch),
     }),
   };
 }
@@ -123,12 +138,12 @@ export function decideMoves(
   };
   const free = (purse: Purse | undefined): number => (purse === undefined ? 0 : purse.whole - purse.leased);
   /** A share of what is free for some seconds to come; where there is little, for this one request alone. */
-  const grant = (purse: Purse | undefined, need: number, { use, nodes }: Acquire): number => {
+  const grant = (purse: Purse | undefined, need: number, { use, nodes, partial = false }: Acquire): number => {
     if (need <= 0) return 0;
     const room = free(purse);
     const share = (purse?.left ?? 0) < smallFor * need ? 0 : Math.min(use, Math.floor(room / (2 * nodes)));
     const want = Math.max(need, share);
-    return room >= want ? want : room >= need ? need : 0;
+    return room >= want ? want : room >= need ? need : partial ? Math.max(0, room) : 0;
   };
 
   for (const move of moves) {
@@ -146,7 +161,14 @@ export function decideMoves(
     change('token', token, tokenGranted);
     const whole = known.accounts.get(account)?.whole ?? 0;
     const limit = known.tokens.get(token);
-    grants.push({ account, token, granted, tokenGranted, most: whole, tokenMost: limit?.left ?? 0 });
+    const holders = known.holdings.filter(
+      ({ kind, subject }) =>
+        (kind === 'account' && subject === account && move.need > 0) || (kind === 'token' && subject === token),
+    );
+    grants.push({
+      ...{ account, token, granted, tokenGranted, most: whole, tokenMost: limit?.left ?? 0 },
+      holders: [...new Set(holders.map((one) => one.epoch))],
+    });
   }
   const rows = [...changes.values()].filter(({ by }) => by !== 0);
   return { value: { grants }, statements: [...leasedStatements(rows), ...changeLeases(rows)] };

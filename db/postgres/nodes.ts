@@ -156,14 +156,34 @@ function giveBack(kind: 'account' | 'token', epochs: string, held: boolean): Sta
   ];
 }
 
-/** Requests of nodes that are gone: to be settled for them as far as was seen. @param patience seconds they may still report themselves; what waits for an end longer than that is over. */
-export async function orphans(line: Line, patience = longestRequestSeconds): Promise<StoredHold[]> {
+/** Numbers of earlier starts of a node whose process is gone for certain. */
+export async function earlierEpochs(line: Line, name: string, epoch: number): Promise<number[]> {
+  const [answer] = await line.send([
+    {
+      text: `SELECT n.epoch FROM nodes n WHERE n.node = $1 AND n.epoch <> $2
+        AND (n.state <> 'expired' OR EXISTS (SELECT 1 FROM holds h WHERE h.epoch = n.epoch)) ORDER BY n.epoch`,
+      values: [name, epoch],
+    },
+  ]);
+  return (answer?.rows ?? []).map(({ epoch: own }) => own as number);
+}
+
+/**
+ * Requests of nodes that are gone: to be settled for them as far as was seen. @param patience seconds they may still report
+ * themselves; what waits for an end longer than that is over. @param of these alone, null = of all.
+ */
+export async function orphans(
+  line: Line,
+  patience = longestRequestSeconds,
+  of: readonly number[] | null = null,
+): Promise<StoredHold[]> {
   const [answer] = await line.send([
     {
       text: `SELECT h.ref, h.user_id, h.token_id, h.channel_id, h.observed, h.log FROM holds h LEFT JOIN nodes n USING (epoch)
         WHERE coalesce(n.state, 'expired') = 'expired'
-          AND coalesce(n.expires_at, '-infinity') < clock_timestamp() - make_interval(secs => $1) ORDER BY h.ref LIMIT 500`,
-      values: [patience],
+          AND (h.epoch = ANY($2::bigint[])
+            OR $3 AND coalesce(n.expires_at, '-infinity') < clock_timestamp() - make_interval(secs => $1)) ORDER BY h.ref LIMIT 500`,
+      values: [patience, numbers(of ?? []), of === null],
     },
   ]);
   return [...(answer?.rows ?? [])];

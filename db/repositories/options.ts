@@ -46,6 +46,16 @@ export function createOptionsRepository({ query }: Database) {
       }),
     meta: async (key: string): Promise<string | undefined> =>
       (await query.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst())?.value,
+    /** @returns what is there, else what is given, which is there from now on. */
+    async firstMeta(key: string, value: string): Promise<string> {
+      await query
+        .insertInto('meta')
+        .values({ key, value })
+        .onConflict((conflict) => conflict.column('key').doNothing())
+        .execute();
+      const found = await query.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirstOrThrow();
+      return found.value;
+    },
     setMeta: async (key: string, value: string): Promise<void> => {
       await query
         .insertInto('meta')

@@ -1,5 +1,7 @@
 /** What the main thread and the control thread say to each other. */
 
+import type { DatabasePlace } from '../../db/place.ts';
+import type { ErrorParams } from '../contract/errors.ts';
 import type { StorageStanding } from '../contract/storage.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import type { Standing } from '../domain/channels/routes.ts';
@@ -11,6 +13,7 @@ import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 export interface ControlStart {
   readonly kind: 'start';
   readonly dataDir: string;
+  readonly place: DatabasePlace;
   readonly nativeBinding: string | undefined;
   readonly setupCode: string;
   /** Relay threads of this process. */
@@ -42,5 +45,5 @@ export type FromControl =
     }
   | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
   | { readonly kind: 'worked'; readonly id: number; readonly value: unknown; readonly failed: boolean }
-  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string; readonly code: string; readonly params: ErrorParams }
   | { readonly kind: 'closed' };

@@ -3,11 +3,13 @@ import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { openDatabase } from '../../db/open.ts';
 import { createChangesRepository } from '../../db/repositories/changes.ts';
+import { AppError } from '../contract/errors.ts';
 import { type StorageStanding, soundStorage } from '../contract/storage.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import { dataDirFiles } from '../data-dir.ts';
 import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
+import { proveKey } from '../domain/secrets/proof.ts';
 import { createVault, loadMasterKey } from '../domain/secrets/vault.ts';
 import { createSnapshotSource } from '../domain/snapshot/load.ts';
 import { version } from '../embedded/version.ts';
@@ -49,8 +51,9 @@ async function start(order: ControlStart) {
   const report = reporter(log);
   await proveGuard();
   const files = dataDirFiles(order.dataDir);
-  const database = openDatabase(files.database, { nativeBinding: order.nativeBinding });
+  const database = await openDatabase(order.place, { nativeBinding: order.nativeBinding });
   const vault = createVault(loadMasterKey(files.secretKey, process.env));
+  await proveKey(database, vault);
   const ledger = createLedgerClient(order.ledger as unknown as LedgerPort);
   order.ledger.start();
   const tests = new Map<number, (result: ChannelTestResult) => void>();
@@ -196,6 +199,8 @@ self.onmessage = ({ data }) => {
     })
     .catch((error: unknown) => {
       reporter(logOf(data.log))(error);
-      self.postMessage({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
+      const message = error instanceof Error ? error.message : String(error);
+      const { code, params } = error instanceof AppError ? error : { code: '', params: {} };
+      self.postMessage({ kind: 'failed', message, code, params });
     });
 };

@@ -6,6 +6,7 @@ const compiled = typeof GATEWAY_COMPILED !== 'undefined' && GATEWAY_COMPILED;
 
 const entries = {
   ledger: 'server/ledger/worker.ts',
+  node: 'server/cluster/worker.ts',
   check: 'server/ledger/check-worker.ts',
   backup: 'server/domain/backup/worker.ts',
   control: 'server/control/worker.ts',

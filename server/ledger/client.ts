@@ -1,8 +1,17 @@
 /** The ledger as others see it from their own thread: commands of one event-loop turn travel as one message, so do the answers. */
 import { AppError } from '../contract/errors.ts';
 import { type AwakeClock, createAwakeClock } from './awake.ts';
-import { type BalanceEvent, type Ledger, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
+import {
+  type BalanceEvent,
+  type BooksStanding,
+  type Ledger,
+  type LedgerCommand,
+  type LedgerResult,
+  type LoanOrder,
+  outlives,
+} from './commands.ts';
 import type { StoreHealth } from './engine.ts';
+import type { LeaseAnswer } from './leases.ts';
 
 export interface CommandMessage {
   readonly kind: 'commands';
@@ -11,12 +20,23 @@ export interface CommandMessage {
   readonly commands: readonly LedgerCommand[];
 }
 
+/** What is asked of the books of several machines; each has its answer. */
+export type BooksQuestion =
+  | { readonly kind: 'lend'; readonly id: number; readonly order: LoanOrder }
+  | { readonly kind: 'standing'; readonly id: number; readonly userId: number; readonly tokenId: number | null };
+
 /** null stands for {status: 'done'}, text for a storage failure. */
 export type CommandAnswer = LedgerResult | string | null;
+
+export type BooksAnswer =
+  | { readonly kind: 'loan'; readonly id: number; readonly answer: LeaseAnswer }
+  /** null = the books cannot be asked. */
+  | { readonly kind: 'stands'; readonly id: number; readonly standing: BooksStanding | null };
 
 export type LedgerMessage =
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
   | { readonly kind: 'health'; readonly health: StoreHealth }
+  | BooksAnswer
   /** For how long an answer may be waited for before something is wrong; null = as usual. */
   | { readonly kind: 'patience'; readonly ms: number | null }
   | BalanceEvent;
@@ -28,6 +48,10 @@ export interface LedgerPort {
 }
 
 export interface LedgerClient extends Ledger {
+  /** From the books of several machines into the memory that is shared here. @throws AppError storage_unavailable */
+  lend(order: LoanOrder): Promise<Exclude<LeaseAnswer, 'away'>>;
+  /** @throws AppError storage_unavailable */
+  standing(userId: number, tokenId: number | null): Promise<BooksStanding>;
   onBalance(listener: (event: BalanceEvent) => void): void;
   /** Told when paid work stops or may go on. */
   onHealth(listener: (health: StoreHealth) => void): void;
@@ -42,6 +66,7 @@ export interface LedgerClient extends Ledger {
 }
 
 const done: LedgerResult = { status: 'done' };
+const away = 'the database cannot be asked';
 
 /** A disk that has not confirmed for so long may never do. */
 const oldestMs = 1000;
@@ -72,6 +97,8 @@ export function createLedgerClient(
   const healthListeners: ((health: StoreHealth) => void)[] = [];
   /** In the order of their sending: the first is the oldest. */
   const waiting = new Map<number, Call>();
+  const asked = new Map<number, { resolve(answer: BooksAnswer): void; reject(error: AppError): void }>();
+  let nextAsked = 1;
 
   const ageOf = (): number => {
     for (const { at } of waiting.values()) return clock.now() - at;
@@ -112,11 +139,23 @@ export function createLedgerClient(
         if (typeof answer === 'string') call?.reject(unavailable(answer));
         else call?.resolve(answer ?? done);
       }
+    } else if (data.kind === 'loan' || data.kind === 'stands') {
+      asked.get(data.id)?.resolve(data);
+      asked.delete(data.id);
     } else if (data.kind === 'health') {
       reported = data.health;
       look();
     } else if (data.kind === 'patience') patienceMs = data.ms ?? oldestMs;
     else for (const listener of balanceListeners) listener(data);
+  };
+
+  const ask = (question: (id: number) => BooksQuestion): Promise<BooksAnswer> => {
+    if (gone !== null) return Promise.reject(unavailable(gone));
+    const { promise, resolve, reject } = Promise.withResolvers<BooksAnswer>();
+    const id = nextAsked++;
+    asked.set(id, { resolve, reject });
+    port.postMessage(JSON.stringify(question(id)));
+    return promise;
   };
 
   const owedCalls = () => [...waiting].filter(([, { command }]) => outlives.has(command.type));
@@ -131,6 +170,16 @@ export function createLedgerClient(
       // A microtask would run after each single answer of the same turn and send every command alone.
       if (outgoing.length === 1 && gone === null) setImmediate(send);
       return promise;
+    },
+    async lend(order) {
+      const told = await ask((id) => ({ kind: 'lend', id, order }));
+      if (told.kind !== 'loan' || told.answer === 'away') throw unavailable(away);
+      return told.answer;
+    },
+    async standing(userId, tokenId) {
+      const told = await ask((id) => ({ kind: 'standing', id, userId, tokenId }));
+      if (told.kind !== 'stands' || told.standing === null) throw unavailable(away);
+      return told.standing;
     },
     healthy: () => health,
     onBalance: (listener) => void balanceListeners.push(listener),
@@ -151,6 +200,8 @@ export function createLedgerClient(
         waiting.delete(id);
         reject(unavailable(gone));
       }
+      for (const { reject } of asked.values()) reject(unavailable(gone));
+      asked.clear();
       look();
     },
     async rescue(save) {

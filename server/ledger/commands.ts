@@ -72,7 +72,7 @@ export interface Settle {
   /** Said for a node that is gone: its own word still counts, should it come back. */
   readonly provisional?: boolean;
   /** Number of the node under whose lease it was let in, where there are several. */
-  readonly epoch?: number;
+  readonly epoch?: number | undefined;
 }
 
 /** Durable intent of a long request; replaced by later ones of the same ref; removed by `settle` or `void`. */
@@ -89,7 +89,7 @@ export interface Hold {
   readonly house?: boolean;
   readonly log: LogEntry;
   /** As in its settlement. */
-  readonly epoch?: number;
+  readonly epoch?: number | undefined;
 }
 
 export interface Void {
@@ -233,6 +233,24 @@ export interface BalanceEvent {
   readonly overrun?: number;
   /** A refund also gives the token's used quota back. */
   readonly token?: { readonly id: number; readonly used: number };
+}
+
+/** What is asked of the site's books where several machines share them. */
+export interface LoanOrder {
+  readonly userId: number;
+  /** 0 = no key's limit is in question. */
+  readonly tokenId: number;
+  /** The balance is left alone. */
+  readonly house: boolean;
+  /** Quota beyond what lies here: of the first who waits, and of all. */
+  readonly more: number;
+  readonly wish: number;
+}
+
+export interface BooksStanding {
+  /** null = without end. */
+  readonly limit: number | null;
+  readonly used: number;
 }
 
 /** What services and the relay hold in their hands, wherever the ledger runs (its own thread, or in-process for the CLI). */

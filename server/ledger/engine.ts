@@ -112,6 +112,12 @@ export function createEngine(deps: EngineDeps): Engine {
   /** What speaks of work that is done becomes durable nearby, and is answered. */
   const keep = () => {
     const owed = queue.filter(({ kept, command }) => kept === 0 && outlives.has(command.type));
+    // Nobody waits for what may be lost.
+    for (const item of queue)
+      if (item.command.type === 'note') {
+        item.done(durable);
+        item.done = nobody;
+      }
     if (outbox === undefined || owed.length === 0) return;
     try {
       const numbers = outbox.keep(owed.map(({ command }) => command));

@@ -1,16 +1,21 @@
 /** The ledger's side of a message port: feeds the engine and sends answers back in groups. */
 import { AppError } from '../contract/errors.ts';
-import type { CommandAnswer, CommandMessage, LedgerMessage } from './client.ts';
+import type { BooksAnswer, BooksQuestion, CommandAnswer, CommandMessage, LedgerMessage } from './client.ts';
 import type { Engine } from './engine.ts';
 
 export interface HostPort {
   /** A LedgerMessage as JSON. */
   postMessage(message: string): void;
-  /** Receives a CommandMessage as JSON. */
+  /** Receives a CommandMessage or a BooksQuestion as JSON. */
   onmessage: ((event: MessageEvent<string>) => void) | null;
 }
 
-export function hostLedger(engine: Engine, port: HostPort): void {
+/** @param books answers what is asked of the books of several machines. */
+export function hostLedger(
+  engine: Engine,
+  port: HostPort,
+  books: ((question: BooksQuestion) => Promise<BooksAnswer>) | null = null,
+): void {
   let ids: number[] = [];
   let answers: CommandAnswer[] = [];
   const reply = () => {
@@ -19,7 +24,11 @@ export function hostLedger(engine: Engine, port: HostPort): void {
     answers = [];
   };
   port.onmessage = (event) => {
-    const data = JSON.parse(event.data) as CommandMessage;
+    const data = JSON.parse(event.data) as CommandMessage | BooksQuestion;
+    if (data.kind !== 'commands') {
+      void books?.(data).then((answer) => port.postMessage(JSON.stringify(answer)));
+      return;
+    }
     for (const [index, command] of data.commands.entries()) {
       engine.submit(command, (result) => {
         ids.push(data.first + index);

@@ -38,6 +38,10 @@ export interface LeaseRequest {
   readonly use?: number;
   /** Takes it, when it is in reach. */
   readonly hold: () => boolean;
+  /** Where nobody has all of it, what there is will do. */
+  readonly partial?: boolean;
+  /** In reach by now. */
+  readonly received?: (grant: Grant) => void;
 }
 
 export interface LeaseDeps {
@@ -48,8 +52,8 @@ export interface LeaseDeps {
   readonly recall: (account: number, token: number) => void;
   /** Tells whoever asked that nothing idle is left here. */
   readonly answer: (account: number) => void;
-  /** Of the others that are live. */
-  readonly others: () => readonly number[];
+  /** Nodes that are live, this one included. */
+  readonly nodes: () => number;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
   readonly after: (ms: number, work: () => void) => void;
@@ -61,6 +65,8 @@ export interface Leases {
   recalled(account: number, token: number): void;
   /** Another node has nothing idle, or has just given it back. */
   answered(account: number, by: number): void;
+  /** Brings together what is idle anywhere, and leaves it free: for whoever takes it from the balance itself. */
+  gather(account: number): Promise<void>;
   /** After the commit of settlements: what they did not take of this node's leases. */
   settled(spared: readonly Spared[]): void;
   /** Nothing uses it for the moment. */
@@ -169,12 +175,19 @@ export function createLeases(deps: LeaseDeps): Leases {
   };
 
   /** @returns null = the books do not answer. What comes later is in reach all the same. */
-  const acquire = ({ account, token, missing, use = 0 }: LeaseRequest, since: number): Promise<Grant | null> =>
+  const acquire = (
+    { account, token, missing, use = 0, received }: LeaseRequest,
+    since: number,
+    partial = false,
+  ): Promise<Grant | null> =>
     new Promise((resolve) => {
       if (moving !== null && now() - moving >= patienceMs) return resolve(null);
-      grantees.push(resolve);
+      grantees.push((grant) => {
+        if (grant !== null) received?.(grant);
+        resolve(grant);
+      });
       const { account: need, token: tokenNeed } = missing();
-      send({ type: 'acquire', account, token, need, tokenNeed, use, nodes: deps.others().length + 1 });
+      send({ type: 'acquire', account, token, need, tokenNeed, use, nodes: deps.nodes(), partial });
       deps.after(Math.max(0, patienceMs - (now() - since)), () => resolve(null));
     });
 
@@ -191,29 +204,30 @@ export function createLeases(deps: LeaseDeps): Leases {
   const isKnownExhausted = (line: Line, need: number): boolean =>
     need >= line.exhaustedFor && now() - line.exhaustedAt < exhaustedMs;
 
-  const haveAll = (line: Line, since: number): boolean =>
-    line.recalledAt >= since && deps.others().every((other) => line.answers.has(other));
-
-  const recall = ({ account, token }: LeaseRequest, line: Line, since: number) => {
+  const recall = ({ account, token }: LeaseRequest, line: Line, since: number, holders: readonly number[]) => {
     const elapsed = now() - line.recalledAt;
-    const isOpen = line.recalledAt >= since && !haveAll(line, since);
+    const isOpen = line.recalledAt >= since && !holders.every((one) => line.answers.has(one));
     if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
     line.recalledAt = now();
     line.answers.clear();
     deps.recall(account, token);
   };
 
-  /** @param asked everybody had said before that nothing idle is left. @returns null = it waits for others. */
-  const judge = (line: Line, waiter: Waiter, grant: Grant | null, asked: boolean): LeaseAnswer | null => {
+  /** @param heard who had said before that nothing idle is left. @returns null = it waits for others. */
+  const judge = (line: Line, waiter: Waiter, grant: Grant | null, heard: ReadonlySet<number>): LeaseAnswer | null => {
     const { request, since } = waiter;
     const late = now() - since >= patienceMs;
     if (grant === null) return late ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
-    if (grant.most < request.need) return 'exhausted';
-    if (request.token > 0 && grant.tokenMost < request.need) return 'token-exhausted';
-    if (asked) return grant.granted >= request.missing().account ? 'token-exhausted' : 'exhausted';
+    if (request.partial !== true) {
+      if (grant.most < request.need) return 'exhausted';
+      if (request.token > 0 && grant.tokenMost < request.need) return 'token-exhausted';
+    }
+    // Whoever came to have some meanwhile was not asked yet.
+    if (grant.holders.every((one) => heard.has(one)))
+      return request.missing().account <= 0 ? 'token-exhausted' : 'exhausted';
     if (late) return 'elsewhere';
     waiter.isElsewhere = true;
-    recall(request, line, since);
+    recall(request, line, since, grant.holders);
     return null;
   };
 
@@ -234,16 +248,23 @@ export function createLeases(deps: LeaseDeps): Leases {
       }
       line.news = false;
       // What was given back before these answers is in the books that are asked now.
-      const asked = haveAll(line, waiter.since);
+      const heard = new Set(line.recalledAt >= waiter.since ? line.answers : []);
       const grant = await acquire(request, waiter.since);
       if (grant !== null && request.hold()) {
         first(line, waiter, 'granted');
         continue;
       }
-      const answer = judge(line, waiter, grant, asked);
+      const answer = judge(line, waiter, grant, heard);
       if (answer === null) {
         if (line.news) continue;
         break;
+      }
+      if (request.partial === true && answer !== 'away' && now() - waiter.since < patienceMs) {
+        await acquire(request, waiter.since, true);
+        if (request.hold()) {
+          first(line, waiter, 'granted');
+          continue;
+        }
       }
       if (answer === 'exhausted') {
         line.exhaustedAt = now();
@@ -257,22 +278,36 @@ export function createLeases(deps: LeaseDeps): Leases {
     else if (now() - line.exhaustedAt >= exhaustedMs) lines.delete(account);
   };
 
+  const request = (asked: LeaseRequest): Promise<LeaseAnswer> => {
+    const line = lineOf(asked.account);
+    return new Promise((resolve) => {
+      line.waiting.push({ request: asked, since: now(), answer: resolve, isElsewhere: false });
+      void serve(asked.account);
+    });
+  };
+
+  /** When all is written that was given back until now. @param told null = it is not. */
+  const written = (account: number, told: (grant: Grant | null) => void) => {
+    grantees.push(told);
+    send({ type: 'acquire', account, token: 0, need: 0, tokenNeed: 0, use: 0, nodes: 1 });
+  };
+
   return {
-    request(request) {
-      const line = lineOf(request.account);
-      return new Promise((resolve) => {
-        line.waiting.push({ request, since: now(), answer: resolve, isElsewhere: false });
-        void serve(request.account);
-      });
-    },
+    request,
     recalled(account, token) {
       give('account', account);
       if (token > 0) give('token', token);
-      // Only when what was given back is written: whoever asked finds it then.
-      grantees.push((grant) => {
+      // Whoever asked finds it then.
+      written(account, (grant) => {
         if (grant !== null) deps.answer(account);
       });
-      send({ type: 'acquire', account, token: 0, need: 0, tokenNeed: 0, use: 0, nodes: 1 });
+    },
+    async gather(account) {
+      const all = Number.MAX_SAFE_INTEGER;
+      const missing = () => ({ account: all, token: 0 });
+      await request({ account, token: 0, need: all, missing, hold: () => false, partial: true });
+      give('account', account);
+      await new Promise<void>((resolve) => written(account, () => resolve()));
     },
     answered(account, by) {
       const line = lines.get(account);

@@ -36,7 +36,7 @@ export interface NodeFiles {
 
 export interface NodeFilesOptions {
   readonly nativeBinding?: string | undefined;
-  /** Milliseconds; only differences count. */
+  /** Epoch milliseconds: the files outlive the process. */
   readonly now: () => number;
   readonly most?: number;
 }
@@ -83,10 +83,14 @@ export function openNodeFiles(dir: string, { nativeBinding, now, most = mostOwed
     acknowledged: {
       note(epoch, seq, commands) {
         const at = now();
-        if (commands.length > 0) batches.insert(epoch, seq, at, commands);
-        if (at - forgotten < forgetEveryMs) return;
-        forgotten = at;
-        batches.forgetBefore(at - keptForMs);
+        try {
+          if (commands.length > 0) batches.insert(epoch, seq, at, commands);
+          if (Math.abs(at - forgotten) < forgetEveryMs) return;
+          forgotten = at;
+          batches.forgetBefore(at - keptForMs);
+        } catch {
+          // They are in the books: a full disk here must not look like trouble there.
+        }
       },
       since: batches.since,
       marks: batches.marks,

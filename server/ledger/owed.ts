@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:f
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LedgerStore } from '../../db/ledger-store.ts';
-import { type LedgerCommand, outlives } from './commands.ts';
+import { type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
 
 export interface OwedPlace {
   readonly dir: string;
@@ -73,34 +73,57 @@ async function writeWhole(path: string, dir: string, text: string): Promise<void
 }
 
 /** Idempotent by `ref`: what reached the database before counts once. @throws the driver's error; then all files stay. */
-export function settleOwed(store: LedgerStore, places: readonly OwedPlace[]): OwedReport {
-  let settled = 0;
-  const files = owedFiles(places);
-  const refused: string[] = [];
-  const kept: string[] = [];
-  for (const path of files) {
-    const turnedDown: string[] = [];
-    const commands = readFileSync(path, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map(commandOf);
-    for (let at = 0; at < commands.length; at += batchSize) {
-      const batch = commands.slice(at, at + batchSize);
-      for (const [index, result] of store.apply(batch).results.entries()) {
+export function settleOwed(store: Pick<LedgerStore, 'apply'>, places: readonly OwedPlace[]): OwedReport {
+  const report = newReport();
+  for (const path of owedFiles(places)) {
+    const file = openOwed(path, report);
+    for (const batch of file.batches) file.answered(batch, store.apply(batch).results);
+    file.close();
+  }
+  return report;
+}
+
+/** The same for books that answer later. @throws what `apply` throws; then the file stays. */
+export async function settleOwedFar(
+  apply: (commands: readonly LedgerCommand[]) => Promise<readonly LedgerResult[]>,
+  places: readonly OwedPlace[],
+): Promise<OwedReport> {
+  const report = newReport();
+  for (const path of owedFiles(places)) {
+    const file = openOwed(path, report);
+    for (const batch of file.batches) file.answered(batch, await apply(batch));
+    file.close();
+  }
+  return report;
+}
+
+const newReport = () => ({ settled: 0, files: [] as string[], refused: [] as string[], kept: [] as string[] });
+
+function openOwed(path: string, report: ReturnType<typeof newReport>) {
+  const turnedDown: string[] = [];
+  const commands = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(commandOf);
+  const count = Math.ceil(commands.length / batchSize);
+  return {
+    batches: Array.from({ length: count }, (_, at) => commands.slice(at * batchSize, (at + 1) * batchSize)),
+    answered(batch: readonly LedgerCommand[], results: readonly LedgerResult[]) {
+      for (const [index, result] of results.entries()) {
         const command = batch[index];
         if (command === undefined || result.status === 'duplicate') continue;
-        if (result.status === 'done') settled += command.type === 'settle' ? 1 : 0;
+        if (result.status === 'done') report.settled += command.type === 'settle' ? 1 : 0;
         else turnedDown.push(`${command.ref}: ${result.status === 'refused' ? result.reason : result.status}`);
       }
-    }
-    if (turnedDown.length === 0) rmSync(path);
-    else {
+    },
+    close() {
+      report.files.push(path);
+      report.refused.push(...turnedDown);
+      if (turnedDown.length === 0) return rmSync(path);
       renameSync(path, `${path}.refused`);
-      kept.push(`${path}.refused`);
-    }
-    refused.push(...turnedDown);
-  }
-  return { settled, files, refused, kept };
+      report.kept.push(`${path}.refused`);
+    },
+  };
 }
 
 /** Files of ours alone: a folder may be everybody's. */

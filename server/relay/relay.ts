@@ -129,7 +129,8 @@ export function createRelay(deps: RelayDeps): Relay {
   const { health, affinity } = createMemories(deps);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
   const { headersTimeoutMs } = deps.limits;
-  const called = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs, starved: deps.starved });
+  const tenured = deps.balances.money.tenure?.lasts;
+  const called = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs, starved: deps.starved, tenured });
   const dispatch = deps.around?.(called) ?? called;
   const tier = deps.bench?.tier ?? 3;
   let open = 0;
@@ -303,8 +304,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const lists = isModelsPath(path);
     const carry = (begun: Begun) => {
       stayOpen();
-      if (isBillingPath(path))
-        return over(answerBilling({ state, balances: deps.balances, authorise }, request, path, peer));
+      if (isBillingPath(path)) return answerBilling({ ...deps, authorise }, request, path, peer).then(over);
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
       letIn();
       return exchanged(request, path, begun, async (route) => ({

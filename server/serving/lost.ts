@@ -80,6 +80,7 @@ async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
           house: get(Row.house) === 1,
           row,
           vain: amount === null,
+          epoch: get(Row.epoch),
         });
       },
     );
@@ -205,5 +206,6 @@ function commandFor(deps: LostDeps, row: number, owed: Owed): LedgerCommand {
     tokens: promptTokensOf(usage) + completionTokensOf(usage),
     model,
     username,
+    epoch: get(Row.epoch) === 0 ? undefined : get(Row.epoch),
   };
 }

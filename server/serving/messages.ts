@@ -54,6 +54,8 @@ export interface RelayStart {
   readonly kind: 'start';
   readonly order: ServingOrder;
   readonly thread: number;
+  /** Several machines serve one site. */
+  readonly leased: boolean;
   readonly memory: MemoryParts;
   /** First cells of the rows for its open requests. */
   readonly rows: readonly number[];

@@ -164,7 +164,10 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     const { handedOn } = deps.order;
     const order = { ...deps.order, port, shared: true, mark: `-${number}`, handedOn: number === 1 ? handedOn : '' };
     const news = { ...newsOf(state.snapshot()), chunks: [] };
-    post(thread, { kind: 'start', order, thread: number, memory: parts, rows: thread.rows, news, ledger }, [ledger]);
+    const leased = balances.money.tenure !== null;
+    post(thread, { kind: 'start', order, thread: number, leased, memory: parts, rows: thread.rows, news, ledger }, [
+      ledger,
+    ]);
     return thread;
   };
 

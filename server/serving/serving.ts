@@ -14,6 +14,7 @@ import type { LedgerClient } from '../ledger/client.ts';
 import { ledgerGone } from '../ledger/names.ts';
 import type { Balances } from '../relay/admission/balances.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
+import type { Lender } from '../relay/admission/lender.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
 import { createWorkCalls } from '../relay/endpoints/tasks/calls.ts';
 import { createRelay } from '../relay/relay.ts';
@@ -90,6 +91,7 @@ export function createServing(deps: ServingDeps): Serving {
     watch: connections,
     starved: createStarvation(say, () => performance.now()),
     crowded: overload.crowded,
+    ...(deps.balances.money.tenure === null ? {} : { lender: lenderOver(ledger) }),
     ...(order.shared ? { tell: (news) => tell({ kind: 'heard', news }) } : {}),
     bench,
   });
@@ -172,6 +174,18 @@ export function createServing(deps: ServingDeps): Serving {
     },
   };
 }
+
+/** The site's books, as the relay speaks of them. */
+const lenderOver = ({ lend, standing }: LedgerClient): Lender => ({
+  async lend(to, more, wish) {
+    const answer = await lend({ ...to, more, wish });
+    return answer === 'granted' ? 'lent' : answer === 'elsewhere' ? 'elsewhere' : 'exhausted';
+  },
+  async standing(userId, tokenId) {
+    const { limit, used } = await standing(userId, tokenId);
+    return { limit: limit ?? Number.POSITIVE_INFINITY, used };
+  },
+});
 
 /** What collectors get to take the last spans. */
 const lastSpansMs = 2000;

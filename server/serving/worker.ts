@@ -6,6 +6,7 @@ import { type CountAnswer, type CountingThread, createTokenCounter } from '../re
 import { attachMemory } from '../relay/admission/memory.ts';
 import { createMoney } from '../relay/admission/money.ts';
 import { rowsTogether } from '../relay/admission/open-requests.ts';
+import { createTenure } from '../relay/admission/tenure.ts';
 import { createRelayState } from '../relay/state/state.ts';
 import { createSteadyClock } from './clock.ts';
 import type { FromRelay, RelayNews, RelayStanding, RelayStart, ToRelay } from './messages.ts';
@@ -39,7 +40,8 @@ function countingThread(): CountingThread {
 
 function start(given: RelayStart): (message: ToRelay) => void {
   const memory = attachMemory(given.memory, given.thread);
-  const money = createMoney(memory);
+  const steady = createSteadyClock();
+  const money = createMoney(memory, undefined, given.leased ? createTenure(memory, { steady, wall: Date.now }) : null);
   const balances = createBalances(money);
   for (const first of given.rows) money.open.add(first);
   const state = createRelayState(nobody);
@@ -53,7 +55,7 @@ function start(given: RelayStart): (message: ToRelay) => void {
     ledger,
     counter: createTokenCounter(() => counting),
     descriptors: null,
-    steady: createSteadyClock(),
+    steady,
     tell: (message) => self.postMessage(message),
   });
   const hear = ({ chunks, places, news }: RelayNews) => {

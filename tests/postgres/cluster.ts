@@ -2,8 +2,9 @@
 import type { LeaseKind } from '../../db/postgres/ledger-known.ts';
 import type { LedgerResult } from '../../server/ledger/commands.ts';
 import { createEngine, type Engine } from '../../server/ledger/engine.ts';
-import { createLeaseLife } from '../../server/ledger/lease-life.ts';
 import { createLeases, type LeaseAnswer, type Leases } from '../../server/ledger/leases.ts';
+import { createMemory } from '../../server/relay/admission/memory.ts';
+import { createTenure } from '../../server/relay/admission/tenure.ts';
 import { hold, settle } from '../ledger/support.ts';
 import { type Stretch, startProxy } from './proxy.ts';
 import type { Site, TestNode } from './site.ts';
@@ -65,12 +66,11 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
   const add = (map: Map<string, number>, of: string, by: number) => map.set(of, (map.get(of) ?? 0) + by);
   const free = (of: string): number => (reach.get(of) ?? 0) - (held.get(of) ?? 0);
   const ahead = { monotonic: 0, wall: 0 };
-  const life = createLeaseLife({
-    monotonic: () => performance.now() + ahead.monotonic,
+  const life = createTenure(createMemory(), {
+    steady: () => performance.now() + ahead.monotonic,
     wall: () => Date.now() + ahead.wall,
   });
   const others = () => peers.filter((peer) => peer.name !== name);
-  const epochOf = (peer: ClusterNode) => peer.node.store.epoch();
   // As NOTIFY does: in a while, and not to whoever is frozen.
   const wire = (peer: ClusterNode, work: () => void) =>
     setTimeout(() => {
@@ -100,13 +100,14 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
       const epoch = store.epoch();
       for (const peer of others()) wire(peer, () => peer.leases.answered(account, epoch));
     },
-    others: () => others().map(epochOf),
+    nodes: () => peers.length,
     now: () => performance.now(),
     after: (ms, work) => void setTimeout(work, ms),
   });
   const began = (epoch: number) => {
     life.ended();
     leases.begin(epoch);
+    life.begins(epoch);
   };
   const engine = createEngine({
     store: {

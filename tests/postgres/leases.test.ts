@@ -2,8 +2,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { postgresFacts } from '../../db/postgres/ledger-facts.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
-import { createLeaseLife } from '../../server/ledger/lease-life.ts';
 import { endFor } from '../../server/ledger/recovery.ts';
+import { createMemory } from '../../server/relay/admission/memory.ts';
+import { createTenure } from '../../server/relay/admission/tenure.ts';
 import { grant } from '../ledger/support.ts';
 import { often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';
@@ -100,8 +101,9 @@ test('exactness 14: a node that slept admits nothing before the database has hea
 });
 
 test('exactness 14: the life of leases runs from the sending of the last sign, by the clock that ran further', () => {
-  let [monotonic, wall] = [0, 1_000_000];
-  const life = createLeaseLife({ monotonic: () => monotonic, wall: () => wall });
+  let [monotonic, wall] = [1000, 1_000_000];
+  const life = createTenure(createMemory(), { steady: () => monotonic, wall: () => wall });
+  life.begins(1);
   expect(life.lasts()).toBe(false);
   const confirmed = life.sent();
   monotonic += 11_000;

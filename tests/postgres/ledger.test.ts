@@ -193,11 +193,12 @@ test.each(['before', 'after'] as const)(
     const shaky = site.node({ name: 'shaky', broken: (text) => (cut && text === 'COMMIT' ? fate : null) });
     await apply(shaky, grant('g', 1, 100));
     cut = true;
-    await expect(shaky.store.apply([grant('h', 1, 5), settle('r', 1, 7)])).rejects.toSatisfy(shaky.store.isUnresolved);
+    const commands = [grant('h', 1, 5), settle('r', 1, 7)];
+    await expect(shaky.store.apply(commands)).rejects.toSatisfy(shaky.store.isUnresolved);
     // Nothing is known yet, and another transaction is done in between.
     cut = false;
     expect(await lease(shaky, 1, 10)).toBe(10);
-    expect(await apply(shaky, grant('h', 1, 5), settle('r', 1, 7))).toEqual(['done', 'done']);
+    expect(await apply(shaky, ...commands)).toEqual(['done', 'done']);
     expect(await site.balance(1)).toBe(98);
     expect(await standing(1)).toMatchObject({ leased: 3 + (fate === 'before' ? 0 : 7) });
   },

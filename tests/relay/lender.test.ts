@@ -16,7 +16,7 @@ let scarce: Loan;
 let gate: Promise<void>;
 
 const lender: Lender = {
-  async lend(to, more) {
+  async lend(to, _more, more) {
     await gate;
     const { accounts, memory } = gateway.balances.money;
     const leased = createLeased({ accounts, memory });
@@ -30,6 +30,7 @@ const lender: Lender = {
     loans.push({ to, more, loan });
     return loan;
   },
+  standing: async () => ({ limit: 7_000_000, used: 1_000_000 }),
 };
 
 beforeEach(async () => {

@@ -310,6 +310,7 @@ function live(
       streams: true,
       promptTokens: 4000,
       house: false,
+      epoch: 0,
     });
     if (row === null) throw new Error('no rows');
     const admission = limits.admit(site.principal, { tokens: 5, hold: 5000, row });

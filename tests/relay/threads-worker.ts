@@ -52,6 +52,7 @@ self.onmessage = ({ data }) => {
       streams: false,
       promptTokens: 1,
       house: false,
+      epoch: 0,
     });
   const gate = new Int32Array(data.gate);
   Atomics.add(gate, 0, 1);

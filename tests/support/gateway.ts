@@ -52,6 +52,8 @@ export interface TestGatewayOptions {
   readonly channelTests?: boolean;
 }
 
+const lasting = { epoch: () => 1, lasts: () => true };
+
 export async function createTestGateway(options: TestGatewayOptions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   // What must survive a crash is tested with processes that are killed.
@@ -78,7 +80,9 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     pause: options.pause ?? (async () => undefined),
     ...options.more,
   });
-  const balances = createBalances(createMoney(createMemory(mostThreads), undefined, options.leased));
+  const balances = createBalances(
+    createMoney(createMemory(mostThreads), undefined, options.leased === true ? lasting : null),
+  );
   ledger.onBalance(balances.credit);
   const state = createRelayState(balances);
   const source = createSnapshotSource({ database, vault });

@@ -27,7 +27,7 @@ export function beside(
   for (const first of rows) open.add(first);
   const accounts: Accounts = main.accounts;
   return {
-    money: { memory, accounts, open },
+    money: { memory, accounts, open, tenure: null },
     rows,
     follow() {
       const fresh = main.memory.parts().chunks.slice(known);

@@ -90,6 +90,10 @@ export const serve: CommandRun = async (context, flags) => {
       gateway.stop(graceMs).then(resolve, reject);
     };
     void gateway.retired.then(resolve);
+    void gateway.drained.then(() => {
+      forget();
+      gateway.stop(graceMs).then(resolve, reject);
+    });
     process.on('SIGINT', stop);
     process.on('SIGTERM', stop);
     process.on('SIGHUP', stop);

@@ -63,6 +63,9 @@ export interface Accounts {
   places(users: Iterable<number>, tokens: Iterable<number>): Places;
   /** Takes over places that the main thread has given out. */
   bind(places: Places): void;
+  /** By id. */
+  readonly users: ReadonlyMap<number, number>;
+  readonly tokens: ReadonlyMap<number, number>;
 }
 
 /** Which movements are in a user's balance: those up to `version`, and these that came before their turn. */
@@ -157,6 +160,8 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
   };
 
   return {
+    users,
+    tokens,
     user: (id) => users.get(id) ?? 0,
     token: (id) => tokens.get(id) ?? 0,
     seenToken: (token) => tokens.get(token.id) ?? (owns ? seeToken(token) : 0),

@@ -44,7 +44,7 @@ const retrySeconds = 5;
 
 export function createAdmit(deps: AdmitDeps): Admit {
   const { balances } = deps;
-  const { accounts, open } = balances.money;
+  const { accounts, open, tenure } = balances.money;
   const { settings } = deps.plan.state;
 
   /** What a request may cost at most for the balance, and the key's limit, to let it in. */
@@ -68,17 +68,19 @@ export function createAdmit(deps: AdmitDeps): Admit {
       !free && isStaged(inquiry, whole)
         ? staged(whole, settings().stake, balances.available(user.id, tokenId, whole.house))
         : whole;
-    const row = free ? 0 : begin(inquiry, principal, plan);
+    const epoch = tenure?.epoch() ?? 0;
+    const row = free ? 0 : begin(inquiry, principal, plan, epoch);
     try {
       const admission = free ? unlimited : take(principal, plan, row);
-      return { inquiry, plan, charge: createCharge(deps.charge, { inquiry, principal, plan, free, admission, row }) };
+      const facts = { inquiry, principal, plan, free, admission, row, epoch };
+      return { inquiry, plan, charge: createCharge(deps.charge, facts) };
     } catch (error) {
       open.over(row);
       throw error;
     }
   };
 
-  const begin = (inquiry: Inquiry, { user, token, group }: Principal, plan: Plan): number => {
+  const begin = (inquiry: Inquiry, { user, token, group }: Principal, plan: Plan, epoch: number): number => {
     const tokenId = token?.id ?? 0;
     const row = open.begin({
       ref: inquiry.requestId,
@@ -92,6 +94,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
       streams: inquiry.stream,
       promptTokens: plan.promptTokens,
       house: plan.house,
+      epoch,
     });
     if (row === null) throw new AppError('storage_unavailable', { reason: 'too many requests at once', seconds: 1 });
     return row;
@@ -158,9 +161,11 @@ export function createAdmit(deps: AdmitDeps): Admit {
 
   /** Nobody is refused, or answered shorter, for what lies elsewhere and is to be had. */
   const borrowed = async (borrowing: Borrowing, inquiry: Inquiry, principal: Principal, plan: Plan) => {
-    const { most, overcommit, house } = plan;
-    const room = () => Math.floor(purseRoom(inquiry, principal, plan) / overcommit);
-    const loan = await borrowing.borrow(borrowerOf(principal, house), Math.ceil(most / overcommit), room);
+    const { most, house } = plan;
+    // What is lent counts as often in what requests may cost together, and once in what they hold.
+    const times = isStaged(inquiry, plan) ? plan.overcommit : 1;
+    const room = () => Math.floor(purseRoom(inquiry, principal, plan) / times);
+    const loan = await borrowing.borrow(borrowerOf(principal, house), Math.ceil(most / times), room);
     try {
       return await entered(inquiry, principal, plan);
     } catch (error) {

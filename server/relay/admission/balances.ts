@@ -19,6 +19,8 @@ export interface HoldTerms {
   readonly house?: boolean;
   /** Of the open request. */
   readonly row?: number;
+  /** Number of the lease under which the request was let in; absent = it is just being let in. */
+  readonly epoch?: number;
 }
 
 export interface Spent {
@@ -31,6 +33,8 @@ export interface Spent {
   readonly row?: number;
   /** Nothing was used. */
   readonly vain?: boolean;
+  /** Number of the lease under which it was let in. */
+  readonly epoch?: number;
 }
 
 const usual: HoldTerms = {};
@@ -65,7 +69,7 @@ export interface Balances {
 }
 
 export function createBalances(money: Money = createMoney()): Balances {
-  const { memory, accounts } = money;
+  const { memory, accounts, tenure } = money;
   const { get, put } = memory;
   const most = Number.MAX_SAFE_INTEGER;
 
@@ -86,8 +90,18 @@ export function createBalances(money: Money = createMoney()): Balances {
     remain: Math.max(0, remain),
   });
 
+  /** What lies here is not ours to spend: of neither the balance nor the key's limit. */
+  const isOver = (cap: number, house: boolean, epoch?: number): boolean =>
+    tenure !== null &&
+    (!house || (cap !== 0 && !isUnlimited(cap))) &&
+    ((epoch !== undefined && epoch !== tenure.epoch()) || !tenure.lasts());
+  /** What it held was given up with the lease it was let in under. */
+  const isStale = (epoch: number | undefined): boolean =>
+    tenure !== null && epoch !== undefined && epoch !== tenure.epoch();
+
   const take = (purse: number, cap: number, amount: number, terms: HoldTerms): HoldAnswer => {
-    const { most: atMost = amount, overcommit = 1, house = false, row = 0 } = terms;
+    const { most: atMost = amount, overcommit = 1, house = false, row = 0, epoch } = terms;
+    if (isOver(cap, house, epoch)) return refused(house ? 'token' : 'user', 0);
     if (cap !== 0) {
       if (get(cap + Cap.gone) === 1) return refused('token', 0);
       if (room(cap) < amount) return refused('token', room(cap));
@@ -116,10 +130,11 @@ export function createBalances(money: Money = createMoney()): Balances {
   const settle = (
     purse: number,
     cap: number,
-    { held, charged, most = held, house = false, row = 0, vain = false }: Spent,
+    { held, charged, most = held, house = false, row = 0, vain = false, epoch }: Spent,
   ) => {
+    const isBooked = !isStale(epoch);
     if (purse !== 0) {
-      if (!house) {
+      if (!house && isBooked) {
         add(purse + Purse.balance, -charged);
         add(purse + Purse.held, -held);
         add(purse + Purse.most, -most);
@@ -128,8 +143,10 @@ export function createBalances(money: Money = createMoney()): Balances {
     }
     if (cap !== 0) {
       add(cap + Cap.used, charged);
-      add(cap + Cap.held, -held);
-      add(cap + Cap.most, -most);
+      if (isBooked) {
+        add(cap + Cap.held, -held);
+        add(cap + Cap.most, -most);
+      } else add(cap + Cap.limit, charged);
     }
     if (row === 0) return;
     put(row + Row.held, 0);
@@ -180,6 +197,7 @@ export function createBalances(money: Money = createMoney()): Balances {
       const purse = accounts.user(userId);
       if (isGone(purse)) return 0;
       const cap = capOf(tokenId);
+      if (isOver(cap, house)) return 0;
       return locked(purse, () => {
         const here = house ? most : free(purse);
         return Math.max(0, cap === 0 ? here : Math.min(here, room(cap)));
@@ -189,6 +207,7 @@ export function createBalances(money: Money = createMoney()): Balances {
       const purse = accounts.user(userId);
       if (isGone(purse)) return 0;
       const cap = capOf(tokenId);
+      if (isOver(cap, house)) return 0;
       return locked(purse, () => {
         const here = house ? most : freeOf(purse, overcommit);
         return Math.max(0, cap === 0 ? here : Math.min(here, spareOf(cap, overcommit)));

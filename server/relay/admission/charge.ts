@@ -102,6 +102,8 @@ export interface ChargeFacts {
   readonly admission: Admission;
   /** Of the open request, for whoever has to end it when this thread is gone; 0 = it is free. */
   readonly row: number;
+  /** Number of the lease under which it was let in; 0 = nothing is leased. */
+  readonly epoch: number;
 }
 
 /** What the family calls requests that try a channel. */
@@ -111,7 +113,7 @@ const usualPath = '/v1/chat/completions';
 
 /** @param facts.plan.hold must have been taken from the balances already. */
 export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
-  const { inquiry, principal, plan, free, admission, row } = facts;
+  const { inquiry, principal, plan, free, admission, row, epoch } = facts;
   const { open } = deps.balances.money;
   const userId = principal.user.id;
   const tokenId = principal.token?.id ?? 0;
@@ -174,7 +176,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     if (usage !== null) open.used(row, usage);
     deps.balances.alone(userId, () => {
       admission.ended({ tokens, charged: amount, success: usage !== null });
-      deps.balances.settle(userId, tokenId, { held, charged: amount, most, house: plan.house, row, vain });
+      deps.balances.settle(userId, tokenId, { held, charged: amount, most, house: plan.house, row, vain, epoch });
     });
     const type = usage === null ? LogType.error : LogType.consume;
     const logged = type === LogType.error || deps.logConsumption();
@@ -198,6 +200,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         tokens,
         model: inquiry.model,
         username: principal.user.username,
+        epoch: epoch === 0 ? undefined : epoch,
       })
       .then(
         (result) => told(refusalOf(result)),
@@ -216,7 +219,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const beyond = Math.max(0, total - most);
     if (beyond > 0 && !admission.extend(beyond)) return false;
     const { overcommit, house } = plan;
-    if (!deps.balances.hold(userId, tokenId, more, { most: beyond, overcommit, house, row }).ok) {
+    if (!deps.balances.hold(userId, tokenId, more, { most: beyond, overcommit, house, row, epoch }).ok) {
       wanted = more;
       return false;
     }
@@ -281,6 +284,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
           at: Math.floor(deps.now() / 1000),
           house: plan.house,
           log,
+          epoch: epoch === 0 ? undefined : epoch,
         })
         .catch(() => undefined);
     },

@@ -1,4 +1,7 @@
-/** What this machine has borrowed, as cells of the shared memory: added when it arrives, taken out before it is given back. The main thread's alone. */
+/**
+ * What this machine has leased, as cells of the shared memory: added when it is committed, taken out before it is given back.
+ * One thread's alone, which waits for locks: whoever died at one is buried by another.
+ */
 import { Cap, Purse } from './accounts.ts';
 import { userStripe } from './memory.ts';
 import type { Money } from './money.ts';
@@ -12,14 +15,15 @@ export interface LeaseSubject {
 }
 
 export interface Leased {
-  /** @returns false while somebody keeps the lock: nothing was changed, try again. */
+  /** @returns false where nobody has told of the subject: nothing was changed. */
   lend(subject: LeaseSubject, amount: number): boolean;
-  /** Takes out what nothing is held of. @returns how much of what was asked for; null while somebody keeps the lock. */
-  reclaim(subject: LeaseSubject, most: number): number | null;
+  /** Takes out what nothing is held of. @returns how much of what was asked for. */
+  reclaim(subject: LeaseSubject, most: number): number;
+  /** What nothing is held of. */
+  idle(subject: LeaseSubject): number;
+  /** All of it is void, and so is what open requests hold of it. @param owners of keys. */
+  drop(owners: ReadonlyMap<number, number>): void;
 }
-
-/** Somebody may have died at it, and it is the main thread that buries the dead: it must not wait for them. */
-const patienceMs = 20;
 
 export function createLeased({ memory, accounts }: Pick<Money, 'memory' | 'accounts'>): Leased {
   const { get, put } = memory;
@@ -33,23 +37,52 @@ export function createLeased({ memory, accounts }: Pick<Money, 'memory' | 'accou
       ? { stripe, there: place + Purse.balance, spent: [place + Purse.held] }
       : { stripe, there: place + Cap.limit, spent: [place + Cap.used, place + Cap.held] };
   };
+  const locked = <T>(stripe: number, step: () => T): T => {
+    memory.lock(stripe);
+    try {
+      return step();
+    } finally {
+      memory.unlock(stripe);
+    }
+  };
+  const idleIn = ({ there, spent }: NonNullable<ReturnType<typeof cellsOf>>): number =>
+    Math.max(
+      0,
+      spent.reduce((left, cell) => left - get(cell), get(there)),
+    );
+
   return {
     lend(subject, amount) {
       const cells = cellsOf(subject);
-      if (cells === null || !memory.tryLock(cells.stripe, patienceMs)) return false;
-      put(cells.there, get(cells.there) + amount);
-      memory.unlock(cells.stripe);
+      if (cells === null) return false;
+      locked(cells.stripe, () => put(cells.there, get(cells.there) + amount));
       return true;
     },
     reclaim(subject, most) {
       const cells = cellsOf(subject);
       if (cells === null) return 0;
-      if (!memory.tryLock(cells.stripe, patienceMs)) return null;
-      const idle = cells.spent.reduce((left, cell) => left - get(cell), get(cells.there));
-      const amount = Math.max(0, Math.min(most, idle));
-      if (amount > 0) put(cells.there, get(cells.there) - amount);
-      memory.unlock(cells.stripe);
-      return amount;
+      return locked(cells.stripe, () => {
+        const amount = Math.min(most, idleIn(cells));
+        if (amount > 0) put(cells.there, get(cells.there) - amount);
+        return amount;
+      });
+    },
+    idle(subject) {
+      const cells = cellsOf(subject);
+      return cells === null ? 0 : locked(cells.stripe, () => idleIn(cells));
+    },
+    drop(owners) {
+      for (const purse of accounts.users.values())
+        locked(userStripe(purse), () => {
+          for (const cell of [Purse.balance, Purse.held, Purse.most]) put(purse + cell, 0);
+        });
+      for (const [id, cap] of accounts.tokens) {
+        const purse = accounts.user(owners.get(id) ?? 0);
+        locked(userStripe(purse), () => {
+          put(cap + Cap.limit, get(cap + Cap.used));
+          for (const cell of [Cap.held, Cap.most]) put(cap + cell, 0);
+        });
+      }
     },
   };
 }

@@ -22,8 +22,14 @@ export const borrowerOf = ({ user, token }: Principal, house: boolean): Borrower
 });
 
 export interface Lender {
-  /** @param more quota beyond what lies here. Resolves when it lies in the shared memory, or will not. @throws AppError storage_unavailable. */
-  lend(to: Borrower, more: number): Promise<Loan>;
+  /**
+   * Resolves when it lies in the shared memory, or will not; then what there is does.
+   * @param more quota beyond what lies here, without which the first who waits cannot go. @param wish for all who wait.
+   * @throws AppError storage_unavailable.
+   */
+  lend(to: Borrower, more: number, wish: number): Promise<Loan>;
+  /** What a user, or a key, has left and has used by the site's books; `limit` Infinity = without end. @throws AppError storage_unavailable. */
+  standing(userId: number, tokenId: number | null): Promise<{ readonly limit: number; readonly used: number }>;
 }
 
 export interface Borrowing {
@@ -63,18 +69,18 @@ export function createBorrowing(lender: Lender): Borrowing {
       const [first] = queue;
       if (first === undefined) return served();
       await nextTurn();
-      const asking = [...queue];
-      const more = asking.reduce((sum, { need }) => sum + need, 0) - first.room();
+      const here = first.room();
+      const more = first.need - here;
       if (more <= 0) continue;
-      const answer = await lender.lend(to, more).catch((error: unknown) => ({ error }));
+      const wish = queue.reduce((sum, { need }) => sum + need, 0) - here;
+      const answer = await lender.lend(to, more, wish).catch((error: unknown) => ({ error }));
       if (answer === 'lent') continue;
       letGo(queue);
-      // Each is told once, and may come again; who joined the queue meanwhile is asked for anew.
-      for (const waiter of asking) {
-        if (!queue.includes(waiter)) continue;
-        queue.splice(queue.indexOf(waiter), 1);
-        if (typeof answer === 'string') waiter.resolve(answer);
-        else waiter.reject(answer.error);
+      // Whoever was asked for is told, and may come again; those behind may need less.
+      if (queue[0] === first) {
+        queue.shift();
+        if (typeof answer === 'string') first.resolve(answer);
+        else first.reject(answer.error);
       }
       await nextTurn();
     }

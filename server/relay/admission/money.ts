@@ -2,20 +2,23 @@
 import { type Accounts, createAccounts } from './accounts.ts';
 import { createMemory, type Memory } from './memory.ts';
 import { createOpenRequests, type OpenRequests } from './open-requests.ts';
+import type { Tenure } from './tenure.ts';
 
 export interface Money {
   readonly memory: Memory;
   readonly accounts: Accounts;
   readonly open: OpenRequests;
+  /** Where several machines serve one site: whether what lies here may be spent; null = it is all there is. */
+  readonly tenure: Tenure | null;
 }
 
-/** @param leased as `createAccounts` takes it. */
 export const createMoney = (
   memory: Memory = createMemory(),
   open = createOpenRequests(memory),
-  leased = false,
+  tenure: Tenure | null = null,
 ): Money => ({
   memory,
-  accounts: createAccounts(memory, leased),
+  accounts: createAccounts(memory, tenure !== null),
   open,
+  tenure,
 });

@@ -33,6 +33,8 @@ export const Row = {
   refUnits: 18,
   modelUnits: 19,
   groupUnits: 20,
+  /** Number of the lease under which it was let in. */
+  epoch: 21,
   /** What was used by the last note of it. */
   usage: 28,
   ref: 44,
@@ -70,6 +72,7 @@ export interface Begun {
   readonly streams: boolean;
   readonly promptTokens: number;
   readonly house: boolean;
+  readonly epoch: number;
 }
 
 export interface OpenRequests {
@@ -119,6 +122,7 @@ export function createOpenRequests(memory: Memory): OpenRequests {
       set(row + Row.token, begun.token);
       for (let cell = row + Row.group; cell <= row + Row.budgetHeld; cell++) set(cell, 0);
       set(row + Row.house, begun.house ? 1 : 0);
+      set(row + Row.epoch, begun.epoch);
       set(row + Row.userId, begun.userId);
       set(row + Row.tokenId, begun.tokenId);
       set(row + Row.channelId, 0);

@@ -1,6 +1,7 @@
 /** What old OpenAI clients ask about an account: how much there is, and how much was used. */
 import { AppError } from '../../contract/errors.ts';
 import type { Balances } from '../admission/balances.ts';
+import type { Lender } from '../admission/lender.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Peer } from '../intake/inquiry.ts';
 import type { RelayState } from '../state/state.ts';
@@ -15,14 +16,17 @@ export interface BillingDeps {
   readonly state: RelayState;
   readonly balances: Balances;
   readonly authorise: Authorise;
+  /** Where several machines serve one site, its books are elsewhere. */
+  readonly lender?: Lender;
 }
 
-/** @throws AppError as `identify` does. */
-export function answerBilling(deps: BillingDeps, request: Request, asked: string, peer: Peer): Response {
+/** @throws AppError as `identify` does; storage_unavailable. */
+export async function answerBilling(deps: BillingDeps, request: Request, asked: string, peer: Peer): Promise<Response> {
   if (request.method !== 'GET') throw new AppError('method_not_allowed', { method: request.method });
   const { user, token } = deps.authorise.identify(request, peer);
   const { tokenStat, inCurrency, quotaPerUnit } = deps.state.settings();
-  const standing = deps.balances.standing(user.id, tokenStat && token !== null ? token.id : null);
+  const tokenId = tokenStat && token !== null ? token.id : null;
+  const standing = (await deps.lender?.standing(user.id, tokenId)) ?? deps.balances.standing(user.id, tokenId);
   const told = (quota: number): number => (inCurrency ? quota / quotaPerUnit : quota);
   if (path.exec(asked)?.[1] === 'usage')
     return Response.json({ object: 'list', total_usage: told(standing.used) * 100 });

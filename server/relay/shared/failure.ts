@@ -11,7 +11,16 @@ export interface UpstreamFailure {
   readonly error: UpstreamError | null;
   /** Seconds the upstream asked us to wait. */
   readonly retryAfter: number | null;
-  readonly reason: 'unreachable' | 'timeout' | 'status' | 'invalid' | 'broken' | 'empty' | 'uncompacted' | 'starved';
+  readonly reason:
+    | 'unreachable'
+    | 'timeout'
+    | 'status'
+    | 'invalid'
+    | 'broken'
+    | 'empty'
+    | 'uncompacted'
+    | 'starved'
+    | 'untenured';
   /** What had been reported before. */
   readonly usage?: Usage | null;
   /** Its words are among those that the operator disables channels for, whatever its status. */
@@ -96,6 +105,8 @@ export function withKeywords(
 export const mayRetry = (failure: UpstreamFailure): boolean =>
   failure.ordered !== true && (failure.class === 'key' || failure.class === 'host');
 
+const tenureOver = 'the database has not been heard of for too long';
+
 /** Too much to do, in the status of one dialect; in the others a plain 503. */
 const overloaded = 529;
 
@@ -106,6 +117,8 @@ export function failureError(failure: UpstreamFailure): AppError {
       return new AppError('upstream_unreachable');
     case 'starved':
       return new AppError('overloaded', { seconds: failure.retryAfter ?? 1 });
+    case 'untenured':
+      return new AppError('storage_unavailable', { reason: tenureOver, seconds: failure.retryAfter ?? 1 });
     case 'timeout':
       return new AppError('upstream_timeout');
     case 'broken':

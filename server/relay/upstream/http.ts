@@ -17,6 +17,8 @@ export interface DispatchDeps {
   readonly headersTimeoutMs: number;
   /** This process has nothing left to open a connection with. */
   readonly starved?: (() => boolean) | undefined;
+  /** Whether what is leased may be spent still; absent = nothing is leased. */
+  readonly tenured?: (() => boolean) | undefined;
 }
 
 export type Dispatch = (call: UpstreamCall, abort: AbortController, firstByteMs?: number) => Promise<UpstreamAnswer>;
@@ -60,6 +62,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     return now - askedMs < reuseMs && now - (answeredMs.get(call.channel.id) ?? Number.NEGATIVE_INFINITY) < keptMs;
   };
   return async (call, abort, firstByteMs = deps.headersTimeoutMs) => {
+    // The machine may have slept since the request was let in.
+    if (deps.tenured?.() === false) return failed(untenured);
     let timedOut = false;
     const arrived = headerLimits.start(Math.min(firstByteMs, deps.headersTimeoutMs), () => {
       timedOut = true;
@@ -104,6 +108,8 @@ const starvation: UpstreamFailure = {
   retryAfter: starvedSeconds,
   reason: 'starved',
 };
+
+const untenured: UpstreamFailure = { ...starvation, reason: 'untenured' };
 
 /** A channel may be reached through a proxy of its own. */
 export const proxyOf = ({ setting }: ChannelSnapshot): { readonly proxy?: string } =>

@@ -1,0 +1,118 @@
+/** What a node does by the clock: signs of life, a look at the others, and what those that are gone have left. */
+import type { Line } from '../../db/postgres/line.ts';
+import { clearLeases, earlierEpochs, expireNodes, orphans } from '../../db/postgres/nodes.ts';
+import { nodesNow, standingOn } from '../../db/postgres/standing.ts';
+import type { BooksStanding, LedgerCommand, LedgerResult } from '../ledger/commands.ts';
+import { endFor } from '../ledger/recovery.ts';
+
+export interface Keeper {
+  /** What an earlier start of this very node has left. */
+  bury(): Promise<{ readonly settled: number; readonly voided: number }>;
+  start(): void;
+  stop(): void;
+  /** The others need not wait until its life is over. */
+  leave(): Promise<void>;
+  /** That are live, as far as was seen lately. */
+  nodes(): number;
+  standing(userId: number, tokenId: number | null): Promise<BooksStanding | null>;
+}
+
+export interface KeeperDeps {
+  readonly connect: () => Promise<Line>;
+  readonly name: string;
+  readonly epoch: () => number;
+  readonly beat: () => Promise<void>;
+  readonly sweep: () => void;
+  readonly submit: (command: LedgerCommand) => Promise<LedgerResult>;
+  readonly say: (line: string) => void;
+  readonly drain: () => void;
+}
+
+const beatMs = 3000;
+const lookMs = 4000;
+const sweepMs = 1000;
+
+export function createKeeper(deps: KeeperDeps): Keeper {
+  let line: Promise<Line> | null = null;
+  let stopped = false;
+  let live = 1;
+  let draining = false;
+  const timers: ReturnType<typeof setInterval>[] = [];
+  const connected = async (): Promise<Line> => {
+    const known = await line?.catch(() => null);
+    if (known?.broken === false) return known;
+    line = deps.connect();
+    return line;
+  };
+  /** @param patience as `orphans` takes it. @param of epochs, null = of all. */
+  const settle = async (patience: number | undefined, of: readonly number[] | null) => {
+    const count = { settled: 0, voided: 0 };
+    for (const hold of await orphans(await connected(), patience, of)) {
+      const end = { ...endFor(hold), provisional: true };
+      await deps.submit(end);
+      if (end.type === 'settle') count.settled++;
+      else count.voided++;
+    }
+    return count;
+  };
+
+  const look = async () => {
+    const { state, count } = await nodesNow(await connected(), deps.epoch());
+    live = Math.max(1, count);
+    if (state === 'draining' && !draining) {
+      draining = true;
+      deps.drain();
+    }
+    const gone = await expireNodes(await connected());
+    if (gone.length > 0) deps.say(`nodes ${gone.join(', ')} said nothing for too long and are taken for gone`);
+    await settle(undefined, null);
+    await clearLeases(await connected());
+  };
+  /** One at a time; what fails is tried again at the next turn. */
+  const every = (ms: number, work: () => Promise<void>) => {
+    let running = false;
+    timers.push(
+      setInterval(() => {
+        if (running || stopped) return;
+        running = true;
+        work()
+          .catch(() => undefined)
+          .finally(() => {
+            running = false;
+          });
+      }, ms),
+    );
+  };
+
+  return {
+    nodes: () => live,
+    async bury() {
+      const own = await earlierEpochs(await connected(), deps.name, deps.epoch());
+      if (own.length === 0) return { settled: 0, voided: 0 };
+      await expireNodes(await connected(), own);
+      const count = await settle(0, own);
+      await clearLeases(await connected());
+      return count;
+    },
+    start() {
+      void look().catch(() => undefined);
+      every(beatMs, deps.beat);
+      every(lookMs, look);
+      every(sweepMs, async () => deps.sweep());
+    },
+    stop() {
+      stopped = true;
+      for (const timer of timers) clearInterval(timer);
+    },
+    async leave() {
+      try {
+        await expireNodes(await connected(), [deps.epoch()]);
+        await clearLeases(await connected());
+      } catch {
+        // The database is away: its life ends by itself.
+      }
+      (await line?.catch(() => null))?.close();
+    },
+    standing: async (userId, tokenId) => standingOn(await connected(), userId, tokenId),
+  };
+}

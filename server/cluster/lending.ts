@@ -1,0 +1,98 @@
+/** Loans from the site's books to the relays of this machine: asked for by these, recalled by other nodes, given back when nobody uses them. */
+import { type Grant, type LeaseMove, type MoveOutcome, smallFor } from '../../db/postgres/leases.ts';
+import type { Spared } from '../../db/postgres/ledger-batch.ts';
+import type { LedgerCommand, LoanOrder } from '../ledger/commands.ts';
+import { createLeases, type LeaseAnswer } from '../ledger/leases.ts';
+import type { Tenure } from '../relay/admission/tenure.ts';
+import type { MemoryReach } from './reach.ts';
+import { createTelling, heard } from './telling.ts';
+import { createUses } from './uses.ts';
+
+export interface Lending {
+  lend(order: LoanOrder): Promise<LeaseAnswer>;
+  /** From another node, or from this one. */
+  hear(text: string): void;
+  /** All that was leased is void. */
+  began(epoch: number): void;
+  /** After the commit. */
+  settled(commands: readonly LedgerCommand[], spared: readonly Spared[]): void;
+  /** What a deduction may take is not to lie idle anywhere. */
+  gather(account: number): Promise<void>;
+  sweep(): void;
+}
+
+export interface LendingDeps {
+  readonly reach: MemoryReach;
+  readonly tenure: Tenure;
+  readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
+  readonly isUnresolved: (error: unknown) => boolean;
+  readonly epoch: () => number;
+  readonly nodes: () => number;
+  readonly tell: (text: string) => void;
+  /** Milliseconds; only differences count. */
+  readonly now: () => number;
+}
+
+export function createLending(deps: LendingDeps): Lending {
+  const { reach, now, epoch } = deps;
+  const telling = createTelling({ wire: deps, epoch, later: setImmediate });
+  const leases = createLeases({
+    reach,
+    move: deps.move,
+    isUnresolved: deps.isUnresolved,
+    recall: telling.recall,
+    answer: telling.answer,
+    nodes: deps.nodes,
+    now,
+    after: (ms, work) => void setTimeout(work, ms),
+  });
+  const uses = createUses({ now, giveBack: leases.idle });
+
+  return {
+    async lend({ userId, tokenId, house, more, wish }) {
+      if (!(await reach.knows(userId, tokenId)) || !deps.tenure.lasts()) return 'away';
+      const subjects = [
+        ...(house ? [] : [{ kind: 'account' as const, id: userId, before: reach.idle('account', userId), got: 0 }]),
+        ...(tokenId === 0
+          ? []
+          : [{ kind: 'token' as const, id: tokenId, before: reach.idle('token', tokenId), got: 0 }]),
+      ];
+      // What lies here is as much as the less of both; what was settled meanwhile counts like what came.
+      const need = Math.min(...subjects.map(({ before }) => before)) + more;
+      const lacks = (wanted: 'account' | 'token'): number => {
+        const subject = subjects.find(({ kind }) => kind === wanted);
+        if (subject === undefined) return 0;
+        const { kind, id, before, got } = subject;
+        return Math.max(0, need - Math.max(before + got, reach.idle(kind, id)));
+      };
+      const received = ({ granted, tokenGranted, most, tokenMost }: Grant) => {
+        for (const subject of subjects) {
+          const isAccount = subject.kind === 'account';
+          subject.got += isAccount ? granted : tokenGranted;
+          uses.lent(subject.kind, subject.id, (isAccount ? most : tokenMost) < smallFor * need);
+        }
+      };
+      return leases.request({
+        account: userId,
+        token: tokenId,
+        need: more,
+        use: wish - more + uses.forecast(userId),
+        partial: true,
+        missing: () => ({ account: lacks('account'), token: lacks('token') }),
+        hold: () => deps.tenure.lasts() && lacks('account') + lacks('token') === 0,
+        received,
+      });
+    },
+    hear: (text) => heard(text, epoch(), leases),
+    began(fresh) {
+      uses.forget();
+      leases.begin(fresh);
+    },
+    settled(commands, spared) {
+      leases.settled(spared);
+      uses.settled(commands);
+    },
+    gather: leases.gather,
+    sweep: uses.sweep,
+  };
+}

@@ -1,0 +1,53 @@
+/** The money in reach of this process: all there is, or what one node of several has leased. */
+import type { DatabasePlace } from '../../db/place.ts';
+import type { LedgerThread } from '../ledger-thread.ts';
+import { type Balances, createBalances } from '../relay/admission/balances.ts';
+import { createMemory } from '../relay/admission/memory.ts';
+import { createMoney, type Money } from '../relay/admission/money.ts';
+import { untold } from '../relay/admission/open-requests.ts';
+import { createTenure } from '../relay/admission/tenure.ts';
+import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
+import { createSteadyClock } from '../serving/clock.ts';
+import { mostRelays } from '../serving/environment.ts';
+import type { SharedMemory } from './reach.ts';
+
+export interface Purses {
+  readonly balances: Balances;
+  /** For the ledger's thread, which fills it; null = balances follow the books. */
+  readonly shared: SharedMemory | null;
+}
+
+export function createPurses({ engine }: DatabasePlace, relays: number): Purses {
+  const threads = relays === 1 ? 0 : mostRelays;
+  const open = relays === 1 ? untold : undefined;
+  if (engine === 'sqlite') return { balances: createBalances(createMoney(createMemory(threads), open)), shared: null };
+  const thread = threads + 1;
+  const memory = createMemory(thread);
+  const tenure = createTenure(memory, { steady: createSteadyClock(), wall: Date.now });
+  return {
+    balances: createBalances(createMoney(memory, open, tenure)),
+    shared: { parts: memory.parts(), thread },
+  };
+}
+
+/** What the ledger's thread is told before any relay knows of a user or key. */
+export function placesFor(
+  { places }: Pick<LedgerThread, 'places'>,
+  { memory, accounts, tenure }: Money,
+): (news: Snapshot | SnapshotDelta) => void {
+  if (tenure === null) return () => undefined;
+  let known = 1;
+  return ({ users, tokens }) => {
+    const chunks = memory.parts().chunks.slice(known);
+    known += chunks.length;
+    places({
+      kind: 'places',
+      places: accounts.places(
+        users.map(({ id }) => id),
+        tokens.map(({ id }) => id),
+      ),
+      owners: tokens.flatMap(({ id, userId }) => [id, userId]),
+      chunks,
+    });
+  };
+}

@@ -1,0 +1,73 @@
+/** The memory of this machine's relays as the keeper of its leases sees it. */
+import type { Spared } from '../../db/postgres/ledger-batch.ts';
+import type { LeaseKind } from '../../db/postgres/ledger-known.ts';
+import type { Reach } from '../ledger/leases.ts';
+import { createAccounts, type Places } from '../relay/admission/accounts.ts';
+import { createLeased } from '../relay/admission/leased.ts';
+import type { Memory, MemoryParts } from '../relay/admission/memory.ts';
+
+/** Where users and keys have their cells, from the thread that gives these out. */
+export interface PlacesNews {
+  readonly kind: 'places';
+  readonly places: Places;
+  /** Flat pairs of key and user. */
+  readonly owners: readonly number[];
+  readonly chunks: readonly SharedArrayBuffer[];
+}
+
+export interface MemoryReach extends Reach {
+  learn(news: PlacesNews): void;
+  /** Resolves when its cells are known. @returns false when that takes too long. */
+  knows(userId: number, tokenId: number): Promise<boolean>;
+  idle(kind: LeaseKind, subject: number): number;
+}
+
+const everMs = 2000;
+const lookMs = 5;
+
+export interface SharedMemory {
+  readonly parts: MemoryParts;
+  /** This thread's number among those that share it. */
+  readonly thread: number;
+}
+
+export function createReach(memory: Memory): MemoryReach {
+  const accounts = createAccounts(memory, true);
+  const leased = createLeased({ memory, accounts });
+  const owners = new Map<number, number>();
+  /** Leased for whom nobody has told of yet. */
+  const early: Spared[] = [];
+  const subjectOf = (kind: LeaseKind, id: number) => ({
+    kind,
+    id,
+    userId: kind === 'account' ? id : (owners.get(id) ?? 0),
+  });
+  const raise = (kind: LeaseKind, subject: number, amount: number) => {
+    if (!leased.lend(subjectOf(kind, subject), amount)) early.push({ kind, subject, amount });
+  };
+  const isKnown = (userId: number, tokenId: number): boolean =>
+    accounts.user(userId) !== 0 && (tokenId === 0 || (owners.has(tokenId) && accounts.token(tokenId) !== 0));
+
+  return {
+    raise,
+    takeIdle: (kind, subject) => leased.reclaim(subjectOf(kind, subject), Number.MAX_SAFE_INTEGER),
+    idle: (kind, subject) => leased.idle(subjectOf(kind, subject)),
+    drop() {
+      early.length = 0;
+      leased.drop(owners);
+    },
+    learn({ places, chunks, owners: pairs }) {
+      memory.adopt(chunks);
+      accounts.bind(places);
+      for (let at = 0; at < pairs.length; at += 2) owners.set(pairs[at] ?? 0, pairs[at + 1] ?? 0);
+      for (const { kind, subject, amount } of early.splice(0)) raise(kind, subject, amount);
+    },
+    async knows(userId, tokenId) {
+      for (let waited = 0; waited <= everMs; waited += lookMs) {
+        if (isKnown(userId, tokenId)) return true;
+        await Bun.sleep(lookMs);
+      }
+      return false;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+/** A command of the terminal at the site's books on PostgreSQL: a node for as long as it takes, and only where it moves money. */
+import { type Database, openDatabase } from '../../db/open.ts';
+import type { PostgresPlace } from '../../db/place.ts';
+import { migratePostgres } from '../../db/postgres/migrate.ts';
+import { sealedSampleOn } from '../../db/postgres/sealed.ts';
+import { AppError } from '../contract/errors.ts';
+import type { DataDirFiles } from '../data-dir.ts';
+import { proveKey } from '../domain/secrets/proof.ts';
+import { type Vault, vaultFor } from '../domain/secrets/vault.ts';
+import { addonPath } from '../embedded/addon-path.ts';
+import { nativeBindingFor } from '../embedded/native-addon.ts';
+import type { Ledger, LedgerResult } from '../ledger/commands.ts';
+import { owedFiles } from '../ledger/owed.ts';
+import { type Books, openBooks } from './books.ts';
+import { nodeOrder } from './order.ts';
+
+export interface Visitor {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly ledger: Ledger;
+  close(): Promise<void>;
+}
+
+const connections = 3;
+
+/** @throws AppError database_*, secret_* */
+export async function openVisitor(
+  place: PostgresPlace,
+  files: DataDirFiles,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Visitor> {
+  const database = await openDatabase(place, { connections });
+  try {
+    await migratePostgres(database);
+    const vault = vaultFor(files.secretKey, env, await sealedSampleOn(database));
+    await proveKey(database, vault);
+    const ledger = createVisitingLedger(() => {
+      const order = nodeOrder(place, files, env, {
+        nativeBinding: nativeBindingFor(files.dir, addonPath),
+        memory: null,
+      });
+      if (order === null) throw new AppError('sqlite_alone');
+      return openBooks(order, { message: quiet, health: quiet, drain: quiet, say: quiet });
+    });
+    // What an earlier end of a server here could not write.
+    if (owedFiles(files.owed).length > 0) await ledger.open();
+    return {
+      database,
+      vault,
+      ledger,
+      async close() {
+        await ledger.close();
+        await database.close();
+      },
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+const quiet = () => undefined;
+
+/** Most commands only read. */
+function createVisitingLedger(
+  begin: () => Promise<Books>,
+): Ledger & { open(): Promise<Books>; close(): Promise<void> } {
+  let books: Promise<Books> | null = null;
+  const open = (): Promise<Books> => {
+    books ??= begin();
+    return books;
+  };
+  return {
+    open,
+    async execute(command) {
+      const { engine } = await open();
+      return new Promise<LedgerResult>((resolve, reject) => {
+        engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result)));
+      });
+    },
+    healthy: () => ({ ok: true }),
+    close: async () => (await books?.catch(() => null))?.close(),
+  };
+}

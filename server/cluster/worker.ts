@@ -1,0 +1,66 @@
+/** Thread entry: the ledger of a node, in place of `ledger/worker.ts` where several machines share one site. */
+import { AppError } from '../contract/errors.ts';
+import type { LedgerMessage } from '../ledger/client.ts';
+import { type HostPort, hostLedger } from '../ledger/host.ts';
+import { controlName } from '../ledger/names.ts';
+import type { LedgerReport } from '../ledger/worker.ts';
+import { type NodeOrder, openBooks } from './books.ts';
+import type { PlacesNews } from './reach.ts';
+
+type Incoming =
+  | string
+  | { readonly kind: 'start'; readonly node: NodeOrder; readonly port: MessagePort }
+  | PlacesNews
+  | { readonly kind: 'port'; readonly port: MessagePort; readonly name: string }
+  | { readonly kind: 'close' };
+
+declare const self: {
+  onmessage: ((event: MessageEvent<Incoming>) => void) | null;
+  postMessage(message: string | LedgerReport | { readonly kind: 'closed' | 'drain' }): void;
+};
+
+async function start(order: Extract<Incoming, { kind: 'start' }>) {
+  const ports = new Map<string, MessagePort>();
+  const toMain = (message: LedgerMessage) => self.postMessage(JSON.stringify(message));
+  const books = await openBooks(order.node, {
+    message: toMain,
+    health(health) {
+      toMain({ kind: 'health', health });
+      for (const port of ports.values()) port.postMessage(JSON.stringify({ kind: 'health', health }));
+    },
+    say: (line) => void process.stderr.write(`${line}\n`),
+    drain: () => self.postMessage({ kind: 'drain' }),
+  });
+  const host = (port: MessagePort, name: string) => {
+    ports.set(name, port);
+    hostLedger(books.engine, port as unknown as HostPort, books.answer);
+    port.start();
+  };
+  host(order.port, controlName);
+  return { books, host };
+}
+
+self.onmessage = ({ data }) => {
+  if (typeof data === 'string' || data.kind !== 'start') return;
+  start(data)
+    .then(({ books, host }) => {
+      const port: HostPort = { postMessage: (message) => self.postMessage(message), onmessage: null };
+      hostLedger(books.engine, port, books.answer);
+      self.onmessage = (event) => {
+        const message = event.data;
+        if (typeof message === 'string') port.onmessage?.(event as MessageEvent<string>);
+        else if (message.kind === 'port') host(message.port, message.name);
+        else if (message.kind === 'places') books.learn(message);
+        else if (message.kind === 'close') void books.close().then(() => self.postMessage({ kind: 'closed' }));
+      };
+      self.postMessage({ kind: 'ready', ...books.report, missing: null });
+    })
+    .catch((error: unknown) => {
+      self.postMessage({
+        kind: 'failed',
+        code: error instanceof AppError ? error.code : '',
+        message: error instanceof Error ? error.message : String(error),
+        ...(error instanceof AppError ? { params: error.params } : {}),
+      });
+    });
+};

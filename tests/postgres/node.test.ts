@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { furnish, openServingSite, type ServingSite } from './serving.ts';
+
+let site: ServingSite;
+let upstream: Upstream;
+
+beforeEach(async () => {
+  site = await openServingSite();
+  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+});
+afterEach(async () => {
+  await upstream.stop();
+  await site.close();
+});
+
+const ask = { model: 'gpt-4o-mini', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
+const spent = async () => (await site.rows<{ used_quota: number }>('SELECT used_quota FROM accounts WHERE id = 1'))[0];
+
+test('a node on PostgreSQL relays and bills', async () => {
+  const node = await site.start();
+  const key = await furnish(node, upstream.url);
+  const answer = await node.chat(key, ask);
+  expect([answer.status, await answer.text()]).toMatchObject([200, expect.stringContaining('hello world')]);
+  const [log] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
+  expect(log?.quota).toBeGreaterThan(0);
+  expect(await spent()).toEqual({ used_quota: log?.quota });
+  expect(await node.stop()).toBe(0);
+  expect(await site.rows("SELECT state FROM nodes WHERE state <> 'expired'")).toEqual([]);
+  expect(await site.rows('SELECT * FROM leases')).toEqual([]);
+});
+
+test('a node that brings another master key is told so, and does not start', async () => {
+  const node = await site.start();
+  await furnish(node, upstream.url);
+  const other = { env: { GATEWAY_SECRET_KEY: 'a key of another site altogether' } };
+  await expect(site.start(other)).rejects.toThrow('does not belong to this database');
+});

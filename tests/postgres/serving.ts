@@ -1,0 +1,170 @@
+/** Nodes of one site as processes of their own, on a database of a real server. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Client as Caller, openClient } from '../../cli/client.ts';
+import { asked, newDatabase } from '../support/engines.ts';
+
+const main = resolve(import.meta.dirname, '../../cli/main.ts');
+const secretKey = 'the same key on every machine of the site';
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface ServingNode {
+  readonly url: string;
+  readonly dir: string;
+  readonly process: Bun.Subprocess;
+  /** What it has written. */
+  said(): string;
+  /** Its owner's own commands. */
+  client: Caller;
+  chat(key: string, body: unknown): Promise<Response>;
+  /** Asks it to, and waits. @returns its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number>;
+}
+
+export interface ServingSite {
+  readonly url: string;
+  rows<Row extends object>(text: string): Promise<Row[]>;
+  start(options?: StartOptions): Promise<ServingNode>;
+  /** A command of the terminal. */
+  run(args: readonly string[], options?: StartOptions & { readonly input?: string }): Promise<Ran>;
+  /** Folder of a node's own. */
+  folder(): string;
+  /** On the server, beside the site's database. */
+  administer(text: string): Promise<unknown>;
+  /** Ends every connection to the site's database. */
+  quiet(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly dir?: string;
+  /** Of the database, default: the server itself. */
+  readonly url?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+export async function openServingSite(): Promise<ServingSite> {
+  const { Pool } = await import('pg');
+  const { parsers } = await import('../../db/postgres/open.ts');
+  const { url, drop } = await newDatabase(false);
+  const home = mkdtempSync(join(tmpdir(), 'gateway-nodes-'));
+  const pool = new Pool({ connectionString: url, max: 2, ...(parsers === undefined ? {} : { types: parsers }) });
+  pool.on('error', () => undefined);
+  const nodes: ServingNode[] = [];
+  let made = 0;
+  const folder = () => join(home, `node-${made++}`);
+  const environment = ({ url: other = url, env = {} }: StartOptions) => ({
+    PATH: '/usr/bin:/bin',
+    HOME: home,
+    TERM: 'dumb',
+    LANG: 'C',
+    BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
+    GATEWAY_SECRET_KEY: secretKey,
+    DATABASE_URL: other,
+    ...env,
+  });
+  const spawn = (args: readonly string[], dir: string, options: StartOptions, input = '') =>
+    Bun.spawn([process.execPath, main, ...args, '--data-dir', dir], {
+      cwd: home,
+      env: environment(options),
+      stdin: new Blob([input]),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+
+  return {
+    url,
+    rows: async <Row extends object>(text: string) => (await pool.query<Row>(text)).rows,
+    folder,
+    administer: asked,
+    async quiet() {
+      await asked(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`,
+      );
+      while (
+        (await asked(`SELECT 1 FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`)).length > 0
+      )
+        await Bun.sleep(10);
+    },
+    async run(args, options = {}) {
+      const child = spawn(args, options.dir ?? folder(), options, options.input);
+      const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+      return { code: await child.exited, out, err };
+    },
+    async start(options = {}) {
+      const dir = options.dir ?? folder();
+      const child = spawn(['serve', '--port', '0', '--relays', '1', ...(options.args ?? [])], dir, options);
+      let text = '';
+      const read = async (stream: ReadableStream<Uint8Array>) => {
+        const decoder = new TextDecoder();
+        for await (const chunk of stream) text += decoder.decode(chunk);
+      };
+      void read(child.stdout);
+      const errors = read(child.stderr);
+      while (!text.includes('Ctrl-C')) {
+        if (child.exitCode !== null) {
+          await errors;
+          throw new Error(text);
+        }
+        await Bun.sleep(20);
+      }
+      const address = /URL: (\S+)/.exec(text)?.[1] ?? '';
+      const env = environment(options);
+      const node: ServingNode = {
+        url: address,
+        dir,
+        process: child,
+        said: () => text,
+        client: await openClient({
+          dataDir: dir,
+          url: '',
+          token: '',
+          userId: '',
+          env,
+          language: 'en',
+          timeoutMs: 60_000,
+        }),
+        chat: (key, body) =>
+          fetch(`${address}/v1/chat/completions`, {
+            method: 'POST',
+            headers: { authorization: `Bearer sk-${key}`, 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          }),
+        async stop(signal = 'SIGTERM') {
+          child.kill('SIGCONT');
+          child.kill(signal);
+          return child.exited;
+        },
+      };
+      nodes.push(node);
+      return node;
+    },
+    async close() {
+      for (const { process: child } of nodes) child.kill('SIGKILL');
+      await pool.end();
+      await drop();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Sets a site up: an administrator, a channel, a key. @returns the key, without its beginning. */
+export async function furnish({ client }: ServingNode, upstream: string): Promise<string> {
+  await client.call('setup.run', { username: 'root', password: 'password1', confirmPassword: 'password1' });
+  await client.call('channel.create', {
+    type: 1,
+    name: 'up',
+    key: 'sk-upstream-secret-key',
+    models: 'gpt-4o-mini',
+    base_url: upstream,
+  } as never);
+  const token = (await client.call('token.create', { name: 't', unlimited_quota: true } as never)) as { key: string };
+  return token.key;
+}

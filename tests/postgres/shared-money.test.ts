@@ -1,0 +1,124 @@
+/** One site's money on several nodes, each a process of its own. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+
+let site: ServingSite;
+let upstream: Upstream;
+let nodes: ServingNode[];
+let key: string;
+
+beforeAll(async () => {
+  site = await openServingSite();
+  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  const first = await site.start();
+  key = await furnish(first, upstream.url);
+  nodes = [first, ...(await Promise.all([site.start(), site.start()]))];
+});
+beforeEach(async () => {
+  upstream.script((response) => sendJson(response, completion(10, 5)));
+  await setBalance(1_000_000);
+});
+afterAll(async () => {
+  await upstream.stop();
+  await site.close();
+});
+
+const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
+const nodeOf = (index: number): ServingNode => {
+  const node = nodes[index % nodes.length];
+  if (node === undefined) throw new Error(`no node ${index}`);
+  return node;
+};
+const balance = async (id: number) =>
+  (
+    await site.rows<{ balance: number; leased: number; overrun: number }>(
+      `SELECT balance, leased, overrun FROM accounts WHERE id = ${id}`,
+    )
+  )[0];
+const violations = async () => {
+  const { client } = nodeOf(0);
+  const reports = (await client.call('ledger.verify' as never)) as readonly {
+    id: string;
+    violations: number;
+    examples: unknown;
+  }[];
+  expect(reports.map(({ id }) => id)).toContain('I12');
+  return reports.filter((one) => one.violations > 0);
+};
+/** What an administrator sets is a difference to what there is. */
+const setBalance = (quota: number) => nodeOf(0).client.call('user.update', { id: 1, quota } as never);
+
+test('a balance for ten requests admits ten of 300 over three nodes, the tenth is never refused, and nothing is left over', async () => {
+  expect((await nodeOf(0).chat(key, ask)).status).toBe(200);
+  const { leased } = (await balance(1)) ?? { leased: 0 };
+  const [{ quota } = { quota: 0 }] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
+  const need = leased + quota;
+  await setBalance(10 * need);
+  const gate = Promise.withResolvers<void>();
+  upstream.script(async (response) => {
+    await gate.promise;
+    sendJson(response, completion(10, 5));
+  });
+  let refused = 0;
+  const asked = Array.from({ length: 300 }, async (_, n) => {
+    const answer = await nodeOf(n).chat(key, ask);
+    const body = await answer.text();
+    if (answer.status !== 200) refused++;
+    return { status: answer.status, body };
+  });
+  // All decisions are made while the ten that are in hold what they hold.
+  await expect.poll(() => refused, { timeout: 60_000 }).toBe(290);
+  gate.resolve();
+  const answers = await Promise.all(asked);
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+  const codes = new Set(answers.filter(({ status }) => status !== 200).map(({ body }) => JSON.parse(body).error.code));
+  expect([...codes].filter((code) => code !== 'user_exhausted' && code !== 'balance_elsewhere')).toEqual([]);
+  expect(await balance(1)).toMatchObject({ balance: 10 * need - 10 * quota, overrun: 0 });
+  expect(await violations()).toEqual([]);
+});
+
+test('exactness 2.2: an administrator takes from a balance what lies idle with other nodes, and no more than that', async () => {
+  for (const node of nodes) expect((await node.chat(key, ask)).status).toBe(200);
+  const before = await balance(1);
+  expect(before?.leased).toBeGreaterThan(0);
+  await setBalance(0);
+  expect(await balance(1)).toEqual({ balance: 0, leased: 0, overrun: 0 });
+  expect((await nodeOf(1).chat(key, ask)).status).toBe(403);
+  await setBalance(1000);
+  expect((await nodeOf(2).chat(key, ask)).status).toBe(200);
+  expect(await violations()).toEqual([]);
+});
+
+test('the limit of a key holds over all nodes, and billing endpoints tell what the books say', async () => {
+  expect((await nodeOf(0).chat(key, ask)).status).toBe(200);
+  const [{ quota } = { quota: 0 }] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
+  const limited = (await nodeOf(0).client.call('token.create', {
+    name: 'limited',
+    unlimited_quota: false,
+    remain_quota: 40,
+  } as never)) as { key: string; id: number };
+  let done = 0;
+  for (let n = 0; n < 60; n++) if ((await nodeOf(n).chat(limited.key, ask)).status === 200) done++;
+  const [token] = await site.rows<{ used_quota: number; leased: number }>(
+    `SELECT used_quota, leased FROM tokens WHERE id = ${limited.id}`,
+  );
+  expect(token?.used_quota).toBe(done * quota);
+  expect(token?.used_quota).toBeLessThanOrEqual(40);
+  // Nothing is refused that it could carry.
+  expect(40 - (token?.used_quota ?? 0)).toBeLessThan(10);
+  const billed = await fetch(`${nodeOf(1).url}/v1/dashboard/billing/usage`, {
+    headers: { authorization: `Bearer sk-${limited.key}` },
+  });
+  expect(((await billed.json()) as { total_usage: number }).total_usage).toBeGreaterThan(0);
+  expect(await violations()).toEqual([]);
+});
+
+test('what nobody uses goes back by itself, and a node that stops leaves nothing behind', async () => {
+  for (const node of nodes) expect((await node.chat(key, ask)).status).toBe(200);
+  expect((await balance(1))?.leased).toBeGreaterThan(0);
+  await expect.poll(async () => (await balance(1))?.leased, { timeout: 60_000 }).toBe(0);
+  expect((await nodeOf(1).chat(key, ask)).status).toBe(200);
+  expect(await nodeOf(1).stop()).toBe(0);
+  expect(await balance(1)).toMatchObject({ leased: 0 });
+});

@@ -1,0 +1,87 @@
+/** Commands of the terminal on a site that lies on PostgreSQL, with and without a server on their folder; nodes that are told to end. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+
+let site: ServingSite;
+let upstream: Upstream;
+let node: ServingNode;
+let key: string;
+/** No server runs on it. */
+let idle: string;
+
+beforeAll(async () => {
+  site = await openServingSite();
+  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  idle = site.folder();
+  node = await site.start();
+  key = await furnish(node, upstream.url);
+});
+afterAll(async () => {
+  await upstream.stop();
+  await site.close();
+});
+
+const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
+const run = async (...args: readonly string[]) => {
+  const { code, out, err } = await site.run([...args, '--json', '--yes'], { dir: idle });
+  expect([code, err], args.join(' ')).toEqual([0, expect.anything()]);
+  return out === '' ? null : JSON.parse(out);
+};
+
+test('a command on a folder without a server works on the site, and serving nodes follow what it changes', async () => {
+  const made = await run('token', 'create', '--name', 'other');
+  await expect
+    .poll(async () => (await node.chat(made.key.replace(/^sk-/, ''), ask)).status, { timeout: 60_000 })
+    .toBe(200);
+  expect(await run('user', 'list')).toHaveLength(1);
+  expect(await run('channel', 'list')).toMatchObject([{ name: 'up' }]);
+  const reports = (await run('ledger', 'verify')) as readonly { id: string; violations: number }[];
+  expect(reports.map(({ id }) => id)).toContain('I12');
+  expect(reports.filter(({ violations }) => violations > 0)).toEqual([]);
+  const [log] = await site.rows<{ id: number; request_id: string }>('SELECT id, request_id FROM logs WHERE type = 2');
+  expect(await run('logs', 'explain', String(log?.id))).toMatchObject({ log: { id: log?.id } });
+});
+
+test('a command takes from a balance what lies idle with a serving node, and gives into it', async () => {
+  expect((await node.chat(key, ask)).status).toBe(200);
+  await run('user', 'quota', 'set', 'root', '0');
+  expect(await site.rows('SELECT balance, leased FROM accounts WHERE id = 1')).toEqual([{ balance: 0, leased: 0 }]);
+  expect((await node.chat(key, ask)).status).toBe(403);
+  await run('user', 'quota', 'add', 'root', '1000');
+  await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
+  // Commands leave nobody behind.
+  expect(await site.rows("SELECT epoch FROM nodes WHERE state <> 'expired'")).toHaveLength(1);
+});
+
+test('an address that is none of ours is said to be that, before anything is opened', async () => {
+  const { code, err } = await site.run(['user', 'list', '--database', 'mysql://root@127.0.0.1/x'], { dir: idle });
+  expect([code, err]).toEqual([2, expect.stringContaining('postgres://user:password@host:port/database')]);
+  const away = await site.run(['user', 'list', '--database', 'postgres://a:b@127.0.0.1:1/x'], { dir: idle });
+  expect([away.code, away.err]).toEqual([7, expect.stringContaining('cannot be reached')]);
+});
+
+test('a node that is to be drained ends what it has open, gives everything back and ends', async () => {
+  const other = await site.start();
+  const gate = Promise.withResolvers<void>();
+  upstream.script(async (response) => {
+    await gate.promise;
+    sendJson(response, completion(10, 5));
+  });
+  const before = upstream.requests.length;
+  const open = other.chat(key, ask).then(({ status }) => status);
+  await expect.poll(() => upstream.requests.length, { timeout: 60_000 }).toBe(before + 1);
+  await site.rows("UPDATE nodes SET state = 'draining' WHERE epoch = (SELECT max(epoch) FROM nodes)");
+  // From then on it lets nobody in.
+  const asks = () =>
+    fetch(`${other.url}/v1/models`, { headers: { authorization: `Bearer sk-${key}` } }).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  await expect.poll(asks, { timeout: 60_000 }).not.toBe(200);
+  gate.resolve();
+  expect(await open).toBe(200);
+  expect(await other.process.exited).toBe(0);
+  expect(await site.rows("SELECT epoch FROM nodes WHERE state <> 'expired'")).toHaveLength(1);
+  expect(await site.rows('SELECT * FROM leases l JOIN nodes n USING (epoch) WHERE n.state = $$expired$$')).toEqual([]);
+});
