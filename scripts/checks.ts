@@ -11,7 +11,6 @@ export const longTests: readonly string[] = [
   'tests/browser/**',
   'tests/programs/**',
   'tests/storage/**',
-  'tests/postgres/**',
 ];
 
 export interface Checks {

@@ -1,4 +1,4 @@
-/** The tests that run over PostgreSQL, against a real server: `node scripts/launch.mjs test-postgres [paths]`. Debian's packages postgresql and redis-server have to be installed. */
+/** The tests of everything that keeps something, over PostgreSQL, and those of PostgreSQL alone, against a real server: `node scripts/launch.mjs test-postgres [paths]`. Debian's packages postgresql and redis-server have to be installed. */
 import { runChecks } from './checks.ts';
 import { postgresPrograms, startPostgres } from './servers/postgres.ts';
 import { redisInstalled, startRedis } from './servers/redis.ts';
@@ -22,7 +22,8 @@ try {
   process.env.GATEWAY_TEST_CERTIFICATE = server.certificate;
   if (redis !== null) process.env.GATEWAY_TEST_REDIS = redis.url;
   const given = process.argv.slice(2);
-  const tests = given.length > 0 ? given : ['tests/engines', 'tests/postgres'];
+  const usual = ['tests/engines', 'tests/ledger', 'tests/domain', 'tests/http', 'tests/incidents', 'tests/postgres'];
+  const tests = given.length > 0 ? given : usual;
   process.exitCode = await runChecks({ tests, exclude: [], testsOnly: true, workers: 2 });
 } finally {
   await end();

@@ -3,16 +3,20 @@ import { sql } from 'kysely';
 import type { Dialect } from '../dialect.ts';
 import { dropMonths, prepareMonths } from './months.ts';
 
+const number = '^-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?';
+
 export const postgresDialect: Dialect = {
   like: (column, pattern, mark) => sql<boolean>`${sql.ref(column)} ILIKE ${pattern} ESCAPE ${sql.lit(mark)}`,
   // It has counted which values are rare.
   unindexed: (column) => sql`${sql.ref(column)}`,
   position: (text, part) => sql<number>`strpos(${text}, ${part})`,
-  // Not as json: a text with \u0000 in any member is refused there, and SQLite takes it.
-  jsonNumber: (column, member) =>
-    sql<
-      number | null
-    >`substring(${sql.ref(column)} from ${sql.lit(`"${member}"\\s*:\\s*"?(-?[0-9.]+(?:[eE][+-]?[0-9]+)?)`)})::double precision`,
+  // Not as json: a text with \u0000 in any member is refused there, and SQLite takes it. A pattern on the whole text takes five times as long.
+  jsonNumber(column, member) {
+    const name = `"${member}"`;
+    const text = sql.ref(column);
+    const behind = sql`substr(${text}, nullif(strpos(${text}, ${sql.lit(name)}), 0) + ${sql.lit(name.length)}, 40)`;
+    return sql<number | null>`substring(ltrim(${behind}, E' \\t\\r\\n:"') from ${sql.lit(number)})::double precision`;
+  },
   channelUse: sql<number>`channels.used_quota + coalesce((SELECT sum(parts.used_quota) FROM channel_parts AS parts WHERE parts.channel_id = channels.id), 0)`,
   months: { prepare: prepareMonths, drop: dropMonths },
   async alone(transaction, table) {

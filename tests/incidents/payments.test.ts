@@ -139,6 +139,7 @@ incident('litellm#33872', 'spending that could not be written was dropped with t
     },
     isCommandsFault: () => false,
     probe: () => undefined,
+    isCommandsFault: () => false,
     checkpoint: () => undefined,
   };
   const engine = createEngine({ store: store as never, onBalance: () => undefined, onHealth: () => undefined });
@@ -148,6 +149,9 @@ incident('litellm#33872', 'spending that could not be written was dropped with t
 });
 
 incident('litellm#36926', 'after a restart what had been reserved was reserved for ever', async () => {
+  await api.close();
+  // A start on the file; what a node does for one that is gone is tested with nodes.
+  api = await createApiFixture({}, { engine: 'sqlite' });
   const { services, userId } = api.gateway;
   const { createLedgerStore } = await import('../../db/ledger-store.ts');
   const { recover } = await import('../../server/ledger/recovery.ts');

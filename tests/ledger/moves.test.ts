@@ -1,44 +1,30 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { SqliteDatabase } from '../../db/open.ts';
 import type { BalanceEvent, LedgerCommand } from '../../server/ledger/commands.ts';
-import { createDirectLedger, type DirectLedger } from '../../server/ledger/direct.ts';
-import {
-  addCode,
-  addOrder,
-  addUsers,
-  balanceOf,
-  grant,
-  openBooks,
-  redeem,
-  refund,
-  reward,
-  settle,
-  topUp,
-  transfer,
-  violations,
-} from './support.ts';
+import type { DirectLedger } from '../../server/ledger/direct.ts';
+import { type Books, openChosenBooks } from './books.ts';
+import { grant, redeem, refund, reward, settle, topUp, transfer } from './support.ts';
 
-let database: SqliteDatabase;
+let books: Books;
 let ledger: DirectLedger;
 let events: BalanceEvent[];
 
 beforeEach(async () => {
-  database = await openBooks();
-  addUsers(database.raw, 1, 2);
-  addCode(database.raw, 1, 500);
-  addOrder(database.raw, 'T1', 1, 700);
-  ledger = createDirectLedger(database);
+  books = await openChosenBooks();
+  await books.addUsers(1, 2);
+  await books.addCode(1, 500);
+  await books.addOrder('T1', 1, 700);
+  ({ ledger } = books);
   events = [];
   ledger.onBalance((event) => events.push(event));
 });
 afterEach(async () => {
   await ledger.drain();
-  expect(violations(database)).toEqual([]);
-  await database.close();
+  expect(await books.violations()).toEqual([]);
+  await books.close();
 });
 
-const balance = (id: number) => balanceOf(database.raw, id);
-const row = (sql: string) => database.raw.prepare(sql).get();
+const balance = (id: number) => books.balance(id);
+const row = async (sql: string) => (await books.rows(sql))[0];
 const statuses = async (commands: readonly LedgerCommand[]) =>
   (await Promise.all(commands.map((command) => ledger.execute(command)))).map((result) => result.status);
 const counted = (words: readonly string[]) => words.filter((word) => word === 'done').length;
@@ -46,8 +32,8 @@ const counted = (words: readonly string[]) => words.filter((word) => word === 'd
 test('500 parallel redemptions of one code: one succeeds', async () => {
   const answers = await statuses(Array.from({ length: 500 }, (_, n) => redeem(1, 1 + (n % 2), 500)));
   expect(counted(answers)).toBe(1);
-  expect(balance(1) + balance(2)).toBe(500);
-  expect(row('SELECT status, used_user_id FROM redemptions')).toMatchObject({ status: 3, used_user_id: 1 });
+  expect((await balance(1)) + (await balance(2))).toBe(500);
+  expect(await row('SELECT status, used_user_id FROM redemptions')).toMatchObject({ status: 3, used_user_id: 1 });
   expect(events).toHaveLength(1);
 });
 
@@ -55,38 +41,38 @@ test('500 parallel transfers of what was earned: one succeeds', async () => {
   await ledger.execute(reward(2, 1, 900));
   const answers = await statuses(Array.from({ length: 500 }, (_, n) => transfer(String(n), 1, 900)));
   expect(counted(answers)).toBe(1);
-  expect(balance(1)).toBe(900);
-  expect(row('SELECT aff_quota, aff_history_quota FROM users WHERE id = 1')).toEqual({
+  expect(await balance(1)).toBe(900);
+  expect(await row('SELECT aff_quota, aff_history_quota FROM users WHERE id = 1')).toEqual({
     aff_quota: 0,
     aff_history_quota: 900,
   });
 });
 
 test('an order is credited once, however often it is reported paid', async () => {
-  database.raw.exec("INSERT INTO callbacks (id, source, event_id, received_at, body) VALUES (7, 'epay', 'e', 1, '')");
+  await books.rows("INSERT INTO callbacks (id, source, event_id, received_at, body) VALUES (7, 'epay', 'e', 1, '')");
   const answers = await statuses(Array.from({ length: 500 }, () => topUp('T1', 1, 700, 7)));
   expect(counted(answers)).toBe(1);
-  expect(balance(1)).toBe(700);
-  expect(row('SELECT status, paid_at FROM top_ups')).toEqual({ status: 'success', paid_at: 10_000 });
-  expect(row('SELECT outcome FROM callbacks')).toEqual({ outcome: 'credited' });
+  expect(await balance(1)).toBe(700);
+  expect(await row('SELECT status, paid_at FROM top_ups')).toEqual({ status: 'success', paid_at: 10_000 });
+  expect(await row('SELECT outcome FROM callbacks')).toEqual({ outcome: 'credited' });
 });
 
 test('an invitation is rewarded once; one without a reward is only counted', async () => {
-  database.raw.exec('UPDATE users SET inviter_id = 1 WHERE id = 2');
+  await books.rows('UPDATE users SET inviter_id = 1 WHERE id = 2');
   expect(await statuses([reward(2, 1, 50), reward(2, 1, 50)])).toEqual(['done', 'duplicate']);
-  expect(row('SELECT aff_count, aff_quota FROM users WHERE id = 1')).toEqual({ aff_count: 1, aff_quota: 50 });
-  database.raw.exec('UPDATE users SET inviter_id = 2 WHERE id = 1');
+  expect(await row('SELECT aff_count, aff_quota FROM users WHERE id = 1')).toEqual({ aff_count: 1, aff_quota: 50 });
+  await books.rows('UPDATE users SET inviter_id = 2 WHERE id = 1');
   await ledger.execute(reward(1, 2, 0));
-  expect(row('SELECT aff_count, aff_quota FROM users WHERE id = 2')).toEqual({ aff_count: 1, aff_quota: 0 });
+  expect(await row('SELECT aff_count, aff_quota FROM users WHERE id = 2')).toEqual({ aff_count: 1, aff_quota: 0 });
 });
 
 test('a refund gives back the charge and takes it out of every counter', async () => {
   await ledger.execute(grant('g', 1, 1000));
   await ledger.execute(settle('r', 1, 300));
   expect(await statuses([refund('r', 1, 300), refund('r', 1, 300)])).toEqual(['done', 'duplicate']);
-  expect(balance(1)).toBe(1000);
-  expect(row('SELECT used_quota, day_used FROM tokens WHERE id = 1')).toEqual({ used_quota: 0, day_used: 0 });
-  expect(row('SELECT count, quota FROM usage_hours')).toEqual({ count: 1, quota: 0 });
+  expect(await balance(1)).toBe(1000);
+  expect(await row('SELECT used_quota, day_used FROM tokens WHERE id = 1')).toEqual({ used_quota: 0, day_used: 0 });
+  expect(await row('SELECT count, quota FROM usage_hours')).toEqual({ count: 1, quota: 0 });
   expect(events.at(-1)).toMatchObject({ userId: 1, delta: 300, token: { id: 1, used: -300 } });
 });
 
@@ -101,7 +87,7 @@ test('a token remembers what it used in the current day and month', async () => 
     ['d', '2026-02-02T00:00:00Z'],
   ] as const)
     await ledger.execute({ ...settle(ref, 1, 10), at: at(iso) });
-  expect(row('SELECT day_at, day_used, month_at, month_used FROM tokens WHERE id = 1')).toEqual({
+  expect(await row('SELECT day_at, day_used, month_at, month_used FROM tokens WHERE id = 1')).toEqual({
     day_at: at('2026-02-02T00:00:00Z'),
     day_used: 10,
     month_at: at('2026-02-01T00:00:00Z'),
@@ -122,13 +108,13 @@ test.each<[string, LedgerCommand, string]>([
   ['a negative reward', reward(2, 1, -1), 'invalid'],
 ])('refused: %s', async (_name, command, reason) => {
   expect(await ledger.execute(command)).toMatchObject({ status: 'refused', reason });
-  expect([balance(1), balance(2)]).toEqual([0, 0]);
+  expect([await balance(1), await balance(2)]).toEqual([0, 0]);
 });
 
 test('a disabled or deleted code, and more than was settled, are refused', async () => {
-  addCode(database.raw, 2, 500, 2);
-  addCode(database.raw, 3, 500);
-  database.raw.exec('UPDATE redemptions SET deleted_at = 1 WHERE id = 3');
+  await books.addCode(2, 500, 2);
+  await books.addCode(3, 500);
+  await books.rows('UPDATE redemptions SET deleted_at = 1 WHERE id = 3');
   await ledger.execute(grant('g', 1, 100));
   await ledger.execute(settle('r', 1, 30));
   expect(await statuses([redeem(2, 1, 500), redeem(3, 1, 500), refund('r', 1, 31), refund('r', 2, 30)])).toEqual(

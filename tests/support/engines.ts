@@ -66,11 +66,12 @@ export async function newDatabase(migrated = true): Promise<{ url: string; drop(
 async function openOnServer(): Promise<PostgresDatabase> {
   const { url, drop } = await newDatabase();
   const database = await openPostgres({ engine: 'postgres', url });
+  let closed: Promise<void> | null = null;
   return {
     ...database,
-    async close() {
-      await database.close();
-      await drop();
+    close() {
+      closed ??= database.close().then(drop);
+      return closed;
     },
   };
 }

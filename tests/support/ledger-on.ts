@@ -1,18 +1,29 @@
 /** The ledger in this process, on either engine. */
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../db/open.ts';
+import { createLedgerStore, type Outcome } from '../../db/ledger-store.ts';
+import type { Database, SqliteDatabase } from '../../db/open.ts';
 import { createPostgresLedgerStore } from '../../db/postgres/ledger-store.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import type { PostgresDatabase } from '../../db/postgres/open.ts';
 import { AppError } from '../../server/contract/errors.ts';
-import type { BalanceEvent, LedgerResult } from '../../server/ledger/commands.ts';
+import type { BalanceEvent, LedgerCommand, LedgerResult } from '../../server/ledger/commands.ts';
 import { createDirectLedger, type DirectLedger } from '../../server/ledger/direct.ts';
 import { createEngine } from '../../server/ledger/engine.ts';
 
-export type TestLedger = DirectLedger & { close(): void };
+export interface TestLedger extends DirectLedger {
+  /** In one commit. */
+  apply(commands: readonly LedgerCommand[]): Promise<Outcome>;
+  close(): void;
+}
 
 export const ledgerOn = async (database: Database): Promise<TestLedger> =>
-  database.engine === 'sqlite' ? { ...createDirectLedger(database), close: () => undefined } : onServer(database);
+  database.engine === 'sqlite' ? onFile(database) : onServer(database);
+
+const onFile = (database: SqliteDatabase): TestLedger => ({
+  ...createDirectLedger(database),
+  apply: async (commands) => createLedgerStore(database.raw).apply(commands),
+  close: () => undefined,
+});
 
 /** A node without leases: what nobody has leased pays. */
 async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
@@ -39,6 +50,7 @@ async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
       new Promise<LedgerResult>((resolve, reject) => {
         engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result)));
       }),
+    apply: store.apply,
     healthy: engine.health,
     onBalance: (listener) => void listeners.push(listener),
     drain: engine.drain,

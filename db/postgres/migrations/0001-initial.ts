@@ -245,7 +245,8 @@ CREATE TABLE logs (
 CREATE TABLE logs_rest PARTITION OF logs DEFAULT;
 CREATE INDEX logs_request ON logs (request_id) WHERE request_id IS NOT NULL;
 CREATE INDEX logs_created ON logs (created_at, id);
-CREATE INDEX logs_user ON logs (user_id, created_at, id);
+-- A user's rows of one model, token or type are counted without reading the rows themselves.
+CREATE INDEX logs_user ON logs (user_id, created_at, id) INCLUDE (type, model_name, token_name);
 CREATE INDEX logs_token ON logs (token_name, created_at, id);
 CREATE INDEX logs_channel ON logs (channel_id, created_at, id);
 CREATE INDEX logs_model ON logs (model_name, created_at, id);
