@@ -139,7 +139,6 @@ incident('litellm#33872', 'spending that could not be written was dropped with t
     },
     isCommandsFault: () => false,
     probe: () => undefined,
-    isCommandsFault: () => false,
     checkpoint: () => undefined,
   };
   const engine = createEngine({ store: store as never, onBalance: () => undefined, onHealth: () => undefined });
