@@ -1,12 +1,7 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
-<<<<<<< HEAD
 import { randomUUID } from 'node:crypto';
 import { createKeptItems, type KeptItems } from '../db/kept-items.ts';
-import { type Database, sqliteOf } from '../db/open.ts';
-=======
-import { createKeptItems } from '../db/kept-items.ts';
 import type { Database } from '../db/open.ts';
->>>>>>> k1
 import { createChannelsRepository } from '../db/repositories/channels.ts';
 import { createTurns, type Turns } from '../db/turns.ts';
 import { type StorageStanding, soundStorage } from './contract/storage.ts';
