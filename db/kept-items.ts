@@ -61,9 +61,7 @@ function opened(file: string, nativeBinding: string | undefined): RawDatabase {
 
 /** @param now epoch milliseconds. */
 export const createKeptItems = (database: Database, now: () => number, limits = usual): KeptItems =>
-  database.engine === 'sqlite'
-    ? createItemFile(database, now, limits)
-    : createPostgresKeptItems(database, now, limits);
+  database.engine === 'sqlite' ? createItemFile(database, now, limits) : createPostgresKeptItems(database, now, limits);
 
 /** The file is made when there is something to keep. */
 function createItemFile(database: SqliteDatabase, now: () => number, limits: KeptItemLimits): KeptItems {
