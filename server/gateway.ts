@@ -119,7 +119,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(relays);
     const control = createControlThread({
       spawn: () => startThread('control'),
-      order: { dataDir: files.dir, place, nativeBinding, setupCode, relays: options.relays, log },
+      order: { place, nativeBinding, setupCode, log, ...machineOf(files, node, options) },
       ledgerPort: () => ledgerThread.newPort(controlName),
       receive: hearControl({ state, relays, before, places: placesFor(ledgerThread, balances.money) }),
       lost(why) {
@@ -182,6 +182,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   }
 }
+
+const machineOf = (files: DataDirFiles, node: { readonly name: string } | null, { relays }: GatewayOptions) => ({
+  dataDir: files.dir,
+  node: node?.name ?? '',
+  relays,
+});
 
 function orderOf(
   { host, port, env, metrics = null, log = usualLog, traces = null }: GatewayOptions,

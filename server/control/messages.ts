@@ -15,6 +15,8 @@ export interface ControlStart {
   readonly kind: 'start';
   readonly dataDir: string;
   readonly place: DatabasePlace;
+  /** What this machine is called among several; '' = it is the only one. */
+  readonly node: string;
   readonly nativeBinding: string | undefined;
   readonly setupCode: string;
   /** Relay threads of this process. */
