@@ -63,6 +63,17 @@ export function copyDatabase({ raw }: SqliteDatabase, file: string): void {
   raw.prepare('VACUUM INTO ?').run(file);
 }
 
+export async function checkSite(database: Database): Promise<DatabaseCheck> {
+  if (database.engine === 'sqlite') return checkDatabase(database);
+  return (await import('./postgres/maintenance.ts')).checkServer(database);
+}
+
+/** @returns bytes before and after. */
+export async function vacuumSite(database: Database): Promise<{ readonly before: number; readonly after: number }> {
+  if (database.engine === 'sqlite') return vacuumDatabase(database);
+  return (await import('./postgres/maintenance.ts')).vacuumServer(database);
+}
+
 /** The site in one file, whatever it lies in; what others write meanwhile neither waits nor gets in. @returns name of the file's newest migration. */
 export async function portableCopy(
   database: Database,

@@ -6,21 +6,24 @@ import type { CommandRun } from '../../command.ts';
 import { detailLines } from '../../output.ts';
 
 export const path: CommandRun = async (context) => {
-  const { database } = dataDirFiles(context.dataDir);
-  context.output.object({ path: database }, [database], database);
+  const { serverOf } = await import('../../../server/offline.ts');
+  const path = serverOf(context.env) ?? dataDirFiles(context.dataDir).database;
+  context.output.object({ path }, [path], path);
 };
 
 const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
 /** The schema there is, not brought up to date by looking. */
 export const status: CommandRun = async (context) => {
-  const { databaseSchema } = await import('../../../server/offline.ts');
+  const { databaseSchema, serverOf } = await import('../../../server/offline.ts');
   const files = dataDirFiles(context.dataDir);
+  const onServer = serverOf(context.env);
+  const schema = await databaseSchema(context.dataDir, context.env);
   const found = {
-    path: files.database,
-    bytes: sizeOf(files.database),
-    wal_bytes: sizeOf(`${files.database}-wal`),
-    ...(await databaseSchema(context.dataDir)),
+    ...(onServer === null
+      ? { path: files.database, bytes: sizeOf(files.database), wal_bytes: sizeOf(`${files.database}-wal`) }
+      : { path: onServer }),
+    ...schema,
     server: lockOwner(files),
   };
   context.output.object(found, detailLines({ ...found, server: found.server ?? '-' }), found.schema);

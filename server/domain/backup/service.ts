@@ -1,8 +1,8 @@
 /** Backups while serving, and care of the database file. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { checkDatabase, portableCopy, vacuumDatabase } from '../../../db/maintenance.ts';
-import { type Database, sqliteOf } from '../../../db/open.ts';
+import { checkSite, portableCopy, vacuumSite } from '../../../db/maintenance.ts';
+import type { Database } from '../../../db/open.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type BackupHeader, writeBackup } from './format.ts';
 import { backupHome, type DataFolder } from './home.ts';
@@ -16,8 +16,8 @@ export function createMaintenance(deps: {
   readonly now: () => number;
 }) {
   return {
-    check: () => checkDatabase(sqliteOf(deps.database)),
-    vacuum: () => vacuumDatabase(sqliteOf(deps.database)),
+    check: () => checkSite(deps.database),
+    vacuum: () => vacuumSite(deps.database),
     /** @param file absolute path of a file that does not exist yet. @throws AppError backup_unwritable */
     async backup(file: string): Promise<BackupHeader> {
       const { nativeBinding } = backupHome(deps.database, deps.dataFolder);
