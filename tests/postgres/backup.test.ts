@@ -1,7 +1,7 @@
 /** One kind of backup for both engines: made while everybody works, and restored into either. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { movedTables } from '../../db/move/tables.ts';
@@ -180,4 +180,33 @@ test('a server is looked after like a file: its schema, what is not whole, room 
   await database.pool.query("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'users_username_key'::regclass");
   expect((await check()).problems).toEqual(['index users_username_key is not whole']);
   await database.close();
+});
+
+test('the commands of the terminal do so on a server', async () => {
+  const site = await soundSite();
+  // Nobody has the key under which these are sealed.
+  const { raw } = openDatabase(join(site, 'gateway.db'));
+  for (const table of ['tokens', 'channels', 'redemptions', 'second_factors', 'webhook_secrets'])
+    raw.exec(`DELETE FROM ${table}`);
+  raw.close();
+  const [place, other] = [await server(), await server()];
+  await moveToServer({ dataDir: site, server: place });
+  const backups = folder();
+  const run = async (url: string, ...args: readonly string[]) => {
+    const line = [...args, '--database', url, '--data-dir', join(backups, 'data'), '--json', '--yes'];
+    const child = Bun.spawn([process.execPath, resolve(import.meta.dirname, '../../cli/main.ts'), ...line], {
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    expect([await child.exited, err], args.join(' ')).toEqual([0, expect.anything()]);
+    return JSON.parse(out);
+  };
+  const file = join(backups, 'one.backup');
+  expect(await run(place.url, 'backup', 'create', file)).toMatchObject({ file, schema: expect.any(String) });
+  expect(await run(other.url, 'backup', 'restore', file)).toMatchObject({ result: 'updated', kept: '' });
+  expect(await run(other.url, 'db', 'path')).toEqual({ path: new URL(other.url).host + new URL(other.url).pathname });
+  expect(await run(other.url, 'db', 'status')).toMatchObject({ schema: Object.keys(postgresMigrations).sort().at(-1) });
+  expect(await run(other.url, 'db', 'check')).toMatchObject({ problems: [] });
+  expect(await run(other.url, 'user', 'list')).toHaveLength((await run(place.url, 'user', 'list')).length);
 });
