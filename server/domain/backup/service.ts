@@ -1,8 +1,8 @@
 /** Backups while serving, and care of the database file. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { checkSite, portableCopy, vacuumSite } from '../../../db/maintenance.ts';
 import type { Database } from '../../../db/open.ts';
+import { checkSite, portableCopy, vacuumSite } from '../../../db/upkeep.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type BackupHeader, writeBackup } from './format.ts';
 import { backupHome, type DataFolder } from './home.ts';
