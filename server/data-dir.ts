@@ -14,15 +14,13 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type DatabasePlace, placeOf } from '../db/place.ts';
+import { type DatabasePlace, placeName, placeOf } from '../db/place.ts';
 import { AppError } from './contract/errors.ts';
 
 export interface DataDirFiles {
   readonly dir: string;
   readonly database: string;
   readonly secretKey: string;
-  /** What this node is called among others. */
-  readonly node: string;
   readonly lock: string;
   /** Folders and beginnings of names for what is owed and could not be written to the database, the likeliest first. */
   readonly owed: readonly { readonly dir: string; readonly name: string }[];
@@ -63,7 +61,6 @@ export function dataDirFiles(dir: string): DataDirFiles {
     dir,
     database: join(dir, 'gateway.db'),
     secretKey: join(dir, 'secret.key'),
-    node: join(dir, 'node'),
     lock: join(dir, 'gateway.lock'),
     owed: [
       { dir, name: 'gateway.owed-' },
@@ -86,6 +83,10 @@ export function databasePlace(files: Pick<DataDirFiles, 'database'>, env: Enviro
   if (place.engine === 'sqlite') throw new AppError('database_address', { detail: url.split(':')[0] ?? '' });
   return place;
 }
+
+/** What people are told of it: never the password. @throws AppError database_address */
+export const databaseName = (files: Pick<DataDirFiles, 'database'>, env: Environment): string =>
+  placeName(databasePlace(files, env));
 
 /** Creates the folder for its owner alone. @throws AppError data_dir_unreadable */
 export function ensureDataDir(dir: string): DataDirFiles {

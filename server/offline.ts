@@ -76,11 +76,11 @@ function troubleWith(file: string, env: Environment, sample: SealedSample): AppE
 /** What schema the database has and what this program would make of it. '' where there is none. */
 export async function databaseSchema(
   dataDir: string,
-  env: Environment,
+  env: Environment = {},
 ): Promise<{ readonly schema: string; readonly newest: string }> {
-  const place = databasePlace(dataDirFiles(dataDir), env);
-  if (place.engine === 'postgres') return (await import('../db/postgres/maintenance.ts')).serverSchema(place);
   const { dir, database: file } = dataDirFiles(dataDir);
+  const place = databasePlace({ database: file }, env);
+  if (place.engine === 'postgres') return (await import('./cluster/visitor.ts')).schemaOn(place);
   const newest = Object.keys(migrations).sort().at(-1) ?? '';
   if (!existsSync(file)) return { schema: '', newest };
   const database = openDatabase(file, { nativeBinding: nativeBindingFor(dir, addonPath), readonly: true });
@@ -92,9 +92,10 @@ export async function databaseSchema(
 }
 
 /** Names of channels, tokens, users ... for completions; none when they cannot be read. */
-export function existingNames(dataDir: string, noun: string): string[] {
+export function existingNames(dataDir: string, noun: string, env: Environment = {}): string[] {
   const { dir, database } = dataDirFiles(dataDir);
-  if (!existsSync(database)) return [];
+  // Nobody who presses a key waits for a server far away.
+  if (env.DATABASE_URL || !existsSync(database)) return [];
   try {
     return namesIn(database, noun, nativeBindingFor(dir, addonPath));
   } catch {
@@ -113,6 +114,7 @@ export async function rotateMasterKey(order: {
   readonly keepOld: boolean;
 }): Promise<Rotated> {
   const files = ensureDataDir(order.dataDir);
+  fileAlone(files, order.env);
   const unlock = acquireLock(files);
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
@@ -131,6 +133,11 @@ export async function rotateMasterKey(order: {
   }
 }
 
+/** @throws AppError sqlite_alone where the site lies on a server. */
+function fileAlone(files: Parameters<typeof databasePlace>[0], env: Environment): void {
+  if (databasePlace(files, env).engine !== 'sqlite') throw new AppError('sqlite_alone');
+}
+
 export interface ImportOrder {
   readonly from: Family | 'litellm';
   readonly file: string;
@@ -145,6 +152,7 @@ export interface ImportOrder {
 export async function importSite({ from, file, dataDir, dryRun, env, only }: ImportOrder): Promise<ImportReport> {
   if (!existsSync(file)) throw new AppError('not_found', { what: file });
   const files = ensureDataDir(dataDir);
+  fileAlone(files, env);
   const unlock = acquireLock(files);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   try {

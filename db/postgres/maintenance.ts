@@ -1,8 +1,7 @@
 /** Looking after a database of PostgreSQL as far as it does not do so itself. */
 import type { DatabaseCheck } from '../maintenance.ts';
-import type { PostgresPlace } from '../place.ts';
-import { postgresMigrations, postgresSchemaOf } from './migrate.ts';
-import { openPostgres, type PostgresDatabase } from './open.ts';
+import { postgresSchemaOf } from './migrate.ts';
+import type { PostgresDatabase } from './open.ts';
 
 /** Its pages are the server's own affair; what a command that was broken off left behind is ours. */
 export async function checkServer(database: PostgresDatabase): Promise<DatabaseCheck> {
@@ -21,14 +20,4 @@ export async function vacuumServer({ pool }: PostgresDatabase): Promise<{ before
   const before = await size();
   await pool.query('VACUUM (ANALYZE)');
   return { before, after: await size() };
-}
-
-/** Looks and changes nothing. @returns '' where there is no schema yet. @throws AppError database_* */
-export async function serverSchema(place: PostgresPlace): Promise<{ schema: string; newest: string }> {
-  const database = await openPostgres(place, { readonly: true, connections: 1 });
-  try {
-    return { schema: await postgresSchemaOf(database), newest: Object.keys(postgresMigrations).sort().at(-1) ?? '' };
-  } finally {
-    await database.close();
-  }
 }

@@ -13,7 +13,7 @@ beforeAll(async () => {
   upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
   const first = await site.start();
   key = await furnish(first, upstream.url);
-  nodes = [first, ...(await Promise.all([site.start(), site.start()]))];
+  nodes = [first, ...(await Promise.all([site.start(), site.start({ args: ['--relays', '2'] })]))];
 });
 beforeEach(async () => {
   upstream.script((response) => sendJson(response, completion(10, 5)));
@@ -45,6 +45,18 @@ const violations = async () => {
   }[];
   expect(reports.map(({ id }) => id)).toContain('I12');
   return reports.filter((one) => one.violations > 0);
+};
+/** News of a new key have come to all. */
+const known = async (fresh: string) => {
+  for (const { url } of nodes)
+    await expect
+      .poll(
+        async () => (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer sk-${fresh}` } })).status,
+        {
+          timeout: 60_000,
+        },
+      )
+      .toBe(200);
 };
 /** What an administrator sets is a difference to what there is. */
 const setBalance = (quota: number) => nodeOf(0).client.call('user.update', { id: 1, quota } as never);
@@ -98,6 +110,7 @@ test('the limit of a key holds over all nodes, and billing endpoints tell what t
     unlimited_quota: false,
     remain_quota: 40,
   } as never)) as { key: string; id: number };
+  await known(limited.key);
   let done = 0;
   for (let n = 0; n < 60; n++) if ((await nodeOf(n).chat(limited.key, ask)).status === 200) done++;
   const [token] = await site.rows<{ used_quota: number; leased: number }>(
@@ -112,6 +125,56 @@ test('the limit of a key holds over all nodes, and billing endpoints tell what t
   });
   expect(((await billed.json()) as { total_usage: number }).total_usage).toBeGreaterThan(0);
   expect(await violations()).toEqual([]);
+});
+
+test('a limit that is lowered holds on the nodes that had leased more of it', async () => {
+  const limited = (await nodeOf(0).client.call('token.create', {
+    name: 'lowered',
+    unlimited_quota: false,
+    remain_quota: 100_000,
+  } as never)) as { key: string; id: number };
+  await known(limited.key);
+  // Many at once lease for all of them, and use less.
+  const many = Array.from({ length: 60 }, (_, n) => nodeOf(n).chat(limited.key, ask));
+  for (const answer of await Promise.all(many)) expect(answer.status).toBe(200);
+  const leased = async () =>
+    (await site.rows<{ leased: number }>(`SELECT leased FROM tokens WHERE id = ${limited.id}`))[0]?.leased;
+  expect(await leased()).toBeGreaterThan(0);
+  await nodeOf(0).client.call('token.update', { ...limited, remain_quota: 0 } as never);
+  await expect.poll(leased, { timeout: 60_000 }).toBe(0);
+  for (const node of nodes) expect((await node.chat(limited.key, ask)).status).toBe(403);
+});
+
+test('nodes are killed under load and start again: what clients saw is billed, once, and nothing stays leased to the dead', async () => {
+  const [{ n: before } = { n: 0 }] = await site.rows<{ n: number }>(
+    "SELECT count(*) AS n FROM postings WHERE kind = 'settle'",
+  );
+  let seen = 0;
+  for (let round = 0; round < 3; round++) {
+    const victim = nodeOf(1 + (round % 2));
+    const asked = Array.from({ length: 60 }, (_, n) =>
+      nodeOf(n)
+        .chat(key, ask)
+        .then(async (answer) => {
+          if (answer.status === 200 && (await answer.text()).includes('hello world')) seen++;
+        })
+        .catch(() => undefined),
+    );
+    await Promise.race(asked);
+    victim.process.kill('SIGKILL');
+    await Promise.all(asked);
+    await victim.process.exited;
+    nodes[nodes.indexOf(victim)] = await site.start({ dir: victim.dir, args: ['--relays', String(1 + (round % 2))] });
+  }
+  expect(seen).toBeGreaterThan(60);
+  const [{ n: after } = { n: 0 }] = await site.rows<{ n: number }>(
+    "SELECT count(*) AS n FROM postings WHERE kind = 'settle'",
+  );
+  expect(after - before).toBeGreaterThanOrEqual(seen);
+  expect(after - before).toBeLessThanOrEqual(180);
+  expect(await violations()).toEqual([]);
+  expect(await site.rows("SELECT l.* FROM leases l JOIN nodes n USING (epoch) WHERE n.state = 'expired'")).toEqual([]);
+  expect((await balance(1))?.overrun).toBe(0);
 });
 
 test('what nobody uses goes back by itself, and a node that stops leaves nothing behind', async () => {

@@ -1,29 +1,30 @@
 /** The database file. */
 import { existsSync, statSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
-import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
+import { databaseName, dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
 
+/** The file, or the server's database without its password. */
+const placed = ({ dataDir, env }: Context): string => databaseName(dataDirFiles(dataDir), env);
+
 export const path: CommandRun = async (context) => {
-  const { serverOf } = await import('../../../server/offline.ts');
-  const path = serverOf(context.env) ?? dataDirFiles(context.dataDir).database;
-  context.output.object({ path }, [path], path);
+  const database = placed(context);
+  context.output.object({ path: database }, [database], database);
 };
 
 const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
 /** The schema there is, not brought up to date by looking. */
 export const status: CommandRun = async (context) => {
-  const { databaseSchema, serverOf } = await import('../../../server/offline.ts');
+  const { databaseSchema } = await import('../../../server/offline.ts');
   const files = dataDirFiles(context.dataDir);
-  const onServer = serverOf(context.env);
-  const schema = await databaseSchema(context.dataDir, context.env);
   const found = {
-    ...(onServer === null
-      ? { path: files.database, bytes: sizeOf(files.database), wal_bytes: sizeOf(`${files.database}-wal`) }
-      : { path: onServer }),
-    ...schema,
+    path: placed(context),
+    bytes: sizeOf(files.database),
+    wal_bytes: sizeOf(`${files.database}-wal`),
+    ...(await databaseSchema(context.dataDir, context.env)),
     server: lockOwner(files),
   };
   context.output.object(found, detailLines({ ...found, server: found.server ?? '-' }), found.schema);
