@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../server/contract/errors.ts';
-import type { Database, SqliteDatabase } from './open.ts';
+import type { SqliteDatabase } from './open.ts';
 import { keepPrivate } from './private-file.ts';
 
 export interface DatabaseCheck {
@@ -61,21 +61,6 @@ export function vacuumDatabase({ raw }: SqliteDatabase): { readonly before: numb
 export function copyDatabase({ raw }: SqliteDatabase, file: string): void {
   keepPrivate(file);
   raw.prepare('VACUUM INTO ?').run(file);
-}
-
-/** The site in one file, whatever it lies in; what others write meanwhile neither waits nor gets in. @returns name of the file's newest migration. */
-export async function portableCopy(
-  database: Database,
-  file: string,
-  nativeBinding: string | undefined,
-): Promise<string> {
-  if (database.engine === 'sqlite') {
-    copyDatabase(database, file);
-    return schemaOf(database);
-  }
-  keepPrivate(file);
-  const { copyFromServer } = await import('./move/snapshot.ts');
-  return copyFromServer(database, file, nativeBinding);
 }
 
 const keptCopies = 2;

@@ -97,6 +97,7 @@ async function openWriting(dataDir: string, env: Environment): Promise<DirectGat
         : await import('./cluster/visitor.ts').then(({ openVisitor }) => openVisitor(place, files, env));
     const services = await createServices({
       database,
+      dataFolder: { folder: files.dir, nativeBinding: nativeBindingFor(files.dir, addonPath) },
       vault,
       ledger,
       version,

@@ -7,7 +7,7 @@ import { schemaOf } from '../db/maintenance.ts';
 import { migrate, migrations } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
 import { openDatabase, type SqliteDatabase } from '../db/open.ts';
-import { placeName, placeOf } from '../db/place.ts';
+import { placeName } from '../db/place.ts';
 import { openSandbox } from '../db/sandbox.ts';
 import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
@@ -32,9 +32,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** @throws AppError backup_damaged */
 export const backupHeader = (file: string): BackupHeader => readHeader(file).header;
 
-/** Name of the server's database where the site lies in one; null = it is a file. */
+/** Name of the server's database where the site lies in one; null = it is a file. @throws AppError database_address */
 export function serverOf(env: Environment): string | null {
-  const place = placeOf(env.DATABASE_URL ?? '');
+  const place = databasePlace({ database: '' }, env);
   return place.engine === 'sqlite' ? null : placeName(place);
 }
 
@@ -49,7 +49,7 @@ export async function restore(
   const unlock = acquireLock(files);
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
-    const place = placeOf(env.DATABASE_URL ?? '');
+    const place = databasePlace(files, env);
     const { sample, ...restored } =
       place.engine === 'sqlite'
         ? await restoreBackup(file, files.database, stamp, nativeBinding)

@@ -92,6 +92,8 @@ export async function people({ users, affiliate, credentials, options }: Reposit
   await options.byKeys(['ModelRatio', 'none']);
   await options.setMeta('mark', 'one');
   await options.setMeta('mark', 'two');
+  await options.firstMeta('mark', 'three');
+  await options.firstMeta('first', 'one');
   await options.meta('mark');
   await credentials.rehash(cid, 'hash-cid_%x', 'hash-new');
   await credentials.rehash(cid, 'hash-cid_%x', 'hash-newer');

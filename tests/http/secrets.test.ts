@@ -6,8 +6,8 @@ import { renewSealed } from '../../db/sealed.ts';
 import type { Endpoint } from '../../server/contract/endpoint.ts';
 import { endpoints } from '../../server/contract/endpoints/index.ts';
 import { restoreBackup } from '../../server/domain/backup/restore.ts';
-import { contentOf } from '../support/engines.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
+import { contentOf } from '../support/engines.ts';
 
 let api: ApiFixture;
 let root: Headers;

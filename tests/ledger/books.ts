@@ -30,16 +30,17 @@ export interface Books {
   close(): Promise<void>;
 }
 
-async function recoverOn({ place }: PostgresDatabase, ledger: TestLedger): Promise<void> {
-  const line = await openLine(place);
+async function recoverOn(database: PostgresDatabase, ledger: TestLedger): Promise<void> {
+  const line = await openLine(database.place);
+  const nodes = await rowsOf<{ epoch: number }>(database, 'SELECT epoch FROM nodes');
   await expireNodes(
     line,
-    (await line.send([{ text: 'SELECT epoch FROM nodes' }]))[0]?.rows.map(({ epoch }) => epoch as number),
+    nodes.map(({ epoch }) => epoch),
   );
   const ends = (await orphans(line, -3600)).map((hold) => ({ ...endFor(hold), provisional: true }));
   line.close();
   ledger.close();
-  const next = await ledgerOn({ engine: 'postgres', place } as PostgresDatabase);
+  const next = await ledgerOn(database);
   for (const end of ends) await next.execute(end);
   next.close();
 }

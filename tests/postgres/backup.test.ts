@@ -1,17 +1,19 @@
 /** One kind of backup for both engines: made while everybody works, and restored into either. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { movedTables } from '../../db/move/tables.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/open.ts';
 import type { DatabasePlace, PostgresPlace } from '../../db/place.ts';
+import { postgresMigrations } from '../../db/postgres/migrate.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { cleanValues } from '../../db/postgres/text.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { extractBackup } from '../../server/domain/backup/format.ts';
 import { restoreToServer } from '../../server/domain/backup/restore.ts';
+import { createMaintenance } from '../../server/domain/backup/service.ts';
 import { verifiedBackup } from '../../server/domain/backup/verified.ts';
 import { bookReports } from '../../server/ledger/verify.ts';
 import { moveToFile, moveToServer } from '../../server/moving.ts';
@@ -158,4 +160,53 @@ test('a backup is one moment, whatever is posted meanwhile', async () => {
     ledger.close();
     await database.close();
   }
+});
+
+test('a server is looked after like a file: its schema, what is not whole, room given back', async () => {
+  const place = await server(true);
+  const database = await openPostgres(place);
+  const { backup, check, vacuum } = createMaintenance({
+    database,
+    dataFolder: { folder: folder(), nativeBinding: undefined },
+    version: 'test',
+    now: () => 7000,
+  });
+  expect(await check()).toEqual({ schema: Object.keys(postgresMigrations).sort().at(-1), problems: [] });
+  const sizes = await vacuum();
+  expect(Math.min(sizes.before, sizes.after)).toBeGreaterThan(0);
+  const file = join(folder(), 'one.backup');
+  expect(await backup(file)).toMatchObject({ created_at: 7, version: 'test' });
+  expect(readdirSync(dirname(file))).toEqual(['one.backup']);
+  await database.pool.query("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'users_username_key'::regclass");
+  expect((await check()).problems).toEqual(['index users_username_key is not whole']);
+  await database.close();
+});
+
+test('the commands of the terminal do so on a server', async () => {
+  const site = await soundSite();
+  // Nobody has the key under which these are sealed.
+  const { raw } = openDatabase(join(site, 'gateway.db'));
+  for (const table of ['tokens', 'channels', 'redemptions', 'second_factors', 'webhook_secrets'])
+    raw.exec(`DELETE FROM ${table}`);
+  raw.close();
+  const [place, other] = [await server(), await server()];
+  await moveToServer({ dataDir: site, server: place });
+  const backups = folder();
+  const run = async (url: string, ...args: readonly string[]) => {
+    const line = [...args, '--database', url, '--data-dir', join(backups, 'data'), '--json', '--yes'];
+    const child = Bun.spawn([process.execPath, resolve(import.meta.dirname, '../../cli/main.ts'), ...line], {
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    expect([await child.exited, err], args.join(' ')).toEqual([0, expect.anything()]);
+    return JSON.parse(out);
+  };
+  const file = join(backups, 'one.backup');
+  expect(await run(place.url, 'backup', 'create', file)).toMatchObject({ file, schema: expect.any(String) });
+  expect(await run(other.url, 'backup', 'restore', file)).toMatchObject({ result: 'updated', kept: '' });
+  expect(await run(other.url, 'db', 'path')).toEqual({ path: new URL(other.url).host + new URL(other.url).pathname });
+  expect(await run(other.url, 'db', 'status')).toMatchObject({ schema: Object.keys(postgresMigrations).sort().at(-1) });
+  expect(await run(other.url, 'db', 'check')).toMatchObject({ problems: [] });
+  expect(await run(other.url, 'user', 'list')).toHaveLength((await run(place.url, 'user', 'list')).length);
 });

@@ -1,8 +1,9 @@
 /** Backups while serving, and care of the database file. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { checkDatabase, type DatabaseCheck, portableCopy, vacuumDatabase } from '../../../db/maintenance.ts';
-import { type Database, sqliteOf } from '../../../db/open.ts';
+import type { DatabaseCheck } from '../../../db/maintenance.ts';
+import type { Database } from '../../../db/open.ts';
+import { checkSite, portableCopy, vacuumSite } from '../../../db/upkeep.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type Advice, serverAdvice } from '../status/server-advice.ts';
 import { type BackupHeader, writeBackup } from './format.ts';
@@ -12,10 +13,10 @@ export type MaintenanceService = ReturnType<typeof createMaintenance>;
 
 /** @param now milliseconds. */
 async function lookedAt(database: Database, now: number): Promise<DatabaseCheck & { readonly advice?: Advice[] }> {
-  if (database.engine === 'sqlite') return checkDatabase(database);
+  const found = await checkSite(database);
+  if (database.engine === 'sqlite') return found;
   const { serverFacts } = await import('../../../db/postgres/server-facts.ts');
-  const facts = await serverFacts(database, now);
-  return { schema: facts.schema, problems: [], advice: serverAdvice(facts) };
+  return { ...found, advice: serverAdvice(await serverFacts(database, now)) };
 }
 
 export function createMaintenance(deps: {
@@ -26,7 +27,7 @@ export function createMaintenance(deps: {
 }) {
   return {
     check: () => lookedAt(deps.database, deps.now()),
-    vacuum: () => vacuumDatabase(sqliteOf(deps.database)),
+    vacuum: () => vacuumSite(deps.database),
     /** @param file absolute path of a file that does not exist yet. @throws AppError backup_unwritable */
     async backup(file: string): Promise<BackupHeader> {
       const { nativeBinding } = backupHome(deps.database, deps.dataFolder);
