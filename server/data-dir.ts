@@ -21,8 +21,6 @@ export interface DataDirFiles {
   readonly dir: string;
   readonly database: string;
   readonly secretKey: string;
-  /** What this node is called among others. */
-  readonly node: string;
   readonly lock: string;
   /** Folders and beginnings of names for what is owed and could not be written to the database, the likeliest first. */
   readonly owed: readonly { readonly dir: string; readonly name: string }[];
@@ -63,7 +61,6 @@ export function dataDirFiles(dir: string): DataDirFiles {
     dir,
     database: join(dir, 'gateway.db'),
     secretKey: join(dir, 'secret.key'),
-    node: join(dir, 'node'),
     lock: join(dir, 'gateway.lock'),
     owed: [
       { dir, name: 'gateway.owed-' },

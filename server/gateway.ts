@@ -1,5 +1,6 @@
 /** The composition root of a running server: this thread supervises, one keeps the ledger, one serves the API; requests are relayed here, or by several threads of their own. */
 import { randomBytes } from 'node:crypto';
+import type { DatabasePlace } from '../db/place.ts';
 import type { SealedSample } from '../db/sealed.ts';
 import { nodeOrder } from './cluster/order.ts';
 import { createPurses, placesFor } from './cluster/purses.ts';
@@ -84,13 +85,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const files = ensureDataDir(options.dataDir);
   const place = databasePlace(files, options.env);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
-  const before = options.takeOver === true ? await placeOf(files, options.port) : null;
+  const before = options.takeOver === true ? await placeOf(files, options.port, place) : null;
   const unlock = before === null ? acquireLock(files) : givesLockBack(files);
   const threads: { terminate(): void }[] = [];
   try {
     if (place.engine === 'sqlite') await endRotation(files, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
-    const { balances, shared } = createPurses(place, options.relays);
+    const { balances, shared, bury } = createPurses(place, options.relays);
     const node = nodeOrder(place, files, options.env, { nativeBinding, memory: shared });
     const ledgerThread = await startLedger({ files, nativeBinding, follows: before !== null, node });
     threads.push(ledgerThread);
@@ -150,12 +151,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       unlock();
     };
     const { fail, retire, ...lasting } = createEndings({ relays, say, before: before?.ended, close });
-    ledgerThread.onDeath((why) => {
-      if (shared !== null) balances.money.memory.bury(shared.thread);
-      fail('ledger', why);
-    });
+    ledgerThread.onDeath(bury);
+    ledgerThread.onDeath((why) => fail('ledger', why));
     void ledgerThread.suspended.then(relays.suspend);
-    if (sharesPort)
+    if (sharesPort && node === null)
       successions = expectSuccessor(
         files.successionSocket,
         createEstate({
@@ -253,9 +252,11 @@ const hearControl =
 const sharesPort = process.platform === 'linux';
 
 /** @param port 0 = whatever the other has. @returns null where nobody serves. @throws AppError take_over_refused */
-async function placeOf(files: DataDirFiles, port: number): Promise<Inheritance | null> {
+async function placeOf(files: DataDirFiles, port: number, { engine }: DatabasePlace): Promise<Inheritance | null> {
   const owner = lockOwner(files);
   if (owner === null) return null;
+  // Of several nodes one is drained, and another started beside it.
+  if (engine !== 'sqlite') throw new AppError('take_over_refused', { pid: owner, reason: 'DATABASE_URL' });
   const before = await askForPlace(files.successionSocket, owner);
   if (port !== 0 && port !== before.port) {
     before.end();

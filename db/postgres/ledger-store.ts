@@ -23,6 +23,8 @@ export interface PostgresLedgerDeps {
   readonly connect: () => Promise<Line>;
   readonly node: { readonly name: string; readonly version: string; readonly schema: string };
   readonly acknowledged: AcknowledgedBatches;
+  /** The database is about to note that this node lives. @returns to be called when it has. */
+  readonly sign?: () => () => void;
   /** The node goes by another number from now on: whatever it had leased is not its own any more. */
   readonly onEpoch: (epoch: number) => void;
   /** The database forgot what it had confirmed: to be sent again. */
@@ -88,6 +90,7 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 
 export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLedgerStore {
   const run = deps.newRun();
+  const sign = deps.sign ?? (() => () => undefined);
   let line: Line | null = null;
   let fence: Fence | null = null;
   /** Last number that is known to be committed. */
@@ -106,7 +109,9 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   /** Whatever is believed is compared with what is there: the server may be another one than a moment ago. */
   const verify = async (on: Line) => {
     if (fence === null) return;
+    const noted = sign();
     const row = await lookAt(on, fence);
+    if (row.alive) noted();
     if (pending !== null) {
       const committed = row.seq >= pending.seq;
       if (committed) found.set(pending.kind, { asked: pending.asked, value: pending.value });
@@ -138,10 +143,12 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     }
     if (fence === null) {
       const { marks, since } = deps.acknowledged;
+      const noted = sign();
       const started = await begin(line, { ...deps.node, run, now: deps.now() }, marks());
       fence = { epoch: started.epoch, run };
       seq = 0;
       deps.onEpoch(fence.epoch);
+      noted();
       for (const { epoch, seq: known } of started.behind) deps.onForgotten(since(epoch, known));
     }
     return line;
@@ -149,6 +156,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
 
   const commit = async <Value>(on: Line, own: Fence, work: Work<Value>, kind: Kind): Promise<Value> => {
     const next = seq + 1;
+    const noted = sign();
     const head = beginning(own, next);
     const answers = await on.send([...head, ...work.statements]);
     if (answers[head.length - 1]?.rows.length === 0) {
@@ -167,6 +175,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       throw new Unresolved(new Error(last?.command));
     }
     pending = null;
+    noted();
     acknowledge(own, next, work.commands);
     return value;
   };

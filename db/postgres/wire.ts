@@ -14,6 +14,11 @@ export interface Wire {
 const channel = 'gateway_nodes';
 const againMs = 500;
 const connectWithinMs = 5000;
+const pingMs = 5000;
+const answerWithinMs = 5000;
+
+const cut = (client: Client): void =>
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 
 /** Connects by itself, again and again. @param hear a text that somebody has told, this node's own among them. */
 export function openWire(place: PostgresPlace, hear: (text: string) => void): Wire {
@@ -49,6 +54,16 @@ export function openWire(place: PostgresPlace, hear: (text: string) => void): Wi
     }
   };
   void connect();
+  // A connection that leads nowhere says nothing by itself.
+  const pings = setInterval(() => {
+    const asked = client;
+    if (asked === null) return;
+    const late = setTimeout(() => cut(asked), answerWithinMs);
+    asked.query('SELECT 1').then(
+      () => clearTimeout(late),
+      () => clearTimeout(late),
+    );
+  }, pingMs);
 
   return {
     tell(text) {
@@ -58,6 +73,7 @@ export function openWire(place: PostgresPlace, hear: (text: string) => void): Wi
     close() {
       closed = true;
       clearTimeout(timer);
+      clearInterval(pings);
       client?.end().catch(() => undefined);
     },
   };

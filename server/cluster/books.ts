@@ -14,7 +14,7 @@ import { AppError } from '../contract/errors.ts';
 import type { BooksAnswer, BooksQuestion, LedgerMessage } from '../ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../ledger/commands.ts';
 import { createEngine, type Engine, type Standby, type StoreHealth } from '../ledger/engine.ts';
-import { openNodeFiles } from '../ledger/outbox.ts';
+import { type NodeFiles, openNodeFiles } from '../ledger/outbox.ts';
 import { type OwedPlace, type OwedReport, settleOwedFar } from '../ledger/owed.ts';
 import type { RecoveryReport } from '../ledger/recovery.ts';
 import { attachMemory, createMemory } from '../relay/admission/memory.ts';
@@ -84,8 +84,7 @@ async function prepare(place: PostgresPlace) {
 }
 
 async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
-  mkdirSync(order.dir, { recursive: true, mode: 0o700 });
-  const files = openNodeFiles(order.dir, { nativeBinding: order.nativeBinding, now: Date.now });
+  const files = openFiles(order);
   const { memory: shared } = order;
   const memory = shared === null ? createMemory() : attachMemory(shared.parts, shared.thread);
   const reach = shared === null ? createPocket() : createReach(memory);
@@ -103,6 +102,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
       lending.began(epoch);
       tenure.begins(epoch);
     },
+    sign: tenure.sent,
     onForgotten(commands) {
       if (commands.length === 0) return;
       told.say(`the database had forgotten ${commands.length} postings of this node; they are sent again`);
@@ -119,19 +119,18 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     nodes: () => keeper.nodes(),
     now: () => performance.now(),
   });
-  const living = alive(store, tenure, lending);
   const keeper = createKeeper({
     connect: () => openLine(order.place, 'gateway keeper'),
     name: order.name,
     epoch: store.epoch,
-    beat: living.probe,
+    beat: store.probe,
     sweep: lending.sweep,
     submit: submitted,
     say: told.say,
     drain: told.drain,
   });
   const engine = createEngine({
-    store: living,
+    store: lendingStore(store, lending),
     onBalance: told.message,
     onHealth: told.health,
     ...(order.durable ? { standby: standbyOf(files.outbox, tenure, told) } : {}),
@@ -145,7 +144,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     files.close();
   };
   try {
-    await living.probe();
+    await store.probe();
     const owed = await settleOwedFar((commands) => Promise.all(commands.map(submitted)), order.owed);
     const recovered = await keeper.bury();
     keeper.start();
@@ -170,30 +169,31 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   }
 }
 
+/** @throws AppError data_dir_unreadable */
+function openFiles({ dir, nativeBinding }: NodeOrder): NodeFiles {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    return openNodeFiles(dir, { nativeBinding, now: Date.now });
+  } catch (error) {
+    throw new AppError('data_dir_unreadable', { dir, detail: error instanceof Error ? error.message : '' }, error);
+  }
+}
+
 const standbyOf = (outbox: Standby['outbox'], tenure: OwnTenure, { say }: BooksHearers): Standby => ({
   outbox,
   mayAdmit: tenure.lasts,
   onRefused: ({ ref }, result) => say(`what was owed for ${ref} was turned down: ${JSON.stringify(result)}`),
 });
 
-/** Whatever the database commits for this node says that it lives. */
-function alive(store: PostgresLedgerStore, tenure: OwnTenure, lending: Lending) {
-  const signed = async <T>(work: () => Promise<T>): Promise<T> => {
-    const confirmed = tenure.sent();
-    const value = await work();
-    confirmed();
-    return value;
-  };
-  return {
-    ...store,
-    async apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
-      const outcome = await signed(() => store.apply(commands));
-      lending.settled(commands, outcome.spared);
-      return outcome;
-    },
-    probe: () => signed(store.probe),
-  };
-}
+/** After the commit, what was not paid out of leases is in reach again. */
+const lendingStore = (store: PostgresLedgerStore, lending: Lending) => ({
+  ...store,
+  async apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
+    const outcome = await store.apply(commands);
+    lending.settled(commands, outcome.spared);
+    return outcome;
+  },
+});
 
 /** What is to be taken from a balance may lie idle with some node. */
 const gathering = (engine: Engine, lending: Lending): Engine => ({

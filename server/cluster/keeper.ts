@@ -90,7 +90,11 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       const own = await earlierEpochs(await connected(), deps.name, deps.epoch());
       if (own.length === 0) return { settled: 0, voided: 0 };
       await expireNodes(await connected(), own);
-      const count = await settle(0, own);
+      const count = { settled: 0, voided: 0 };
+      for (let part = await settle(0, own); part.settled + part.voided > 0; part = await settle(0, own)) {
+        count.settled += part.settled;
+        count.voided += part.voided;
+      }
       await clearLeases(await connected());
       return count;
     },

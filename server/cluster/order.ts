@@ -15,13 +15,15 @@ export function nodeOrder(
 ): NodeOrder | null {
   if (place.engine === 'sqlite') return null;
   const outbox = env.GATEWAY_OUTBOX ?? '';
+  const dir = outbox === '' ? files.dir : outbox;
   return {
     place,
-    name: nodeName(files.node),
+    // Whoever finds what a node owes goes by its name.
+    name: nodeName(dir),
     version,
     ...more,
     owed: files.owed,
-    dir: outbox === '' ? files.dir : outbox,
+    dir,
     durable: outbox !== '',
   };
 }

@@ -15,18 +15,26 @@ export interface Purses {
   readonly balances: Balances;
   /** For the ledger's thread, which fills it; null = balances follow the books. */
   readonly shared: SharedMemory | null;
+  /** That thread is gone: what it had begun is undone. */
+  readonly bury: () => void;
 }
 
 export function createPurses({ engine }: DatabasePlace, relays: number): Purses {
   const threads = relays === 1 ? 0 : mostRelays;
   const open = relays === 1 ? untold : undefined;
-  if (engine === 'sqlite') return { balances: createBalances(createMoney(createMemory(threads), open)), shared: null };
+  if (engine === 'sqlite')
+    return {
+      balances: createBalances(createMoney(createMemory(threads), open)),
+      shared: null,
+      bury: () => undefined,
+    };
   const thread = threads + 1;
   const memory = createMemory(thread);
   const tenure = createTenure(memory, { steady: createSteadyClock(), wall: Date.now });
   return {
     balances: createBalances(createMoney(memory, open, tenure)),
     shared: { parts: memory.parts(), thread },
+    bury: () => memory.bury(thread),
   };
 }
 

@@ -1,16 +1,18 @@
 /** Who waits for what, and who has nothing idle: told between nodes in as few messages as there is time for. */
 import type { Wire } from '../../db/postgres/wire.ts';
 
+type Recall = readonly [account: number, token: number, holders: readonly number[]];
+
 interface Told {
   /** Number of the node that says it. */
   readonly from: number;
-  /** Account, and key or 0. */
-  readonly recall?: readonly (readonly [number, number])[];
+  /** Account, key or 0, and the nodes that have some of either. */
+  readonly recall?: readonly Recall[];
   readonly answer?: readonly number[];
 }
 
 export interface Telling {
-  recall(account: number, token: number): void;
+  recall(account: number, token: number, holders: readonly number[]): void;
   answer(account: number): void;
 }
 
@@ -21,11 +23,11 @@ export interface TellingDeps {
   readonly later: (work: () => void) => void;
 }
 
-/** A message has room for so many. */
-const together = 200;
+/** A message has room for so many, on a site of twenty nodes. */
+const together = 50;
 
 export function createTelling({ wire, epoch, later }: TellingDeps): Telling {
-  let recalls = new Map<string, readonly [number, number]>();
+  let recalls = new Map<string, Recall>();
   let answers = new Set<number>();
   const send = () => {
     const [wanted, idle] = [[...recalls.values()], [...answers]];
@@ -45,9 +47,10 @@ export function createTelling({ wire, epoch, later }: TellingDeps): Telling {
     if (recalls.size + answers.size === 1) later(send);
   };
   return {
-    recall(account, token) {
+    recall(account, token, holders) {
       const before = recalls.size;
-      recalls.set(`${account} ${token}`, [account, token]);
+      const known = recalls.get(`${account} ${token}`)?.[2] ?? [];
+      recalls.set(`${account} ${token}`, [account, token, [...new Set([...known, ...holders])]]);
       if (recalls.size > before) soon();
     },
     answer(account) {
@@ -72,6 +75,6 @@ export function heard(text: string, own: number, { recalled, answered }: Telling
     return;
   }
   if (told.from === own) return;
-  for (const [account, token] of told.recall ?? []) recalled(account, token);
+  for (const [account, token, holders] of told.recall ?? []) if (holders.includes(own)) recalled(account, token);
   for (const account of told.answer ?? []) answered(account, told.from);
 }

@@ -44,21 +44,24 @@ export function createUses({ now, giveBack }: UsesDeps): Uses {
     use.since = at;
     return use;
   };
+  const noted = (kind: LeaseKind, subject: number, small: boolean): Use => {
+    const at = now();
+    const use = { kind, subject, at, small, since: at, spent: 0, before: 0 };
+    uses.set(keyOf(kind, subject), use);
+    return use;
+  };
   const spend = (kind: LeaseKind, subject: number, amount: number) => {
-    const use = uses.get(keyOf(kind, subject));
-    if (use === undefined) return;
+    // What a long request leaves is given back, too.
+    const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, false);
     turned(use).spent += amount;
     use.at = now();
     if (use.small) giveBack(kind, subject);
   };
   return {
     lent(kind, subject, small) {
-      const key = keyOf(kind, subject);
-      const at = now();
-      const use = uses.get(key) ?? { kind, subject, at, small, since: at, spent: 0, before: 0 };
-      use.at = at;
+      const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, small);
+      use.at = now();
       use.small = small;
-      uses.set(key, use);
     },
     settled(commands) {
       for (const command of commands) {

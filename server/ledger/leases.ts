@@ -48,8 +48,8 @@ export interface LeaseDeps {
   readonly reach: Reach;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUnresolved: (error: unknown) => boolean;
-  /** Tells the others that somebody waits. */
-  readonly recall: (account: number, token: number) => void;
+  /** Tells those who have some that somebody waits. */
+  readonly recall: (account: number, token: number, holders: readonly number[]) => void;
   /** Tells whoever asked that nothing idle is left here. */
   readonly answer: (account: number) => void;
   /** Nodes that are live, this one included. */
@@ -210,7 +210,7 @@ export function createLeases(deps: LeaseDeps): Leases {
     if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
     line.recalledAt = now();
     line.answers.clear();
-    deps.recall(account, token);
+    deps.recall(account, token, holders);
   };
 
   /** @param heard who had said before that nothing idle is left. @returns null = it waits for others. */

@@ -53,6 +53,8 @@ export function openNodeFiles(dir: string, { nativeBinding, now, most = mostOwed
   const inHand = new Set<number>();
   let count = owed.count();
   let forgotten = now();
+  // An older start's, long past: nobody asks for these again.
+  batches.forgetBefore(forgotten - keptForMs);
 
   return {
     outbox: {

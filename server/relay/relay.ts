@@ -128,9 +128,7 @@ export function createRelay(deps: RelayDeps): Relay {
   const nextId = createRequestIds(deps.now);
   const { health, affinity } = createMemories(deps);
   const planDeps: PlanDeps = { state, health, affinity, random: deps.random };
-  const { headersTimeoutMs } = deps.limits;
-  const tenured = deps.balances.money.tenure?.lasts;
-  const called = createDispatch({ fetch: deps.fetch, now: deps.now, headersTimeoutMs, starved: deps.starved, tenured });
+  const called = createDispatch({ ...deps, ...deps.limits, tenured: deps.balances.money.tenure?.lasts });
   const dispatch = deps.around?.(called) ?? called;
   const tier = deps.bench?.tier ?? 3;
   let open = 0;

@@ -230,3 +230,19 @@ test('exactness 4: what a database forgot that it had confirmed is sent again un
   expect(await apply(node, ...node.forgotten)).toEqual(['done']);
   expect(await site.balance(1)).toBe(93);
 });
+
+test('exactness 14: what a connection finds out about an earlier commit is no new sign of life', async () => {
+  let cut = false;
+  let signs = 0;
+  const sign = () => () => void signs++;
+  const shaky = site.node({ name: 'shaky', sign, broken: (text) => (cut && text === 'COMMIT' ? 'after' : null) });
+  await apply(shaky, grant('g', 1, 100));
+  const commands = [settle('r', 1, 7)];
+  cut = true;
+  await expect(shaky.store.apply(commands)).rejects.toSatisfy(shaky.store.isUnresolved);
+  cut = false;
+  await shaky.store.probe();
+  const before = signs;
+  expect(await apply(shaky, ...commands)).toEqual(['done']);
+  expect(signs).toBe(before);
+});

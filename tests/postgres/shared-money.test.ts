@@ -13,7 +13,7 @@ beforeAll(async () => {
   upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
   const first = await site.start();
   key = await furnish(first, upstream.url);
-  nodes = [first, ...(await Promise.all([site.start(), site.start()]))];
+  nodes = [first, ...(await Promise.all([site.start(), site.start({ args: ['--relays', '2'] })]))];
 });
 beforeEach(async () => {
   upstream.script((response) => sendJson(response, completion(10, 5)));
@@ -112,6 +112,34 @@ test('the limit of a key holds over all nodes, and billing endpoints tell what t
   });
   expect(((await billed.json()) as { total_usage: number }).total_usage).toBeGreaterThan(0);
   expect(await violations()).toEqual([]);
+});
+
+test('nodes are killed under load and start again: what clients saw is billed, once, and nothing stays leased to the dead', async () => {
+  const [{ n: before } = { n: 0 }] = await site.rows<{ n: number }>("SELECT count(*) AS n FROM postings WHERE kind = 'settle'");
+  let seen = 0;
+  for (let round = 0; round < 3; round++) {
+    const victim = nodeOf(1 + (round % 2));
+    const asked = Array.from({ length: 60 }, (_, n) =>
+      nodeOf(n)
+        .chat(key, ask)
+        .then(async (answer) => {
+          if (answer.status === 200 && (await answer.text()).includes('hello world')) seen++;
+        })
+        .catch(() => undefined),
+    );
+    await Promise.race(asked);
+    victim.process.kill('SIGKILL');
+    await Promise.all(asked);
+    await victim.process.exited;
+    nodes[nodes.indexOf(victim)] = await site.start({ dir: victim.dir, args: ['--relays', String(1 + (round % 2))] });
+  }
+  expect(seen).toBeGreaterThan(60);
+  const [{ n: after } = { n: 0 }] = await site.rows<{ n: number }>("SELECT count(*) AS n FROM postings WHERE kind = 'settle'");
+  expect(after - before).toBeGreaterThanOrEqual(seen);
+  expect(after - before).toBeLessThanOrEqual(180);
+  expect(await violations()).toEqual([]);
+  expect(await site.rows("SELECT l.* FROM leases l JOIN nodes n USING (epoch) WHERE n.state = 'expired'")).toEqual([]);
+  expect((await balance(1))?.overrun).toBe(0);
 });
 
 test('what nobody uses goes back by itself, and a node that stops leaves nothing behind', async () => {

@@ -43,6 +43,7 @@ export interface NodeOptions {
   readonly name?: string;
   readonly broken?: (statement: string) => 'before' | 'after' | null;
   readonly onEpoch?: (epoch: number) => void;
+  readonly sign?: () => () => void;
 }
 
 export interface TestNode {
@@ -130,7 +131,7 @@ export async function openSite(): Promise<Site> {
 
 let runs = 0;
 
-function openNode(url: string, { name = 'node', broken = () => null, onEpoch }: NodeOptions): TestNode {
+function openNode(url: string, { name = 'node', broken = () => null, onEpoch, sign }: NodeOptions): TestNode {
   const batches: TestNode['batches'] = [];
   const forgotten: LedgerCommand[] = [];
   const epochs: number[] = [];
@@ -168,6 +169,7 @@ function openNode(url: string, { name = 'node', broken = () => null, onEpoch }: 
       onEpoch?.(epoch);
     },
     onForgotten: (commands) => void forgotten.push(...commands),
+    ...(sign === undefined ? {} : { sign }),
     newRun: () => `${process.pid}-${runs++}`,
     now: () => Math.floor(Date.now() / 1000),
   });
