@@ -6,6 +6,7 @@ import type { Balances } from './admission/balances.ts';
 import type { TokenCounter } from './admission/counting/counter.ts';
 import type { Lender } from './admission/lender.ts';
 import type { RequestObserver } from './admission/observer.ts';
+import type { SiteRates } from './admission/site-rates.ts';
 import type { TierLevel } from './admission/tiers.ts';
 import type { WorkStore } from './endpoints/tasks/store.ts';
 import type { Capsule } from './intake/inquiry.ts';
@@ -21,6 +22,8 @@ export interface RelayDeps {
   readonly ledger: Ledger;
   /** Where several machines serve one site; absent = all its money is in reach. */
   readonly lender?: Lender;
+  /** Where its machines count requests together; absent = each has its share of every limit. */
+  readonly rates?: SiteRates;
   readonly counter: TokenCounter;
   readonly fetch: typeof fetch;
   /** Epoch milliseconds. */

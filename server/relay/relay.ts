@@ -146,7 +146,8 @@ export function createRelay(deps: RelayDeps): Relay {
     charge: chargeDeps,
     ledger: deps.ledger,
     balances: deps.balances,
-    limits: createLimits({ settings: state.settings, now: deps.now, steady: deps.steady, money: deps.balances.money }),
+    limits: createLimits({ ...deps, settings: state.settings, money: deps.balances.money, nodes: state.nodes }),
+    rates: deps.rates ?? null,
     counter: deps.counter,
     allowModel: authorise.allowModel,
   });

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { benchTier } from '../bench-tier.ts';
+import { createRedis, redisAt } from '../cluster/redis.ts';
 import { AppError } from '../contract/errors.ts';
 import { dataDirFiles } from '../data-dir.ts';
 import { capsuleOf, vaultFor } from '../domain/secrets/vault.ts';
@@ -15,6 +16,7 @@ import { ledgerGone } from '../ledger/names.ts';
 import type { Balances } from '../relay/admission/balances.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import type { Lender } from '../relay/admission/lender.ts';
+import { createSiteRates, type SiteRates } from '../relay/admission/site-rates.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
 import { createWorkCalls } from '../relay/endpoints/tasks/calls.ts';
 import { createRelay } from '../relay/relay.ts';
@@ -91,7 +93,7 @@ export function createServing(deps: ServingDeps): Serving {
     watch: connections,
     starved: createStarvation(say, () => performance.now()),
     crowded: overload.crowded,
-    ...(deps.balances.money.tenure === null ? {} : { lender: lenderOver(ledger) }),
+    ...(deps.balances.money.tenure === null ? {} : { lender: lenderOver(ledger), ...ratesOf(deps, say) }),
     ...(order.shared || deps.balances.money.tenure !== null ? { tell: (news) => tell({ kind: 'heard', news }) } : {}),
     bench,
   });
@@ -173,6 +175,14 @@ export function createServing(deps: ServingDeps): Serving {
       };
     },
   };
+}
+
+/** Nobody waits for one that is not there. */
+function ratesOf({ order, state }: ServingDeps, say: (line: string) => void): { readonly rates?: SiteRates } {
+  const url = order.env.REDIS_URL ?? '';
+  if (url === '') return {};
+  const { run } = createRedis({ open: () => redisAt(url), say, wait: (ms) => Bun.sleep(ms) });
+  return { rates: createSiteRates({ run, settings: state.settings }) };
 }
 
 /** The site's books, as the relay speaks of them. */

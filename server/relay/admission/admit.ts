@@ -16,6 +16,7 @@ import { type Limits, unlimited } from './limits.ts';
 import { estimate, holdFor } from './meter.ts';
 import type { Plan } from './plan.ts';
 import { makePlan, type PlanDeps } from './plan.ts';
+import type { SiteRates } from './site-rates.ts';
 
 export interface AdmitDeps {
   readonly plan: PlanDeps;
@@ -23,6 +24,8 @@ export interface AdmitDeps {
   readonly ledger: Ledger;
   readonly balances: Balances;
   readonly limits: Limits;
+  /** Where all machines of a site count together; null = each for itself. */
+  readonly rates: SiteRates | null;
   readonly counter: TokenCounter;
   /** @throws AppError model_not_allowed. */
   readonly allowModel: Authorise['allowModel'];
@@ -32,7 +35,13 @@ export interface AdmitDeps {
  * At once where the most that the request can cost fits the balance; a prompt whose bound does not fit is counted first.
  * @throws AppError model_not_allowed, sensitive_words, storage_unavailable, channel_*, model_price_unset, rate_limited, *_exhausted.
  */
-export type Admit = (inquiry: Inquiry, principal: Principal, free: boolean) => Exchange | Promise<Exchange>;
+export type Admit = (
+  inquiry: Inquiry,
+  principal: Principal,
+  free: boolean,
+  /** Part of a request that the site has counted: this machine alone counts it. */
+  part?: boolean,
+) => Exchange | Promise<Exchange>;
 
 /** Prompts are counted where their bound takes more than this part of what there is. */
 const countedShare = 1 / 16;
@@ -112,9 +121,10 @@ export function createAdmit(deps: AdmitDeps): Admit {
   };
 
   /** @throws AppError limit_*, token_budget_*, *_exhausted. */
-  const take = (principal: Principal, { promptTokens, hold, most, overcommit, house }: Plan, row: number) => {
+  const take = (principal: Principal, plan: Plan, row: number) => {
+    const { promptTokens, hold, most, overcommit, house, site } = plan;
     const { user, token } = principal;
-    const admission = inMoney(() => deps.limits.admit(principal, { tokens: promptTokens, hold: most, row }));
+    const admission = inMoney(() => deps.limits.admit(principal, { tokens: promptTokens, hold: most, row, site }));
     const held = balances.hold(user.id, token?.id ?? 0, hold, { most, overcommit, house, row });
     if (held.ok) return admission;
     admission.ended({ tokens: 0, charged: 0, success: false });
@@ -173,7 +183,27 @@ export function createAdmit(deps: AdmitDeps): Admit {
     }
   };
 
-  return (inquiry, principal, free) => {
+  const admitted = (inquiry: Inquiry, principal: Principal, plan: Plan): Exchange | Promise<Exchange> => {
+    const { borrowing } = deps.charge;
+    if (borrowing === null) return entered(inquiry, principal, plan);
+    return purseRoom(inquiry, principal, plan) >= plan.most
+      ? entered(inquiry, principal, plan)
+      : borrowed(borrowing, inquiry, principal, plan);
+  };
+
+  /** Nothing stays counted of what was not let in. */
+  const counted = async (rates: SiteRates, inquiry: Inquiry, principal: Principal, plan: Plan): Promise<Exchange> => {
+    const site = await rates.enter(principal, plan.promptTokens);
+    if (site === null) return admitted(inquiry, principal, plan);
+    try {
+      return await admitted(inquiry, principal, { ...plan, site });
+    } catch (error) {
+      site.withdraw();
+      throw error;
+    }
+  };
+
+  return (inquiry, principal, free, part = false) => {
     deps.allowModel(principal, inquiry.model);
     checkWords(settings(), inquiry.prompt);
     const storage = deps.ledger.healthy();
@@ -183,11 +213,9 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const { overcommit, overrunLine } = settings();
     const exact = overcommit === 1 || balances.overrunOf(principal.user.id) >= overrunLine;
     const plan = exact ? planned : { ...planned, overcommit };
-    const { borrowing } = deps.charge;
-    if (borrowing === null) return entered(inquiry, principal, plan);
-    return purseRoom(inquiry, principal, plan) >= plan.most
-      ? entered(inquiry, principal, plan)
-      : borrowed(borrowing, inquiry, principal, plan);
+    return deps.rates === null || part
+      ? admitted(inquiry, principal, plan)
+      : counted(deps.rates, inquiry, principal, plan);
   };
 }
 

@@ -11,6 +11,7 @@ import { type Budgets, createBudgets } from './budgets.ts';
 import { groupStripe, type Memory, userStripe } from './memory.ts';
 import { createMoney, type Money } from './money.ts';
 import { Row } from './open-requests.ts';
+import type { SiteVisit } from './site-rates.ts';
 import { createWindows, ringCells, type Windows } from './windows.ts';
 
 /** What a request will cost as far as is known before it runs. */
@@ -20,6 +21,8 @@ export interface Asked {
   readonly hold: number;
   /** Of the open request, 0 for none. */
   readonly row: number;
+  /** The whole site has counted it in: its rates have been looked at. */
+  readonly site?: SiteVisit | undefined;
 }
 
 export interface RequestEnd {
@@ -52,6 +55,8 @@ export interface LimitsDeps {
   readonly steady: () => number;
   /** Where it is counted; the caller's own when absent. */
   readonly money?: Money;
+  /** Machines that share each limit evenly where nobody counts for all of them; default: one. */
+  readonly nodes?: () => number;
 }
 
 /** Whose limit it is; `name` is also what people read. */
@@ -76,7 +81,13 @@ export function createLimits(deps: LimitsDeps): Limits {
   const { memory, accounts } = deps.money ?? createMoney();
   const windows = createWindows(memory, minuteMs);
   const budgets: Budgets = createBudgets(memory, accounts);
-  const visit = createUserWindows(memory);
+  const nodes = deps.nodes ?? (() => 1);
+  /** Of a limit, this machine's part. One is let in everywhere: a limit below the number of machines is exceeded by these. */
+  const share = (limit: number): number => {
+    const among = nodes();
+    return among === 1 || limit === 0 ? limit : Math.max(1, Math.floor(limit / among));
+  };
+  const visit = createUserWindows(memory, share);
 
   const change = (cell: number, amount: number) => memory.put(cell, memory.get(cell) + amount);
   const refuse = (code: ErrorCode, who: string, limit: number, waitMs: number): never => {
@@ -84,19 +95,20 @@ export function createLimits(deps: LimitsDeps): Limits {
   };
 
   const check = (scope: Scope, asked: Asked, now: number) => {
-    const { concurrency } = scope.limits;
+    const concurrency = share(scope.limits.concurrency);
     if (concurrency > 0 && memory.get(scope.place + Flow.running) >= concurrency)
-      refuse('limit_concurrency', scope.name, concurrency, concurrencySeconds * 1000);
-    checkRates(scope, asked.tokens, now);
+      refuse('limit_concurrency', scope.name, scope.limits.concurrency, concurrencySeconds * 1000);
+    if (asked.site === undefined) checkRates(scope, asked.tokens, now);
   };
 
   const checkRates = ({ requests, tokens, name, limits }: Scope, asked: number, now: number) => {
-    const { rpm, tpm } = limits;
+    const [rpm, tpm] = [share(limits.rpm), share(limits.tpm)];
     if (rpm > 0 && windows.total(requests, now) + 1 > rpm)
-      refuse('limit_rpm', name, rpm, windows.waitMs(requests, rpm - 1, now));
+      refuse('limit_rpm', name, limits.rpm, windows.waitMs(requests, rpm - 1, now));
     // A prompt larger than the whole limit may go when nothing else is counted; it would never fit otherwise.
     const rest = Math.max(0, tpm - asked);
-    if (tpm > 0 && windows.total(tokens, now) > rest) refuse('limit_tpm', name, tpm, windows.waitMs(tokens, rest, now));
+    if (tpm > 0 && windows.total(tokens, now) > rest)
+      refuse('limit_tpm', name, limits.tpm, windows.waitMs(tokens, rest, now));
   };
 
   const enter = ({ place, requests, tokens, runs }: Scope, { tokens: asked, row = 0 }: Asked, now: number) => {
@@ -162,9 +174,9 @@ export function createLimits(deps: LimitsDeps): Limits {
       const purse = accounts.user(user.id);
       const now = deps.steady();
       const visits: Visit[] = [];
-      const come = (at: number) => {
+      const come = (at: number, counted: boolean) => {
         const visitor = rule === null ? 0 : accounts.visitor(user.id);
-        if (rule !== null && visitor !== 0) visits.push(visit(visitor, rule, at));
+        if (rule !== null && visitor !== 0) visits.push(visit(visitor, rule, at, counted));
       };
       const holdBudget = (amount: number) => {
         const lacking = token === null ? null : budgets.hold(token, amount, deps.now() / 1000);
@@ -173,7 +185,7 @@ export function createLimits(deps: LimitsDeps): Limits {
       };
       locked(purse, scopes, () => {
         for (const scope of scopes) check(scope, asked, now);
-        come(now);
+        come(now, asked.site !== undefined);
         const lacking = holdBudget(asked.hold);
         if (lacking !== null) {
           for (const each of visits) each.withdraw();
@@ -201,7 +213,8 @@ export function createLimits(deps: LimitsDeps): Limits {
             for (const { tokens } of scopes) windows.add(tokens, spent, at);
             counted += spent;
             for (const scope of scopes) checkRates(scope, 0, at);
-            come(at);
+            // Turns are let in by the machine that carries the conversation.
+            come(at, false);
             for (const { requests } of scopes) windows.add(requests, 1, at);
           });
         },
@@ -214,6 +227,7 @@ export function createLimits(deps: LimitsDeps): Limits {
             if (row !== 0) memory.put(row + Row.budgetHeld, 0);
             if (!success) for (const each of visits) each.failed();
           });
+          asked.site?.ended(used, success);
         },
       };
     },
@@ -228,7 +242,7 @@ interface Visit {
 }
 
 /** A request under way counts as a success until it fails: many at once do not get past the limit. */
-function createUserWindows(memory: Memory) {
+function createUserWindows(memory: Memory, share: (limit: number) => number) {
   const spans = new Map<number, Windows>();
   const windowsOf = (spanMs: number): Windows => {
     const known = spans.get(spanMs) ?? createWindows(memory, spanMs);
@@ -236,7 +250,8 @@ function createUserWindows(memory: Memory) {
     return known;
   };
 
-  return (user: number, rule: ModelRequestRule, now: number): Visit => {
+  /** @param counted the whole site has looked at its limits already. */
+  return (user: number, rule: ModelRequestRule, now: number, counted: boolean): Visit => {
     const { periodMs } = rule;
     const windows = windowsOf(periodMs);
     const all = memory.get(user + Purse.visits);
@@ -251,8 +266,9 @@ function createUserWindows(memory: Memory) {
       ['limit_successes', good, rule.success],
     ] as const;
     for (const [code, ring, limit] of limits) {
-      if (limit > 0 && windows.total(ring, now) >= limit) {
-        const seconds = Math.max(1, Math.ceil(windows.waitMs(ring, limit - 1, now) / 1000));
+      const own = share(limit);
+      if (!counted && own > 0 && windows.total(ring, now) >= own) {
+        const seconds = Math.max(1, Math.ceil(windows.waitMs(ring, own - 1, now) / 1000));
         throw new AppError(code, { limit, minutes: periodMs / minuteMs, seconds });
       }
     }

@@ -16,6 +16,7 @@ import type { Estimate } from './meter.ts';
 import { estimate } from './meter.ts';
 import type { Pricing } from './terms.ts';
 import { largestSurcharges } from './terms.ts';
+import type { SiteVisit } from './site-rates.ts';
 
 export interface PlanDeps {
   readonly state: RelayState;
@@ -114,6 +115,8 @@ export interface Plan {
   readonly house: boolean;
   /** As usual text has them; the bound of the hold is larger. */
   readonly promptTokens: number;
+  /** The whole site has counted it in; absent where this machine alone counts. */
+  readonly site?: SiteVisit;
   /** Whose request it is: what the upstream keeps of it is theirs. */
   readonly ownerId: number;
   /** Names the conversation whose prompt an upstream may have cached. */

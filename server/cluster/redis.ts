@@ -1,0 +1,108 @@
+/**
+ * The server that machines of a site count together on, Redis or Valkey. Away, slow or frozen it holds nobody up: it is left
+ * alone, asked in the background whether it is back, and every machine keeps to its own share until then.
+ */
+import { rateScripts, type SiteRatesDeps } from '../relay/admission/site-rates.ts';
+
+/** What is used of a client. */
+export interface RedisLine {
+  connect(): Promise<void>;
+  send(command: string, values: string[]): Promise<unknown>;
+  close(): void;
+}
+
+export interface RedisDeps {
+  readonly open: () => RedisLine;
+  /** One line for the operator, when it goes and when it comes back. */
+  readonly say: (line: string) => void;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+/** Longer than this nobody waits to be counted. */
+const patienceMs = 250;
+const againMs = 1000;
+/** One site's keys lie together, where the server is itself several. */
+const prefix = 'gateway:{rates}:';
+
+export function createRedis({ open, say, wait }: RedisDeps): Pick<SiteRatesDeps, 'run'> & { close(): void } {
+  let line: RedisLine | null = null;
+  let closed = false;
+  let told = false;
+  const digests = new Map<string, string>();
+
+  const within = async <T>(work: Promise<T>): Promise<T> => {
+    const late = wait(patienceMs).then(() => Promise.reject(new Error(`no answer within ${patienceMs} ms`)));
+    return Promise.race([work, late]);
+  };
+  const join = async (): Promise<void> => {
+    const fresh = open();
+    try {
+      await within(fresh.connect());
+      for (const [name, text] of Object.entries(rateScripts))
+        digests.set(name, String(await within(fresh.send('SCRIPT', ['LOAD', text]))));
+      line = fresh;
+    } catch (error) {
+      fresh.close();
+      throw error;
+    }
+  };
+  const keepTrying = async (): Promise<void> => {
+    while (!closed && line === null) {
+      try {
+        await join();
+        if (told) say('rate limits: Redis answers again, all nodes count together');
+        told = false;
+      } catch (error) {
+        if (!told) say(`rate limits: Redis is away, each node keeps to its share: ${String(error)}`);
+        told = true;
+        await wait(againMs);
+      }
+    }
+  };
+  const lost = (from: RedisLine, error: unknown) => {
+    if (line !== from) return;
+    line = null;
+    from.close();
+    if (!told) say(`rate limits: Redis is away, each node keeps to its share: ${String(error)}`);
+    told = true;
+    void keepTrying();
+  };
+  void keepTrying();
+
+  const evaluate = async (of: RedisLine, script: keyof typeof rateScripts, values: string[]): Promise<unknown> => {
+    try {
+      return await of.send('EVALSHA', [digests.get(script) ?? '', ...values]);
+    } catch (error) {
+      // It was emptied, or started again.
+      if (!String(error).includes('NOSCRIPT')) throw error;
+      return of.send('EVAL', [rateScripts[script], ...values]);
+    }
+  };
+
+  return {
+    async run(script, keys, values) {
+      const own = line;
+      if (own === null) return null;
+      const given = [String(keys.length), ...keys.map((key) => prefix + key), ...values.map(String)];
+      try {
+        return (await within(evaluate(own, script, given))) as readonly number[];
+      } catch (error) {
+        lost(own, error);
+        return null;
+      }
+    },
+    close() {
+      closed = true;
+      line?.close();
+      line = null;
+    },
+  };
+}
+
+/** The runtime's own client. */
+export const redisAt = (url: string): RedisLine =>
+  new Bun.RedisClient(url, {
+    connectionTimeout: 1000,
+    autoReconnect: false,
+    enableOfflineQueue: false,
+  });

@@ -1,0 +1,176 @@
+/** Rates that several machines count together, on a real Redis: exact over all of them, and what holds while it is away. */
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { redisInstalled, startRedis, type RedisServer } from '../../scripts/servers/redis.ts';
+import { createRedis, redisAt } from '../../server/cluster/redis.ts';
+import { createLimits } from '../../server/relay/admission/limits.ts';
+import { createSiteRates, type SiteRates, type SiteVisit } from '../../server/relay/admission/site-rates.ts';
+import type { Principal } from '../../server/relay/intake/inquiry.ts';
+import type { RelaySettings } from '../../server/relay/state/settings.ts';
+
+let redis: RedisServer;
+const closers: (() => void)[] = [];
+
+beforeAll(() => {
+  expect(redisInstalled()).toBe(true);
+});
+beforeEach(async () => {
+  redis = await startRedis();
+});
+afterEach(async () => {
+  for (const close of closers.splice(0)) close();
+  await redis.stop();
+});
+
+const settingsWith = (more: object): RelaySettings =>
+  ({ groupLimits: new Map(), modelRequests: null, ...more }) as unknown as RelaySettings;
+
+const principal = (limits: object | null, group = 'default'): Principal =>
+  ({
+    user: { id: 3, group, balance: 0 },
+    token: {
+      id: 9,
+      userId: 3,
+      name: 'k',
+      limits: limits === null ? null : { dayBudget: 0, monthBudget: 0, rpm: 0, tpm: 0, concurrency: 0, ...limits },
+      periods: { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } },
+    },
+    group,
+  }) as unknown as Principal;
+
+interface Machine {
+  readonly rates: SiteRates;
+  readonly said: string[];
+}
+
+async function machine(settings = settingsWith({})): Promise<Machine> {
+  const said: string[] = [];
+  const { run, close } = createRedis({
+    open: () => redisAt(redis.url),
+    say: (line) => void said.push(line),
+    wait: (ms) => Bun.sleep(ms),
+  });
+  closers.push(close);
+  const rates = createSiteRates({ run, settings: () => settings });
+  await answers(rates);
+  return { rates, said };
+}
+
+/** Whoever has never been seen is counted as soon as the server answers. */
+async function answers(rates: SiteRates): Promise<void> {
+  const nobody = { ...principal({ rpm: 1_000_000 }), token: { ...principal({ rpm: 1_000_000 }).token, id: 77 } };
+  for (let n = 0; n < 300; n++) {
+    if ((await rates.enter(nobody as unknown as Principal, 0)) !== null) return;
+    await Bun.sleep(20);
+  }
+  throw new Error('it never answers');
+}
+
+async function tried(rates: SiteRates, who: Principal, tokens = 0): Promise<SiteVisit | string> {
+  try {
+    return (await rates.enter(who, tokens)) ?? 'nobody counts';
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+test('300 requests at once on three machines: as many as the limit says, on whichever', async () => {
+  const machines = await Promise.all([machine(), machine(), machine()]);
+  const who = principal({ rpm: 20 });
+  const all = await Promise.all(
+    Array.from({ length: 300 }, (_, n) => tried((machines[n % 3] as Machine).rates, who)),
+  );
+  expect(all.filter((one) => typeof one === 'object')).toHaveLength(20);
+  expect(all.filter((one) => one === 'limit_rpm')).toHaveLength(280);
+});
+
+test('one window that refuses counts in none; what was not let in after all is taken back', async () => {
+  const settings = settingsWith({ groupLimits: new Map([['small', { rpm: 2, tpm: 0, concurrency: 0 }]]) });
+  const [a, b] = [await machine(settings), await machine(settings)];
+  const who = principal({ rpm: 3 }, 'small');
+  expect(typeof (await tried(a.rates, who))).toBe('object');
+  const second = await tried(b.rates, who);
+  for (let n = 0; n < 5; n++) expect(await tried(a.rates, who)).toBe('limit_rpm');
+  (second as SiteVisit).withdraw();
+  (second as SiteVisit).withdraw();
+  await Bun.sleep(50);
+  expect(typeof (await tried(a.rates, who))).toBe('object');
+  expect(await tried(b.rates, who)).toBe('limit_rpm');
+  // The key's own window has counted two, whatever the group's refused.
+  expect(typeof (await tried(b.rates, principal({ rpm: 3 })))).toBe('object');
+  expect(await tried(b.rates, principal({ rpm: 3 }))).toBe('limit_rpm');
+});
+
+test('tokens: more than was asked is added, less is given back; a prompt larger than the limit goes alone', async () => {
+  const [a, b] = [await machine(), await machine()];
+  const who = principal({ tpm: 100 });
+  const first = (await tried(a.rates, who, 60)) as SiteVisit;
+  expect(await tried(b.rates, who, 60)).toBe('limit_tpm');
+  first.ended(10, true);
+  await Bun.sleep(50);
+  const second = (await tried(b.rates, who, 60)) as SiteVisit;
+  second.ended(95, true);
+  await Bun.sleep(50);
+  expect(await tried(a.rates, who, 1)).toBe('limit_tpm');
+  const other = principal({ tpm: 100 }, 'other');
+  const alone = { ...other, token: { ...other.token, id: 10 } } as unknown as Principal;
+  expect(typeof (await tried(a.rates, alone, 500))).toBe('object');
+  expect(await tried(b.rates, alone, 1)).toBe('limit_tpm');
+});
+
+test('model requests: failures leave the good ones, and the refusal says how long', async () => {
+  const settings = settingsWith({ modelRequests: { periodMs: 60_000, total: 4, success: 2 } });
+  const [a, b] = [await machine(settings), await machine(settings)];
+  const who = principal(null);
+  for (const { rates } of [a, b]) ((await tried(rates, who)) as SiteVisit).ended(0, false);
+  await Bun.sleep(50);
+  for (const { rates } of [a, b]) expect(typeof (await tried(rates, who))).toBe('object');
+  await expect(a.rates.enter(who, 0)).rejects.toMatchObject({ code: 'limit_requests', params: { limit: 4, minutes: 1 } });
+  const error = await a.rates.enter(who, 0).catch((one: unknown) => one as { params: { seconds: number } });
+  const { seconds } = (error as { params: { seconds: number } }).params;
+  expect(seconds).toBeGreaterThan(50);
+  expect(seconds).toBeLessThanOrEqual(63);
+});
+
+test('away, frozen or emptied: nobody waits long or is refused for it, each machine keeps to its share, and all count together when it is back', async () => {
+  const { rates, said } = await machine();
+  const who = principal({ rpm: 4 });
+  expect(typeof (await tried(rates, who))).toBe('object');
+  process.kill(redis.pid, 'SIGSTOP');
+  expect(await tried(rates, who)).toBe('nobody counts');
+  expect(await tried(rates, who)).toBe('nobody counts');
+  expect(said.filter((line) => line.includes('is away'))).toHaveLength(1);
+  process.kill(redis.pid, 'SIGCONT');
+  await answers(rates);
+  expect(said.at(-1)).toContain('answers again');
+
+  const flush = redisAt(redis.url);
+  await flush.send('FLUSHALL', []);
+  await flush.send('SCRIPT', ['FLUSH']);
+  flush.close();
+  expect(typeof (await tried(rates, who))).toBe('object');
+  await redis.stop();
+  expect(await tried(rates, who)).toBe('nobody counts');
+}, 30_000);
+
+test('without anybody who counts for all, each of several machines lets in its part of a limit, and one at least', () => {
+  let nodes = 3;
+  const settings = settingsWith({ modelRequests: { periodMs: 60_000, total: 30, success: 0 } });
+  const limits = createLimits({ settings: () => settings, now: () => 1e12, steady: () => 1e9, nodes: () => nodes });
+  const admitted = (who: Principal, site?: SiteVisit): number => {
+    for (let n = 0; n < 100; n++) {
+      try {
+        limits.admit(who, { tokens: 0, hold: 0, row: 0, site });
+      } catch {
+        return n;
+      }
+    }
+    return 100;
+  };
+  expect(admitted(principal({ rpm: 9 }))).toBe(3);
+  expect(admitted({ ...principal({ rpm: 2 }), token: { ...principal({ rpm: 2 }).token, id: 1 } } as unknown as Principal)).toBe(1);
+  expect(admitted(principal(null))).toBe(6);
+  nodes = 1;
+  expect(admitted(principal({ rpm: 9 }))).toBe(6);
+  // Where the site has counted, this machine does not refuse.
+  expect(admitted(principal({ rpm: 1 }), { ended: () => undefined, withdraw: () => undefined })).toBe(100);
+});
