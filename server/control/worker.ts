@@ -7,6 +7,7 @@ import { type Database, openDatabase } from '../../db/open.ts';
 import { createMembers } from '../../db/postgres/members.ts';
 import { createTurns } from '../../db/turns.ts';
 import { nodeName } from '../cluster/node-name.ts';
+import { nodeFolder } from '../cluster/order.ts';
 import { AppError } from '../contract/errors.ts';
 import { type StorageStanding, soundStorage } from '../contract/storage.ts';
 import type { Trouble } from '../contract/trouble.ts';
@@ -61,7 +62,7 @@ async function start(order: ControlStart) {
   const standings = new Map<number, (found: readonly Standing[]) => void>();
   let nextTest = 1;
   let storage = soundStorage;
-  const node = database.engine === 'sqlite' ? '' : nodeName(files.node);
+  const node = database.engine === 'sqlite' ? '' : nodeName(nodeFolder(files, process.env).dir);
   const turns = createTurns(database, node);
   const feed = createFeed(database);
   const steady = createSteadyClock();
