@@ -12,15 +12,16 @@ const content = 'question 100';
 /** Long enough that all are open at once. */
 const question = { content, model: 'practice-large', stream: true } as const;
 
-/** What a request of this kind holds, by the books, while it runs for somebody who has plenty. */
+/** What a request of this kind holds: who has little leases exactly that for it. */
 async function needed(cluster: Cluster, account: Account): Promise<number> {
   const asked = askOnce(cluster.nodes[0]?.url ?? '', account, question);
   let need = 0;
   await until(async () => {
-    const [hold] = await cluster.query<{ estimate: number }>('SELECT estimate FROM holds WHERE user_id = $1', [
-      account.id,
-    ]);
-    need = hold?.estimate ?? 0;
+    const [lease] = await cluster.query<{ amount: number }>(
+      "SELECT amount FROM leases WHERE kind = 'account' AND subject = $1",
+      [account.id],
+    );
+    need = lease?.amount ?? 0;
     return need > 0;
   });
   await asked;
@@ -63,7 +64,7 @@ export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
   try {
     const [walker, narrow, ...crowds] = cluster.accounts;
     if (walker === undefined || narrow === undefined) throw new Error('nobody there');
-    const need = await needed(cluster, walker);
+    const need = await needed(cluster, narrow);
     const told: Told[] = [];
     const admitted: number[] = [];
     for (const account of crowds) {
