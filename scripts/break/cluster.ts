@@ -26,7 +26,7 @@ export const breaks: readonly Break[] = [
     'db/postgres/nodes.ts',
     "state <> 'expired' AND seq = $1 - 1 RETURNING seq",
     "state <> 'expired' RETURNING seq",
-  ).notices('tests/postgres/leases.test.ts'),
+  ).notices('tests/postgres/histories.test.ts'),
   row(
     '1: a node that was declared gone writes nothing',
     'db/postgres/nodes.ts',
@@ -36,8 +36,8 @@ export const breaks: readonly Break[] = [
   row(
     '2: a settlement leaves alone what others have leased',
     'db/postgres/ledger-batch.ts',
-    "return Math.max(0, free) + purses.lease('account', account, sight.lease);",
-    'return balance;',
+    "Math.max(0, free) + purses.lease('account', account, sight.lease)",
+    'balance',
   ).notices('tests/postgres/ledger.test.ts', 'exactness 2'),
   row(
     '2: what was asked tells a repetition, not what was paid',
