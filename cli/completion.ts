@@ -36,5 +36,5 @@ async function namesFor(command: string, env: Environment): Promise<string[]> {
     import('../server/offline.ts'),
     import('../server/data-dir.ts'),
   ]);
-  return existingNames(resolveDataDir(undefined, env, process.cwd()), noun);
+  return existingNames(resolveDataDir(undefined, env, process.cwd()), noun, env);
 }

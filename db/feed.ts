@@ -1,26 +1,7 @@
 /** The change feed as a follower reads it: what changed after a place that was given to it before. */
 import type { Database } from './open.ts';
 import { createPostgresFeed } from './postgres/feed.ts';
-import { type Change, createChangesRepository } from './repositories/changes.ts';
-
-export interface FeedNews {
-  /** Where the follower stands once it has acted on them. */
-  readonly seq: number;
-  /** null = nobody knows any more: everything has to be read anew. */
-  readonly changes: readonly Change[] | null;
-}
-
-/** One follower's own: places mean nothing to another. */
-export interface Feed {
-  /** Asked before everything is read: what slips in between is told once more, which does no harm. */
-  last(): Promise<number>;
-  /** @param seq up to where the follower has acted; what it was told and has not acted on is told again. @returns null = nothing. */
-  after(seq: number): Promise<FeedNews | null>;
-  /** What may be forgotten on its behalf; null where nobody needs to know. */
-  follows(): string | null;
-  /** Forgets what every follower has long seen. */
-  trim(): Promise<void>;
-}
+import { createChangesRepository, type Feed } from './repositories/changes.ts';
 
 /** Changes told at once; more come with the next question. */
 const changesAtOnce = 5000;

@@ -2,29 +2,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import BetterSqlite, { type Database as RawDatabase } from 'better-sqlite3';
+import type { Kept, KeptItemLimits, KeptItems } from './kept-item.ts';
 import type { Database, SqliteDatabase } from './open.ts';
 import { createPostgresKeptItems } from './postgres/kept-items.ts';
 import { keepPrivate } from './private-file.ts';
-
-export interface Kept {
-  readonly id: string;
-  readonly sealed: string;
-}
-
-export interface KeptItemLimits {
-  /** Characters. */
-  readonly perUser: number;
-  readonly inAll: number;
-}
-
-export interface KeptItems {
-  /** @param days for which they are kept. */
-  keepItems(userId: number, items: readonly Kept[], days: number): Promise<void>;
-  keptItems(userId: number, ids: readonly string[]): Promise<Kept[]>;
-  /** The operator may have thought better of it. @param days for which any may still be kept. */
-  sweepItems(days: number): Promise<void>;
-  closeItems(): void;
-}
 
 const usual: KeptItemLimits = { perUser: 64 * 1024 * 1024, inAll: 256 * 1024 * 1024 };
 const dayMs = 86_400_000;
@@ -61,9 +42,7 @@ function opened(file: string, nativeBinding: string | undefined): RawDatabase {
 
 /** @param now epoch milliseconds. */
 export const createKeptItems = (database: Database, now: () => number, limits = usual): KeptItems =>
-  database.engine === 'sqlite'
-    ? createItemFile(database, now, limits)
-    : createPostgresKeptItems(database, now, limits);
+  database.engine === 'sqlite' ? createItemFile(database, now, limits) : createPostgresKeptItems(database, now, limits);
 
 /** The file is made when there is something to keep. */
 function createItemFile(database: SqliteDatabase, now: () => number, limits: KeptItemLimits): KeptItems {

@@ -1,14 +1,7 @@
-/** Work that is done once for a whole site, however many nodes it has. */
+/** Whose turn it is, on either engine. */
 import type { Database } from './open.ts';
 import { createPostgresTurns } from './postgres/turns.ts';
-
-export interface Turns {
-  /**
-   * Does the work when it is due and nobody of the site is at it.
-   * @param everyMs it is not begun more often, 0 = whenever it is asked for. @returns whether it was done. @throws what the work throws.
-   */
-  take(name: string, everyMs: number, work: () => Promise<void>): Promise<boolean>;
-}
+import type { Turns } from './turn.ts';
 
 /** One process has the file; whoever asks there keeps the time. */
 function createOwnTurns(): Turns {

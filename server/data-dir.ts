@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type DatabasePlace, placeOf } from '../db/place.ts';
+import { type DatabasePlace, placeName, placeOf } from '../db/place.ts';
 import { AppError } from './contract/errors.ts';
 
 export interface DataDirFiles {
@@ -83,6 +83,10 @@ export function databasePlace(files: Pick<DataDirFiles, 'database'>, env: Enviro
   if (place.engine === 'sqlite') throw new AppError('database_address', { detail: url.split(':')[0] ?? '' });
   return place;
 }
+
+/** What people are told of it: never the password. @throws AppError database_address */
+export const databaseName = (files: Pick<DataDirFiles, 'database'>, env: Environment): string =>
+  placeName(databasePlace(files, env));
 
 /** Creates the folder for its owner alone. @throws AppError data_dir_unreadable */
 export function ensureDataDir(dir: string): DataDirFiles {

@@ -10,7 +10,7 @@ import { openDatabase, type SqliteDatabase } from '../db/open.ts';
 import { openSandbox } from '../db/sandbox.ts';
 import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
-import { acquireLock, dataDirFiles, ensureDataDir } from './data-dir.ts';
+import { acquireLock, databasePlace, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { type BackupHeader, readHeader } from './domain/backup/format.ts';
 import { type Restored, restoreBackup } from './domain/backup/restore.ts';
 import { importFamily } from './domain/import/family.ts';
@@ -67,8 +67,13 @@ function troubleWith(file: string, env: Environment, sample: SealedSample): AppE
 }
 
 /** What schema the database has and what this program would make of it. '' where there is none. */
-export async function databaseSchema(dataDir: string): Promise<{ readonly schema: string; readonly newest: string }> {
+export async function databaseSchema(
+  dataDir: string,
+  env: Environment = {},
+): Promise<{ readonly schema: string; readonly newest: string }> {
   const { dir, database: file } = dataDirFiles(dataDir);
+  const place = databasePlace({ database: file }, env);
+  if (place.engine === 'postgres') return (await import('./cluster/visitor.ts')).schemaOn(place);
   const newest = Object.keys(migrations).sort().at(-1) ?? '';
   if (!existsSync(file)) return { schema: '', newest };
   const database = openDatabase(file, { nativeBinding: nativeBindingFor(dir, addonPath), readonly: true });
@@ -80,9 +85,10 @@ export async function databaseSchema(dataDir: string): Promise<{ readonly schema
 }
 
 /** Names of channels, tokens, users ... for completions; none when they cannot be read. */
-export function existingNames(dataDir: string, noun: string): string[] {
+export function existingNames(dataDir: string, noun: string, env: Environment = {}): string[] {
   const { dir, database } = dataDirFiles(dataDir);
-  if (!existsSync(database)) return [];
+  // Nobody who presses a key waits for a server far away.
+  if (env.DATABASE_URL || !existsSync(database)) return [];
   try {
     return namesIn(database, noun, nativeBindingFor(dir, addonPath));
   } catch {
@@ -101,6 +107,7 @@ export async function rotateMasterKey(order: {
   readonly keepOld: boolean;
 }): Promise<Rotated> {
   const files = ensureDataDir(order.dataDir);
+  fileAlone(files, order.env);
   const unlock = acquireLock(files);
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
@@ -119,6 +126,11 @@ export async function rotateMasterKey(order: {
   }
 }
 
+/** @throws AppError sqlite_alone where the site lies on a server. */
+function fileAlone(files: Parameters<typeof databasePlace>[0], env: Environment): void {
+  if (databasePlace(files, env).engine !== 'sqlite') throw new AppError('sqlite_alone');
+}
+
 export interface ImportOrder {
   readonly from: Family | 'litellm';
   readonly file: string;
@@ -133,6 +145,7 @@ export interface ImportOrder {
 export async function importSite({ from, file, dataDir, dryRun, env, only }: ImportOrder): Promise<ImportReport> {
   if (!existsSync(file)) throw new AppError('not_found', { what: file });
   const files = ensureDataDir(dataDir);
+  fileAlone(files, env);
   const unlock = acquireLock(files);
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   try {

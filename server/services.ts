@@ -1,9 +1,11 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
 import { randomUUID } from 'node:crypto';
-import { createKeptItems, type KeptItems } from '../db/kept-items.ts';
+import type { KeptItems } from '../db/kept-item.ts';
+import { createKeptItems } from '../db/kept-items.ts';
 import type { Database } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
-import { createTurns, type Turns } from '../db/turns.ts';
+import type { Turns } from '../db/turn.ts';
+import { createTurns } from '../db/turns.ts';
 import { type StorageStanding, soundStorage } from './contract/storage.ts';
 import { type BotCheck, createBotCheck } from './domain/accounts/bot-check.ts';
 import { type AccountsService, createAccounts } from './domain/accounts/service.ts';
@@ -153,6 +155,7 @@ const signUpsPerHour = 20;
 
 const withDefaults = (given: ServiceDeps) => ({
   passwords: createPasswords(),
+  turns: createTurns(given.database, randomUUID()),
   verifiedBackup,
   fetch,
   pause: (ms: number) => Bun.sleep(ms),
@@ -274,9 +277,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
       channels,
       slowSeconds: () => options.get('ChannelDisableThreshold'),
       automaticDisable: () => options.get('AutomaticDisableChannelEnabled'),
-      turns: deps.turns ?? createTurns(deps.database, randomUUID()),
-      now: deps.now,
-      report,
+      ...{ turns: deps.turns, now: deps.now, report },
     }),
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),

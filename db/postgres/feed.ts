@@ -2,8 +2,7 @@
  * The change feed where many write at once. Numbers become visible out of order there, so a place in it is no number but what
  * was visible: everything that is visible now and was not then is news, however long others keep their transactions open.
  */
-import type { Feed, FeedNews } from '../feed.ts';
-import type { Change } from '../repositories/changes.ts';
+import type { Change, Feed, FeedNews } from '../repositories/changes.ts';
 import type { PostgresDatabase } from './open.ts';
 
 interface Cursor {

@@ -1,5 +1,5 @@
 /** Items of answers where any node may be asked for them: a table beside the others. */
-import type { Kept, KeptItemLimits, KeptItems } from '../kept-items.ts';
+import type { Kept, KeptItemLimits, KeptItems } from '../kept-item.ts';
 import { texts } from './arrays.ts';
 import type { PostgresDatabase } from './open.ts';
 

@@ -3,7 +3,7 @@
  * last. A node that dies in the middle of its work is believed for half a minute. What froze and wakes up may go on beside
  * another, so the work itself has to bear being done twice.
  */
-import type { Turns } from '../turns.ts';
+import type { Turns } from '../turn.ts';
 import type { PostgresDatabase } from './open.ts';
 
 const heldSeconds = 30;

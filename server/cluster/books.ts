@@ -160,7 +160,10 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
               id: question.id,
               standing: await keeper.standing(question.userId, question.tokenId).catch(() => null),
             },
-      learn: reach.learn,
+      learn(news: PlacesNews) {
+        reach.learn(news);
+        if (news.changed) lending.changed(news);
+      },
       close,
     };
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Spared } from '../../db/postgres/ledger-batch.ts';
 import type { LedgerCommand, LoanOrder } from '../ledger/commands.ts';
 import { createLeases, type LeaseAnswer } from '../ledger/leases.ts';
 import type { Tenure } from '../relay/admission/tenure.ts';
-import type { MemoryReach } from './reach.ts';
+import type { MemoryReach, PlacesNews } from './reach.ts';
 import { createTelling, heard } from './telling.ts';
 import { createUses } from './uses.ts';
 
@@ -18,6 +18,8 @@ export interface Lending {
   settled(commands: readonly LedgerCommand[], spared: readonly Spared[]): void;
   /** What a deduction may take is not to lie idle anywhere. */
   gather(account: number): Promise<void>;
+  /** Somebody has changed a user or a key: what lies idle of them is leased anew, by the rules of now. */
+  changed(news: Pick<PlacesNews, 'places'>): void;
   sweep(): void;
 }
 
@@ -93,6 +95,10 @@ export function createLending(deps: LendingDeps): Lending {
       uses.settled(commands);
     },
     gather: leases.gather,
+    changed({ places }) {
+      for (let at = 0; at < places.users.length; at += 2) leases.idle('account', places.users[at] ?? 0);
+      for (let at = 0; at < places.tokens.length; at += 2) leases.idle('token', places.tokens[at] ?? 0);
+    },
     sweep: uses.sweep,
   };
 }

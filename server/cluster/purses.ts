@@ -45,11 +45,12 @@ export function placesFor(
 ): (news: Snapshot | SnapshotDelta) => void {
   if (tenure === null) return () => undefined;
   let known = 1;
-  return ({ users, tokens }) => {
+  return ({ kind, users, tokens }) => {
     const chunks = memory.parts().chunks.slice(known);
     known += chunks.length;
     places({
       kind: 'places',
+      changed: kind === 'delta',
       places: accounts.places(
         users.map(({ id }) => id),
         tokens.map(({ id }) => id),

@@ -12,6 +12,8 @@ export interface PlacesNews {
   readonly places: Places;
   /** Flat pairs of key and user. */
   readonly owners: readonly number[];
+  /** They were known before: somebody has changed them. */
+  readonly changed: boolean;
   readonly chunks: readonly SharedArrayBuffer[];
 }
 

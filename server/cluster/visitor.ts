@@ -1,7 +1,8 @@
 /** A command of the terminal at the site's books on PostgreSQL: a node for as long as it takes, and only where it moves money. */
 import { type Database, openDatabase } from '../../db/open.ts';
 import type { PostgresPlace } from '../../db/place.ts';
-import { migratePostgres } from '../../db/postgres/migrate.ts';
+import { migratePostgres, postgresMigrations, postgresSchemaOf } from '../../db/postgres/migrate.ts';
+import { openPostgres } from '../../db/postgres/open.ts';
 import { sealedSampleOn } from '../../db/postgres/sealed.ts';
 import { AppError } from '../contract/errors.ts';
 import type { DataDirFiles } from '../data-dir.ts';
@@ -56,6 +57,19 @@ export async function openVisitor(
   } catch (error) {
     await database.close();
     throw error;
+  }
+}
+
+/** What schema the server's database has; nothing is changed. @throws AppError database_* */
+export async function schemaOn(place: PostgresPlace): Promise<{ readonly schema: string; readonly newest: string }> {
+  const database = await openPostgres(place, { connections: 1, readonly: true });
+  try {
+    return {
+      schema: await postgresSchemaOf(database),
+      newest: Object.keys(postgresMigrations).sort().at(-1) ?? '',
+    };
+  } finally {
+    await database.close();
   }
 }
 

@@ -1,6 +1,6 @@
 /** What is done by the clock, once for a site: sweeping up, asking about works under way, telling who has to know. */
-import type { Feed } from '../../db/feed.ts';
-import type { Turns } from '../../db/turns.ts';
+import type { Feed } from '../../db/repositories/changes.ts';
+import type { Turns } from '../../db/turn.ts';
 import type { Services } from '../services.ts';
 
 const sweepMs = 10 * 60 * 1000;

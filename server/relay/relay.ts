@@ -142,13 +142,10 @@ export function createRelay(deps: RelayDeps): Relay {
   const refusedRows = createRefusedRows({ ...deps, ownerOf: authorise.ownerOf });
   const chargeDeps = chargingOf(deps, figures, missed);
   const admit = createAdmit({
+    ...deps,
     plan: planDeps,
     charge: chargeDeps,
-    ledger: deps.ledger,
-    balances: deps.balances,
     limits: createLimits({ ...deps, settings: state.settings, money: deps.balances.money, nodes: state.nodes }),
-    rates: deps.rates ?? null,
-    counter: deps.counter,
     allowModel: authorise.allowModel,
   });
   /** What all stages after admission share. */

@@ -1,10 +1,11 @@
 /** News on a real server: many writers, long transactions, a database that comes back as another. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createFeed, type Feed } from '../../db/feed.ts';
+import { createFeed } from '../../db/feed.ts';
 import { createEar, type Ear, type EarLine, openEarLine, sayOver } from '../../db/postgres/ear.ts';
 import { createPostgresFeed, feedStall } from '../../db/postgres/feed.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
+import type { Feed } from '../../db/repositories/changes.ts';
 import { postgresPrograms, startPostgres } from '../../scripts/servers/postgres.ts';
 import { randomOf } from '../support/random.ts';
 import { openSite, type Site } from './site.ts';

@@ -1,6 +1,6 @@
 /** Rates that several machines count together, on a real Redis: exact over all of them, and what holds while it is away. */
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { redisInstalled, startRedis, type RedisServer } from '../../scripts/servers/redis.ts';
+import { type RedisServer, redisInstalled, startRedis } from '../../scripts/servers/redis.ts';
 import { createRedis, redisAt } from '../../server/cluster/redis.ts';
 import { createLimits } from '../../server/relay/admission/limits.ts';
 import { createSiteRates, type SiteRates, type SiteVisit } from '../../server/relay/admission/site-rates.ts';
@@ -58,7 +58,11 @@ async function machine(settings = settingsWith({})): Promise<Machine> {
 /** Whoever has never been seen is counted as soon as the server answers. */
 async function answers(rates: SiteRates): Promise<void> {
   const other = principal({ rpm: 1_000_000 });
-  const nobody = { ...other, user: { ...other.user, id: 0 }, token: { ...other.token, id: 77 } } as unknown as Principal;
+  const nobody = {
+    ...other,
+    user: { ...other.user, id: 0 },
+    token: { ...other.token, id: 77 },
+  } as unknown as Principal;
   for (let n = 0; n < 300; n++) {
     if ((await rates.enter(nobody, 0)) !== null) return;
     await Bun.sleep(20);
@@ -77,9 +81,7 @@ async function tried(rates: SiteRates, who: Principal, tokens = 0): Promise<Site
 test('300 requests at once on three machines: as many as the limit says, on whichever', async () => {
   const machines = await Promise.all([machine(), machine(), machine()]);
   const who = principal({ rpm: 20 });
-  const all = await Promise.all(
-    Array.from({ length: 300 }, (_, n) => tried((machines[n % 3] as Machine).rates, who)),
-  );
+  const all = await Promise.all(Array.from({ length: 300 }, (_, n) => tried((machines[n % 3] as Machine).rates, who)));
   expect(all.filter((one) => typeof one === 'object')).toHaveLength(20);
   expect(all.filter((one) => one === 'limit_rpm')).toHaveLength(280);
 });
@@ -125,7 +127,10 @@ test('model requests: failures leave the good ones, and the refusal says how lon
   for (const { rates } of [a, b]) ((await tried(rates, who)) as SiteVisit).ended(0, false);
   await Bun.sleep(50);
   for (const { rates } of [a, b]) expect(typeof (await tried(rates, who))).toBe('object');
-  await expect(a.rates.enter(who, 0)).rejects.toMatchObject({ code: 'limit_requests', params: { limit: 4, minutes: 1 } });
+  await expect(a.rates.enter(who, 0)).rejects.toMatchObject({
+    code: 'limit_requests',
+    params: { limit: 4, minutes: 1 },
+  });
   const error = await a.rates.enter(who, 0).catch((one: unknown) => one as { params: { seconds: number } });
   const { seconds } = (error as { params: { seconds: number } }).params;
   expect(seconds).toBeGreaterThan(50);
@@ -171,7 +176,9 @@ test('without anybody who counts for all, each of several machines lets in its p
     return 100;
   };
   expect(admitted(principal({ rpm: 9 }))).toBe(3);
-  expect(admitted({ ...principal({ rpm: 2 }), token: { ...principal({ rpm: 2 }).token, id: 1 } } as unknown as Principal)).toBe(1);
+  expect(
+    admitted({ ...principal({ rpm: 2 }), token: { ...principal({ rpm: 2 }).token, id: 1 } } as unknown as Principal),
+  ).toBe(1);
   expect(admitted(principal(null))).toBe(6);
   nodes = 1;
   expect(admitted(principal({ rpm: 9 }))).toBe(6);

@@ -61,6 +61,18 @@ test('an address that is none of ours is said to be that, before anything is ope
   expect([away.code, away.err]).toEqual([7, expect.stringContaining('cannot be reached')]);
 });
 
+test('what only a file can have is refused by name; the schema is told without touching it', async () => {
+  const rotated = await site.run(['secrets', 'rotate', '--key-stdin', '--yes'], {
+    dir: idle,
+    input: 'another key of the site',
+  });
+  expect([rotated.code, rotated.err]).toEqual([1, expect.stringContaining('SQLite')]);
+  expect(await run('db', 'status')).toMatchObject({
+    schema: '0001-initial',
+    path: expect.not.stringContaining('password'),
+  });
+});
+
 test('a node that is to be drained ends what it has open, gives everything back and ends', async () => {
   const other = await site.start();
   const gate = Promise.withResolvers<void>();

@@ -142,6 +142,7 @@ test('every key is used', () => {
     /^logs\.(t\d|reason\.\w+)$/,
     /^redemption\.s\d$/,
     /^orders\.[so]\.\w+$/,
+    /^nodes\.s\.\w+$/,
     /^prices\.reason\.\w+$/,
     /^prices\.(view|fill)\.\w+$/,
     /^settings\.(tab|panel)\.\w+$/,

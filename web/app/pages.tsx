@@ -15,7 +15,7 @@ export interface PageProps {
 /** How a page is reached from the menu. */
 export interface Navigation {
   readonly icon: IconName;
-  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'orders' | 'users' | 'settings' | 'wallet'}`;
+  readonly label: `nav.${'playground' | 'dashboard' | 'account' | 'drawings' | 'tasks' | 'tokens' | 'logs' | 'channels' | 'redemption' | 'orders' | 'users' | 'settings' | 'wallet' | 'nodes'}`;
   readonly group: 'nav.use' | 'nav.console' | 'nav.admin' | 'nav.personal';
   /** Pressed after `g`. */
   readonly jump?: string;
@@ -175,6 +175,18 @@ export const pages: readonly Page[] = [
     load: async () => (await import('../features/users/users-page.tsx')).UsersPage,
     needs: Role.admin,
     navigation: { icon: 'users', label: 'nav.users', group: 'nav.admin', jump: 'u' },
+  },
+  {
+    path: '/nodes',
+    load: async () => (await import('../features/nodes/nodes-page.tsx')).NodesPage,
+    needs: Role.admin,
+    navigation: {
+      icon: 'task',
+      label: 'nav.nodes',
+      group: 'nav.admin',
+      jump: 'n',
+      when: (status) => status?.several_nodes === true,
+    },
   },
   {
     path: '/setting',

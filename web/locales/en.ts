@@ -10,6 +10,7 @@ import failure from './en/failure.json';
 import login from './en/login.json';
 import logs from './en/logs.json';
 import nav from './en/nav.json';
+import nodes from './en/nodes.json';
 import orders from './en/orders.json';
 import palette from './en/palette.json';
 import personal from './en/personal.json';
@@ -39,6 +40,7 @@ export const en = {
   login,
   logs,
   nav,
+  nodes,
   orders,
   palette,
   personal,

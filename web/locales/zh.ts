@@ -10,6 +10,7 @@ import failure from './zh/failure.json';
 import login from './zh/login.json';
 import logs from './zh/logs.json';
 import nav from './zh/nav.json';
+import nodes from './zh/nodes.json';
 import orders from './zh/orders.json';
 import palette from './zh/palette.json';
 import personal from './zh/personal.json';
@@ -39,6 +40,7 @@ export const zh = {
   login,
   logs,
   nav,
+  nodes,
   orders,
   palette,
   personal,

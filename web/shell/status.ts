@@ -12,6 +12,8 @@ export interface Status {
   readonly version?: string;
   /** Told to administrators alone. */
   readonly storage?: { readonly ok: boolean; readonly reason: string; readonly late: number; readonly refused: number };
+  /** Told to administrators alone. */
+  readonly several_nodes?: boolean;
   readonly setup?: boolean;
   readonly self_use_mode_enabled?: boolean;
   readonly demo_site_enabled?: boolean;

@@ -1,12 +1,16 @@
 /** The database file. */
 import { existsSync, statSync } from 'node:fs';
 import { AppError } from '../../../server/contract/errors.ts';
-import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
+import { databaseName, dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
 import { detailLines } from '../../output.ts';
 
+/** The file, or the server's database without its password. */
+const placed = ({ dataDir, env }: Context): string => databaseName(dataDirFiles(dataDir), env);
+
 export const path: CommandRun = async (context) => {
-  const { database } = dataDirFiles(context.dataDir);
+  const database = placed(context);
   context.output.object({ path: database }, [database], database);
 };
 
@@ -17,10 +21,10 @@ export const status: CommandRun = async (context) => {
   const { databaseSchema } = await import('../../../server/offline.ts');
   const files = dataDirFiles(context.dataDir);
   const found = {
-    path: files.database,
+    path: placed(context),
     bytes: sizeOf(files.database),
     wal_bytes: sizeOf(`${files.database}-wal`),
-    ...(await databaseSchema(context.dataDir)),
+    ...(await databaseSchema(context.dataDir, context.env)),
     server: lockOwner(files),
   };
   context.output.object(found, detailLines({ ...found, server: found.server ?? '-' }), found.schema);

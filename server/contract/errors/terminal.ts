@@ -29,10 +29,14 @@ export const terminalErrors = {
     'The database was written by a newer version (schema {schema}; this program knows {newest}). Use the newer program, or restore the backup made before the upgrade: gateway backup restore FILE',
     6,
   ),
-  node_unknown: business('没有名为 {name} 的节点（见 gateway node list）', 'There is no node {name}: see gateway node list', 5),
+  node_unknown: business(
+    '没有名为 {name} 的节点（见 gateway node list）',
+    'There is no node {name}: see gateway node list',
+    5,
+  ),
   node_lives: business(
     '节点 {name} 仍在运行。请先 gateway node drain {name}',
-    'Node {name} lives. Drain it first: gateway node drain {name}',
+    'This node still runs: {name}. Drain it first: gateway node drain {name}',
     6,
   ),
   node_gone: business('节点 {name} 已不在运行', 'Node {name} does not run any more', 6),

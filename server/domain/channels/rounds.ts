@@ -1,6 +1,6 @@
 /** Rounds over many channels: tests and balances, a few at a time, one round of each kind at once. */
 
-import type { Turns } from '../../../db/turns.ts';
+import type { Turns } from '../../../db/turn.ts';
 import { ChannelStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { storedText } from '../../contract/stored-texts.ts';

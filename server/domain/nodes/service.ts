@@ -42,6 +42,8 @@ export function createNodes(database: Database) {
   };
 
   return {
+    /** The site is made for more than one machine. */
+    several: members !== null,
     list: async (): Promise<{ several: boolean; nodes: NodeShown[] }> => ({
       several: members !== null,
       nodes: members === null ? [] : (await members.list()).map(shown),

@@ -1,7 +1,7 @@
 /** Turns rows into what the relay knows. */
-import { createFeed, type Feed } from '../../../db/feed.ts';
+import { createFeed } from '../../../db/feed.ts';
 import type { Database } from '../../../db/open.ts';
-import type { Change } from '../../../db/repositories/changes.ts';
+import type { Change, Feed } from '../../../db/repositories/changes.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { createTokensRepository, type TokenRow } from '../../../db/repositories/tokens.ts';

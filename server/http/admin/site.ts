@@ -50,7 +50,11 @@ export const siteHandlers: HandlersOf<
     ...(await services.status.payload()),
     // Nobody else's business, and no invitation for strangers.
     ...(actor.via === 'local' || actor.role >= Role.admin
-      ? { storage: services.storage(), relays: services.relays }
+      ? {
+          storage: services.storage(),
+          relays: services.relays,
+          ...(services.nodes.several ? { several_nodes: true } : {}),
+        }
       : {}),
   }),
   'status.openapi': async ({ services, meta }) => openApi(services.version, meta.language),

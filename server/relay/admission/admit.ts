@@ -24,8 +24,8 @@ export interface AdmitDeps {
   readonly ledger: Ledger;
   readonly balances: Balances;
   readonly limits: Limits;
-  /** Where all machines of a site count together; null = each for itself. */
-  readonly rates: SiteRates | null;
+  /** Where all machines of a site count together; absent = each for itself. */
+  readonly rates?: SiteRates;
   readonly counter: TokenCounter;
   /** @throws AppError model_not_allowed. */
   readonly allowModel: Authorise['allowModel'];
@@ -213,7 +213,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const { overcommit, overrunLine } = settings();
     const exact = overcommit === 1 || balances.overrunOf(principal.user.id) >= overrunLine;
     const plan = exact ? planned : { ...planned, overcommit };
-    return deps.rates === null || part
+    return deps.rates === undefined || part
       ? admitted(inquiry, principal, plan)
       : counted(deps.rates, inquiry, principal, plan);
   };

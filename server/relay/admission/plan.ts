@@ -14,9 +14,9 @@ import type { ChannelSnapshot } from '../state/snapshot.ts';
 import type { RelayState, Route } from '../state/state.ts';
 import type { Estimate } from './meter.ts';
 import { estimate } from './meter.ts';
+import type { SiteVisit } from './site-rates.ts';
 import type { Pricing } from './terms.ts';
 import { largestSurcharges } from './terms.ts';
-import type { SiteVisit } from './site-rates.ts';
 
 export interface PlanDeps {
   readonly state: RelayState;

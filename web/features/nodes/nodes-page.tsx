@@ -1,0 +1,42 @@
+/** The machines that serve this site together: whether each is well, and how one is taken out. */
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Empty } from '../../components/empty.tsx';
+import { ListPage } from '../../components/list-page.tsx';
+import { DataTable } from '../../components/table/data-table.tsx';
+import { call } from '../../lib/api.ts';
+import { useList } from '../../lib/read.ts';
+import { type NodeRow, useNodeColumns } from './node-columns.tsx';
+import { NodeDrawer } from './node-drawer.tsx';
+
+const everyMs = 3000;
+
+export function NodesPage() {
+  const { t } = useTranslation();
+  const [open, setOpen] = useState('');
+  const list = useList({ queryKey: ['nodes'], queryFn: () => call('node.list'), refetchInterval: everyMs });
+  const rows: readonly NodeRow[] = (list.data?.nodes ?? []).map((node, index) => ({ ...node, id: index + 1 }));
+  const columns = useNodeColumns();
+  const shown = rows.find(({ name }) => name === open);
+  return (
+    <ListPage
+      title={t('nodes.title')}
+      count={list.data?.nodes.length}
+      over={shown === undefined ? null : <NodeDrawer node={shown} onClose={() => setOpen('')} />}
+    >
+      <DataTable
+        caption={t('nodes.title')}
+        rows={rows}
+        columns={columns}
+        list={list}
+        onOpen={({ name }) => setOpen(name)}
+        empty={
+          <Empty
+            text={list.data?.several === true ? t('nodes.none') : t('nodes.alone')}
+            command={list.data?.several === true ? 'gateway node list' : 'gateway db move postgres://…'}
+          />
+        }
+      />
+    </ListPage>
+  );
+}
