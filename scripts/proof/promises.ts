@@ -192,6 +192,12 @@ export const promises: readonly Promised[] = [
     also: ['gateway bench'],
   },
   {
+    en: 'several machines on one PostgreSQL: nodes killed and frozen, the database restarted, replaced by an older copy or frozen, Redis killed: no charge that a client saw is lost or doubled, no balance below zero, nobody who can pay refused, and old and new builds serve side by side',
+    zh: '多台机器共用一个 PostgreSQL：节点被终止或冻结，数据库被重启、冻结或换成较旧的副本，Redis 被终止：客户端见过的账不丢不重，余额不低于零，付得起的人不被拒绝，新旧版本并行服务',
+    tests: [],
+    also: ['node scripts/launch.mjs prove cluster'],
+  },
+  {
     en: 'small changes of relay, protocols, providers, pricing and domain do not go unnoticed',
     zh: '转发、协议、上游、计价与各领域中的小改动不会无人察觉',
     tests: ['tests/scripts/mutants.test.ts'],

@@ -11,7 +11,7 @@ export interface RedisServer {
 const program = '/usr/bin/redis-server';
 export const redisInstalled = (): boolean => existsSync(program);
 
-/** @param at port to listen on, default: any. */
+/** @param at port to listen on, else one that is free. */
 export async function startRedis(at?: number): Promise<RedisServer> {
   const port = at ?? (await freePort());
   const child = Bun.spawn(

@@ -6,6 +6,15 @@ import type { NodeOrder } from './books.ts';
 import { nodeName } from './node-name.ts';
 import type { SharedMemory } from './reach.ts';
 
+/** What a node owes lies there, and so does its name: whoever finds the one goes by the other. */
+export const nodeFolder = (
+  files: DataDirFiles,
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly dir: string; readonly durable: boolean } => {
+  const outbox = env.GATEWAY_OUTBOX ?? '';
+  return { dir: outbox === '' ? files.dir : outbox, durable: outbox !== '' };
+};
+
 /** @returns null where the database is a file that nobody else has. */
 export function nodeOrder(
   place: DatabasePlace,
@@ -14,16 +23,14 @@ export function nodeOrder(
   more: { readonly nativeBinding: string | undefined; readonly memory: SharedMemory | null },
 ): NodeOrder | null {
   if (place.engine === 'sqlite') return null;
-  const outbox = env.GATEWAY_OUTBOX ?? '';
-  const dir = outbox === '' ? files.dir : outbox;
+  const { dir, durable } = nodeFolder(files, env);
   return {
     place,
-    // Whoever finds what a node owes goes by its name.
     name: nodeName(dir),
     version,
     ...more,
     owed: files.owed,
     dir,
-    durable: outbox !== '',
+    durable,
   };
 }

@@ -3,7 +3,7 @@ import type { Goal } from '../../bench/goals.ts';
 import { atLeast, atMost, share } from '../site.ts';
 import { audited, goalsOf, tally } from './books.ts';
 import type { Account } from './people.ts';
-import { type Cluster, openCluster } from './site.ts';
+import { type Cluster, openCluster, until } from './site.ts';
 import type { PartOrder } from './storms.ts';
 import { askOnce, isForMoney, type Told } from './traffic.ts';
 
@@ -12,14 +12,20 @@ const content = 'question 100';
 /** Long enough that all are open at once. */
 const question = { content, model: 'practice-large', stream: true } as const;
 
-/** What a request of this kind has to find: the refusal of somebody who has nothing says it. */
-async function needed(cluster: Cluster, beggar: Account): Promise<number> {
-  const [node] = cluster.nodes;
-  const { words } = await askOnce(node?.url ?? '', beggar, question);
-  const need = /(\S+) needed/.exec(words)?.[1] ?? /需要\s*(\S+)/.exec(words)?.[1] ?? '';
-  const amount = Number(need.replace(/[^\d.]/g, ''));
-  if (!(amount > 0)) throw new Error(`nobody says what a request needs: ${words}`);
-  return need.includes('$') ? Math.ceil(amount * 500_000) : amount;
+/** What a request of this kind holds: who has little leases exactly that for it. */
+async function needed(cluster: Cluster, account: Account): Promise<number> {
+  const asked = askOnce(cluster.nodes[0]?.url ?? '', account, question);
+  let need = 0;
+  await until(async () => {
+    const [lease] = await cluster.query<{ amount: number }>(
+      "SELECT amount FROM leases WHERE kind = 'account' AND subject = $1",
+      [account.id],
+    );
+    need = lease?.amount ?? 0;
+    return need > 0;
+  });
+  await asked;
+  return need;
 }
 
 async function rush(cluster: Cluster, account: Account, count: number): Promise<Told[]> {
@@ -50,16 +56,15 @@ export async function admission({ full }: PartOrder): Promise<readonly Goal[]> {
   const give = (name: string, balance: number) => ({ name, balance });
   const cluster = await openCluster({
     accounts: [
-      give('beggar', 1),
       give('walker', 1_000_000_000),
       give('narrow', 40_000),
       ...Array.from({ length: rounds }, (_, n) => give(`crowd${n}`, 1)),
     ],
   });
   try {
-    const [beggar, walker, narrow, ...crowds] = cluster.accounts;
-    if (beggar === undefined || walker === undefined || narrow === undefined) throw new Error('nobody there');
-    const need = await needed(cluster, beggar);
+    const [walker, narrow, ...crowds] = cluster.accounts;
+    if (walker === undefined || narrow === undefined) throw new Error('nobody there');
+    const need = await needed(cluster, narrow);
     const told: Told[] = [];
     const admitted: number[] = [];
     for (const account of crowds) {

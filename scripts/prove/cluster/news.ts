@@ -86,6 +86,7 @@ export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> 
       chance,
     });
     const times: number[] = [];
+    const made: number[] = [];
     let left = changes;
     let slowest = { ms: 0, what: '' };
     const change = async (account: Account) => {
@@ -93,7 +94,9 @@ export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> 
       for (let n = 0; left-- > 0; n++) {
         const row = rows[n % rows.length];
         if (row === undefined) return;
+        const began = performance.now();
         await row.make(cluster, nodes[chance.whole(0, nodes.length - 1)]?.url ?? '');
+        made.push(performance.now() - began);
         const ms = await acted(cluster, account.key, row.isSo);
         times.push(ms);
         if (ms > slowest.ms) slowest = { ms, what: row.what };
@@ -115,6 +118,7 @@ export async function news({ seed, full }: PartOrder): Promise<readonly Goal[]> 
     console.log(
       `news: ${times.length} changes, p50 ${share(times, 0.5).toFixed(0)} ms, p99 ${share(times, 0.99).toFixed(0)} ms, slowest ${slowest.ms.toFixed(0)} ms (${slowest.what})`,
     );
+    console.log(`news: a change itself p50 ${share(made, 0.5).toFixed(0)} ms, max ${share(made, 1).toFixed(0)} ms`);
     return [
       atMost('news: missed', missed, 0, ''),
       atMost('news: until the last machine acts, max', Math.max(...times.filter(Number.isFinite)), 1000, 'ms'),

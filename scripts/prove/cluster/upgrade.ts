@@ -1,8 +1,9 @@
 /** Machine after machine is replaced by a build whose schema is one version newer, under traffic, and one goes back: nobody notices. */
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Program } from '../../../cli/bench/processes.ts';
 import type { Goal } from '../../bench/goals.ts';
+import { type Copy, copyTree } from '../../mutate/copy.ts';
 import { atLeast, atMost } from '../site.ts';
 import { audited, goalsOf, tally } from './books.ts';
 import { createChance } from './chance.ts';
@@ -11,7 +12,6 @@ import type { PartOrder } from './storms.ts';
 import { startTraffic } from './traffic.ts';
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
-const parts = ['cli', 'server', 'db', 'web', 'scripts', 'package.json', 'tsconfig.json', 'bunfig.toml'];
 const migrations = 'db/postgres/migrate.ts';
 const newest = '9999-of-the-next-release';
 
@@ -23,19 +23,13 @@ const migration = `'${newest}': { breaks: false, up: async (db) => {
   } },`;
 
 /** These sources with one migration more. */
-function nextRelease(folder: string): Program {
-  const copy = join(folder, 'next');
-  for (const part of parts) {
-    mkdirSync(dirname(join(copy, part)), { recursive: true });
-    cpSync(join(root, part), join(copy, part), { recursive: true });
-  }
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  const file = join(copy, migrations);
+function nextRelease(copy: Copy): Program {
+  const file = join(copy.dir, migrations);
   const text = readFileSync(file, 'utf8');
   const patched = text.replace(/(export const postgresMigrations[^{]*=\s*\{)/, `$1\n  ${migration}`);
   if (patched === text) throw new Error(`${migrations} is written in another way`);
   writeFileSync(file, patched);
-  return [process.execPath, join(copy, 'cli', 'main.ts')];
+  return [process.execPath, join(copy.dir, 'cli', 'main.ts')];
 }
 
 /** As an operator does: out of the balancer, stopped, started, back in. */
@@ -53,8 +47,9 @@ export async function upgrade({ seed, full }: PartOrder): Promise<readonly Goal[
   const besideMs = full ? 30_000 : 4000;
   const names = ['one', 'two', 'three', 'four'];
   const cluster = await openCluster({ accounts: names.map((name) => ({ name, balance: 10_000_000_000 })) });
+  const copy = copyTree(root);
   try {
-    const next = nextRelease(cluster.folder);
+    const next = nextRelease(copy);
     const traffic = startTraffic({
       url: cluster.balancer.url,
       rich: cluster.accounts,
@@ -88,5 +83,6 @@ export async function upgrade({ seed, full }: PartOrder): Promise<readonly Goal[
     ];
   } finally {
     await cluster.close();
+    copy.remove();
   }
 }
