@@ -102,17 +102,19 @@ export const breaks: readonly Break[] = [
     'server/relay/admission/tenure.ts',
     'set(Cell.steady, at.steady);',
     'set(Cell.steady, steady());',
-  ).notices('tests/postgres/leases.test.ts', 'exactness 14'),
+  ).notices('tests/postgres/leases.test.ts', 'the life of leases'),
   row(
     '14: by the clock that ran further',
     'server/relay/admission/tenure.ts',
     'Math.max(steady() - get(Cell.steady), Math.abs(wall() - get(Cell.wall)))',
     '(steady() - get(Cell.steady))',
-  ).notices('tests/postgres/leases.test.ts', 'exactness 14'),
-  row('15: a pooler is noticed', 'db/postgres/ear.ts', 'let hearing = false;', 'let hearing = true;').notices(
-    'tests/postgres/feed.test.ts',
-    'section 15',
-  ),
+  ).notices('tests/postgres/leases.test.ts', 'the life of leases'),
+  row(
+    '15: a pooler is noticed',
+    'db/postgres/ear.ts',
+    'const heard = heardSelf().then(() => true);',
+    'const heard = Promise.resolve(true);',
+  ).notices('tests/postgres/feed.test.ts', 'section 15'),
   row(
     '15: migrations run once',
     'db/postgres/migrate.ts',
