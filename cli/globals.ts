@@ -44,6 +44,7 @@ export const globals: readonly Flag[] = [
 ];
 
 export const nouns: Readonly<Record<string, Pick<Flag, 'zh' | 'en'>>> = {
+  node: { zh: '多台机器中的节点', en: 'nodes of a site of several machines' },
   channel: { zh: '上游渠道', en: 'upstream channels' },
   tag: { zh: '渠道标签', en: 'tags of channels' },
   token: { zh: 'API 令牌', en: 'API tokens' },

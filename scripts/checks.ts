@@ -9,6 +9,7 @@ const root = resolve(import.meta.dirname, '..');
 export const longTests: readonly string[] = [
   'tests/binary/**',
   'tests/browser/**',
+  'tests/postgres/**',
   'tests/programs/**',
   'tests/storage/**',
 ];

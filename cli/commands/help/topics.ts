@@ -42,7 +42,7 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   {
     name: 'GATEWAY_OUTBOX',
     zh: '持久目录：数据库不可用时账单暂存于此（缺省则返回 503）',
-    en: 'durable folder for bills while the database is away (without one: 503)',
+    en: 'durable directory for bills while the database is away (without one: 503)',
   },
   { name: 'GATEWAY_URL', zh: '远程网关', en: 'remote gateway' },
   { name: 'GATEWAY_TOKEN', zh: '访问令牌', en: 'access token' },
