@@ -8,8 +8,6 @@ vi.mock(import('../../server/embedded/console-files.ts'), () => ({
   consoleFiles: [{ path: '/index.html', plain: import.meta.filename, brotli: null, gzip: null }],
 }));
 
-vi.mock(import('../../web/lib/theme.ts'), async (original) => ({ ...(await original()), useDark: () => false }));
-
 const own = 'https://site.example';
 beforeAll(aroundPages);
 afterAll(() => {

@@ -11,8 +11,15 @@ export function toggleTheme(): void {
   for (const listener of listeners) listener();
 }
 
+/** Where there is no document, a page is light. */
+const isDarkWithout = (): boolean => false;
+
 export const useDark = (): boolean =>
-  useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, isDark);
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    isDark,
+    isDarkWithout,
+  );
