@@ -19,9 +19,9 @@ export const globals: readonly Flag[] = [
   { flag: '-q, --quiet', zh: '只输出标识或密钥', en: 'print only ids or keys' },
   { flag: '--data-dir <path>', zh: '数据目录', en: 'data directory' },
   {
-    flag: '--database <address>',
-    zh: 'PostgreSQL 地址（默认取自 DATABASE_URL；都没有则用数据目录中的文件）',
-    en: 'PostgreSQL address (default DATABASE_URL; without one the file in the data directory)',
+    flag: '--database <url>',
+    zh: 'PostgreSQL 地址（默认 DATABASE_URL）',
+    en: 'PostgreSQL database (default DATABASE_URL)',
   },
   {
     flag: '--url <address>',

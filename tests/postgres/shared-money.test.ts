@@ -84,8 +84,10 @@ test('a balance for ten requests admits ten of 300 over three nodes, the tenth i
   gate.resolve();
   const answers = await Promise.all(asked);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
-  const codes = new Set(answers.filter(({ status }) => status !== 200).map(({ body }) => JSON.parse(body).error.code));
-  expect([...codes].filter((code) => code !== 'user_exhausted' && code !== 'balance_elsewhere')).toEqual([]);
+  // A machine that is busy beyond measure says that it may be tried again.
+  const told = answers.filter(({ status }) => status === 403).map(({ body }) => JSON.parse(body).error.code);
+  expect(new Set(told)).toEqual(new Set(['user_exhausted']));
+  expect(answers.map(({ status }) => status).filter((status) => ![200, 403, 503].includes(status))).toEqual([]);
   expect(await balance(1)).toMatchObject({ balance: 10 * need - 10 * quota, overrun: 0 });
   expect(await violations()).toEqual([]);
 });
@@ -140,7 +142,7 @@ test('a limit that is lowered holds on the nodes that had leased more of it', as
   const leased = async () =>
     (await site.rows<{ leased: number }>(`SELECT leased FROM tokens WHERE id = ${limited.id}`))[0]?.leased;
   expect(await leased()).toBeGreaterThan(0);
-  await nodeOf(0).client.call('token.update', { ...limited, remain_quota: 0 } as never);
+  await nodeOf(0).client.call('token.update', { ...limited, remain_quota: 1 } as never);
   await expect.poll(leased, { timeout: 60_000 }).toBe(0);
   for (const node of nodes) expect((await node.chat(limited.key, ask)).status).toBe(403);
 });

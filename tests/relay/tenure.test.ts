@@ -1,0 +1,89 @@
+/** What a machine has leased is spent under one number, for as long as it is said to live: afterwards nothing of it is. */
+import { beforeEach, expect, test } from 'vitest';
+import { type Balances, createBalances } from '../../server/relay/admission/balances.ts';
+import { createLeased, type Leased } from '../../server/relay/admission/leased.ts';
+import { createMemory } from '../../server/relay/admission/memory.ts';
+import { createMoney } from '../../server/relay/admission/money.ts';
+import { createTenure, type OwnTenure } from '../../server/relay/admission/tenure.ts';
+import type { TokenSnapshot, UserSnapshot } from '../../server/relay/state/snapshot.ts';
+
+let clock: number;
+let tenure: OwnTenure;
+let balances: Balances;
+let leased: Leased;
+const account = { kind: 'account', userId: 1, id: 1 } as const;
+const limit = { kind: 'token', userId: 1, id: 7 } as const;
+const owners = new Map([[7, 1]]);
+
+const begin = (epoch: number) => {
+  tenure.ended();
+  leased.drop(owners);
+  tenure.begins(epoch);
+  tenure.sent()();
+};
+
+beforeEach(() => {
+  clock = 1000;
+  const memory = createMemory();
+  tenure = createTenure(memory, { steady: () => clock, wall: () => 1_000_000 + clock });
+  const money = createMoney(memory, undefined, tenure);
+  balances = createBalances(money);
+  leased = createLeased(money);
+  balances.seeUser({ id: 1, balance: 5000, used: 0, balanceVersion: 1, overrun: 0 } as UserSnapshot);
+  const periods = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
+  balances.seeToken({
+    id: 7,
+    userId: 1,
+    unlimited: false,
+    quotaLimit: 900,
+    used: 40,
+    limits: null,
+    periods,
+  } as unknown as TokenSnapshot);
+  begin(1);
+  leased.lend(account, 100);
+  leased.lend(limit, 100);
+});
+
+test('what is leased is what may be held, of the balance and of the limit', () => {
+  expect([balances.available(1, 0), balances.available(1, 7)]).toEqual([100, 100]);
+  expect(balances.hold(1, 7, 60).ok).toBe(true);
+  expect(balances.hold(1, 7, 60).ok).toBe(false);
+});
+
+test('exactness 14: when no sign of life was confirmed for too long, nothing is let in and nothing grows', () => {
+  expect(balances.hold(1, 7, 10).ok).toBe(true);
+  clock += 12_000;
+  expect([balances.available(1, 7), balances.spare(1, 7, 4, false)]).toEqual([0, 0]);
+  expect([balances.hold(1, 7, 10).ok, balances.hold(1, 7, 10, { epoch: 1 }).ok]).toEqual([false, false]);
+  // The house pays: no lease is touched. A key's limit is one.
+  expect([balances.hold(1, 0, 10, { house: true }).ok, balances.hold(1, 7, 10, { house: true }).ok]).toEqual([
+    true,
+    false,
+  ]);
+  tenure.sent()();
+  expect(balances.hold(1, 7, 10, { epoch: 1 }).ok).toBe(true);
+});
+
+test('a request of an earlier number ends without touching what is leased under the next', () => {
+  expect(balances.hold(1, 7, 60).ok).toBe(true);
+  begin(2);
+  expect([balances.available(1, 0), balances.available(1, 7)]).toEqual([0, 0]);
+  leased.lend(account, 80);
+  leased.lend(limit, 80);
+  expect(balances.hold(1, 7, 5, { epoch: 1 }).ok).toBe(false);
+  balances.settle(1, 7, { held: 60, charged: 50, epoch: 1 });
+  expect([balances.available(1, 0), balances.available(1, 7)]).toEqual([80, 80]);
+  expect(balances.standing(1, 7).used).toBe(90);
+  // One of its own does.
+  expect(balances.hold(1, 7, 30, { epoch: 2 }).ok).toBe(true);
+  balances.settle(1, 7, { held: 30, charged: 20, epoch: 2 });
+  expect([leased.idle(account), leased.idle(limit)]).toEqual([60, 60]);
+});
+
+test('between two numbers nothing is let in, whatever lies there', () => {
+  tenure.ended();
+  expect(balances.hold(1, 7, 1).ok).toBe(false);
+  tenure.begins(2);
+  expect(balances.hold(1, 7, 1).ok).toBe(false);
+});
