@@ -1,4 +1,4 @@
-/** Runs the type checker, the linter and Vitest, and adds up what they say. */
+/** Runs the type checker, the linter and Vitest, and says what came of them. */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { keepResults } from './proof.ts';
@@ -17,8 +17,6 @@ export const longTests: readonly string[] = [
 export interface Checks {
   readonly tests: readonly string[];
   readonly exclude: readonly string[];
-  /** Skip types and lint. */
-  readonly testsOnly?: boolean;
   /** Files at the same time, where each is a program or a browser of its own. */
   readonly workers?: number;
 }
@@ -59,16 +57,17 @@ interface Counts {
 const countsOf = (report: string): Counts =>
   existsSync(report) ? (JSON.parse(readFileSync(report, 'utf8')) as Counts) : { numPassedTests: 0, numFailedTests: 0 };
 
-/** @returns the exit code; the last line printed is `N passed, N failed`, where types and lint count as one each. */
+/** Types and lint. @returns whether each is as it should be. */
+export const runStatic = (): Promise<readonly boolean[]> =>
+  Promise.all([
+    runBeside('types', ['node_modules/.bin/tsc', '-p', '.']),
+    runBeside('lint', ['node_modules/.bin/biome', 'check', '.']),
+  ]);
+
+/** @returns the exit code; the last line printed is `N passed, N failed`. */
 export async function runChecks(checks: Checks): Promise<number> {
   const report = join(root, '.cache', `tests-${process.pid}.json`);
   mkdirSync(join(root, '.cache'), { recursive: true });
-  const beside = checks.testsOnly
-    ? []
-    : [
-        runBeside('types', ['node_modules/.bin/tsc', '-p', '.']),
-        runBeside('lint', ['node_modules/.bin/biome', 'check', '.']),
-      ];
   const ran = await run(
     'tests',
     [
@@ -85,15 +84,11 @@ export async function runChecks(checks: Checks): Promise<number> {
     ],
     { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' },
   );
-  const plain = await Promise.all(beside);
-  let passed = plain.filter(Boolean).length;
-  let failed = plain.length - passed;
   const counts = countsOf(report);
   if (existsSync(report)) keepResults(report);
   rmSync(report, { force: true });
-  passed += counts.numPassedTests;
   // A file that does not load, or an error outside any test, fails without a failed test.
-  failed += ran ? 0 : Math.max(1, counts.numFailedTests);
-  console.log(`${passed} passed, ${failed} failed`);
+  const failed = ran ? 0 : Math.max(1, counts.numFailedTests);
+  console.log(`${counts.numPassedTests} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }

@@ -2,4 +2,4 @@
 import { runChecks } from './checks.ts';
 
 const tests = ['tests/binary', 'tests/programs', 'tests/storage'];
-process.exit(await runChecks({ tests, exclude: [], testsOnly: true, workers: 2 }));
+process.exit(await runChecks({ tests, exclude: [], workers: 2 }));

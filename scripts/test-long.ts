@@ -8,4 +8,4 @@ const seeded = [...new Bun.Glob('tests/**/*.test.ts').scanSync({ cwd: root })].f
   readFileSync(join(root, path), 'utf8').includes("support/often.ts'"),
 );
 process.env.GATEWAY_LONG = '1';
-process.exit(await runChecks({ tests: seeded.sort(), exclude: longTests, testsOnly: true }));
+process.exit(await runChecks({ tests: seeded.sort(), exclude: longTests }));

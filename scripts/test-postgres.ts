@@ -24,7 +24,7 @@ try {
   const given = process.argv.slice(2);
   const usual = ['tests/engines', 'tests/ledger', 'tests/domain', 'tests/http', 'tests/incidents', 'tests/postgres'];
   const tests = given.length > 0 ? given : usual;
-  process.exitCode = await runChecks({ tests, exclude: [], testsOnly: true, workers: 2 });
+  process.exitCode = await runChecks({ tests, exclude: [], workers: 2 });
 } finally {
   await end();
 }

@@ -1,4 +1,4 @@
-/** Types, lint and every test that needs neither network nor browser. Ends with `N passed, N failed`. */
+/** Every test that needs neither network nor browser. Ends with `N passed, N failed`. */
 import { longTests, runChecks } from './checks.ts';
 
 process.exit(
