@@ -6,21 +6,31 @@ import { createEar, type Ear, type EarLine, openEarLine, sayOver } from '../../d
 import { createPostgresFeed, feedStall } from '../../db/postgres/feed.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import type { Feed } from '../../db/repositories/changes.ts';
-import { postgresPrograms, startPostgres } from '../../scripts/servers/postgres.ts';
+import { type PostgresServer, postgresPrograms, startPostgres } from '../../scripts/servers/postgres.ts';
 import { randomOf } from '../support/random.ts';
 import { openSite, type Site } from './site.ts';
 
 let site: Site;
+/** What may be forgotten waits for the oldest transaction of all databases of a server. */
+let server: PostgresServer;
 const opened: Client[] = [];
 const ears: Ear[] = [];
 
+function programs(): string {
+  const bin = postgresPrograms();
+  if (bin === null) throw new Error('PostgreSQL is not installed');
+  return bin;
+}
+
 beforeAll(async () => {
-  site = await openSite();
+  server = await startPostgres(programs());
+  site = await openSite(server.url);
 });
 afterAll(async () => {
   for (const ear of ears) ear.close();
   for (const client of opened) await client.end().catch(() => undefined);
   await site.drop();
+  server.remove();
 });
 
 async function session(url = site.url): Promise<Client> {
@@ -253,9 +263,7 @@ test('numbers that a copy brought from another server stall nothing', async () =
 });
 
 test('2.3: a server that was started again may have another past: everything is read', async () => {
-  const bin = postgresPrograms();
-  if (bin === null) throw new Error('PostgreSQL is not installed');
-  const own = await startPostgres(bin);
+  const own = await startPostgres(programs());
   try {
     const database = await openPostgres({ engine: 'postgres', url: own.url });
     const { migratePostgres } = await import('../../db/postgres/migrate.ts');

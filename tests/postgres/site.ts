@@ -9,11 +9,11 @@ import { recompute } from '../../server/contract/quota.ts';
 import type { LedgerCommand } from '../../server/ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOf } from '../../server/ledger/verify.ts';
 
-const server = process.env.GATEWAY_TEST_DATABASE ?? '';
+const usual = process.env.GATEWAY_TEST_DATABASE ?? '';
 let made = 0;
 
-async function asAdministrator(text: string): Promise<void> {
-  const client = new Client({ connectionString: server });
+async function asAdministrator(on: string, text: string): Promise<void> {
+  const client = new Client({ connectionString: on });
   await client.connect();
   try {
     await client.query(text);
@@ -53,10 +53,11 @@ export interface TestNode {
   readonly epochs: number[];
 }
 
-export async function openSite(): Promise<Site> {
+/** @param server address of one on which databases may be created. */
+export async function openSite(server = usual): Promise<Site> {
   if (!server.startsWith('postgres')) throw new Error('GATEWAY_TEST_DATABASE names no server');
   const name = `ledger_${process.pid}_${Date.now().toString(36)}_${made++}`;
-  await asAdministrator(`CREATE DATABASE ${name}`);
+  await asAdministrator(server, `CREATE DATABASE ${name}`);
   const address = new URL(server);
   address.pathname = `/${name}`;
   const url = address.href;
@@ -124,7 +125,7 @@ export async function openSite(): Promise<Site> {
     async drop() {
       for (const { store } of nodes) store.close();
       await database.close();
-      await asAdministrator(`DROP DATABASE ${name} WITH (FORCE)`);
+      await asAdministrator(server, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
 }
