@@ -105,6 +105,8 @@ const elsewhere = [
   'login',
   'channel balance',
   'db move',
+  'node drain',
+  'node forget',
   'context use',
   'context rm',
 ];
