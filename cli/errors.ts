@@ -30,6 +30,7 @@ const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
     en: 'stop that process, then start without --take-over',
   },
   data_dir_locked: { zh: '先停止该进程，或换用 --data-dir', en: 'stop that process first, or use another --data-dir' },
+  outbox_locked: { zh: '为本节点的 GATEWAY_OUTBOX 指定另一个目录', en: 'give this node another GATEWAY_OUTBOX' },
   port_taken: { zh: '换一个端口，例如 --port 3001', en: 'use another port, such as --port 3001' },
   database_corrupt: { zh: 'gateway backup restore FILE', en: 'gateway backup restore FILE' },
   secret_unreadable: {

@@ -26,15 +26,20 @@ export interface AcknowledgedFile {
   close(): void;
 }
 
+/** A process that is about to end has so long to let go of it. */
+const busyMs = 1000;
+
+/** For this process alone, until it closes it or is gone: the system sees to that, across containers as well. */
 const open = (file: string, nativeBinding: string | undefined, synchronous: 'FULL' | 'OFF') => {
   keepPrivate(file);
-  const raw = new BetterSqlite(file, nativeBinding === undefined ? {} : { nativeBinding });
+  const raw = new BetterSqlite(file, { timeout: busyMs, ...(nativeBinding === undefined ? {} : { nativeBinding }) });
+  raw.pragma('locking_mode = EXCLUSIVE');
   raw.pragma('journal_mode = WAL');
   raw.pragma(`synchronous = ${synchronous}`);
   return raw;
 };
 
-/** @throws the driver's error. */
+/** @throws the driver's error; SQLITE_BUSY where another process has it. */
 export function openOutboxFile(file: string, nativeBinding?: string): OutboxFile {
   const raw = open(file, nativeBinding, 'FULL');
   raw.exec('CREATE TABLE IF NOT EXISTS owed (number INTEGER PRIMARY KEY AUTOINCREMENT, command TEXT NOT NULL) STRICT');

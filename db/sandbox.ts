@@ -1,5 +1,6 @@
 /** A connection of its own on which everything is one transaction: what repositories call transactions become savepoints in it. */
 import { type Dialect, Kysely, PostgresDialect, type PostgresPoolClient, SqliteDialect } from 'kysely';
+import type { PoolClient } from 'pg';
 import { type Database, openDatabase, type SqliteDatabase } from './open.ts';
 import type { PostgresDatabase } from './postgres/open.ts';
 import type { Schema } from './schema.ts';
@@ -25,9 +26,15 @@ export function openSandbox(file: string, nativeBinding: string | undefined): Sq
 
 /** The same beside a database that is open. */
 export const openSandboxOf = (database: Database): SandboxDatabase | Promise<SandboxDatabase> =>
-  database.engine === 'sqlite' ? openSandbox(database.raw.name, database.nativeBinding) : onServer(database);
+  database.engine === 'sqlite' ? openSandbox(database.raw.name, database.nativeBinding) : openServerSandbox(database);
 
-async function onServer(database: PostgresDatabase): Promise<SandboxDatabase> {
+export interface ServerSandbox extends PostgresDatabase {
+  /** The one connection. */
+  readonly client: PoolClient;
+  commit(): Promise<void>;
+}
+
+export async function openServerSandbox(database: PostgresDatabase): Promise<ServerSandbox> {
   const client = await database.pool.connect();
   await client.query('BEGIN');
   let open = true;
@@ -45,6 +52,7 @@ async function onServer(database: PostgresDatabase): Promise<SandboxDatabase> {
   return {
     ...database,
     query,
+    client,
     commit: () => end('COMMIT'),
     async close() {
       if (open) await end('ROLLBACK').catch(() => undefined);

@@ -2,6 +2,9 @@
 import { isOptionKey, optionRow } from '../server/contract/options.ts';
 import type { SqliteDatabase } from './open.ts';
 
+/** Says which key a value is sealed anew under. @throws when it cannot be read. */
+export type Renew = (purpose: string, sealed: string) => Renewed;
+
 export interface Renewed {
   readonly sealed: string;
   /** What the value is looked up by, where it is. */
@@ -30,17 +33,28 @@ export const sealedPlaces: readonly Place[] = [
   { table: 'webhook_secrets', id: 'user_id', column: 'secret_sealed', purpose: 'webhook-secret', lookedUp: false },
 ];
 
-/** Sealed columns nobody thought of here: what stands in them would be lost with the old key. */
-function forgotten(raw: SqliteDatabase['raw']): string[] {
-  const columns = raw
+/** Something every machine of a site has to be able to open; it is carried along when a site is moved. */
+export const keyProof = { key: 'key_proof', purpose: 'key-proof' };
+
+/** Sealed columns nobody thought of here: what stands in them would be lost with the old key. @param columns all that are called so, with their tables. @throws */
+export function refuseForgotten(columns: readonly (readonly [table: string, column: string])[]): void {
+  const [unknown] = columns.filter(
+    ([table, column]) => !sealedPlaces.some((place) => place.table === table && place.column === column),
+  );
+  if (unknown !== undefined) throw new Error(`${unknown.join('.')} is sealed and not among those renewed`);
+}
+
+/** Purpose of an option's text, null where it is no secret. */
+export const sealedOption = (key: string, text: string): string | null =>
+  isOptionKey(key) && optionRow(key).secret && text !== '' ? `option:${key}` : null;
+
+function sealedColumns(raw: SqliteDatabase['raw']): [string, string][] {
+  return raw
     .prepare<[string, string]>(
       `SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name LIKE '%\\_sealed' ESCAPE '\\'`,
     )
     .raw()
     .all();
-  return columns
-    .filter(([table, column]) => !sealedPlaces.some((place) => place.table === table && place.column === column))
-    .map(([table, column]) => `${table}.${column}`);
 }
 
 /** Something that is sealed, to see whether a key opens it; null = nothing is. */
@@ -54,20 +68,16 @@ export function sealedSample({ raw }: SqliteDatabase): SealedSample | null {
   return null;
 }
 
-const markName = 'master_key';
+/** Key of `meta`. */
+export const markName = 'master_key';
 
 /** Which master key the values are sealed under, as its fingerprint; '' = the one there has always been. */
 export const keyMark = ({ raw }: SqliteDatabase): string =>
   raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(markName) ?? '';
 
-/** All or nothing. @param renew throws when a value cannot be read. @throws when the schema has sealed columns unknown here. @returns how many values there were. */
-export function renewSealed(
-  { raw }: SqliteDatabase,
-  mark: string,
-  renew: (purpose: string, sealed: string) => Renewed,
-): number {
-  const [unknown] = forgotten(raw);
-  if (unknown !== undefined) throw new Error(`${unknown} is sealed and not among those renewed`);
+/** All or nothing. @throws when a value cannot be read, or the schema has sealed columns unknown here. @returns how many values there were. */
+export function renewSealed({ raw }: SqliteDatabase, mark: string, renew: Renew): number {
+  refuseForgotten(sealedColumns(raw));
   // What was sealed under the former key does not stay in freed pages.
   raw.pragma('secure_delete = ON');
   return raw
@@ -85,10 +95,14 @@ export function renewSealed(
       }
       const write = raw.prepare('UPDATE options SET value = ? WHERE key = ?');
       for (const [key, text] of raw.prepare<[string, string]>('SELECT key, value FROM options').raw().all()) {
-        if (!isOptionKey(key) || !optionRow(key).secret || text === '') continue;
-        write.run(renew(`option:${key}`, text).sealed, key);
+        const purpose = sealedOption(key, text);
+        if (purpose === null) continue;
+        write.run(renew(purpose, text).sealed, key);
         count += 1;
       }
+      const proof = raw.prepare<string>('SELECT value FROM meta WHERE key = ?').pluck().get(keyProof.key);
+      if (proof !== undefined)
+        raw.prepare('UPDATE meta SET value = ? WHERE key = ?').run(renew(keyProof.purpose, proof).sealed, keyProof.key);
       raw.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(markName, mark);
       return count;
     })

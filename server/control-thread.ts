@@ -24,11 +24,16 @@ export interface ControlThreadDeps {
   readonly replaced: () => void;
   /** It died too often. */
   readonly hopeless: (why: string) => void;
+  /** Default: in real time. */
+  readonly pause?: (ms: number) => Promise<void>;
 }
 
 const startMs = 30_000;
+const away: readonly string[] = ['database_unreachable', 'database_starting', 'database_full'];
+const awayMs = 1000;
 
 export function createControlThread(deps: ControlThreadDeps): ControlThread {
+  const pause = deps.pause ?? Bun.sleep;
   const nextDelay = createRestarts(() => performance.now());
   let thread: Worker | null = null;
   let unwatch: () => void = () => undefined;
@@ -75,17 +80,28 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
   const again = async (why: string): Promise<void> => {
     const delay = nextDelay();
     if (delay === null) return deps.hopeless(why);
-    await Bun.sleep(delay);
-    if (stopping) return;
-    closed = Promise.withResolvers<void>();
+    await pause(delay);
     try {
-      const started = launch();
-      if (!(await within(started, startMs))) throw new Error('did not start in time');
+      await launchAgain();
     } catch (error) {
-      end();
       return again(error instanceof Error ? error.message : String(error));
     }
-    deps.replaced();
+    if (!stopping) deps.replaced();
+  };
+
+  /** A database that is away is no fault of the thread's: it waits for it. */
+  const launchAgain = async (): Promise<void> => {
+    while (!stopping) {
+      closed = Promise.withResolvers<void>();
+      try {
+        if (!(await within(launch(), startMs))) throw new Error('did not start in time');
+        return;
+      } catch (error) {
+        end();
+        if (!(error instanceof AppError) || !away.includes(error.code)) throw error;
+        await pause(awayMs);
+      }
+    }
   };
 
   return {

@@ -69,7 +69,6 @@ interface Parts {
 
 async function openFileParts(files: DataDirFiles, env: Environment): Promise<Parts> {
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
-  await endRotation(files, nativeBinding, rotationStamp(Date.now()));
   const database = openDatabase(files.database, { nativeBinding });
   await migrate(database);
   const vault = vaultFor(files.secretKey, env, sealedSample(database));
@@ -91,13 +90,15 @@ async function openWriting(dataDir: string, env: Environment): Promise<DirectGat
   const place = databasePlace(files, env);
   const unlock = acquireLock(files);
   try {
+    const nativeBinding = nativeBindingFor(files.dir, addonPath);
+    await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     const { database, vault, ledger, close } =
       place.engine === 'sqlite'
         ? await openFileParts(files, env)
         : await import('./cluster/visitor.ts').then(({ openVisitor }) => openVisitor(place, files, env));
     const services = await createServices({
       database,
-      dataFolder: { folder: files.dir, nativeBinding: nativeBindingFor(files.dir, addonPath) },
+      dataFolder: { folder: files.dir, nativeBinding },
       vault,
       ledger,
       version,
@@ -121,7 +122,7 @@ async function openWriting(dataDir: string, env: Environment): Promise<DirectGat
           capsule: capsuleOf(vault),
           // No server, no traffic: nobody's channel gets into trouble here.
           trouble: () => undefined,
-          works: services.works,
+          tasks: services.tasks,
           findSession: () => Promise.reject(new AppError('login_required')),
           limits: defaultLimits,
         });

@@ -1,5 +1,6 @@
 /** How serving ends: it is told to, something it cannot do without is gone, or another server has taken its place. */
 import { AppError } from './contract/errors.ts';
+import type { LedgerThread } from './ledger-thread.ts';
 import type { Relays } from './serving/relays.ts';
 import type { Stop } from './stop.ts';
 
@@ -19,6 +20,7 @@ export interface Endings extends Stop {
 export interface EndingsDeps {
   readonly relays: Relays;
   readonly say: (line: string) => void;
+  readonly ledgerThread: Pick<LedgerThread, 'leaving'>;
   /** Whoever was before this one is billed through it: until then it cannot go. */
   readonly before: Promise<unknown> | undefined;
   /** Closes everything when nothing is open any more. */
@@ -29,7 +31,7 @@ const retrySeconds = 5;
 /** Streams that were open when another server came are let end: nobody waits for that. */
 const farewellMs = 600_000;
 
-export function createEndings({ relays, say, before, close }: EndingsDeps): Endings {
+export function createEndings({ relays, ledgerThread, say, before, close }: EndingsDeps): Endings {
   const failed = Promise.withResolvers<AppError>();
   const followed = Promise.withResolvers<void>();
   const retired = Promise.withResolvers<void>();
@@ -54,9 +56,10 @@ export function createEndings({ relays, say, before, close }: EndingsDeps): Endi
       });
       return ending.then(retired.resolve);
     },
-    stop(graceMs) {
+    stop(graceMs, delayMs) {
       if (isFollowed) setTimeout(relays.hurry, graceMs).unref();
-      ending ??= relays.stop(graceMs).then(close);
+      if (ending === null) ledgerThread.leaving();
+      ending ??= relays.stop(graceMs, delayMs).then(close);
       return ending;
     },
     hurry: relays.hurry,

@@ -12,7 +12,7 @@ import { endRotation, rotationStamp } from './domain/secrets/rotation.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
 import { version } from './embedded/version.ts';
-import { startThread } from './embedded/workers.ts';
+import { startEarly, startThread } from './embedded/workers.ts';
 import { createEndings, type Endings } from './endings.ts';
 import { openDescriptors } from './http/descriptors.ts';
 import type { LedgerClient } from './ledger/client.ts';
@@ -87,9 +87,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const nativeBinding = nativeBindingFor(files.dir, addonPath);
   const before = options.takeOver === true ? await placeOf(files, options.port, place) : null;
   const unlock = before === null ? acquireLock(files) : givesLockBack(files);
-  const threads: { terminate(): void }[] = [];
+  const controls = startEarly('control');
+  const threads: { terminate(): void }[] = [controls];
   try {
-    if (place.engine === 'sqlite') await endRotation(files, nativeBinding, rotationStamp(Date.now()));
+    await endRotation({ ...files, database: place }, nativeBinding, rotationStamp(Date.now()));
     const setupCode = randomBytes(8).toString('hex');
     const { balances, shared, bury } = createPurses(place, options.relays);
     const node = nodeOrder(place, files, options.env, { nativeBinding, memory: shared });
@@ -97,7 +98,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     threads.push(ledgerThread);
     const { client: ledger, missing } = ledgerThread;
     if (missing !== null) options.say(missingPostings(missing));
-
     ledger.onBalance(balances.credit);
     const state = createRelayState(balances);
     const counter = createTokenCounter(() => startThread('counter') as unknown as CountingThread);
@@ -118,13 +118,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     );
     threads.push(relays);
     const control = createControlThread({
-      spawn: () => startThread('control'),
+      spawn: controls.take,
       order: { place, nativeBinding, setupCode, log, ...machineOf(files, node, options) },
       ledgerPort: () => ledgerThread.newPort(controlName),
       receive: hearControl({ state, relays, before, places: placesFor(ledgerThread, balances.money) }),
       lost(why) {
         say(`the control thread died and is started again: ${why}`);
-        relays.worksLost();
+        relays.tasksLost();
       },
       replaced: () => control.tell({ kind: 'storage', standing: watch.standing() }),
       hopeless: (why) => fail('control', why),
@@ -150,7 +150,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       successions?.stop();
       unlock();
     };
-    const { fail, retire, ...lasting } = createEndings({ relays, say, before: before?.ended, close });
+    const { fail, retire, ...lasting } = createEndings({ relays, ledgerThread, say, before: before?.ended, close });
     ledgerThread.onDeath(bury);
     ledgerThread.onDeath((why) => fail('ledger', why));
     void ledgerThread.suspended.then(relays.suspend);
@@ -247,10 +247,10 @@ const hearControl =
       case 'heard':
         relays.heard(data.news);
         break;
-      case 'worked':
+      case 'taskAnswered':
         // Numbers below zero are those of the server before this one.
-        if (data.id < 0) before?.worked({ ...data, id: -data.id });
-        else relays.worked(data);
+        if (data.id < 0) before?.taskAnswered({ ...data, id: -data.id });
+        else relays.taskAnswered(data);
     }
   };
 

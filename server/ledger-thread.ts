@@ -29,6 +29,8 @@ export interface LedgerThread {
   places(news: PlacesNews): void;
   /** Somebody wants this node to end. */
   readonly drained: Promise<void>;
+  /** It is about to end: the others see it. */
+  leaving(): void;
   /** Called once, at once when it has happened already; the client fails before. */
   onDeath(listener: (why: string) => void): void;
   /** The database is written and closed. @returns false when that takes too long. */
@@ -126,6 +128,7 @@ export async function startLedger(order: {
       },
       places: (news) => thread.postMessage(news),
       drained: drained.promise,
+      leaving: () => void (node !== null && thread.postMessage({ kind: 'leaving' })),
       onDeath: (listener) => void dead.promise.then(listener),
       leave: (ms) => moveAndWait('leave', ms),
       comeBack: (ms) => moveAndWait('return', ms),

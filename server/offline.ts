@@ -1,31 +1,21 @@
 /** Work on a data directory that needs no running services, and work that nobody else may disturb. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { parse } from 'yaml';
-import { readDump } from '../db/dump.ts';
-import { openSqliteSource } from '../db/import-source.ts';
+import { existsSync, rmSync } from 'node:fs';
 import { schemaOf } from '../db/maintenance.ts';
 import { migrate, migrations } from '../db/migrate.ts';
 import { namesIn } from '../db/names.ts';
-import { openDatabase, type SqliteDatabase } from '../db/open.ts';
-import { placeName } from '../db/place.ts';
-import { openSandbox } from '../db/sandbox.ts';
+import { type Database, openDatabase, type SqliteDatabase } from '../db/open.ts';
+import { type PostgresPlace, placeName, type SqlitePlace } from '../db/place.ts';
 import type { SealedSample } from '../db/sealed.ts';
 import { AppError } from './contract/errors.ts';
 import { acquireLock, databasePlace, dataDirFiles, ensureDataDir } from './data-dir.ts';
 import { type BackupHeader, readHeader } from './domain/backup/format.ts';
 import { type Restored, restoreBackup, restoreToServer } from './domain/backup/restore.ts';
-import { importFamily } from './domain/import/family.ts';
-import { importLitellm } from './domain/import/litellm.ts';
-import type { ImportReport } from './domain/import/report.ts';
-import type { Family, Source } from './domain/import/source.ts';
+import { proveKey } from './domain/secrets/proof.ts';
 import { endRotation, type Rotated, rotate, rotationStamp } from './domain/secrets/rotation.ts';
 import { createVault, givenKey, loadMasterKey, vaultFor } from './domain/secrets/vault.ts';
 import { addonPath } from './embedded/addon-path.ts';
 import { nativeBindingFor } from './embedded/native-addon.ts';
-import { version } from './embedded/version.ts';
-import { createDirectLedger } from './ledger/direct.ts';
 import { progressFile } from './ledger/progress.ts';
-import { createServices } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -106,25 +96,26 @@ export function existingNames(dataDir: string, noun: string, env: Environment = 
 /** True when the master key comes from the environment and not from the data directory. */
 export const keyIsGiven = (env: Environment): boolean => givenKey(env) !== '';
 
-/** @param to the new key, '' = made up. @throws AppError data_dir_locked when a server runs, secret_unreadable. */
+/** @param to the new key, '' = made up. @throws AppError data_dir_locked when a server runs here, nodes_live when one runs elsewhere, secret_unreadable. */
 export async function rotateMasterKey(order: {
   readonly dataDir: string;
   readonly env: Environment;
   readonly to: string;
   readonly keepOld: boolean;
 }): Promise<Rotated> {
+  const { env } = order;
   const files = ensureDataDir(order.dataDir);
-  fileAlone(files, order.env);
+  const place = databasePlace(files, env);
   const unlock = acquireLock(files);
   try {
     const nativeBinding = nativeBindingFor(files.dir, addonPath);
     const stamp = rotationStamp(Date.now());
-    await endRotation(files, nativeBinding, stamp);
-    const database = openDatabase(files.database, { nativeBinding });
+    await endRotation({ ...files, database: place }, nativeBinding, stamp);
+    const database = place.engine === 'sqlite' ? await openFile(place, nativeBinding) : await openServer(place);
     try {
-      await migrate(database);
-      const from = loadMasterKey(files.secretKey, order.env);
-      return rotate(files, database, { ...order, from, inFile: !keyIsGiven(order.env), stamp });
+      const from = loadMasterKey(files.secretKey, env);
+      if (database.engine === 'postgres') await proveKey(database, createVault(from));
+      return await rotate(files.secretKey, database, { ...order, from, inFile: !keyIsGiven(env), stamp });
     } finally {
       await database.close();
     }
@@ -133,92 +124,15 @@ export async function rotateMasterKey(order: {
   }
 }
 
-/** @throws AppError sqlite_alone where the site lies on a server. */
-function fileAlone(files: Parameters<typeof databasePlace>[0], env: Environment): void {
-  if (databasePlace(files, env).engine !== 'sqlite') throw new AppError('sqlite_alone');
-}
-
-export interface ImportOrder {
-  readonly from: Family | 'litellm';
-  readonly file: string;
-  readonly dataDir: string;
-  readonly dryRun: boolean;
-  /** Tables to take; empty = all. */
-  readonly only: readonly string[];
-  readonly env: Environment;
-}
-
-/** Everything or nothing; a dry run is the same work, rolled back. @throws AppError import_*, not_found, data_dir_locked. */
-export async function importSite({ from, file, dataDir, dryRun, env, only }: ImportOrder): Promise<ImportReport> {
-  if (!existsSync(file)) throw new AppError('not_found', { what: file });
-  const files = ensureDataDir(dataDir);
-  fileAlone(files, env);
-  const unlock = acquireLock(files);
-  const nativeBinding = nativeBindingFor(files.dir, addonPath);
-  try {
-    await endRotation(files, nativeBinding, rotationStamp(Date.now()));
-    await migrated(files.database, nativeBinding);
-    const database = openSandbox(files.database, nativeBinding);
-    try {
-      const vault = createVault(loadMasterKey(files.secretKey, env));
-      const report = await importInto(database, vault, { from, file, env, only }, nativeBinding);
-      if (!dryRun) database.commit();
-      return report;
-    } finally {
-      await database.close();
-    }
-  } finally {
-    unlock();
-  }
-}
-
-async function migrated(file: string, nativeBinding: string | undefined): Promise<void> {
+async function openFile({ file }: SqlitePlace, nativeBinding: string | undefined): Promise<SqliteDatabase> {
   const database = openDatabase(file, { nativeBinding });
   await migrate(database);
-  await database.close();
+  return database;
 }
 
-async function importInto(
-  database: SqliteDatabase,
-  vault: ReturnType<typeof createVault>,
-  { from, file, env, only }: Pick<ImportOrder, 'from' | 'file' | 'env' | 'only'>,
-  nativeBinding: string | undefined,
-): Promise<ImportReport> {
-  const ledger = createDirectLedger(database);
-  const relayTest = () => Promise.reject(new AppError('setup_needed'));
-  const services = await createServices({
-    database,
-    vault,
-    ledger,
-    relayTest,
-    version,
-    setupCode: null,
-    now: Date.now,
-  });
-  if (from === 'litellm') return importLitellm({ ...services, env }, parse(readFileSync(file, 'utf8')));
-  const source = narrowed(openSource(file, nativeBinding), only);
-  try {
-    const now = Math.floor(Date.now() / 1000);
-    return await importFamily({ database, ledger, options: services.options, vault, now }, source, from);
-  } finally {
-    source.close();
-  }
-}
-
-/** Tables that were not asked for are empty. */
-const narrowed = (source: ReturnType<typeof openSource>, only: readonly string[]): ReturnType<typeof openSource> =>
-  only.length === 0
-    ? source
-    : { rows: (table) => (only.includes(table) ? source.rows(table) : []), close: source.close };
-
-const sqliteMark = 'SQLite format 3\0';
-
-/** A SQLite file by its first bytes, everything else is read as a dump. */
-function openSource(file: string, nativeBinding: string | undefined): Source & { close(): void } {
-  const bytes = readFileSync(file);
-  if (bytes.toString('latin1', 0, sqliteMark.length) === sqliteMark) return openSqliteSource(file, nativeBinding);
-  const tables = readDump(bytes.toString('utf8'));
-  if (!tables.has('users') && !tables.has('channels'))
-    throw new AppError('import_failed', { detail: 'users, channels' });
-  return { rows: (table) => tables.get(table) ?? [], close: () => undefined };
+async function openServer(place: PostgresPlace): Promise<Database> {
+  const { migratePostgres } = await import('../db/postgres/migrate.ts');
+  const database = await openDatabase(place, { connections: 2 });
+  await migratePostgres(database);
+  return database;
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KeptItems } from '../db/kept-item.ts';
 import { createKeptItems } from '../db/kept-items.ts';
+import { createMemos } from '../db/memos.ts';
 import type { Database } from '../db/open.ts';
 import { createChannelsRepository } from '../db/repositories/channels.ts';
 import type { Turns } from '../db/turn.ts';
@@ -46,6 +47,8 @@ import { createSessions, type SessionsService } from './domain/sessions/service.
 import { createSetup } from './domain/setup/service.ts';
 import { createStatus } from './domain/status/service.ts';
 import { checkForUpdate, type UpdateCheck } from './domain/status/updates.ts';
+import { createTaskLists, type TaskListsService } from './domain/tasks/lists.ts';
+import { createTasks, type TasksService } from './domain/tasks/service.ts';
 import { createChatLinks } from './domain/tokens/chat-links.ts';
 import { createTokens, type TokensService } from './domain/tokens/service.ts';
 import { createUsage, type UsageService } from './domain/usage/service.ts';
@@ -58,11 +61,9 @@ import { createSavedFilters, type SavedFiltersService } from './domain/users/sav
 import { createUsers, type UsersService } from './domain/users/service.ts';
 import { createWaysIn } from './domain/users/ways-in.ts';
 import { createWallet, type WalletService } from './domain/wallet/service.ts';
-import { createWorkLists, type WorkListsService } from './domain/works/lists.ts';
-import { createWorks, type WorksService } from './domain/works/service.ts';
 import type { Ledger } from './ledger/commands.ts';
 import { type InvariantReport, logReport, reportsOn } from './ledger/verify.ts';
-import { createGuard, type Fetch } from './outbound/guard.ts';
+import { createProvenGuard, type Fetch } from './outbound/guard.ts';
 import { createWorkerFetch } from './outbound/worker.ts';
 import { providerByType } from './providers/catalogue.ts';
 
@@ -104,8 +105,8 @@ export interface Services {
   readonly routes: RoutesService;
   readonly knowledge: KnowledgeService;
   readonly nodes: NodesService;
-  readonly works: WorksService & KeptItems;
-  readonly workLists: WorkListsService;
+  readonly tasks: TasksService & KeptItems;
+  readonly taskLists: TaskListsService;
   readonly usage: UsageService;
   readonly priceList: ReturnType<typeof createPriceList>;
   readonly logs: LogsService;
@@ -114,6 +115,8 @@ export interface Services {
   readonly storage: () => StorageStanding;
   /** Relay threads; 0 = no server runs. */
   readonly relays: number;
+  /** Throws away short-lived things that are over. */
+  readonly sweepMemos: () => Promise<void>;
   readonly maintenance: MaintenanceService;
   readonly provisioning: ProvisioningService;
   verifyLedger(): Promise<InvariantReport[]>;
@@ -128,6 +131,8 @@ export interface ServiceDeps {
   readonly relayTest: RelayTest;
   readonly version: string;
   readonly setupCode: string | null;
+  /** Name of this node; absent where there is one. */
+  readonly node?: string;
   /** Default: over the SMTP server of the options. */
   readonly sendMail?: SendMail;
   /** For addresses that users choose; default: the guarded one. */
@@ -157,6 +162,8 @@ export interface ServiceDeps {
 const signUpsPerHour = 20;
 
 const withDefaults = (given: ServiceDeps) => ({
+  memos: createMemos(given.database, given.vault.keyHmac, given.now),
+  node: '',
   passwords: createPasswords(),
   turns: createTurns(given.database, randomUUID()),
   verifiedBackup,
@@ -220,7 +227,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const options = await createOptions(deps);
   const users = createUsers(deps);
   const logs = createLogs(deps);
-  const setup = createSetup({ users, options, setupCode: deps.setupCode, now: deps.now });
+  const setup = createSetup({ ...deps, users, options, engine: deps.database.engine });
   const channels = createChannels({
     ...deps,
     automaticEnable: () => options.get('AutomaticEnableChannelEnabled'),
@@ -233,7 +240,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const affiliate = createAffiliate({ ...deps, options });
   const signIn = createSignIn(deps, options, users);
   const { credentials, devices } = signIn;
-  const signUps = createAllowance(3600, signUpsPerHour, deps.now);
+  const signUps = createAllowance('new accounts of networks', 3600, signUpsPerHour, deps.memos);
   const sendMail = deps.sendMail ?? createMailer(options);
   const settings = createSettings(deps);
   await settings.sealReadable();
@@ -241,7 +248,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
   const carried = (schemes: readonly string[]): Fetch =>
     createWorkerFetch({
       worker: () => ({ url: options.get('WorkerUrl'), key: options.get('WorkerValidKey') }),
-      direct: deps.guardedFetch ?? createGuard({ schemes }),
+      direct: deps.guardedFetch ?? createProvenGuard({ schemes }),
       fetch: deps.fetch,
       schemes,
     });
@@ -295,11 +302,11 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     nodes: createNodes(deps.database),
     logs,
     pricing: createPricing({ ...deps, options, logs }),
-    workLists: createWorkLists({ ...deps, options }),
+    taskLists: createTaskLists({ ...deps, options }),
     usage: createUsage(deps),
     priceList: createPriceList({ options, channels }),
-    works: {
-      ...createWorks({
+    tasks: {
+      ...createTasks({
         ...deps,
         baseUrlOf: (type) => providerByType(type)?.baseUrl ?? '',
         report,
@@ -309,6 +316,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     setupCode: deps.setupCode,
     storage: deps.storage ?? (() => soundStorage),
     relays: deps.relays ?? 0,
+    sweepMemos: deps.memos.sweep,
     maintenance: createMaintenance(deps),
     provisioning: createProvisioning({
       ...deps,

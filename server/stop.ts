@@ -8,14 +8,14 @@ import type { Relay } from './relay/relay.ts';
 import { until } from './threads.ts';
 
 export interface Stop {
-  /** Lets open requests end, at most this long, then ends them and closes everything. */
-  stop(graceMs: number): Promise<void>;
+  /** @param delayMs balancers are told, and whoever comes is served. @param graceMs then open requests may end; those that do not are ended, and everything is closed. */
+  stop(graceMs: number, delayMs?: number): Promise<void>;
   /** Somebody is in a hurry: open requests are ended now. */
   hurry(): void;
 }
 
 export interface StopDeps {
-  readonly door: Pick<FrontDoor, 'drain' | 'handedOn' | 'stop'>;
+  readonly door: Pick<FrontDoor, 'leave' | 'drain' | 'handedOn' | 'stop'>;
   readonly relay: Pick<Relay, 'open' | 'cut' | 'close'>;
   readonly ledger: LedgerClient;
   readonly counter: Pick<TokenCounter, 'close'>;
@@ -96,8 +96,10 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
 
   const shutDown = new AppError('shutting_down', { seconds: retrySeconds });
   return {
-    stop(graceMs) {
+    stop(graceMs, delayMs = 0) {
       ending ??= (async () => {
+        door.leave();
+        if (delayMs > 0) await until(() => hurried, delayMs);
         relay.close(shutDown);
         door.drain();
         await drained(graceMs);

@@ -60,7 +60,7 @@ const layers: readonly (readonly [string, RegExp, RegExp])[] = [
   [
     'the terminal knows the contract and the composition roots',
     /^cli\//,
-    /^(cli|server\/(contract|embedded\/(version|legal-text)|practice|(gateway|direct|offline|moving|data-dir)\.ts))/,
+    /^(cli|server\/(contract|embedded\/(version|legal-text)|practice|(gateway|direct|offline|moving|importing|data-dir)\.ts))/,
   ],
   ['the console', /^web\//, /^(web|server\/contract)/],
   [

@@ -20,9 +20,9 @@ import { routeRows } from './route/rows.ts';
 import { secretRows } from './secrets/rows.ts';
 import { siteRows } from './site/rows.ts';
 import { tagRows } from './tag/rows.ts';
+import { taskRows } from './tasks/rows.ts';
 import { tokenRows } from './token/rows.ts';
 import { userRows } from './user/rows.ts';
-import { workRows } from './work/rows.ts';
 
 export const commands: readonly CommandRow[] = [
   ...siteRows,
@@ -40,7 +40,7 @@ export const commands: readonly CommandRow[] = [
   ...logRows,
   ...alertRows,
   ...nodeRows,
-  ...workRows,
+  ...taskRows,
   ...dataRows,
   ...secretRows,
   ...provisioningRows,

@@ -1,9 +1,11 @@
 /** A database of PostgreSQL as the source or the target of a move. */
+import type { Kysely } from 'kysely';
 import type { PoolClient } from 'pg';
 import { AppError } from '../../server/contract/errors.ts';
 import { placeName } from '../place.ts';
 import { ensureMonths, monthOf } from '../postgres/months.ts';
 import type { PostgresDatabase } from '../postgres/open.ts';
+import type { Schema } from '../schema.ts';
 import { type Cursor, type MovedRow, type MoveEnd, type MoveTarget, movedTables } from './tables.ts';
 
 const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ');
@@ -35,6 +37,9 @@ const fillEnds = `INSERT INTO ends (ref, asked, paid, epoch, at)
   UNION ALL SELECT DISTINCT ON (l.request_id) l.request_id, 0, 0, 0, l.created_at FROM logs l
     WHERE l.request_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM postings p WHERE p.ref = l.request_id AND p.kind = 'settle')
   ON CONFLICT DO NOTHING`;
+
+/** Rows that are brought from elsewhere are no news. */
+const quiet = "SET LOCAL gateway.quiet = 'on'";
 
 type Ask = <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>;
 
@@ -88,17 +93,28 @@ export const postgresSource = (name: string, rowsOf: Ask): MoveEnd => ({
   },
 });
 
-export function postgresEnd(database: PostgresDatabase): MoveTarget {
-  const { pool, query } = database;
+/** A transaction that is open and ended by whoever began it. */
+export interface OneTransaction {
+  readonly client: PoolClient;
+  readonly query: Kysely<Schema>;
+}
+
+/** @param one everything happens in it; null = step by step, each of which holds. */
+export function postgresEnd(database: PostgresDatabase, one: OneTransaction | null = null): MoveTarget {
+  const { pool } = database;
+  const { query } = one ?? database;
   const name = placeName(database.place);
   const rowsOf: Ask = async <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
-    (await pool.query<Row>(text, values)).rows;
+    (await (one?.client ?? pool).query<Row>(text, values)).rows;
   const inTransaction = async <Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> => {
+    if (one !== null) {
+      await one.client.query(quiet);
+      return work(one.client);
+    }
     const client = await pool.connect();
     try {
       await client.query('BEGIN');
-      // Rows that are brought from elsewhere are no news.
-      await client.query("SET LOCAL gateway.quiet = 'on'");
+      await client.query(quiet);
       const result = await work(client);
       await client.query('COMMIT');
       client.release();
@@ -174,7 +190,7 @@ export function postgresEnd(database: PostgresDatabase): MoveTarget {
         );
         await client.query('DROP TABLE move_cursor');
       });
-      await pool.query('ANALYZE');
+      if (one === null) await pool.query('ANALYZE');
     },
   };
 }

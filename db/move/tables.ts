@@ -39,8 +39,29 @@ export const movedTables: readonly MovedTable[] = [
   numbered('logs'),
 ];
 
-/** News for followers who run: there are none while a site is moved. */
-export const leftTables: readonly string[] = ['changes'];
+/** Tables of both places that are not moved, each with the reason. */
+export const leftTables: Readonly<Record<string, string>> = {
+  changes: 'news for followers who run: there are none while a site is moved, and whoever starts reads everything',
+};
+
+/** Tables that a server has and a file has not, each with the reason why nothing is lost with it: by a move, or in a backup. */
+export const serverTables: Readonly<Record<string, string>> = {
+  account_parts: 'what each node counts for itself, read as part of accounts',
+  channel_parts: 'what each node counts for itself, read as part of channels',
+  usage_hour_parts: 'what each node counts for itself, read and written as usage_hours',
+  logs_rest: 'rows of logs whose month has no table of its own',
+  ends: 'made from postings and logs by whoever fills a server',
+  leases:
+    'what living nodes may spend: there are none while a site is moved, and what is leased still lies in the balance',
+  nodes: 'lives of processes; the last number goes on as that of the last run',
+  jobs: 'whose turn it is among living nodes',
+  feed: 'how far news are kept',
+  node_messages: 'what nodes tell each other, kept for seconds',
+  memos: 'what lives for minutes: a file keeps it in the memory of its process',
+  kept_items:
+    'items of answers, which a file keeps beside it in answers.db: without them a client sends its conversation again',
+  gateway_migrations: 'how old the schema is: each place has its own',
+};
 
 export type MovedRow = Readonly<Record<string, string | number | null>>;
 

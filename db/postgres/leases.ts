@@ -1,13 +1,15 @@
 /** Leases taken and given back under the locks of their accounts and tokens. What is granted is decided here and written as a number: a statement that computes it gives twice when it is repeated. */
+import type { Period } from '../../server/contract/periods.ts';
 import { numbers } from './arrays.ts';
 import { type LeaseKind, leaseKey } from './ledger-known.ts';
 import { changeLeases, type LeaseChange } from './ledger-writes.ts';
 import type { Answer, Statement } from './line.ts';
+import { begunOf } from './periods.ts';
 
 export interface Acquire {
   readonly type: 'acquire';
   readonly account: number;
-  /** 0 = none that has a limit. */
+  /** 0 = none that has a limit or budget. */
   readonly token: number;
   /** What the request at hand still needs of both. */
   readonly need: number;
@@ -39,6 +41,8 @@ export interface Grant {
   /** What there is in all, whoever has it. */
   readonly most: number;
   readonly tokenMost: number;
+  /** What of the token there is least of: of its limit, or of its budget for a period. */
+  readonly tokenBound: 'limit' | Period;
   /** Other nodes that live and have some of either. */
   readonly holders: readonly number[];
 }
@@ -49,11 +53,9 @@ export interface MoveOutcome {
 }
 
 interface Purse {
-  /** Balance, or limit. */
-  readonly whole: number;
-  /** Less what is spent of a limit. */
+  /** Balance, or the least of what is not spent of a token's limit and budgets. */
   readonly left: number;
-  /** Spent of a limit, or leased. */
+  readonly bound: Grant['tokenBound'];
   leased: number;
 }
 
@@ -77,6 +79,27 @@ export const smallFor = 8;
 
 const sorted = (ids: Iterable<number>): number[] => [...new Set(ids)].sort((a, b) => a - b);
 
+/**
+ * Leases outlive the period in which they were taken, and count in the next: what is spent in a period and leased is within
+ * its budget at any time. By the database's clock, in UTC.
+ */
+const leftOf = (period: Period): string =>
+  `CASE WHEN ${period}_budget > 0 THEN ${period}_budget - CASE WHEN ${period}_at >= ${begunOf(period)} THEN ${period}_used ELSE 0 END END AS "${period}"`;
+
+const bounds = ['limit', 'day', 'month'] as const;
+
+/** @param row null = without such a bound. */
+function purseOf(
+  row: Readonly<Record<(typeof bounds)[number], number | null | undefined>> & { leased: number },
+): Purse {
+  let purse: Purse = { left: Number.MAX_SAFE_INTEGER, bound: 'limit', leased: row.leased };
+  for (const bound of bounds) {
+    const left = row[bound] ?? purse.left;
+    if (left < purse.left) purse = { ...purse, left, bound };
+  }
+  return purse;
+}
+
 export function readsForMoves(
   moves: readonly LeaseMove[],
   epoch: number,
@@ -93,17 +116,16 @@ export function readsForMoves(
     } else (move.kind === 'account' ? accounts : tokens).push(move.subject);
   }
   const purses = (answer: Answer | undefined) =>
-    new Map(
-      (answer?.rows ?? []).map(({ id, whole, left, leased }) => [id as number, { whole, left, leased } as Purse]),
-    );
+    new Map((answer?.rows ?? []).map((row) => [row.id as number, purseOf(row)]));
   return {
     statements: [
       {
-        text: 'SELECT id, balance AS whole, balance AS "left", leased FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+        text: 'SELECT id, balance AS "limit", leased FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
         values: [numbers(sorted(accounts))],
       },
       {
-        text: 'SELECT id, quota_limit AS whole, quota_limit - used_quota AS "left", used_quota + leased AS leased FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+        text: `SELECT id, CASE unlimited WHEN 0 THEN quota_limit - used_quota END AS "limit", ${leftOf('day')}, ${leftOf('month')}, leased
+          FROM tokens WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE`,
         values: [numbers(sorted(tokens))],
       },
       {
@@ -136,7 +158,7 @@ export function decideMoves(
     const purse = (kind === 'account' ? known.accounts : known.tokens).get(subject);
     if (purse !== undefined) purse.leased += by;
   };
-  const free = (purse: Purse | undefined): number => (purse === undefined ? 0 : purse.whole - purse.leased);
+  const free = (purse: Purse | undefined): number => (purse === undefined ? 0 : purse.left - purse.leased);
   /** A share of what is free for some seconds to come; where there is little, for this one request alone. */
   const grant = (purse: Purse | undefined, need: number, { use, nodes, partial = false }: Acquire): number => {
     if (need <= 0) return 0;
@@ -159,14 +181,16 @@ export function decideMoves(
     const tokenGranted = token === 0 ? 0 : grant(known.tokens.get(token), move.tokenNeed, move);
     change('account', account, granted);
     change('token', token, tokenGranted);
-    const whole = known.accounts.get(account)?.whole ?? 0;
+    const most = known.accounts.get(account)?.left ?? 0;
     const limit = known.tokens.get(token);
     const holders = known.holdings.filter(
       ({ kind, subject }) =>
         (kind === 'account' && subject === account && move.need > 0) || (kind === 'token' && subject === token),
     );
     grants.push({
-      ...{ account, token, granted, tokenGranted, most: whole, tokenMost: limit?.left ?? 0 },
+      ...{ account, token, granted, tokenGranted, most },
+      tokenMost: limit?.left ?? 0,
+      tokenBound: limit?.bound ?? 'limit',
       holders: [...new Set(holders.map((one) => one.epoch))],
     });
   }

@@ -1,11 +1,12 @@
 /** What a batch writes: one statement a table, with lists for its rows. */
-import { periodStart } from '../../server/contract/periods.ts';
+import { type Period, periodStart } from '../../server/contract/periods.ts';
 import type { Hold, LogEntry } from '../../server/ledger/commands.ts';
 import type { CounterChange, Mark, Posting } from '../../server/ledger/core.ts';
 import type { Totals } from '../ledger-totals.ts';
 import { numbers, texts } from './arrays.ts';
 import { isSingle, type LeaseKind } from './ledger-known.ts';
 import type { Statement } from './line.ts';
+import { begunOf } from './periods.ts';
 
 export interface EndEntry {
   readonly ref: string;
@@ -165,9 +166,12 @@ interface TokenEntry {
   readonly leased: number;
 }
 
-const period = (name: 'day' | 'month') =>
-  `${name}_used = CASE WHEN t.${name}_at > v.${name} THEN t.${name}_used WHEN t.${name}_at = v.${name} THEN greatest(0, t.${name}_used + v.used) ELSE greatest(0, v.used) END,
-   ${name}_at = greatest(t.${name}_at, v.${name})`;
+/** A node whose clock is ahead does not begin a period for the others. */
+const period = (name: Period): string => {
+  const at = `least(v.${name}, ${begunOf(name)})`;
+  return `${name}_used = CASE WHEN t.${name}_at > ${at} THEN t.${name}_used WHEN t.${name}_at = ${at} THEN greatest(0, t.${name}_used + v.used) ELSE greatest(0, v.used) END,
+   ${name}_at = greatest(t.${name}_at, ${at})`;
+};
 
 const addTokens = statementOf<TokenEntry>(
   `UPDATE tokens t SET used_quota = t.used_quota + v.used, accessed_at = greatest(t.accessed_at, v.at), leased = t.leased + v.leased,

@@ -1,6 +1,6 @@
 /** The nodes of a site as people see them: who lives, what each has in hand, and who is to end. */
 
-import { lifeSeconds } from './nodes.ts';
+import { lifeSeconds, longestRequestSeconds } from './nodes.ts';
 import type { PostgresDatabase } from './open.ts';
 
 export interface MemberRow {
@@ -18,17 +18,26 @@ export interface MemberRow {
   readonly leases: number;
   readonly leased: number;
   readonly holds: number;
+  /** Seconds until what it left open is settled for it and its leases are free; null = it lives, or has left nothing open. */
+  readonly settles: number | null;
+  readonly forgotten_at: number;
 }
 
 export type Members = ReturnType<typeof createMembers>;
 
 /** A node's newest start stands for it; what earlier ones have left counts with it. */
-const all = `SELECT newest.epoch, newest.node, newest.state, newest.version, newest.schema, newest.started_at, newest.left_at,
-    greatest(0, extract(epoch FROM clock_timestamp() - newest.expires_at) + ${lifeSeconds})::bigint AS silent, newest.figures,
+const counted = `SELECT newest.*,
     (SELECT count(*) FROM leases JOIN nodes USING (epoch) WHERE nodes.node = newest.node) AS leases,
     (SELECT coalesce(sum(amount), 0) FROM leases JOIN nodes USING (epoch) WHERE nodes.node = newest.node AND kind = 'account') AS leased,
     (SELECT count(*) FROM holds JOIN nodes USING (epoch) WHERE nodes.node = newest.node) AS holds
   FROM (SELECT DISTINCT ON (node) * FROM nodes ORDER BY node, epoch DESC) newest`;
+
+/** One that was forgotten on the spot is nobody's any more. */
+const all = `SELECT epoch, node, state, version, schema, started_at, left_at, forgotten_at, figures, leases, leased, holds,
+    greatest(0, extract(epoch FROM clock_timestamp() - expires_at) + ${lifeSeconds})::bigint AS silent,
+    CASE WHEN state = 'expired' AND (leases > 0 OR holds > 0)
+      THEN greatest(0, extract(epoch FROM expires_at - clock_timestamp()) + ${longestRequestSeconds})::bigint END AS settles
+  FROM (${counted}) counted WHERE expires_at > '-infinity'`;
 
 const keptSeconds = 86_400;
 
@@ -37,13 +46,12 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
     /** Those that live, and those that are gone while something is left of them. */
     async list(): Promise<MemberRow[]> {
       const { rows } = await pool.query<MemberRow>(
-        `SELECT * FROM (${all} WHERE newest.forgotten_at = 0) rows
-         WHERE state <> 'expired' OR left_at = 0 OR leases > 0 OR holds > 0 ORDER BY node`,
+        `${all} AND (state <> 'expired' OR left_at = 0 AND forgotten_at = 0 OR leases > 0 OR holds > 0) ORDER BY node`,
       );
       return rows;
     },
     async find(node: string): Promise<MemberRow | null> {
-      const { rows } = await pool.query<MemberRow>(`${all} WHERE newest.node = $1`, [node]);
+      const { rows } = await pool.query<MemberRow>(`${all} AND node = $1`, [node]);
       return rows[0] ?? null;
     },
     async live(): Promise<number> {
@@ -58,12 +66,13 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
       );
       return (rowCount ?? 0) > 0;
     },
-    /** What it may still have is not waited for any more: its open requests are settled as far as they were seen. */
-    async forget(node: string): Promise<void> {
+    /** What may lie on its disk is not waited for any more. @param now its open requests are settled at once, as far as they were seen; otherwise when their time is over. */
+    async forget(node: string, now: boolean): Promise<void> {
       await pool.query(
-        `UPDATE nodes SET forgotten_at = extract(epoch FROM clock_timestamp())::bigint, expires_at = '-infinity'
+        `UPDATE nodes SET forgotten_at = extract(epoch FROM clock_timestamp())::bigint,
+           expires_at = CASE WHEN $2 THEN '-infinity' ELSE expires_at END
          WHERE node = $1 AND state = 'expired'`,
-        [node],
+        [node, now],
       );
     },
     /** What this node says of itself. The ledger's own writes to the row wait for no disk because of it. */

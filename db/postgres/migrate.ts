@@ -4,6 +4,8 @@ import { AppError } from '../../server/contract/errors.ts';
 import { placeName } from '../place.ts';
 import type { Schema } from '../schema.ts';
 import * as initial from './migrations/0001-initial.ts';
+import * as nodeMessages from './migrations/0002-node-messages.ts';
+import * as memos from './migrations/0003-memos.ts';
 import { prepareMonths } from './months.ts';
 import type { PostgresDatabase } from './open.ts';
 
@@ -16,6 +18,8 @@ export interface PostgresMigration {
 /** Ordered by name; a released migration is never edited. */
 export const postgresMigrations: Readonly<Record<string, PostgresMigration>> = {
   '0001-initial': { up: initial.up, breaks: true },
+  '0002-node-messages': { up: nodeMessages.up, breaks: false },
+  '0003-memos': { up: memos.up, breaks: false },
 };
 
 interface Applied {

@@ -14,7 +14,7 @@ export const lifeSeconds = 15;
 /** Clocks, and messages on their way. */
 const graceSeconds = 5;
 /** The longest request; what was set aside for one that never ended is free after that. */
-const longestRequestSeconds = 600;
+export const longestRequestSeconds = 600;
 
 const settings = [
   // Whatever the server's usual is: an answer says that it is durable.
@@ -206,6 +206,13 @@ export async function clearLeases(line: Line): Promise<void> {
       ? []
       : [...lockLeased(list), ...(['account', 'token'] as const).flatMap((kind) => giveBack(kind, list, false))]),
     { text: 'COMMIT' },
+  ]);
+}
+
+/** It takes nothing new soon. */
+export async function noteDraining(line: Line, epoch: number): Promise<void> {
+  await line.send([
+    { text: "UPDATE nodes SET state = 'draining' WHERE epoch = $1 AND state = 'live'", values: [epoch] },
   ]);
 }
 

@@ -66,6 +66,8 @@ export function createPool(url: string, options: PostgresOptions = {}): Pool {
   });
   // A connection that breaks while nobody uses it is replaced by the next who asks.
   pool.on('error', () => undefined);
+  // One that breaks while somebody has it says so to whoever asks it next; nobody else listens, and the process would end.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return withoutNul(pool);
 }
 

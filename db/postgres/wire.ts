@@ -1,4 +1,8 @@
-/** What nodes tell each other at once, over NOTIFY on a connection of its own: never in a transaction that settles. */
+/**
+ * What nodes tell each other at once, over NOTIFY on a connection of its own: never in a transaction that settles. Behind a
+ * pooler that lends connections by the transaction nothing is heard: so all of it is written down for some seconds, too, and
+ * whoever does not hear itself reads there.
+ */
 import { Client } from 'pg';
 import type { PostgresPlace } from '../place.ts';
 import { readAsLibpq } from './open.ts';
@@ -6,9 +10,20 @@ import { readAsLibpq } from './open.ts';
 export interface Wire {
   /** What the database is away for, is not told. */
   tell(text: string): void;
-  /** Whether news arrive. */
+  /** Whether news arrive by themselves. */
   hears(): boolean;
   close(): void;
+}
+
+export interface WireDeps {
+  /** A text that somebody has told, this node's own among them; each is another. */
+  readonly hear: (text: string) => void;
+  /** Over another connection, as others would. */
+  readonly say: (channel: string, text: string) => Promise<void>;
+  /** Nothing arrives by itself, or it does again. */
+  readonly changed: (hears: boolean) => void;
+  /** Names the channel on which it says something to itself. */
+  readonly name: string;
 }
 
 const channel = 'gateway_nodes';
@@ -16,15 +31,45 @@ const againMs = 500;
 const connectWithinMs = 5000;
 const pingMs = 5000;
 const answerWithinMs = 5000;
+/** What is said arrives within this time or never. */
+const patienceMs = 2000;
+/** Between two questions whether it still hears. */
+const proveMs = 10_000;
+/** As seldom as two questions are unanswered, nobody is told of it. */
+const missesTold = 2;
+const readMs = 250;
+
+const recent = "clock_timestamp() - interval '5 s'";
+const written = `SELECT text FROM node_messages WHERE at > ${recent}`;
+/** A sign of life that leaves nothing behind which nobody reads any more. */
+const ping = `DELETE FROM node_messages WHERE at <= ${recent}`;
+const told = 'WITH kept AS (INSERT INTO node_messages (text) VALUES ($2)) SELECT pg_notify($1, $2)';
 
 const cut = (client: Client): void =>
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 
-/** Connects by itself, again and again. @param hear a text that somebody has told, this node's own among them. */
-export function openWire(place: PostgresPlace, hear: (text: string) => void): Wire {
+/** Connects by itself, again and again. */
+export function openWire(place: PostgresPlace, { hear, ...deps }: WireDeps): Wire {
+  const isNew = createSeen();
+  const hearing = createHearing(deps);
+  const heard = (text: string) => {
+    if (isNew(text)) hear(text);
+  };
+  const reader = createReader(heard, isNew);
   let client: Client | null = null;
   let closed = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timers = new Set<ReturnType<typeof setTimeout>>();
+  const after = (ms: number, work: () => void) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      if (!closed) work();
+    }, ms);
+    timers.add(timer);
+  };
+  const prove = async (on: Client): Promise<void> => {
+    const again = await hearing.prove(() => client === on);
+    if (client === on) after(again, () => void prove(on));
+  };
 
   const connect = async () => {
     const fresh = new Client({
@@ -38,17 +83,22 @@ export function openWire(place: PostgresPlace, hear: (text: string) => void): Wi
       if (gone) return;
       gone = true;
       if (client === fresh) client = null;
+      hearing.lost();
       fresh.end().catch(() => undefined);
-      if (!closed) timer = setTimeout(() => void connect(), againMs);
+      if (!closed) after(againMs, () => void connect());
     };
     fresh.on('error', lost);
     fresh.on('end', lost);
-    fresh.on('notification', ({ payload }) => hear(payload ?? ''));
+    fresh.on('notification', (notice) => {
+      if (notice.channel === hearing.channel) hearing.heard();
+      else heard(notice.payload ?? '');
+    });
     try {
       await fresh.connect();
-      await fresh.query(`LISTEN ${channel}`);
+      for (const one of [channel, hearing.channel]) await fresh.query(`LISTEN "${one}"`);
       if (closed) return lost();
       client = fresh;
+      void prove(fresh);
     } catch {
       lost();
     }
@@ -59,22 +109,100 @@ export function openWire(place: PostgresPlace, hear: (text: string) => void): Wi
     const asked = client;
     if (asked === null) return;
     const late = setTimeout(() => cut(asked), answerWithinMs);
-    asked.query('SELECT 1').then(
+    asked.query(ping).then(
       () => clearTimeout(late),
       () => clearTimeout(late),
     );
   }, pingMs);
+  const readings = setInterval(() => {
+    if (hearing.hears()) reader.rest();
+    else if (client !== null) void reader.read(client);
+  }, readMs);
 
   return {
     tell(text) {
-      client?.query('SELECT pg_notify($1, $2)', [channel, text]).catch(() => undefined);
+      client?.query(told, [channel, text]).catch(() => undefined);
     },
-    hears: () => client !== null,
+    hears: hearing.hears,
     close() {
       closed = true;
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
       clearInterval(pings);
+      clearInterval(readings);
       client?.end().catch(() => undefined);
     },
+  };
+}
+
+/** Whether what is said arrives. */
+function createHearing({ say, changed, name }: Omit<WireDeps, 'hear'>) {
+  const own = `gateway_wire_${name}`;
+  let hearing = false;
+  /** Questions in a row that nobody heard. */
+  let misses = 0;
+  let heard: () => void = () => undefined;
+  const judge = (arrives: boolean) => {
+    if (arrives && misses >= missesTold) changed(true);
+    misses = arrives ? 0 : misses + 1;
+    if (misses === missesTold) changed(false);
+    hearing = arrives;
+  };
+  return {
+    channel: own,
+    hears: () => hearing,
+    heard: () => heard(),
+    lost() {
+      hearing = false;
+    },
+    /** @param holds the connection on which it listens is the same as before. @returns milliseconds until it is to be asked again. */
+    async prove(holds: () => boolean): Promise<number> {
+      const self = Promise.withResolvers<boolean>();
+      heard = () => self.resolve(true);
+      const isSaid = await say(own, '').then(
+        () => true,
+        () => false,
+      );
+      const late = setTimeout(() => self.resolve(false), patienceMs);
+      const arrives = isSaid && (await self.promise);
+      clearTimeout(late);
+      // Where nothing was said, or nobody listened, nothing is known.
+      if (isSaid && holds()) judge(arrives);
+      return hearing || misses >= missesTold ? proveMs : againMs;
+    },
+  };
+}
+
+/** @param isNew is asked of what was said before somebody began to read: that is no news. */
+function createReader(heard: (text: string) => void, isNew: (text: string) => boolean) {
+  let begun = false;
+  let reading = false;
+  return {
+    async read(client: Client): Promise<void> {
+      if (reading) return;
+      reading = true;
+      try {
+        const { rows } = await client.query<{ text: string }>(written);
+        for (const { text } of rows) (begun ? heard : isNew)(text);
+        begun = true;
+      } catch {
+        // The connection is gone, and the next one reads on.
+      }
+      reading = false;
+    },
+    rest() {
+      begun = false;
+    },
+  };
+}
+
+/** @returns whether a text comes for the first time, as far as anybody may still read it. */
+function createSeen(): (text: string) => boolean {
+  let [young, old] = [new Set<string>(), new Set<string>()];
+  let since = performance.now();
+  return (text) => {
+    if (performance.now() - since > 2 * pingMs) [young, old, since] = [new Set(), young, performance.now()];
+    if (young.has(text) || old.has(text)) return false;
+    young.add(text);
+    return true;
   };
 }

@@ -66,4 +66,11 @@ export const equivalents: readonly Equivalent[] = [
     after: '(2)',
     why: 'the same group has the same lock as before, shared with more groups',
   },
+  {
+    file: 'server/relay/routing/choose.ts',
+    line: 'return pick < 0;',
+    before: '<',
+    after: '<=',
+    why: 'a drawn real number that hits the border between two weights has no probability',
+  },
 ];

@@ -69,7 +69,7 @@ export const promises: readonly Promised[] = [
   {
     en: 'failed image and music tasks are refunded once',
     zh: '失败的绘图与音乐只退款一次',
-    tests: ['tests/relay/works.test.ts'],
+    tests: ['tests/relay/tasks.test.ts'],
   },
   {
     en: 'a bill can be recomputed from its log row',

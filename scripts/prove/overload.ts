@@ -21,7 +21,7 @@ async function offer(site: ProofSite, perSecond: number, ms: number): Promise<re
   const free: import('bun').Socket<Line>[] = [];
   const waiting: number[] = [];
   const lines = await Promise.all(
-    Array.from({ length: 1500 }, () =>
+    Array.from({ length: 6000 }, () =>
       Bun.connect<Line>({
         hostname: '127.0.0.1',
         port: site.port,

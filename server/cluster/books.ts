@@ -8,7 +8,7 @@ import { openLine } from '../../db/postgres/line.ts';
 import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { sealedSampleOn } from '../../db/postgres/sealed.ts';
-import { openWire } from '../../db/postgres/wire.ts';
+import { openWire, type Wire } from '../../db/postgres/wire.ts';
 import type { SealedSample } from '../../db/sealed.ts';
 import { AppError } from '../contract/errors.ts';
 import type { BooksAnswer, BooksQuestion, LedgerMessage } from '../ledger/client.ts';
@@ -20,7 +20,7 @@ import type { RecoveryReport } from '../ledger/recovery.ts';
 import { attachMemory, createMemory } from '../relay/admission/memory.ts';
 import { createTenure, type OwnTenure } from '../relay/admission/tenure.ts';
 import { createSteadyClock } from '../serving/clock.ts';
-import { createKeeper } from './keeper.ts';
+import { createKeeper, type Keeper } from './keeper.ts';
 import { createLending, type Lending } from './lending.ts';
 import { createPocket } from './pocket.ts';
 import { createReach, type PlacesNews, type SharedMemory } from './reach.ts';
@@ -51,6 +51,8 @@ export interface Books {
   readonly report: NodeReport;
   answer(question: BooksQuestion): Promise<BooksAnswer>;
   learn(news: PlacesNews): void;
+  /** It is about to end: the others see it. */
+  leaving(): void;
   /** All is given back, and the others know that this node is gone. */
   close(): Promise<void>;
 }
@@ -64,7 +66,11 @@ export interface BooksHearers {
   readonly drain: () => void;
 }
 
-/** @throws AppError database_* */
+const unheard =
+  'NOTIFY of the database does not arrive, as behind a pooler that lends connections by the transaction: what other nodes want is asked for every 250 ms; DATABASE_DIRECT_URL=postgres://… leads around it';
+const heardAgain = 'NOTIFY of the database arrives again';
+
+/** @throws AppError database_*, data_dir_unreadable, outbox_locked */
 export async function openBooks(order: NodeOrder, told: BooksHearers): Promise<Books> {
   const { schema, migrated, sample } = await prepare(order.place);
   const { recovery, owed, ...books } = await begin(order, schema, told);
@@ -113,13 +119,25 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     newRun: randomUUID,
     now: () => Math.floor(Date.now() / 1000),
   });
-  const wire = openWire(order.place, (text) => lending.hear(text));
   const lending = createLending({
-    ...{ reach, tenure, move: store.move, isUnresolved: store.isUnresolved, epoch: store.epoch, tell: wire.tell },
+    ...{
+      reach,
+      tenure,
+      move: store.move,
+      isUnresolved: store.isUnresolved,
+      epoch: store.epoch,
+      tell: (text) => wire.tell(text),
+    },
     nodes: () => keeper.nodes(),
     now: () => performance.now(),
   });
-  const keeper = createKeeper({
+  const wire: Wire = openWire(order.place, {
+    hear: (text) => lending.hear(text),
+    say: (channel, text) => keeper.notify(channel, text),
+    changed: (hears) => told.say(hears ? heardAgain : unheard),
+    name: randomUUID().replaceAll('-', ''),
+  });
+  const keeper: Keeper = createKeeper({
     connect: () => openLine(order.place, 'gateway keeper'),
     name: order.name,
     epoch: store.epoch,
@@ -138,8 +156,8 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   const close = async () => {
     keeper.stop();
     await engine.drain();
-    await keeper.leave();
     wire.close();
+    await keeper.leave(files.outbox.size() > 0);
     store.close();
     files.close();
   };
@@ -160,6 +178,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
               id: question.id,
               standing: await keeper.standing(question.userId, question.tokenId).catch(() => null),
             },
+      leaving: () => void keeper.leaving(),
       learn(news: PlacesNews) {
         reach.learn(news);
         if (news.changed) lending.changed(news);
@@ -172,12 +191,13 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   }
 }
 
-/** @throws AppError data_dir_unreadable */
+/** @throws AppError data_dir_unreadable, outbox_locked */
 function openFiles({ dir, nativeBinding }: NodeOrder): NodeFiles {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     return openNodeFiles(dir, { nativeBinding, now: Date.now });
   } catch (error) {
+    if (error instanceof AppError) throw error;
     throw new AppError('data_dir_unreadable', { dir, detail: error instanceof Error ? error.message : '' }, error);
   }
 }

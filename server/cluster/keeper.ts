@@ -1,6 +1,6 @@
 /** What a node does by the clock: signs of life, a look at the others, and what those that are gone have left. */
 import type { Line } from '../../db/postgres/line.ts';
-import { clearLeases, earlierEpochs, expireNodes, noteLeft, orphans } from '../../db/postgres/nodes.ts';
+import { clearLeases, earlierEpochs, expireNodes, noteDraining, noteLeft, orphans } from '../../db/postgres/nodes.ts';
 import { nodesNow, standingOn } from '../../db/postgres/standing.ts';
 import type { BooksStanding, LedgerCommand, LedgerResult } from '../ledger/commands.ts';
 import { endFor } from '../ledger/recovery.ts';
@@ -10,11 +10,15 @@ export interface Keeper {
   bury(): Promise<{ readonly settled: number; readonly voided: number }>;
   start(): void;
   stop(): void;
-  /** The others need not wait until its life is over. */
-  leave(): Promise<void>;
+  /** It is about to end: the others see it. */
+  leaving(): Promise<void>;
+  /** The others need not wait until its life is over. @param owes it has ends that are in no books yet, and goes on being missed. */
+  leave(owes: boolean): Promise<void>;
   /** That are live, as far as was seen lately. */
   nodes(): number;
   standing(userId: number, tokenId: number | null): Promise<BooksStanding | null>;
+  /** With NOTIFY. @throws the driver's error. */
+  notify(channel: string, text: string): Promise<void>;
 }
 
 export interface KeeperDeps {
@@ -44,10 +48,17 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     line = deps.connect();
     return line;
   };
+  let turn: Promise<unknown> = Promise.resolve();
+  /** One piece of work at a time: some are transactions of several steps, and all share one connection. */
+  const alone = <Value>(work: (on: Line) => Promise<Value>): Promise<Value> => {
+    const next = turn.then(async () => work(await connected()));
+    turn = next.catch(() => undefined);
+    return next;
+  };
   /** @param patience as `orphans` takes it. @param of epochs, null = of all. */
   const settle = async (patience: number | undefined, of: readonly number[] | null) => {
     const count = { settled: 0, voided: 0 };
-    for (const hold of await orphans(await connected(), patience, of)) {
+    for (const hold of await alone((on) => orphans(on, patience, of))) {
       const end = { ...endFor(hold), provisional: true };
       await deps.submit(end);
       if (end.type === 'settle') count.settled++;
@@ -57,16 +68,16 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   };
 
   const look = async () => {
-    const { state, count } = await nodesNow(await connected(), deps.epoch());
+    const { state, count } = await alone((on) => nodesNow(on, deps.epoch()));
     live = Math.max(1, count);
     if (state === 'draining' && !draining) {
       draining = true;
       deps.drain();
     }
-    const gone = await expireNodes(await connected());
+    const gone = await alone(expireNodes);
     if (gone.length > 0) deps.say(`nodes ${gone.join(', ')} said nothing for too long and are taken for gone`);
     await settle(undefined, null);
-    await clearLeases(await connected());
+    await alone(clearLeases);
   };
   /** One at a time; what fails is tried again at the next turn. */
   const every = (ms: number, work: () => Promise<void>) => {
@@ -87,15 +98,15 @@ export function createKeeper(deps: KeeperDeps): Keeper {
   return {
     nodes: () => live,
     async bury() {
-      const own = await earlierEpochs(await connected(), deps.name, deps.epoch());
+      const own = await alone((on) => earlierEpochs(on, deps.name, deps.epoch()));
       if (own.length === 0) return { settled: 0, voided: 0 };
-      await expireNodes(await connected(), own);
+      await alone((on) => expireNodes(on, own));
       const count = { settled: 0, voided: 0 };
       for (let part = await settle(0, own); part.settled + part.voided > 0; part = await settle(0, own)) {
         count.settled += part.settled;
         count.voided += part.voided;
       }
-      await clearLeases(await connected());
+      await alone(clearLeases);
       return count;
     },
     start() {
@@ -108,16 +119,27 @@ export function createKeeper(deps: KeeperDeps): Keeper {
       stopped = true;
       for (const timer of timers) clearInterval(timer);
     },
-    async leave() {
+    async leaving() {
+      draining = true;
       try {
-        await expireNodes(await connected(), [deps.epoch()]);
-        await noteLeft(await connected(), deps.epoch());
-        await clearLeases(await connected());
+        await alone((on) => noteDraining(on, deps.epoch()));
+      } catch {
+        // The database is away: they see it when its life ends.
+      }
+    },
+    async leave(owes) {
+      try {
+        await alone((on) => expireNodes(on, [deps.epoch()]));
+        if (!owes) await alone((on) => noteLeft(on, deps.epoch()));
+        await alone(clearLeases);
       } catch {
         // The database is away: its life ends by itself.
       }
       (await line?.catch(() => null))?.close();
     },
-    standing: async (userId, tokenId) => standingOn(await connected(), userId, tokenId),
+    standing: (userId, tokenId) => alone((on) => standingOn(on, userId, tokenId)),
+    async notify(channel, text) {
+      await alone((on) => on.send([{ text: 'SELECT pg_notify($1, $2)', values: [channel, text] }]));
+    },
   };
 }

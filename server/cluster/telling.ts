@@ -1,19 +1,23 @@
 /** Who waits for what, and who has nothing idle: told between nodes in as few messages as there is time for. */
 import type { Wire } from '../../db/postgres/wire.ts';
 
-type Recall = readonly [account: number, token: number, holders: readonly number[]];
+type Recall = readonly [account: number, token: number, holders: readonly number[], mark: number];
+type Answer = readonly [account: number, to: number, mark: number];
 
 interface Told {
   /** Number of the node that says it. */
   readonly from: number;
-  /** Account, key or 0, and the nodes that have some of either. */
+  /** Which of its messages this is. */
+  readonly number: number;
+  /** Account, key or 0, the nodes that have some of either, and which recall it is. */
   readonly recall?: readonly Recall[];
-  readonly answer?: readonly number[];
+  /** Account, the node that asked, and its recall. */
+  readonly answer?: readonly Answer[];
 }
 
 export interface Telling {
-  recall(account: number, token: number, holders: readonly number[]): void;
-  answer(account: number): void;
+  recall(account: number, token: number, holders: readonly number[], mark: number): void;
+  answer(account: number, to: number, mark: number): void;
 }
 
 export interface TellingDeps {
@@ -28,16 +32,18 @@ const together = 50;
 
 export function createTelling({ wire, epoch, later }: TellingDeps): Telling {
   let recalls = new Map<string, Recall>();
-  let answers = new Set<number>();
+  let answers = new Map<string, Answer>();
+  let number = 0;
   const send = () => {
-    const [wanted, idle] = [[...recalls.values()], [...answers]];
+    const [wanted, idle] = [[...recalls.values()], [...answers.values()]];
     recalls = new Map();
-    answers = new Set();
+    answers = new Map();
     const from = epoch();
     for (let at = 0; at < Math.max(wanted.length, idle.length); at += together)
       wire.tell(
         JSON.stringify({
           from,
+          number: ++number,
           recall: wanted.slice(at, at + together),
           answer: idle.slice(at, at + together),
         } satisfies Told),
@@ -47,23 +53,23 @@ export function createTelling({ wire, epoch, later }: TellingDeps): Telling {
     if (recalls.size + answers.size === 1) later(send);
   };
   return {
-    recall(account, token, holders) {
+    recall(account, token, holders, mark) {
       const before = recalls.size;
       const known = recalls.get(`${account} ${token}`)?.[2] ?? [];
-      recalls.set(`${account} ${token}`, [account, token, [...new Set([...known, ...holders])]]);
+      recalls.set(`${account} ${token}`, [account, token, [...new Set([...known, ...holders])], mark]);
       if (recalls.size > before) soon();
     },
-    answer(account) {
+    answer(account, to, mark) {
       const before = answers.size;
-      answers.add(account);
+      answers.set(`${account} ${to}`, [account, to, mark]);
       if (answers.size > before) soon();
     },
   };
 }
 
 export interface TellingHearers {
-  readonly recalled: (account: number, token: number) => void;
-  readonly answered: (account: number, by: number) => void;
+  readonly recalled: (account: number, token: number, by: number, mark: number) => void;
+  readonly answered: (account: number, by: number, mark: number) => void;
 }
 
 /** @param text as another node, or this one, has told it. */
@@ -75,6 +81,7 @@ export function heard(text: string, own: number, { recalled, answered }: Telling
     return;
   }
   if (told.from === own) return;
-  for (const [account, token, holders] of told.recall ?? []) if (holders.includes(own)) recalled(account, token);
-  for (const account of told.answer ?? []) answered(account, told.from);
+  for (const [account, token, holders, mark] of told.recall ?? [])
+    if (holders.includes(own)) recalled(account, token, told.from, mark);
+  for (const [account, to, mark] of told.answer ?? []) if (to === own) answered(account, told.from, mark);
 }

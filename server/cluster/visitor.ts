@@ -1,8 +1,8 @@
 /** A command of the terminal at the site's books on PostgreSQL: a node for as long as it takes, and only where it moves money. */
-import { type Database, openDatabase } from '../../db/open.ts';
+import { openDatabase } from '../../db/open.ts';
 import type { PostgresPlace } from '../../db/place.ts';
 import { migratePostgres, postgresMigrations, postgresSchemaOf } from '../../db/postgres/migrate.ts';
-import { openPostgres } from '../../db/postgres/open.ts';
+import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
 import { sealedSampleOn } from '../../db/postgres/sealed.ts';
 import { AppError } from '../contract/errors.ts';
 import type { DataDirFiles } from '../data-dir.ts';
@@ -16,7 +16,7 @@ import { type Books, openBooks } from './books.ts';
 import { nodeOrder } from './order.ts';
 
 export interface Visitor {
-  readonly database: Database;
+  readonly database: PostgresDatabase;
   readonly vault: Vault;
   readonly ledger: Ledger;
   close(): Promise<void>;

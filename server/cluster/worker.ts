@@ -12,7 +12,7 @@ type Incoming =
   | { readonly kind: 'start'; readonly node: NodeOrder; readonly port: MessagePort }
   | PlacesNews
   | { readonly kind: 'port'; readonly port: MessagePort; readonly name: string }
-  | { readonly kind: 'close' };
+  | { readonly kind: 'leaving' | 'close' };
 
 declare const self: {
   onmessage: ((event: MessageEvent<Incoming>) => void) | null;
@@ -51,6 +51,7 @@ self.onmessage = ({ data }) => {
         if (typeof message === 'string') port.onmessage?.(event as MessageEvent<string>);
         else if (message.kind === 'port') host(message.port, message.name);
         else if (message.kind === 'places') books.learn(message);
+        else if (message.kind === 'leaving') books.leaving();
         else if (message.kind === 'close') void books.close().then(() => self.postMessage({ kind: 'closed' }));
       };
       self.postMessage({ kind: 'ready', ...books.report, missing: null });

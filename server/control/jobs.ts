@@ -6,7 +6,7 @@ import type { Services } from '../services.ts';
 const sweepMs = 10 * 60 * 1000;
 const alertMs = 60 * 1000;
 /** Between two looks at drawings and songs under way. As new-api does. */
-const worksMs = 15_000;
+const tasksMs = 15_000;
 
 export interface JobsDeps {
   readonly services: Services;
@@ -23,11 +23,12 @@ export interface JobsDeps {
 export function startJobs({ services, feed, turns, sweepNodes, report, now }: JobsDeps): () => void {
   const sweep = async () => {
     await services.sessions.sweep();
+    await services.sweepMemos();
     await services.wallet.sweep();
     const days = services.options.get('LogRetentionDays');
     await services.logs.prepare();
     if (days > 0) await services.logs.prune(Math.floor(now() / 1000) - days * 86_400);
-    await services.works.sweepItems(services.options.get('ResponseItemDays'));
+    await services.tasks.sweepItems(services.options.get('ResponseItemDays'));
     await feed.trim();
     await sweepNodes();
   };
@@ -36,7 +37,7 @@ export function startJobs({ services, feed, turns, sweepNodes, report, now }: Jo
     await services.alerts.look();
   };
   const jobs = [
-    ['works', worksMs, services.works.poll],
+    ['tasks', tasksMs, services.tasks.poll],
     ['low balances', alertMs, services.quotaAlerts.look],
     ['alerts', alertMs, alerts],
     ['sweep', sweepMs, sweep],
@@ -44,6 +45,9 @@ export function startJobs({ services, feed, turns, sweepNodes, report, now }: Jo
   const timers = jobs.map(([name, everyMs, work]) =>
     setInterval(() => void turns.take(name, everyMs, work).catch(report), everyMs),
   );
+  const shareCode = () => void services.setup.shareCode().catch(report);
+  timers.push(setInterval(shareCode, sweepMs));
+  shareCode();
   // Payments that were reported just before a crash.
   void services.wallet.sweep().catch(report);
   return () => {

@@ -7,7 +7,7 @@ import type { Trouble } from '../contract/trouble.ts';
 import type { Standing } from '../domain/channels/routes.ts';
 import type { ChannelTestResult } from '../domain/channels/service.ts';
 import type { LogSettings } from '../logging/settings.ts';
-import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
+import type { TaskCall } from '../relay/endpoints/tasks/store.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 
@@ -30,7 +30,7 @@ export type ToControl =
   | ControlStart
   | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
   | { readonly kind: 'stood'; readonly id: number; readonly standings: readonly Standing[] }
-  | { readonly kind: 'work'; readonly id: number; readonly call: WorkCall }
+  | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
   | { readonly kind: 'storage'; readonly standing: StorageStanding }
   /** For the relays of other machines. */
@@ -51,6 +51,6 @@ export type FromControl =
   | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
   /** From the relays of other machines. */
   | { readonly kind: 'heard'; readonly news: Hearsay }
-  | { readonly kind: 'worked'; readonly id: number; readonly value: unknown; readonly failed: boolean }
+  | { readonly kind: 'taskAnswered'; readonly id: number; readonly value: unknown; readonly failed: boolean }
   | { readonly kind: 'failed'; readonly message: string; readonly code: string; readonly params: ErrorParams }
   | { readonly kind: 'closed' };

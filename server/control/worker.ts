@@ -20,8 +20,8 @@ import { createApp } from '../http/app.ts';
 import { createLedgerClient, type LedgerPort } from '../ledger/client.ts';
 import { createLog, type Facts, type Log } from '../logging/log.ts';
 import type { LogSettings } from '../logging/settings.ts';
-import { proveGuard } from '../outbound/guard.ts';
-import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
+import { guardProof } from '../outbound/guard.ts';
+import type { TaskCall } from '../relay/endpoints/tasks/store.ts';
 import { createRequestIds } from '../relay/intake/request-id.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
 import { createServices, type Services } from '../services.ts';
@@ -29,6 +29,7 @@ import { createSteadyClock } from '../serving/clock.ts';
 import { backupInThread } from './backup-thread.ts';
 import type { Company } from './company.ts';
 import { startJobs } from './jobs.ts';
+import { watchKey } from './key-watch.ts';
 import type { ControlStart, FromControl, ToControl } from './messages.ts';
 import { createPublisher, type Publisher } from './publisher.ts';
 
@@ -49,7 +50,6 @@ const reporter =
 async function start(order: ControlStart) {
   const log = logOf(order.log);
   const report = reporter(log);
-  await proveGuard();
   const files = dataDirFiles(order.dataDir);
   const database = await openDatabase(order.place, { nativeBinding: order.nativeBinding });
   const vault = createVault(loadMasterKey(files.secretKey, process.env));
@@ -88,6 +88,7 @@ async function start(order: ControlStart) {
     version,
     report,
     setupCode: order.setupCode,
+    node,
     storage: () => storage,
     relays: order.relays,
     verifiedBackup: backupInThread,
@@ -118,12 +119,15 @@ async function start(order: ControlStart) {
     follows: feed.follows,
     standing: () => storage,
   });
+  const unwatchKey = database.engine === 'sqlite' ? () => undefined : watchKey(() => proveKey(database, vault), dieOf);
   const stopJobs = startJobs({
     ...{ services, feed, turns, report },
     sweepNodes: database.engine === 'postgres' ? createMembers(database).sweep : async () => undefined,
     now: Date.now,
   });
   self.postMessage({ kind: 'ready', setupDone: await services.setup.isDone() });
+  // Without a guard in the way this thread ends, and with it the server; until the proof is there, no guarded call leaves.
+  void guardProof();
   return {
     tested: (id: number, result: ChannelTestResult) => {
       tests.get(id)?.(result);
@@ -133,13 +137,13 @@ async function start(order: ControlStart) {
       standings.get(id)?.(found);
       standings.delete(id);
     },
-    worked: async (id: number, call: WorkCall) => {
+    taskAnswered: async (id: number, call: TaskCall) => {
       try {
-        const method = services.works[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
-        self.postMessage({ kind: 'worked', id, value: await method(...call.args), failed: false });
+        const method = services.tasks[call.method] as (...args: readonly unknown[]) => Promise<unknown>;
+        self.postMessage({ kind: 'taskAnswered', id, value: await method(...call.args), failed: false });
       } catch (error) {
         report(error);
-        self.postMessage({ kind: 'worked', id, value: null, failed: true });
+        self.postMessage({ kind: 'taskAnswered', id, value: null, failed: true });
       }
     },
     stands: (standing: StorageStanding) => {
@@ -149,6 +153,7 @@ async function start(order: ControlStart) {
     troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),
     close: async () => {
       stopJobs();
+      unwatchKey();
       company?.stop();
       publisher.stop();
       for (const server of servers) {
@@ -157,10 +162,17 @@ async function start(order: ControlStart) {
       }
       rmSync(files.httpSocket, { force: true });
       rmSync(files.localSocket, { force: true });
-      services.works.closeItems();
+      services.tasks.closeItems();
       await database.close();
     },
   };
+}
+
+/** Whoever supervises this thread hears why. */
+function dieOf(error: unknown): void {
+  setTimeout(() => {
+    throw error;
+  });
 }
 
 interface Joining {
@@ -210,7 +222,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'stood') control.stood(message.id, message.standings);
         if (message.kind === 'storage') control.stands(message.standing);
         if (message.kind === 'heard') control.tell(message.news);
-        if (message.kind === 'work') void control.worked(message.id, message.call);
+        if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.trouble);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));
       };

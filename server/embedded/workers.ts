@@ -15,8 +15,37 @@ const entries = {
 } as const;
 
 /** In the executable, entry points keep their path from the project's root, as JavaScript. */
-export function startThread(name: keyof typeof entries): Worker {
+export type ThreadName = keyof typeof entries;
+
+export function startThread(name: ThreadName): Worker {
   if (name === 'counter' && counterPath !== null) return new Worker(counterPath);
   const entry = entries[name];
   return compiled ? new Worker(`./${entry}`) : new Worker(new URL(`../../${entry}`, import.meta.url));
+}
+
+/** A thread that reads its modules while others get ready; it begins its work when it is told to. */
+export interface EarlyThread {
+  /** The first time the one that was started early, if it lives. */
+  take(): Worker;
+  terminate(): void;
+}
+
+export function startEarly(name: ThreadName): EarlyThread {
+  let early: Worker | null = startThread(name);
+  const gone = (event: Event) => {
+    event.preventDefault();
+    early = null;
+  };
+  early.addEventListener('error', gone);
+  early.addEventListener('close', gone);
+  return {
+    take() {
+      const thread = early ?? startThread(name);
+      thread.removeEventListener('error', gone);
+      thread.removeEventListener('close', gone);
+      early = null;
+      return thread;
+    },
+    terminate: () => early?.terminate(),
+  };
 }

@@ -38,7 +38,9 @@ export interface FrontDoorOptions {
 
 export interface FrontDoor {
   readonly port: number;
-  /** From here on every answer ends its connection; what the relay does not take is refused. */
+  /** From here on balancers are told to send nobody, and every answer ends its connection; whoever comes is served. */
+  leave(): void;
+  /** What the relay does not take is refused. */
   drain(): void;
   /** Newcomers wait. Resolves when the API has answered those before. */
   pause(): Promise<void>;
@@ -69,6 +71,7 @@ export function pathOf(url: string): string {
 /** @throws the listener's error (EADDRINUSE, EACCES). */
 export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
   const { connections } = options;
+  let leaving = false;
   let draining = false;
   const moving = createMoving();
   const asked = createUnderWay();
@@ -104,7 +107,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     if (isHostless(request.url)) return new Response(null, { status: 400, headers: { connection: 'close' } });
     if (draining) return turnedAway(options.relay, request, path, peer);
     // Coding agents look whether anybody is there before they log in.
-    if (path === '/api/hello') return new Response(null);
+    if (path === '/api/hello') return parting(new Response(null));
     if (isRealtime(request, path))
       return upgrade(listener, request, connections, options.relay.realtime(request, peer));
     const place = placeOf(path);
@@ -123,24 +126,26 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     if (place === 'console') {
       const asset = options.consoleAsset(request, path);
       if (secure) asset?.headers.set(strictTransport.name, strictTransport.value);
-      if (asset !== null) return asset;
+      if (asset !== null) return parting(asset);
     }
     const going = connections.begin(request);
     return closing(going, asked.during(forward(going, { ip: peer.ip(), secure }, options)));
   };
 
   const probed = (request: Request, path: string): Response => {
-    const answer = probe(path, request.method, { storage: !options.mayServe(), draining });
-    if (draining) answer.headers.set('connection', 'close');
-    return answer;
+    return parting(probe(path, request.method, { storage: !options.mayServe(), draining: leaving }));
   };
 
-  /** While draining, keep-alive connections are told to end, or the stop would wait for them. */
+  /** Keep-alive connections are told to end: the next one may come out elsewhere, and the stop would wait for them. */
+  const parting = (response: Response): Response => {
+    if (leaving) response.headers.set('connection', 'close');
+    return response;
+  };
+
   const closing = async (request: Request, answer: Promise<Response>): Promise<Response> => {
     const response = await answer;
     connections.answered(request);
-    if (draining) response.headers.set('connection', 'close');
-    return response;
+    return parting(response);
   };
 
   const server: Server<Conversation> = Bun.serve<Conversation>({
@@ -156,7 +161,11 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
   connections.watch(server, options.trustsProxy);
   return {
     port: server.port ?? options.port,
+    leave() {
+      leaving = true;
+    },
     drain() {
+      leaving = true;
       draining = true;
     },
     pause() {
@@ -166,6 +175,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     handOn: moving.handOn,
     handedOn: () => (moving.isOver() ? server.pendingRequests : 0),
     async stop(graceMs) {
+      leaving = true;
       draining = true;
       const late = performance.now() + graceMs;
       const busy = () => options.relay.open() > 0 || server.pendingRequests > 0;

@@ -6,6 +6,7 @@
 import type { Grant, LeaseMove, MoveOutcome } from '../../db/postgres/leases.ts';
 import type { Spared } from '../../db/postgres/ledger-batch.ts';
 import type { LeaseKind } from '../../db/postgres/ledger-known.ts';
+import type { Period } from '../contract/periods.ts';
 
 /** The memory that the relay spends from. Amounts include what open requests hold. */
 export interface Reach {
@@ -22,6 +23,8 @@ export type LeaseAnswer =
   | 'exhausted'
   /** The limit of the token, not the balance. */
   | 'token-exhausted'
+  /** The token's budget for that period. */
+  | Period
   /** Another node holds it. */
   | 'elsewhere'
   /** The database cannot be asked. */
@@ -29,7 +32,7 @@ export type LeaseAnswer =
 
 export interface LeaseRequest {
   readonly account: number;
-  /** 0 = none that has a limit. */
+  /** 0 = none that has a limit or budget. */
   readonly token: number;
   readonly need: number;
   /** What of it is not in reach yet, of the account and of the token. */
@@ -48,10 +51,10 @@ export interface LeaseDeps {
   readonly reach: Reach;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUnresolved: (error: unknown) => boolean;
-  /** Tells those who have some that somebody waits. */
-  readonly recall: (account: number, token: number, holders: readonly number[]) => void;
-  /** Tells whoever asked that nothing idle is left here. */
-  readonly answer: (account: number) => void;
+  /** Tells those who have some that somebody waits. @param mark which of this node's recalls it is. */
+  readonly recall: (account: number, token: number, holders: readonly number[], mark: number) => void;
+  /** Tells whoever asked that nothing idle is left here. @param to the node that asked. @param mark of its recall. */
+  readonly answer: (account: number, to: number, mark: number) => void;
   /** Nodes that are live, this one included. */
   readonly nodes: () => number;
   /** Milliseconds; only differences count. */
@@ -62,9 +65,9 @@ export interface LeaseDeps {
 export interface Leases {
   request(request: LeaseRequest): Promise<LeaseAnswer>;
   /** Another node waits for this account, and token where there is one: what is idle goes back at once. */
-  recalled(account: number, token: number): void;
-  /** Another node has nothing idle, or has just given it back. */
-  answered(account: number, by: number): void;
+  recalled(account: number, token: number, by: number, mark: number): void;
+  /** Another node has nothing idle, or has just given it back. An answer to an earlier recall says nothing of now. */
+  answered(account: number, by: number, mark: number): void;
   /** Brings together what is idle anywhere, and leaves it free: for whoever takes it from the balance itself. */
   gather(account: number): Promise<void>;
   /** After the commit of settlements: what they did not take of this node's leases. */
@@ -80,8 +83,8 @@ const patienceMs = 2000;
 /** Others are asked at most so often, and again when some of them say nothing. */
 const recallMs = 50;
 const askAgainMs = 500;
-/** That there is nothing is remembered for so long. */
-const exhaustedMs = 100;
+/** Between two questions for an account that had nothing left: whoever asks again and again does not keep the books busy. */
+const restMs = 20;
 const retryMs = 20;
 
 interface Waiter {
@@ -92,24 +95,38 @@ interface Waiter {
   isElsewhere: boolean;
 }
 
+/** Holds for whoever needs as much and came before it was found out: what was given to the account later is not in it. */
+interface Exhausted {
+  readonly at: number;
+  readonly need: number;
+  readonly answer: LeaseAnswer;
+}
+
 interface Line {
   readonly waiting: Waiter[];
   /** One acquisition at a time for each account. */
   asking: boolean;
   recalledAt: number;
+  /** Of the last recall. */
+  mark: number;
   /** Who has answered since others were asked. */
   readonly answers: Set<number>;
-  exhaustedAt: number;
-  /** As far as was needed then. */
-  exhaustedFor: number;
+  /** By token, 0 = of the account itself. */
+  readonly exhausted: Map<number, Exhausted>;
+  /** When somebody was told so. */
+  refusedAt: number;
   /** An answer came while the database was being asked. */
   news: boolean;
 }
+
+/** What of it there is least of. */
+const tokenAnswer = ({ tokenBound }: Grant): LeaseAnswer => (tokenBound === 'limit' ? 'token-exhausted' : tokenBound);
 
 export function createLeases(deps: LeaseDeps): Leases {
   const { reach, now } = deps;
   const lines = new Map<number, Line>();
   let epoch = 0;
+  let marks = 0;
   let outgoing: LeaseMove[] = [];
   let grantees: ((grant: Grant | null) => void)[] = [];
   /** Since when the books are being asked; null = they are not. */
@@ -122,9 +139,10 @@ export function createLeases(deps: LeaseDeps): Leases {
       waiting: [],
       asking: false,
       recalledAt: Number.NEGATIVE_INFINITY,
+      mark: 0,
       answers: new Set(),
-      exhaustedAt: Number.NEGATIVE_INFINITY,
-      exhaustedFor: Number.POSITIVE_INFINITY,
+      exhausted: new Map(),
+      refusedAt: Number.NEGATIVE_INFINITY,
       news: false,
     };
     lines.set(account, fresh);
@@ -201,16 +219,27 @@ export function createLeases(deps: LeaseDeps): Leases {
     waiter.answer(answer);
   };
 
-  const isKnownExhausted = (line: Line, need: number): boolean =>
-    need >= line.exhaustedFor && now() - line.exhaustedAt < exhaustedMs;
+  const knownOf = (line: Line, { request: { token, need, missing }, since }: Waiter): LeaseAnswer | null => {
+    if (line.exhausted.size === 0) return null;
+    const lacks = missing();
+    for (const [of, amount] of [
+      [0, lacks.account],
+      [token, lacks.token],
+    ] as const) {
+      const known = amount > 0 ? line.exhausted.get(of) : undefined;
+      if (known !== undefined && known.at >= since && need >= known.need) return known.answer;
+    }
+    return null;
+  };
 
   const recall = ({ account, token }: LeaseRequest, line: Line, since: number, holders: readonly number[]) => {
     const elapsed = now() - line.recalledAt;
     const isOpen = line.recalledAt >= since && !holders.every((one) => line.answers.has(one));
     if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
     line.recalledAt = now();
+    line.mark = ++marks;
     line.answers.clear();
-    deps.recall(account, token, holders);
+    deps.recall(account, token, holders, line.mark);
   };
 
   /** @param heard who had said before that nothing idle is left. @returns null = it waits for others. */
@@ -220,11 +249,11 @@ export function createLeases(deps: LeaseDeps): Leases {
     if (grant === null) return late ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
     if (request.partial !== true) {
       if (grant.most < request.need) return 'exhausted';
-      if (request.token > 0 && grant.tokenMost < request.need) return 'token-exhausted';
+      if (request.token > 0 && grant.tokenMost < request.need) return tokenAnswer(grant);
     }
     // Whoever came to have some meanwhile was not asked yet.
     if (grant.holders.every((one) => heard.has(one)))
-      return request.missing().account <= 0 ? 'token-exhausted' : 'exhausted';
+      return request.missing().account <= 0 ? tokenAnswer(grant) : 'exhausted';
     if (late) return 'elsewhere';
     waiter.isElsewhere = true;
     recall(request, line, since, grant.holders);
@@ -236,17 +265,22 @@ export function createLeases(deps: LeaseDeps): Leases {
     const line = lineOf(account);
     if (line.asking) return;
     line.asking = true;
+    let restingMs = 0;
     for (let waiter = line.waiting[0]; waiter !== undefined; waiter = line.waiting[0]) {
       const { request } = waiter;
       if (request.hold()) {
         first(line, waiter, 'granted');
         continue;
       }
-      if (isKnownExhausted(line, request.need)) {
-        first(line, waiter, 'exhausted');
+      const known = knownOf(line, waiter);
+      if (known !== null) {
+        first(line, waiter, known);
         continue;
       }
+      restingMs = line.refusedAt + restMs - now();
+      if (restingMs > 0) break;
       line.news = false;
+      const askedAt = now();
       // What was given back before these answers is in the books that are asked now.
       const heard = new Set(line.recalledAt >= waiter.since ? line.answers : []);
       const grant = await acquire(request, waiter.since);
@@ -266,16 +300,18 @@ export function createLeases(deps: LeaseDeps): Leases {
           continue;
         }
       }
-      if (answer === 'exhausted') {
-        line.exhaustedAt = now();
-        line.exhaustedFor = request.need;
+      if (answer !== 'away' && answer !== 'elsewhere') {
+        const at = grant?.holders.length === 0 ? askedAt : line.recalledAt;
+        line.exhausted.set(answer === 'exhausted' ? 0 : request.token, { at, need: request.need, answer });
+        line.refusedAt = now();
       }
       first(line, waiter, answer);
     }
     line.asking = false;
     // Whoever waits is looked at again, also when nobody answers.
-    if (line.waiting.length > 0) deps.after(recallMs, () => void serve(account));
-    else if (now() - line.exhaustedAt >= exhaustedMs) lines.delete(account);
+    if (line.waiting.length > 0) deps.after(restingMs > 0 ? restingMs : recallMs, () => void serve(account));
+    else if (now() - line.refusedAt >= restMs) lines.delete(account);
+    else deps.after(restMs, () => void serve(account));
   };
 
   const request = (asked: LeaseRequest): Promise<LeaseAnswer> => {
@@ -294,12 +330,12 @@ export function createLeases(deps: LeaseDeps): Leases {
 
   return {
     request,
-    recalled(account, token) {
+    recalled(account, token, by, mark) {
       give('account', account);
       if (token > 0) give('token', token);
       // Whoever asked finds it then.
       written(account, (grant) => {
-        if (grant !== null) deps.answer(account);
+        if (grant !== null) deps.answer(account, by, mark);
       });
     },
     async gather(account) {
@@ -309,9 +345,9 @@ export function createLeases(deps: LeaseDeps): Leases {
       give('account', account);
       await new Promise<void>((resolve) => written(account, () => resolve()));
     },
-    answered(account, by) {
+    answered(account, by, mark) {
       const line = lines.get(account);
-      if (line === undefined) return;
+      if (line === undefined || line.mark !== mark) return;
       line.answers.add(by);
       line.news = true;
       void serve(account);

@@ -1,6 +1,8 @@
 /** What a node keeps beside itself: ends that are durable here and not in the books yet, and what the books acknowledged lately in case they forget it. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
+import { type OutboxFile, openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
 import { AppError } from '../contract/errors.ts';
 import type { LedgerCommand } from './commands.ts';
 
@@ -46,9 +48,9 @@ const mostOwed = 1_000_000;
 const keptForMs = 15 * 60_000;
 const forgetEveryMs = 60_000;
 
-/** @throws the driver's error when the folder cannot be used. */
+/** @throws AppError outbox_locked; the driver's error when the folder cannot be used. */
 export function openNodeFiles(dir: string, { nativeBinding, now, most = mostOwed }: NodeFilesOptions): NodeFiles {
-  const owed = openOutboxFile(join(dir, 'outbox.db'), nativeBinding);
+  const owed = openOwn(dir, nativeBinding);
   const batches = openAcknowledgedFile(join(dir, 'acknowledged.db'), nativeBinding);
   const inHand = new Set<number>();
   let count = owed.count();
@@ -98,8 +100,37 @@ export function openNodeFiles(dir: string, { nativeBinding, now, most = mostOwed
       marks: batches.marks,
     },
     close() {
+      rmSync(join(dir, ownerFile), { force: true });
       owed.close();
       batches.close();
     },
   };
+}
+
+/** For people: what keeps others out is the lock on the outbox itself. */
+const ownerFile = 'outbox.owner';
+
+interface Owner {
+  readonly host: string;
+  readonly pid: number;
+}
+
+function openOwn(dir: string, nativeBinding: string | undefined): OutboxFile {
+  try {
+    const outbox = openOutboxFile(join(dir, 'outbox.db'), nativeBinding);
+    const owner: Owner = { host: hostname(), pid: process.pid };
+    writeFileSync(join(dir, ownerFile), JSON.stringify(owner), { mode: 0o600 });
+    return outbox;
+  } catch (error) {
+    if (!String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) throw error;
+    throw new AppError('outbox_locked', { dir, ...ownerIn(dir) }, error);
+  }
+}
+
+function ownerIn(dir: string): Owner {
+  try {
+    return JSON.parse(readFileSync(join(dir, ownerFile), 'utf8')) as Owner;
+  } catch {
+    return { host: '?', pid: 0 };
+  }
 }

@@ -3,11 +3,13 @@
  * The name is resolved once, every answer must be public, the checked answer is the one that is dialled, and no redirect is followed.
  */
 import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
-// The bare name is a stand-in of the runtime whose agents do nothing.
-import { Agent, fetch as undiciFetch } from 'undici/index.js';
+import { isIP, type LookupFunction } from 'node:net';
 import { AppError } from '../contract/errors.ts';
 import { isPublicAddress } from './addresses.ts';
+
+// The bare name is a stand-in of the runtime whose agents do nothing. Loaded with the first call: a start need not wait for it.
+type Undici = typeof import('undici/index.js');
+const undici = (): Promise<Undici> => import('undici/index.js');
 
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
@@ -24,7 +26,12 @@ export interface GuardOptions {
   /** Certificates to trust besides the system's. */
   readonly ca?: string;
   /** Which fetch carries the calls; the self-test must notice one that ignores its agent. */
-  readonly carrier?: typeof undiciFetch;
+  readonly carrier?: Undici['fetch'];
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => (made ??= make());
 }
 
 const patienceMs = 10_000;
@@ -35,30 +42,31 @@ export function createGuard(options: GuardOptions = {}): Fetch {
   const isAllowed = options.isAllowed ?? isPublicAddress;
   const resolve = options.resolve ?? ((host: string) => lookup(host, { all: true }));
   const schemes = options.schemes ?? ['https:', 'http:'];
-  const carrier = options.carrier ?? undiciFetch;
 
   const checked = async (host: string): Promise<readonly Answer[]> => {
     const answers = await resolve(host);
     if (answers.length === 0 || !answers.every(({ address }) => isAllowed(address))) throw refusal(host);
     return answers;
   };
-  const agent = new Agent({
-    connect: {
-      timeout: patienceMs,
-      ...(options.ca === undefined ? {} : { ca: options.ca }),
-      lookup: (host, { all }, callback) => {
-        checked(host).then(
-          (answers) => {
-            const [first] = answers;
-            if (all) callback(null, answers as { address: string; family: number }[]);
-            else callback(null, first?.address ?? '', first?.family ?? 0);
-          },
-          (error: Error) => callback(error, '', 0),
-        );
+  const lookUp: LookupFunction = (host, { all }, callback) => {
+    checked(host).then(
+      (answers) => {
+        const [first] = answers;
+        if (all) callback(null, answers as { address: string; family: number }[]);
+        else callback(null, first?.address ?? '', first?.family ?? 0);
       },
-    },
-    headersTimeout: patienceMs,
-    bodyTimeout: patienceMs,
+      (error: Error) => callback(error, '', 0),
+    );
+  };
+  const ca = options.ca === undefined ? {} : { ca: options.ca };
+  const wired = once(async () => {
+    const { Agent, fetch } = await undici();
+    const agent = new Agent({
+      connect: { timeout: patienceMs, ...ca, lookup: lookUp },
+      headersTimeout: patienceMs,
+      bodyTimeout: patienceMs,
+    });
+    return { carrier: options.carrier ?? fetch, agent };
   });
 
   return async (address, init = {}) => {
@@ -68,6 +76,7 @@ export function createGuard(options: GuardOptions = {}): Fetch {
     // A literal address is dialled without asking the resolver.
     const literal = url.hostname.replace(/^\[|\]$/g, '');
     if (isIP(literal) !== 0 && !isAllowed(literal)) throw refusal(url.hostname);
+    const { carrier, agent } = await wired();
     let response: Response;
     try {
       response = (await carrier(url, {
@@ -107,4 +116,16 @@ export async function proveGuard(carrier?: GuardOptions['carrier']): Promise<voi
   );
   if (!(outcome instanceof AppError) || outcome.code !== 'address_forbidden')
     throw new Error('outbound calls do not pass the address guard', { cause: outcome });
+}
+
+/** Once a process. @throws Error like `proveGuard`. */
+export const guardProof = once(() => proveGuard());
+
+/** A guard whose calls wait for the proof: while it fails, none of them leaves. */
+export function createProvenGuard(options: GuardOptions = {}): Fetch {
+  const call = createGuard(options);
+  return async (url, init) => {
+    await guardProof();
+    return call(url, init);
+  };
 }

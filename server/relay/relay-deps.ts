@@ -8,7 +8,7 @@ import type { Lender } from './admission/lender.ts';
 import type { RequestObserver } from './admission/observer.ts';
 import type { SiteRates } from './admission/site-rates.ts';
 import type { TierLevel } from './admission/tiers.ts';
-import type { WorkStore } from './endpoints/tasks/store.ts';
+import type { TaskStore } from './endpoints/tasks/store.ts';
 import type { Capsule } from './intake/inquiry.ts';
 import type { FindSession } from './intake/playground.ts';
 import type { Hearsay } from './routing/hearsay.ts';
@@ -38,7 +38,7 @@ export interface RelayDeps {
   /** Whose console session a playground request belongs to. */
   readonly findSession: FindSession;
   /** Where drawings and songs are kept. */
-  readonly works: WorkStore;
+  readonly tasks: TaskStore;
   /** Told of a settlement that the ledger's rules turned down. */
   readonly refused?: (ref: string, reason: string) => void;
   /** Put around every call of an upstream; absent = nothing is. */

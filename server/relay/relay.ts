@@ -18,8 +18,8 @@ import { createTokenCount } from './endpoints/count-tokens.ts';
 import { askerOf, isModelsPath, listModels } from './endpoints/models.ts';
 import type { Conversation } from './endpoints/realtime/conversation.ts';
 import { createRealtime } from './endpoints/realtime/realtime.ts';
-import { type Work, worksFor } from './endpoints/tasks/routes.ts';
-import { createWorks } from './endpoints/tasks/tasks.ts';
+import { type TaskRoute, taskFor } from './endpoints/tasks/routes.ts';
+import { createTasks } from './endpoints/tasks/tasks.ts';
 import { type Authorise, createAuthorise } from './intake/authorise.ts';
 import type { Inquiry, Peer, Principal } from './intake/inquiry.ts';
 import { parse } from './intake/parse.ts';
@@ -163,7 +163,7 @@ export function createRelay(deps: RelayDeps): Relay {
     idleMs: () => Math.min(deps.limits.idleMs, state.settings().idleMs),
     checkpointMs: deps.limits.checkpointMs,
     billMs: deps.limits.billMs,
-    items: createItemKeeping({ ...deps, store: deps.works, days: () => state.settings().itemDays }),
+    items: createItemKeeping({ ...deps, store: deps.tasks, days: () => state.settings().itemDays }),
     commitPingMs: deps.limits.commitPingMs,
     running: answering,
     lasting: (request) => deps.watch?.lasting(request),
@@ -264,12 +264,12 @@ export function createRelay(deps: RelayDeps): Relay {
     running,
     ended: () => open--,
   });
-  const works = createWorks({
+  const tasks = createTasks({
     ...pipeline,
     state,
     authorise,
     admit,
-    store: deps.works,
+    store: deps.tasks,
     fetch: deps.fetch,
     bodyLimit: deps.limits.bodyLimit,
     heard: (request) => deps.watch?.heard(request),
@@ -283,20 +283,20 @@ export function createRelay(deps: RelayDeps): Relay {
     stayOpen();
     if (deps.crowded?.(open) === true) throw busy[shed++ % busy.length];
   };
-  const answerWork = async (work: Work, request: Request, requestId: string, peer: Peer) => {
+  const answerTask = async (route: TaskRoute, request: Request, requestId: string, peer: Peer) => {
     // Pictures, and news of work that was paid for, pass to the end.
     const identify = () => {
       letIn();
       return authorise.identify(request, peer);
     };
-    const reached = await works(work, request, requestId, identify);
+    const reached = await tasks(route, request, requestId, identify);
     return reached instanceof Response ? over(reached) : reached;
   };
 
   const answered = (request: Request, path: string, peer: Peer): Promise<Response> => {
-    const work = worksFor(path);
-    if (work !== null)
-      return guarded({ request, path, peer }, ({ requestId }) => answerWork(work, request, requestId, peer));
+    const route = taskFor(path);
+    if (route !== null)
+      return guarded({ request, path, peer }, ({ requestId }) => answerTask(route, request, requestId, peer));
     const lists = isModelsPath(path);
     const carry = (begun: Begun) => {
       stayOpen();

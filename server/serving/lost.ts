@@ -57,12 +57,12 @@ export async function endLost(deps: LostDeps, thread: number, regions: readonly 
 /** Gives back what it holds, unless that is done. */
 async function endRow(deps: LostDeps, row: number): Promise<LedgerCommand> {
   const { balances } = deps;
-  const { memory, accounts } = balances.money;
+  const { memory } = balances.money;
   const get = (cell: number) => memory.get(row + cell);
   const owed = owedOf(deps, row);
   const { amount } = owed;
   if (get(Row.state) === RowState.open) {
-    const budgets = createBudgets(memory, accounts);
+    const budgets = createBudgets(balances.money);
     const charged = amount ?? 0;
     await alone(
       deps,

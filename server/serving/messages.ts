@@ -9,8 +9,8 @@ import type { Places } from '../relay/admission/accounts.ts';
 import type { CountRequest } from '../relay/admission/counting/counter.ts';
 import type { MemoryParts } from '../relay/admission/memory.ts';
 import type { ChannelTestOrder } from '../relay/channel-test.ts';
-import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
-import type { WorkCall } from '../relay/endpoints/tasks/store.ts';
+import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { TaskCall } from '../relay/endpoints/tasks/store.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
 import type { RelayFigures } from '../relay/shared/figures.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
@@ -87,15 +87,15 @@ export type ToRelay =
   | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly chunks: readonly SharedArrayBuffer[] }
   | ({ readonly kind: 'test'; readonly id: number } & ChannelTestOrder)
   | { readonly kind: 'standing'; readonly id: number; readonly ids: readonly number[] }
-  | ({ readonly kind: 'worked' } & WorkAnswer)
-  | { readonly kind: 'worksLost' }
+  | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer)
+  | { readonly kind: 'tasksLost' }
   | { readonly kind: 'counted'; readonly id: number; readonly counts: readonly number[] }
   | { readonly kind: 'heard'; readonly news: Hearsay }
   | { readonly kind: 'busy'; readonly id: number }
   | { readonly kind: 'figures'; readonly id: number }
   /** The ledger writes, and nothing is sold all the same. */
   | { readonly kind: 'suspend'; readonly reason: string }
-  | { readonly kind: 'stop'; readonly graceMs: number }
+  | { readonly kind: 'stop'; readonly graceMs: number; readonly delayMs: number }
   | { readonly kind: 'hurry' }
   /** Newcomers wait. */
   | { readonly kind: 'pause' }
@@ -109,7 +109,7 @@ export type FromRelay =
   | { readonly kind: 'failed'; readonly code: string; readonly params: ErrorParams; readonly message: string }
   | { readonly kind: 'tested'; readonly id: number; readonly result: ChannelTestResult }
   | { readonly kind: 'stood'; readonly id: number; readonly standings: readonly Standing[] }
-  | { readonly kind: 'work'; readonly id: number; readonly call: WorkCall }
+  | { readonly kind: 'task'; readonly id: number; readonly call: TaskCall }
   | ({ readonly kind: 'count' } & CountRequest)
   | { readonly kind: 'trouble'; readonly trouble: Trouble }
   | { readonly kind: 'heard'; readonly news: Hearsay }

@@ -24,8 +24,8 @@ export function createOneRelay(deps: RelaysDeps): Relays {
     test: (order) => serving.receive({ kind: 'test', ...order }),
     channels: (id, ids) => serving.receive({ kind: 'standing', id, ids }),
     heard: (news) => serving.receive({ kind: 'heard', news }),
-    worked: (answer) => serving.receive({ kind: 'worked', ...answer }),
-    worksLost: () => serving.receive({ kind: 'worksLost' }),
+    taskAnswered: (answer) => serving.receive({ kind: 'taskAnswered', ...answer }),
+    tasksLost: () => serving.receive({ kind: 'tasksLost' }),
     figures: async () => [{ thread: 1, figures: serving.figures() }],
     standing: serving.standing,
     suspend: (reason) => serving.receive({ kind: 'suspend', reason }),
@@ -35,8 +35,8 @@ export function createOneRelay(deps: RelaysDeps): Relays {
       return paused.promise;
     },
     handOn: (door) => serving.receive({ kind: 'handOn', door }),
-    stop(graceMs) {
-      serving.receive({ kind: 'stop', graceMs });
+    stop(graceMs, delayMs = 0) {
+      serving.receive({ kind: 'stop', graceMs, delayMs });
       return stopped.promise;
     },
     hurry: () => serving.receive({ kind: 'hurry' }),

@@ -126,7 +126,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
         return thread.paused.resolve();
       case 'stopped':
         return thread.stopped.resolve();
-      case 'work':
+      case 'task':
         return deps.control({ ...message, id: message.id * threadsBits + thread.number });
       case 'tested':
         thread.tests.delete(message.id);
@@ -287,11 +287,12 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     },
     channels,
     heard: (news) => each({ kind: 'heard', news }),
-    worked(answer) {
+    taskAnswered(answer) {
       const thread = threads.get(answer.id % threadsBits);
-      if (thread !== undefined) post(thread, { kind: 'worked', ...answer, id: Math.floor(answer.id / threadsBits) });
+      if (thread !== undefined)
+        post(thread, { kind: 'taskAnswered', ...answer, id: Math.floor(answer.id / threadsBits) });
     },
-    worksLost: () => each({ kind: 'worksLost' }),
+    tasksLost: () => each({ kind: 'tasksLost' }),
     async figures() {
       const asked = [...threads.values()].map(async (thread) => {
         const { promise, resolve } = Promise.withResolvers<ThreadFigures | null>();
@@ -326,7 +327,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       moving = door !== null;
       each({ kind: 'handOn', door });
     },
-    stop: (graceMs) => over({ kind: 'stop', graceMs }, graceMs),
+    stop: (graceMs, delayMs = 0) => over({ kind: 'stop', graceMs, delayMs }, delayMs + graceMs),
     hurry: () => each({ kind: 'hurry' }),
     fail: ({ code, params }, bankrupt) => over({ kind: 'fail', bankrupt, code, params }, 0),
     terminate() {

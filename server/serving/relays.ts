@@ -7,7 +7,7 @@ import type { LedgerClient } from '../ledger/client.ts';
 import type { Balances } from '../relay/admission/balances.ts';
 import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import type { ChannelTestOrder } from '../relay/channel-test.ts';
-import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import type { RelayState } from '../relay/state/state.ts';
@@ -22,9 +22,9 @@ export interface Relays {
   channels(id: number, ids: readonly number[]): void;
   /** What relays of other machines have learnt. */
   heard(news: Hearsay): void;
-  worked(answer: WorkAnswer): void;
-  /** The thread that keeps works is gone. */
-  worksLost(): void;
+  taskAnswered(answer: TaskCallAnswer): void;
+  /** The thread that keeps tasks is gone. */
+  tasksLost(): void;
   /** Of each that answers, with its number. */
   figures(): Promise<readonly { readonly thread: number; readonly figures: ThreadFigures }[]>;
   /** All together. */
@@ -34,7 +34,8 @@ export interface Relays {
   pause(): Promise<void>;
   /** They go to that socket, where another server hears them; null = they are served. */
   handOn(door: string | null): void;
-  stop(graceMs: number): Promise<void>;
+  /** As `Stop` has it. */
+  stop(graceMs: number, delayMs?: number): Promise<void>;
   hurry(): void;
   /** A thread that they cannot do without is gone. @param reason what clients are told. @param bankrupt it is the ledger's. */
   fail(reason: AppError, bankrupt: boolean): Promise<void>;
@@ -65,7 +66,7 @@ export function passOn(
   switch (message.kind) {
     case 'tested':
     case 'stood':
-    case 'work':
+    case 'task':
     case 'trouble':
     case 'heard':
       control(message);

@@ -18,7 +18,7 @@ import type { TokenCounter } from '../relay/admission/counting/counter.ts';
 import type { Lender } from '../relay/admission/lender.ts';
 import { createSiteRates, type SiteRates } from '../relay/admission/site-rates.ts';
 import { runChannelTest } from '../relay/channel-test.ts';
-import { createWorkCalls } from '../relay/endpoints/tasks/calls.ts';
+import { createTaskCalls } from '../relay/endpoints/tasks/calls.ts';
 import { createRelay } from '../relay/relay.ts';
 import { defaultLimits } from '../relay/relay-deps.ts';
 import type { RelayState } from '../relay/state/state.ts';
@@ -58,7 +58,7 @@ export function createServing(deps: ServingDeps): Serving {
   const files = dataDirFiles(order.dataDir);
   const say = (line: string) => tell({ kind: 'say', line });
   const onlookers = createOnlookers(order, (text) => tell({ kind: 'logged', text }));
-  const works = createWorkCalls((id, call) => tell({ kind: 'work', id, call }));
+  const tasks = createTaskCalls((id, call) => tell({ kind: 'task', id, call }));
   const bench = benchTier(order.env.GATEWAY_BENCH_TIER, { fetch, nonce: () => randomBytes(16).toString('hex') });
   const connections = createConnections(connectionLimits(order.env), deps.descriptors, () => performance.now());
   const vault = vaultFor(files.secretKey, order.env, order.sample);
@@ -83,7 +83,7 @@ export function createServing(deps: ServingDeps): Serving {
     random: Math.random,
     keyHmac: vault.keyHmac,
     capsule: capsuleOf(vault),
-    works: works.store,
+    tasks: tasks.store,
     findSession: createFindSession(files.httpSocket),
     trouble: (trouble) => tell({ kind: 'trouble', trouble }),
     observer: onlookers.observer,
@@ -100,6 +100,7 @@ export function createServing(deps: ServingDeps): Serving {
   let door: FrontDoor | null = null;
   const stop = createStop({
     door: {
+      leave: () => door?.leave(),
       drain: () => door?.drain(),
       handedOn: () => door?.handedOn() ?? 0,
       stop: async (graceMs) => door?.stop(graceMs),
@@ -139,10 +140,10 @@ export function createServing(deps: ServingDeps): Serving {
           );
         case 'standing':
           return tell({ kind: 'stood', id: message.id, standings: relay.standings(message.ids) });
-        case 'worked':
-          return works.answered(message);
-        case 'worksLost':
-          return works.giveUp();
+        case 'taskAnswered':
+          return tasks.answered(message);
+        case 'tasksLost':
+          return tasks.giveUp();
         case 'heard':
           return relay.hear(message.news);
         case 'busy':
@@ -152,7 +153,7 @@ export function createServing(deps: ServingDeps): Serving {
         case 'suspend':
           return ledger.suspend(message.reason);
         case 'stop':
-          return void stop.stop(message.graceMs).then(leave);
+          return void stop.stop(message.graceMs, message.delayMs).then(leave);
         case 'pause':
           return void within(door?.pause() ?? Promise.resolve(), apiMs).then(() => tell({ kind: 'paused' }));
         case 'handOn':
@@ -189,7 +190,8 @@ function ratesOf({ order, state }: ServingDeps, say: (line: string) => void): { 
 const lenderOver = ({ lend, standing }: LedgerClient): Lender => ({
   async lend(to, more, wish) {
     const answer = await lend({ ...to, more, wish });
-    return answer === 'granted' ? 'lent' : answer === 'elsewhere' ? 'elsewhere' : 'exhausted';
+    if (answer === 'granted') return 'lent';
+    return answer === 'token-exhausted' ? 'exhausted' : answer;
   },
   async standing(userId, tokenId) {
     const { limit, used } = await standing(userId, tokenId);

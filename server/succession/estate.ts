@@ -80,7 +80,7 @@ export function createEstate(deps: EstateDeps): Estate {
     openMoney: () => openMoneyOf(money, state.snapshot()),
     owed: () => relays.standing().owed,
     follow: ledgerThread.follow,
-    worked: relays.worked,
+    taskAnswered: relays.taskAnswered,
     async retire() {
       say('another process serves from here on; this one ends what it has open');
       await Bun.sleep(lingerMs);

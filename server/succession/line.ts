@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { ToControl } from '../control/messages.ts';
 import type { CommandAnswer, CommandMessage } from '../ledger/client.ts';
-import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import type { OpenMoney } from './open-money.ts';
 
 /** Servers of another number speak otherwise, or of other commands: they cannot follow each other. */
@@ -17,7 +17,7 @@ export type FromSuccessor =
   /** It listens on the port, and at `door` for what still comes over the other's connections. */
   | { readonly kind: 'open'; readonly door: string }
   | { readonly kind: 'answers'; readonly ids: readonly number[]; readonly answers: readonly CommandAnswer[] }
-  | ({ readonly kind: 'worked' } & WorkAnswer);
+  | ({ readonly kind: 'taskAnswered' } & TaskCallAnswer);
 
 export type FromPredecessor =
   | {

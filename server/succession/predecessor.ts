@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import type { ToControl } from '../control/messages.ts';
 import type { CommandMessage } from '../ledger/client.ts';
 import type { Remote } from '../ledger/remote.ts';
-import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import { type FromPredecessor, type FromSuccessor, type Line, openLine, spoken } from './line.ts';
 import type { OpenMoney } from './open-money.ts';
 
@@ -22,7 +22,7 @@ export interface Estate {
   /** Bills that are not answered. */
   owed(): number;
   follow(send: (message: CommandMessage) => void): Pick<Remote, 'answered' | 'lose'>;
-  worked(answer: WorkAnswer): void;
+  taskAnswered(answer: TaskCallAnswer): void;
   /** Ends what is open, and everything. */
   retire(): Promise<void>;
 }
@@ -103,8 +103,8 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
         case 'answers':
           remote?.answered(message.ids, message.answers);
           break;
-        case 'worked':
-          estate.worked(message);
+        case 'taskAnswered':
+          estate.taskAnswered(message);
       }
     };
     const lost = (): void => {

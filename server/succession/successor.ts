@@ -8,7 +8,7 @@ import type { Settle } from '../ledger/commands.ts';
 import type { Balances } from '../relay/admission/balances.ts';
 import { createBudgets } from '../relay/admission/budgets.ts';
 import { userStripe } from '../relay/admission/memory.ts';
-import type { WorkAnswer } from '../relay/endpoints/tasks/calls.ts';
+import type { TaskCallAnswer } from '../relay/endpoints/tasks/calls.ts';
 import { type FromPredecessor, type FromSuccessor, type Line, openLine, spoken } from './line.ts';
 import { createHeldElsewhere, type OpenMoney } from './open-money.ts';
 import { createSteering } from './steering.ts';
@@ -23,7 +23,7 @@ export interface Inheritance {
   hold(deps: HoldDeps): Promise<void>;
   /** This server listens. @param listeners on the port. @param door where the other hands on what still comes to it. */
   open(listeners: number, door: string): void;
-  worked(answer: WorkAnswer): void;
+  taskAnswered(answer: TaskCallAnswer): void;
   /** The other has ended, one way or another. @returns whether it said so. */
   readonly ended: Promise<boolean>;
   end(): void;
@@ -112,7 +112,7 @@ export async function askForPlace(path: string, owner: number): Promise<Inherita
         rmSync(door, { force: true });
       });
     },
-    worked: (answer) => line.tell({ kind: 'worked', ...answer }),
+    taskAnswered: (answer) => line.tell({ kind: 'taskAnswered', ...answer }),
     ended: ended.promise,
     end: line.end,
   };
@@ -127,8 +127,8 @@ function reach(path: string): Promise<Socket> {
 
 /** Bills of the other's requests: written here, and counted here like our own. */
 function createBills({ balances, ledger, control, now }: HoldDeps, line: Line<FromSuccessor>) {
-  const { memory, accounts } = balances.money;
-  const budgets = createBudgets(memory, accounts);
+  const { accounts } = balances.money;
+  const budgets = createBudgets(balances.money);
   const elsewhere = createHeldElsewhere(balances.money);
   const writing = new Set<Promise<unknown>>();
 
@@ -158,7 +158,7 @@ function createBills({ balances, ledger, control, now }: HoldDeps, line: Line<Fr
     },
     control(message: ToControl): void {
       // Numbers below zero are the other's.
-      if (message.kind === 'work') control({ ...message, id: -message.id });
+      if (message.kind === 'task') control({ ...message, id: -message.id });
       if (message.kind === 'trouble') control(message);
     },
     async over(): Promise<void> {

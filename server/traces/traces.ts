@@ -4,12 +4,7 @@ import { trace as api, type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStat
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import {
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace';
+import { AlwaysOnSampler, BatchSpanProcessor, ParentBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { EndedRequest } from '../relay/admission/charge.ts';
 import type { RequestObserver } from '../relay/admission/observer.ts';
 import type { Tried } from '../relay/shared/failure.ts';
@@ -70,7 +65,8 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
   const exporter = new OTLPTraceExporter({ url: settings.url, timeoutMillis: exportMs });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'gateway', 'service.version': deps.version }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.share) }),
+    // Which requests begin a trace is decided before anything is made for one: the others cost nothing.
+    sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   });
   const tracer = provider.getTracer('gateway', deps.version);
@@ -113,12 +109,12 @@ export function startTraces(settings: TraceSettings, deps: TracesDeps): Traces {
       },
     },
     async handle(request, path, run, billed) {
-      const parent = propagator.extract(ROOT_CONTEXT, request.headers, getter);
+      const { headers } = request;
+      const parent = headers.has('traceparent') ? propagator.extract(ROOT_CONTEXT, headers, getter) : ROOT_CONTEXT;
+      // Whom its caller does not follow is not followed by those behind us either: they are told that.
+      if (api.getSpanContext(parent) === undefined && Math.random() >= settings.share) return run();
       const attributes = { 'http.request.method': request.method, 'url.path': path, 'http.route': path };
       const span = tracer.startSpan(`${request.method} ${path}`, { kind: SpanKind.SERVER, attributes }, parent);
-      // Whom its caller does not follow is not followed by those behind us either: they are told that.
-      const known = request.headers.has('traceparent');
-      if (!span.isRecording() && !known) return run();
       const trace: Trace = { span, context: api.setSpan(parent, span), attempts: [], answered: false, ended: !billed };
       if (span.isRecording()) byRequest.set(request, trace);
       const response = await current.run(trace, run);

@@ -109,9 +109,9 @@ test('two thousand streams are open at once and all of them end', async () => {
     '--port',
     String(freePort()),
     '--chunks',
-    '40',
+    '60',
     '--tokens-per-second',
-    '8',
+    '5',
   ]);
   await sandbox.run(
     [
@@ -133,13 +133,21 @@ test('two thousand streams are open at once and all of them end', async () => {
   await Bun.sleep(300);
   let open = 0;
   let most = 0;
+  /** On a busy machine a burst of so many is shed in part; then they ask again, as clients do. */
+  const begun = async (): Promise<Response> => {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: '{"model":"practice-slow","stream":true,"messages":[{"role":"user","content":"hi"}]}',
+    });
+    if (response.status !== 503) return response;
+    await response.text();
+    await Bun.sleep(Number(response.headers.get('retry-after')) * 1000);
+    return begun();
+  };
   const ends = await Promise.all(
     Array.from({ length: 2000 }, async () => {
-      const response = await fetch(`${url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}` },
-        body: '{"model":"practice-slow","stream":true,"messages":[{"role":"user","content":"hi"}]}',
-      });
+      const response = await begun();
       open++;
       most = Math.max(most, open);
       const text = await response.text();

@@ -25,6 +25,7 @@ const pages = [
   'orders?view=callbacks',
   'user',
   'user/edit/1',
+  'nodes',
   'setting?tab=operation',
   'setting?tab=operation&block=unset_models',
   'setting?tab=operation&block=history',
@@ -37,7 +38,7 @@ const pages = [
 
 /** Texts that say: there is nothing. Each is what a list, a chart or a figure shows when its read was answered with nothing. */
 const nothing =
-  /No channels yet|No tokens yet|No token matches|No user matches|No row matches|No logs yet|Nothing was used|Nothing has|No channel matches|No orders|No codes|No code matches|No drawings|No tasks|No passkey|No access token|No model|has been changed yet|No notice|not logged in|0 of 0|0–0/i;
+  /No channels yet|No tokens yet|No token matches|No user matches|No row matches|No logs yet|Nothing was used|Nothing has|No channel matches|No orders|No codes|No code matches|No drawings|No tasks|No passkey|No access token|No model|has been changed yet|No notice|is one machine|No node has|not logged in|0 of 0|0–0/i;
 const zeros = /\$0(\.0+)?(?![\d.])|(^|\n)0(\n|$)/;
 
 let stage: Stage;

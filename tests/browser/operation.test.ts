@@ -274,7 +274,7 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
   await page.evaluate(() => localStorage.setItem('page-size', '10'));
   await wide(2400);
   await inside.open('midjourney');
-  const { submitted, taken, channel, type, drawingId, code, status, progress, image, prompt, reason } = en.works;
+  const { submitted, taken, channel, type, drawingId, code, status, progress, image, prompt, reason } = en.tasks;
   expect(await heads()).toEqual([
     submitted,
     taken,
@@ -297,10 +297,10 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
   expect(await slow.getAttribute('class')).toContain('danger');
   await row(0).getByRole('button', { name: '7', exact: true }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('7');
-  for (const [at, text] of [en.works.c1, en.works.c21, en.works.c22, en.works.c0].entries())
+  for (const [at, text] of [en.tasks.c1, en.tasks.c21, en.tasks.c22, en.tasks.c0].entries())
     await row(at).getByText(text, { exact: true }).waitFor();
-  await row(2).getByText(en.works.unknown, { exact: true }).waitFor();
-  await row(3).getByText(en.works.a_IMAGINE, { exact: true }).waitFor();
+  await row(2).getByText(en.tasks.unknown, { exact: true }).waitFor();
+  await row(3).getByText(en.tasks.a_IMAGINE, { exact: true }).waitFor();
   const bar = (at: number) =>
     row(at)
       .locator('[style*=width]')
@@ -313,7 +313,7 @@ test('drawings: times, tags, bars, pictures and reasons as the document has them
       .locator('option')
       .evaluateAll((all) => all.map((one) => (one as HTMLOptionElement).value)),
   ).toEqual(['10', '20', '50', '100']);
-  await row(0).getByText(en.works.see).click();
+  await row(0).getByText(en.tasks.see).click();
   await dialog().getByRole('img').waitFor();
   await page.keyboard.press('Escape');
   await row(2).getByText('the picture was refused').click();
@@ -338,7 +338,7 @@ test('tasks: a ring or the text, the platform, and the whole record on a click',
   await page.route('**/api/task/?*', (route) => route.fulfill({ json: { success: true, message: '', data: rows } }));
   await wide(2000);
   await inside.open('task');
-  const { submitted, finished, progress, taken, channel, platform, type, taskId, status, reason } = en.works;
+  const { submitted, finished, progress, taken, channel, platform, type, taskId, status, reason } = en.tasks;
   expect(await heads()).toEqual([
     submitted,
     finished,

@@ -42,6 +42,7 @@ const operators = [
   'orders',
   'orders?view=callbacks',
   'user',
+  'nodes',
   'log?size=all&type=5',
   'setting?tab=operation&block=visual',
   'setting?tab=operation&block=unset_models',

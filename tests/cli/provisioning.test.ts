@@ -77,8 +77,10 @@ test('everything is made once; a second time says 0 changes and writes nothing',
 
 test('what was exported changes nothing when it is applied', async () => {
   await runner.run(['apply', '-f', file]);
+  await runner.run(['token', 'disable', 'ci']);
   const exported = await runner.run(['export']);
   expect(exported).not.toContain('canary');
+  expect(exported).toMatch(/name: ci\b[^-]*status: disabled/);
   writeFileSync(file, exported);
   expect(await runner.run(['apply', '-f', file])).toContain('0 changes');
 });

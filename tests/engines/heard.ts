@@ -1,4 +1,5 @@
 /** Repositories that write down what they were asked and what they answered, so that two engines can be held side by side. */
+import { createMemos } from '../../db/memos.ts';
 import type { Database } from '../../db/open.ts';
 import { createAccessTokensRepository } from '../../db/repositories/access-tokens.ts';
 import { createAffiliateRepository } from '../../db/repositories/affiliate.ts';
@@ -16,12 +17,12 @@ import { createRedemptionsRepository } from '../../db/repositories/redemptions.t
 import { createSavedFiltersRepository } from '../../db/repositories/saved-filters.ts';
 import { createSecondFactorsRepository } from '../../db/repositories/second-factors.ts';
 import { createSessionsRepository } from '../../db/repositories/sessions.ts';
+import { createTasksRepository } from '../../db/repositories/tasks.ts';
 import { createTokensRepository } from '../../db/repositories/tokens.ts';
 import { createTopUpsRepository } from '../../db/repositories/top-ups.ts';
 import { createUsageRepository } from '../../db/repositories/usage.ts';
 import { createUsersRepository } from '../../db/repositories/users.ts';
 import { createWebhookSecretsRepository } from '../../db/repositories/webhook-secrets.ts';
-import { createWorksRepository } from '../../db/repositories/works.ts';
 
 export interface Heard {
   readonly call: string;
@@ -29,7 +30,7 @@ export interface Heard {
   readonly answered: unknown;
 }
 
-const repositoriesOf = (database: Database) => ({
+const repositoriesOf = (database: Database, now: () => number) => ({
   accessTokens: createAccessTokensRepository(database),
   affiliate: createAffiliateRepository(database),
   alerts: createAlertsRepository(database),
@@ -39,6 +40,7 @@ const repositoriesOf = (database: Database) => ({
   channels: createChannelsRepository(database),
   credentials: createCredentialsRepository(database),
   logs: createLogsRepository(database),
+  memos: createMemos(database, (text) => text, now),
   options: createOptionsRepository(database),
   passkeys: createPasskeysRepository(database),
   priceVersions: createPriceVersionsRepository(database),
@@ -51,14 +53,15 @@ const repositoriesOf = (database: Database) => ({
   usage: createUsageRepository(database),
   users: createUsersRepository(database),
   webhookSecrets: createWebhookSecretsRepository(database),
-  works: createWorksRepository(database),
+  tasks: createTasksRepository(database),
 });
 
 export type Repositories = ReturnType<typeof repositoriesOf>;
 
-export function listening(database: Database) {
+/** @param clock epoch milliseconds. */
+export function listening(database: Database, clock = { at: 0 }) {
   const heard: Heard[] = [];
-  const all = repositoriesOf(database);
+  const all = repositoriesOf(database, () => clock.at);
   const wrapped = Object.entries(all).map(([name, repository]) => [
     name,
     Object.fromEntries(

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { engines, type TestEngine } from '../support/engines.ts';
 import { type Heard, listening } from './heard.ts';
+import { shortLived } from './short-lived.ts';
 import { fillLog, keysAndChannels, paper, people, signingIn, theLog } from './walk.ts';
 
 interface Walked {
@@ -13,13 +14,15 @@ interface Walked {
 async function walk(engine: TestEngine): Promise<Walked> {
   const database = await engine.open();
   try {
-    const { repositories, heard, methods } = listening(database);
+    const clock = { at: 1_000_000 };
+    const { repositories, heard, methods } = listening(database, clock);
     await people(repositories);
     await signingIn(repositories);
     await keysAndChannels(repositories);
     await paper(repositories);
     await fillLog(database, database.engine === 'postgres' ? 'usage_hour_parts' : 'usage_hours');
     await theLog(repositories);
+    await shortLived(repositories, clock);
     return { heard, methods };
   } finally {
     await database.close();

@@ -307,7 +307,7 @@ export async function keysAndChannels({ tokens, channels }: Repositories): Promi
 }
 
 export async function paper(repositories: Repositories): Promise<void> {
-  const { alerts, audit, backups, changes, options, priceVersions, redemptions, topUps, works } = repositories;
+  const { alerts, audit, backups, changes, options, priceVersions, redemptions, topUps, tasks } = repositories;
   await redemptions.createAll(
     ['Gift', 'gift 2', 'g_ft'].map((name, index) => ({
       user_id: 1,
@@ -396,16 +396,16 @@ export async function paper(repositories: Repositories): Promise<void> {
     properties: '',
     request_id: 'r',
   };
-  await works.addDrawing({ ...drawing, mj_id: 'm1', status: 'SUCCESS' });
-  await works.addDrawing({ ...drawing, mj_id: 'm2', status: '' });
-  await works.listDrawings({ userId: 2, from: 1, to: start * 1000, channelId: 1 }, 0, 10);
-  await works.drawings(2, ['m1', 'm2']);
-  await works.drawings(2, []);
-  await works.imageOf('m1');
-  await works.drawingAt(1, 'm2');
-  await works.openDrawings(5);
-  await works.updateDrawing(1, { progress: '9%' });
-  await works.updateDrawing(2, { progress: '9%', finish_ms: start * 1000 + 7 });
+  await tasks.addDrawing({ ...drawing, mj_id: 'm1', status: 'SUCCESS' });
+  await tasks.addDrawing({ ...drawing, mj_id: 'm2', status: '' });
+  await tasks.listDrawings({ userId: 2, from: 1, to: start * 1000, channelId: 1 }, 0, 10);
+  await tasks.drawings(2, ['m1', 'm2']);
+  await tasks.drawings(2, []);
+  await tasks.imageOf('m1');
+  await tasks.drawingAt(1, 'm2');
+  await tasks.openDrawings(5);
+  await tasks.updateDrawing(1, { progress: '9%' });
+  await tasks.updateDrawing(2, { progress: '9%', finish_ms: start * 1000 + 7 });
   const song = {
     created_at: start,
     updated_at: start,
@@ -424,13 +424,13 @@ export async function paper(repositories: Repositories): Promise<void> {
     data: '',
     request_id: 'r',
   };
-  await works.addSong({ ...song, task_id: 's1', status: 'SUCCESS' });
-  await works.addSong({ ...song, task_id: 's2', status: '' });
-  await works.listSongs({ userId: 2, taskId: 's1', platform: 'suno', status: 'SUCCESS', action: 'MUSIC' }, 0, 10);
-  await works.songs(2, ['s1', 's2']);
-  await works.openSongs(5);
-  await works.updateSong(1, { progress: '9%' });
-  await works.updateSong(2, { progress: '9%' });
+  await tasks.addSong({ ...song, task_id: 's1', status: 'SUCCESS' });
+  await tasks.addSong({ ...song, task_id: 's2', status: '' });
+  await tasks.listSongs({ userId: 2, taskId: 's1', platform: 'suno', status: 'SUCCESS', action: 'MUSIC' }, 0, 10);
+  await tasks.songs(2, ['s1', 's2']);
+  await tasks.openSongs(5);
+  await tasks.updateSong(1, { progress: '9%' });
+  await tasks.updateSong(2, { progress: '9%' });
 }
 
 const models = ['gpt-4o', 'GPT-4o-mini', 'o3', 'we%ird'];

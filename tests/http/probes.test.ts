@@ -63,6 +63,15 @@ test('a probe is a question and nothing else', async () => {
   expect(await ask('/readyz?verbose')).toMatchObject(well);
 });
 
+test('before it stops everything is served, but for the answer to balancers', async () => {
+  door.leave();
+  expect(await ask('/healthz')).toMatchObject(well);
+  expect(await ask('/readyz')).toMatchObject({ status: 503, body: { ok: false, hindrances: ['draining'] } });
+  const page = await fetch(`http://127.0.0.1:${door.port}/`);
+  expect([page.status, page.headers.get('connection')]).toEqual([200, 'close']);
+  expect((await fetch(`http://127.0.0.1:${door.port}/v1/models`)).status).toBe(401);
+});
+
 test('while it stops the process is alive and takes nothing', async () => {
   door.drain();
   expect(await ask('/healthz')).toMatchObject(well);

@@ -218,6 +218,8 @@ test('whose caller follows it is followed whatever the share, and belongs to the
   await (await ask(question, { traceparent: `00-${traceId}-00f067aa0ba902b7-01` })).text();
   await (await ask(question)).text();
   await (await ask(question, { traceparent: `00-${traceId.replace('4', '5')}-00f067aa0ba902b7-00` })).text();
+  // What names no trace begins none.
+  await (await ask(question, { traceparent: 'follow me' })).text();
   await traces.stop();
   expect(new Set(collector.spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
   expect(collector.spans.find(({ kind }) => kind === 2)?.parentSpanId).toBe('00f067aa0ba902b7');

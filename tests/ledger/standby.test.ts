@@ -101,6 +101,7 @@ test('what a node had kept when it died is sent by its next start', async () => 
   const first = engineOver(distant(() => 'away'));
   for (let n = 0; n < 5; n++) first.submit(settle(`r${n}`, 1, 1));
   await expect.poll(() => first.results.length).toBe(5);
+  files.close();
   const again = openNodeFiles(dir, { now: () => now });
   expect(again.outbox.size()).toBe(5);
   const store = createLedgerStore(database.raw);
@@ -155,7 +156,8 @@ test('a batch of which nobody knows comes again as it was, before anything else'
 });
 
 test('a full outbox keeps what it cannot take in memory, and nothing is admitted', async () => {
-  const small = openNodeFiles(join(dir), { now: () => now, most: 2 });
+  files.close();
+  const small = openNodeFiles(dir, { now: () => now, most: 2 });
   let gone = true;
   const results: string[] = [];
   const engine = createEngine({
@@ -211,3 +213,11 @@ test.each(['at once', 'later'])(
     }
   },
 );
+
+test('an outbox is one process’s: another is told who has it', () => {
+  expect(() => openNodeFiles(dir, { now: () => now })).toThrow(
+    expect.objectContaining({ code: 'outbox_locked', params: expect.objectContaining({ dir, pid: process.pid }) }),
+  );
+  files.close();
+  openNodeFiles(dir, { now: () => now }).close();
+});

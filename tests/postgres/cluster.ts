@@ -93,12 +93,14 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
     },
     move: (moves, epoch) => store.move(moves, epoch),
     isUnresolved: store.isUnresolved,
-    recall(account, token) {
-      for (const peer of others()) wire(peer, () => peer.leases.recalled(account, token));
+    recall(account, token, _holders, mark) {
+      const by = store.epoch();
+      for (const peer of others()) wire(peer, () => peer.leases.recalled(account, token, by, mark));
     },
-    answer(account) {
+    answer(account, to, mark) {
       const epoch = store.epoch();
-      for (const peer of others()) wire(peer, () => peer.leases.answered(account, epoch));
+      for (const peer of others())
+        if (peer.node.store.epoch() === to) wire(peer, () => peer.leases.answered(account, epoch, mark));
     },
     nodes: () => peers.length,
     now: () => performance.now(),

@@ -217,7 +217,7 @@ test('a node is drained, and forgotten when it is gone; what it may still owe is
   await expect(nodes.drain('nobody')).rejects.toMatchObject({ code: 'node_unknown' });
   await nodes.drain('alpha');
   expect((await nodes.list()).nodes[0]?.state).toBe('draining');
-  await expect(nodes.forget('alpha', true)).rejects.toMatchObject({ code: 'node_lives' });
+  await expect(nodes.forget('alpha', 'write-off')).rejects.toMatchObject({ code: 'node_lives' });
   await site.rows("UPDATE nodes SET state = 'expired'");
   await site.rows(
     "INSERT INTO leases (kind, subject, epoch, amount) VALUES ('account', 5, $1, 30), ('token', 5, $1, 30)",
@@ -225,13 +225,33 @@ test('a node is drained, and forgotten when it is gone; what it may still owe is
   );
   expect((await nodes.list()).nodes[0]).toMatchObject({ state: 'gone', leases: 2, leased_quota: 30 });
   await expect(nodes.drain('alpha')).rejects.toMatchObject({ code: 'node_gone' });
-  await expect(nodes.forget('alpha', false)).rejects.toMatchObject({ code: 'node_owes' });
-  await nodes.forget('alpha', true);
+  await expect(nodes.forget('alpha', 'none')).rejects.toMatchObject({ code: 'node_owes' });
+  await nodes.forget('alpha', 'write-off');
   expect((await nodes.list()).nodes).toEqual([]);
+  // Nobody knows it any more.
+  await expect(nodes.forget('alpha', 'write-off')).rejects.toMatchObject({ code: 'node_unknown' });
+  await expect(nodes.drain('alpha')).rejects.toMatchObject({ code: 'node_unknown' });
   await site.rows('DELETE FROM leases');
   // Started again it is there again; ended in order it is not shown.
   await addNode('alpha');
   expect((await nodes.list()).nodes.map(({ state }) => state)).toEqual(['live']);
   await site.rows("UPDATE nodes SET state = 'expired', left_at = 5");
+  expect((await nodes.list()).nodes).toEqual([]);
+});
+
+test('a node that is gone is forgotten when what it left open has had its time, and is there until then', async () => {
+  const nodes = createNodes(site.database);
+  const [row] = await addNode('alpha');
+  await site.rows("UPDATE nodes SET state = 'expired', expires_at = clock_timestamp() - interval '20 s'");
+  expect((await nodes.list()).nodes).toMatchObject([{ owes: true, forgotten: false, settles_seconds: null }]);
+  await site.rows("INSERT INTO leases (kind, subject, epoch, amount) VALUES ('account', 5, $1, 30)", row?.epoch);
+  const [open] = (await nodes.list()).nodes;
+  expect(open?.settles_seconds).toBeGreaterThan(500);
+  expect(open?.settles_seconds).toBeLessThanOrEqual(580);
+  await nodes.forget('alpha', 'when-settled');
+  // Nothing of it is settled sooner because of that.
+  expect(await site.rows("SELECT 1 FROM nodes WHERE expires_at < clock_timestamp() - interval '600 s'")).toEqual([]);
+  expect((await nodes.list()).nodes).toMatchObject([{ state: 'gone', forgotten: true }]);
+  await site.rows('DELETE FROM leases');
   expect((await nodes.list()).nodes).toEqual([]);
 });

@@ -128,6 +128,34 @@ test('exactness 14: the life of leases runs from the sending of the last sign, b
   expect(life.lasts()).toBe(true);
 });
 
+test('what is leased of a budget counts in every period: it is never more than the budget with what is spent in that one', async () => {
+  await begin(2, 1000);
+  const day = 86_400;
+  await site.rows(
+    `UPDATE tokens SET unlimited = 1, day_budget = 100, month_budget = 150,
+      day_at = extract(epoch FROM date_trunc('day', now() AT TIME ZONE 'UTC'))::bigint, day_used = 30,
+      month_at = extract(epoch FROM date_trunc('month', now() AT TIME ZONE 'UTC'))::bigint, month_used = 40 WHERE id = 1`,
+  );
+  const lease = async (index: number, tokenNeed: number) => {
+    const { store } = nodeOf(index).node;
+    const ask = { type: 'acquire', account: 1, token: 1, need: 0, tokenNeed, use: 0, nodes: 2 } as const;
+    const [grant] = (await store.move([ask], store.epoch())).grants;
+    return [grant?.tokenGranted, grant?.tokenMost, grant?.tokenBound];
+  };
+  expect(await lease(0, 60)).toEqual([60, 70, 'day']);
+  expect(await lease(1, 20)).toEqual([0, 70, 'day']);
+  expect(await lease(1, 10)).toEqual([10, 70, 'day']);
+  // The next day: what is leased may be spent then.
+  await site.rows('UPDATE tokens SET day_at = day_at - $1 WHERE id = 1', day);
+  expect(await lease(1, 40)).toEqual([0, 100, 'day']);
+  expect(await lease(1, 30)).toEqual([30, 100, 'day']);
+  await site.rows('UPDATE tokens SET day_budget = 1000 WHERE id = 1');
+  expect(await lease(0, 11)).toEqual([0, 110, 'month']);
+  await site.rows('UPDATE tokens SET unlimited = 0, quota_limit = 105 WHERE id = 1');
+  expect(await lease(0, 6)).toEqual([0, 105, 'limit']);
+  expect(await lease(0, 5)).toEqual([5, 105, 'limit']);
+});
+
 const seeds = often(3, 40, 'LEASES');
 const first = Number(process.env.LEASES_SEED ?? 1);
 

@@ -101,6 +101,16 @@ test('a name with NUL is written without it, and holds up nobody', async () => {
   expect(await site.rows('SELECT model_name FROM logs')).toEqual([{ model_name: 'a\ufffdb"\\{},' }]);
 });
 
+test('a node whose clock is ahead begins no day and no month for the others', async () => {
+  const [clock] = await site.rows<{ at: number }>('SELECT extract(epoch FROM now())::bigint AS at');
+  const at = clock?.at ?? 0;
+  await apply(node, grant('g', 1, 100), { ...settle('ahead', 1, 10), at: at + 40 * 86_400 });
+  await apply(node, { ...settle('right', 1, 5), at });
+  expect(await site.rows('SELECT day_used, month_used FROM tokens WHERE id = 1')).toEqual([
+    { day_used: 15, month_used: 15 },
+  ]);
+});
+
 test('exactness 2: a settlement pays from its own lease, then from what nobody leased, the rest from overrun', async () => {
   const other = site.node({ name: 'other' });
   await apply(node, grant('g', 1, 100));

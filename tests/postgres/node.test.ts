@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 import { furnish, openServingSite, type ServingSite } from './serving.ts';
@@ -35,4 +36,19 @@ test('a node that brings another master key is told so, and does not start', asy
   await furnish(node, upstream.url);
   const other = { env: { GATEWAY_SECRET_KEY: 'a key of another site altogether' } };
   await expect(site.start(other)).rejects.toThrow('does not belong to this database');
+});
+
+test('two nodes cannot have one outbox: the second says who has it and does not start, and the first serves on', async () => {
+  const env = { GATEWAY_OUTBOX: join(site.folder(), 'outbox') };
+  const node = await site.start({ env });
+  const key = await furnish(node, upstream.url);
+  await expect(site.start({ env })).rejects.toThrow(
+    new RegExp(`in use by process ${node.process.pid} on \\S+\\. Each node needs one of its own`),
+  );
+  expect((await node.chat(key, ask)).status).toBe(200);
+  expect(await site.rows("SELECT node FROM nodes WHERE state = 'live'")).toHaveLength(1);
+  // Whoever is killed has it no longer.
+  await node.stop('SIGKILL');
+  const next = await site.start({ env });
+  expect((await next.chat(key, ask)).status).toBe(200);
 });

@@ -16,12 +16,30 @@ export interface Stretch {
 const commit = 'COMMIT\0';
 const lateMs = 30;
 
-export async function startProxy(url: string): Promise<Stretch> {
+/** What a session hears by itself does not pass: messages of type A, of one connection's answers. */
+function withoutNotices(): (chunk: Buffer) => Buffer {
+  let rest = Buffer.alloc(0);
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    const passed: Buffer[] = [];
+    while (rest.length >= 5) {
+      const size = 1 + rest.readInt32BE(1);
+      if (rest.length < size) break;
+      if (rest[0] !== 'A'.charCodeAt(0)) passed.push(rest.subarray(0, size));
+      rest = rest.subarray(size);
+    }
+    return Buffer.concat(passed);
+  };
+}
+
+/** @param mute as behind a pooler that lends connections by the transaction: NOTIFY is heard by nobody. */
+export async function startProxy(url: string, { mute = false } = {}): Promise<Stretch> {
   const to = new URL(url);
   const sockets = new Set<Socket>();
   let frozen = false;
   const server = createServer((client) => {
     const upstream = connect(Number(to.port), to.hostname);
+    const heard = mute ? withoutNotices() : (chunk: Buffer) => chunk;
     let isDeaf = false;
     /** What follows a late COMMIT. */
     let behind: Buffer[] | null = null;
@@ -59,8 +77,8 @@ export async function startProxy(url: string): Promise<Stretch> {
         setTimeout(() => client.destroy(), lateMs / 2);
       } else upstream.write(chunk);
     });
-    upstream.on('data', (chunk) => {
-      if (!isDeaf) client.write(chunk);
+    upstream.on('data', (chunk: Buffer) => {
+      if (!isDeaf) client.write(heard(chunk));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -33,6 +33,9 @@ export interface ServingSite {
   start(options?: StartOptions): Promise<ServingNode>;
   /** A command of the terminal. */
   run(args: readonly string[], options?: StartOptions & { readonly input?: string }): Promise<Ran>;
+  /** The same, for whoever gives it a terminal. */
+  command(args: readonly string[]): readonly string[];
+  environment(): Readonly<Record<string, string>>;
   /** Folder of a node's own. */
   folder(): string;
   /** On the server, beside the site's database. */
@@ -83,6 +86,8 @@ export async function openServingSite(): Promise<ServingSite> {
     url,
     rows: async <Row extends object>(text: string) => (await pool.query<Row>(text)).rows,
     folder,
+    command: (args) => [process.execPath, main, ...args],
+    environment: () => environment({}),
     administer: asked,
     async quiet() {
       await asked(

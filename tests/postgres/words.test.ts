@@ -150,7 +150,7 @@ test('ten nodes that start together migrate once', async () => {
 test('a migration that fails half-way is undone', async () => {
   const { database, end } = await opened(false);
   const failing = { up: () => Promise.reject(new Error('half-way')), breaks: false };
-  expect(await codeOf(migratePostgres(database, { ...postgresMigrations, '0002-fails': failing }))).toContain(
+  expect(await codeOf(migratePostgres(database, { ...postgresMigrations, '0009-fails': failing }))).toContain(
     'half-way',
   );
   expect((await database.pool.query("SELECT to_regclass('users') AS users")).rows).toEqual([{ users: null }]);

@@ -50,7 +50,8 @@ test('an item that means nothing to the upstream leaves no empty turn', () => {
   expect(body.messages).toEqual([{ role: 'user', content: 'hi' }]);
 });
 
-test('what a response was about to say when it broke off can be named as far as it came, but for a call', () => {
+/** @returns a writer of a response, and what of it can be named as far as it came. */
+function responding() {
   let made: () => readonly MadeItem[] = () => [];
   const writer = codecFor('openai-responses').translation.writer({
     model: 'm',
@@ -61,6 +62,11 @@ test('what a response was about to say when it broke off can be named as far as 
       made = items;
     },
   });
+  return { writer, made: () => made() };
+}
+
+test('what a response was about to say when it broke off can be named as far as it came, but for a call', () => {
+  const { writer, made } = responding();
   writer.write({ type: 'reasoning-start', index: 0 });
   writer.write({ type: 'reasoning-delta', index: 0, text: 'hm' });
   writer.write({ type: 'reasoning-end', index: 0, signature: null, redacted: null });
@@ -71,4 +77,15 @@ test('what a response was about to say when it broke off can be named as far as 
     { id: 'rs_20260101000000000abcdefgh_0', item: { summary: [{ text: 'hm' }] } },
     { id: 'msg_20260101000000000abcdefgh_1', item: { status: 'incomplete', content: [{ text: 'I will' }] } },
   ]);
+});
+
+test('a thought that broke off can be named as far as it came; only words have probabilities', () => {
+  const { writer, made } = responding();
+  writer.write({ type: 'reasoning-start', index: 0 });
+  writer.write({ type: 'reasoning-delta', index: 0, text: 'hm' });
+  expect(made()).toMatchObject([{ item: { type: 'reasoning', summary: [{ text: 'hm' }] } }]);
+  writer.write({ type: 'reasoning-end', index: 0, signature: null, redacted: null });
+  writer.write({ type: 'text-start', index: 1 });
+  expect(writer.write({ type: 'text-delta', index: 1, text: 'I' })).toContain('"logprobs":[]');
+  expect(writer.write({ type: 'refusal-delta', text: 'No' })).not.toContain('logprobs');
 });

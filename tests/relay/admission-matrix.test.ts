@@ -5,7 +5,7 @@ import { AppError, type ErrorCode, errors } from '../../server/contract/errors.t
 import type { TokenFields } from '../../server/domain/tokens/service.ts';
 import type { ProtocolId } from '../../server/protocols/canonical.ts';
 import { drawingModel, orderOf } from '../../server/relay/endpoints/tasks/actions.ts';
-import { drawSubmits, type Work, worksFor } from '../../server/relay/endpoints/tasks/routes.ts';
+import { drawSubmits, type TaskRoute, taskFor } from '../../server/relay/endpoints/tasks/routes.ts';
 import { relayRoutes } from '../../server/relay/intake/routes.ts';
 import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -114,7 +114,7 @@ const fetched = (method: 'GET' | 'POST', path: string, shape: Shape): Row => ({
   ...(method === 'POST' ? { body: { ids: ['mj-1'] } } : {}),
 });
 /** A kind of work that is not named here does not compile. Pictures and reports are opened by what only their owner knows, not by keys. */
-const workRows: Readonly<Record<Exclude<Work['kind'], 'image' | 'notify'>, readonly Row[]>> = {
+const taskRows: Readonly<Record<Exclude<TaskRoute['kind'], 'image' | 'notify'>, readonly Row[]>> = {
   draw: [
     ...[...drawSubmits].map((submit) => drawRow(submit, `/mj/submit/${submit}`)),
     drawRow('imagine', '/mj-fast/mj/submit/imagine'),
@@ -151,7 +151,7 @@ const realtimeRow: Row = {
   wordless: true,
 };
 
-const rows: readonly Row[] = [...routeRows, ...listRows, ...Object.values(workRows).flat(), realtimeRow];
+const rows: readonly Row[] = [...routeRows, ...listRows, ...Object.values(taskRows).flat(), realtimeRow];
 const keyed = rows.filter(({ session }) => session !== true);
 const played = rows.filter(({ session }) => session === true);
 
@@ -204,7 +204,7 @@ beforeAll(async () => {
     'ModelPrice',
     JSON.stringify(
       Object.fromEntries(
-        Object.values(workRows).flatMap((list) =>
+        Object.values(taskRows).flatMap((list) =>
           list.flatMap(({ model }) => (model === undefined ? [] : [[model, 0.1]])),
         ),
       ),
@@ -226,7 +226,7 @@ async function person(quota = 1_000_000_000): Promise<number> {
     role: 1,
     quota,
   });
-  await gateway.services.works.addDrawing({
+  await gateway.services.tasks.addDrawing({
     user_id: id,
     token_id: 0,
     channel_id: 1,
@@ -710,8 +710,8 @@ test('one model by its name is not shown to a key that may not use it', async ()
 });
 
 test('every kind of work that the paths mean is in the table', () => {
-  for (const [kind, list] of Object.entries(workRows))
-    for (const { path } of list) expect([path, worksFor(path)?.kind]).toEqual([path, kind]);
+  for (const [kind, list] of Object.entries(taskRows))
+    for (const { path } of list) expect([path, taskFor(path)?.kind]).toEqual([path, kind]);
 });
 
 test('there were as many cells as promised', () => {

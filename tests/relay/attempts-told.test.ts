@@ -64,3 +64,21 @@ test('a row without failures says no more than the channel; a path other than ch
     request_path: '/v1/embeddings',
   });
 });
+
+test('a row says when the first byte of an answer came, and none where nobody answered', async () => {
+  await gateway.channel(upstream.url);
+  upstream.script((response) => sendJson(response, { error: { message: 'no' } }, 400));
+  expect((await ask('/v1/chat/completions', chat)).frt).toBe(-1000);
+  upstream.script(async (response) => {
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const frame = (choices: readonly object[], usage?: object) =>
+      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices, ...(usage ? { usage } : {}) })}\n\n`;
+    response.write(frame([{ index: 0, delta: { content: 'hi' }, finish_reason: null }]));
+    response.write(frame([{ index: 0, delta: {}, finish_reason: 'stop' }]));
+    response.end(`${frame([], { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 })}data: [DONE]\n\n`);
+  });
+  const streamed = await ask('/v1/chat/completions', { ...chat, stream: true });
+  expect(Number(streamed.frt)).toBeGreaterThanOrEqual(100);
+  expect(Number(streamed.frt)).toBeLessThanOrEqual(Number(streamed.ms));
+});

@@ -373,7 +373,7 @@ beforeAll(async () => {
       random: Math.random,
       keyHmac: gateway.vault.keyHmac,
       capsule: capsuleOf(gateway.vault),
-      works: { ...gateway.services.works, addDrawing: nobody, addSong: nobody },
+      tasks: { ...gateway.services.tasks, addDrawing: nobody, addSong: nobody },
       findSession: async () => 0,
       trouble: () => undefined,
       limits: { ...defaultLimits, commitCeilingMs: 60_000 },

@@ -9,6 +9,8 @@ let gateway: TestGateway;
 let upstream: Upstream;
 /** The books of the site: what nobody has borrowed. */
 let free: number;
+/** What nobody has borrowed of a key. */
+let allowed: number;
 let loans: { readonly to: Borrower; readonly more: number; readonly loan: Loan }[];
 /** What is said where the books have too little. */
 let scarce: Loan;
@@ -21,12 +23,12 @@ const lender: Lender = {
     const { accounts, memory } = gateway.balances.money;
     const leased = createLeased({ accounts, memory });
     const amount = Math.min(free, more);
-    const loan: Loan = amount < more ? scarce : 'lent';
+    const loan: Loan = amount < more || (to.tokenId !== 0 && allowed < more) ? scarce : 'lent';
     if (!to.house && amount > 0) {
       free -= amount;
       leased.lend({ kind: 'account', userId: to.userId, id: to.userId }, amount);
     }
-    if (to.tokenId !== 0) leased.lend({ kind: 'token', userId: to.userId, id: to.tokenId }, more);
+    if (to.tokenId !== 0) leased.lend({ kind: 'token', userId: to.userId, id: to.tokenId }, Math.min(allowed, more));
     loans.push({ to, more, loan });
     return loan;
   },
@@ -35,6 +37,7 @@ const lender: Lender = {
 
 beforeEach(async () => {
   free = 1_000_000;
+  allowed = 1_000_000;
   loans = [];
   scarce = 'exhausted';
   gate = Promise.resolve();
@@ -127,6 +130,28 @@ test('the limit of a key is borrowed beside the balance; a key without limit bor
   gateway.balances.settle(gateway.userId, 0, { held: 0, charged: left() });
   expect((await gateway.chat(unlimited.key, ask)).status).toBe(200);
   expect(loans.at(-1)?.to.tokenId).toBe(0);
+});
+
+test('budgets are borrowed as a limit is; a refusal names the one that is used up, and when it will be new', async () => {
+  answers();
+  const { key, id } = await gateway.token({ day_budget: 500_000, month_budget: 900_000 });
+  expect((await gateway.chat(key, ask)).status).toBe(200);
+  expect(loans.map(({ to }) => to.tokenId)).toEqual([id]);
+  allowed = 0;
+  const { accounts, memory } = gateway.balances.money;
+  createLeased({ accounts, memory }).reclaim({ kind: 'token', userId: gateway.userId, id }, 1_000_000);
+  for (const [loan, seconds] of [
+    ['day', 86_400],
+    ['month', 31 * 86_400],
+  ] as const) {
+    scarce = loan;
+    const refused = await gateway.chat(key, ask);
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({ error: { code: `token_budget_${loan}` } });
+    const waits = Number(refused.headers.get('retry-after'));
+    expect(waits).toBeGreaterThan(0);
+    expect(waits).toBeLessThanOrEqual(seconds);
+  }
 });
 
 test('a stream that outgrows what lies here waits for more and loses nothing', async () => {

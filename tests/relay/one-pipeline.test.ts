@@ -64,7 +64,7 @@ test('H2: a drawing whose first channel fails is ordered at the next, and both a
     use_channel: [String(first), String(second)],
     attempts: [{ channel: first, status: 503, message: 'out of order' }, { channel: second }],
   });
-  expect((await gateway.services.works.drawings(gateway.userId, ['mj-1']))[0]).toMatchObject({ channel_id: second });
+  expect((await gateway.services.tasks.drawings(gateway.userId, ['mj-1']))[0]).toMatchObject({ channel_id: second });
 });
 
 test('H2: a song goes to the next channel too', async () => {

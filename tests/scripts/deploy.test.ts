@@ -1,11 +1,14 @@
 /** Files for operators, read by the parsers of others. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { environment as settings } from '../../cli/commands/help/topics.ts';
+import { commands } from '../../cli/commands/index.ts';
+import { globals } from '../../cli/globals.ts';
+import { isProbe } from '../../server/http/probes.ts';
 
 const scripts = resolve(import.meta.dirname, '../../scripts');
 const read = (path: string): string => readFileSync(join(scripts, path), 'utf8');
@@ -29,6 +32,59 @@ interface Compose {
 const compose = parse(read('container/compose.yaml'), { merge: true }) as Compose;
 const nodes = Object.entries(compose.services).filter(([name]) => name.startsWith('gateway-'));
 const known = settings.map(({ name }) => name);
+
+const files = ['container', 'systemd'].flatMap((folder) =>
+  readdirSync(join(scripts, folder)).map((name) => `${folder}/${name}`),
+);
+const namesIn = (text: string): readonly string[] => text.match(/\b(GATEWAY|DATABASE|REDIS)_[A-Z_]+\b/g) ?? [];
+
+test('whatever a file sets or speaks of, the product reads', () => {
+  const code = ['server', 'cli', 'db'].flatMap((folder) => [
+    ...new Bun.Glob('**/*.ts').scanSync({ cwd: resolve(scripts, '..', folder), absolute: true }),
+  ]);
+  const read = new Set(
+    code.filter((path) => !path.endsWith('topics.ts')).flatMap((path) => namesIn(readFileSync(path, 'utf8'))),
+  );
+  const found = files.flatMap((file) => namesIn(readFileSync(join(scripts, file), 'utf8')));
+  expect(found.length).toBeGreaterThan(10);
+  for (const name of found.map((one) => one.replace(/_FILE$/, ''))) {
+    expect(known).toContain(name);
+    expect([name, read.has(name)]).toEqual([name, true]);
+  }
+});
+
+test('every command in them is one, and has its flags', () => {
+  const called = files.flatMap((file) => [
+    ...readFileSync(join(scripts, file), 'utf8').matchAll(/gateway ([a-z][a-z -]*)/g),
+  ]);
+  const judged = called.flatMap(([, words = '']) => {
+    const row = commands.find(({ name }) => `${words.trim()} `.startsWith(`${name} `));
+    if (row === undefined) return [];
+    const flags = [...(row.flags ?? []), ...globals].map(({ flag }) => flag);
+    const unknown = (words.match(/--[a-z-]+/g) ?? []).filter((one) => !flags.some((flag) => flag.includes(one)));
+    return [[row.name, unknown] as const];
+  });
+  expect(judged.map(([name]) => name)).toEqual(expect.arrayContaining(['serve', 'setup', 'service print']));
+  expect(judged.filter(([, unknown]) => unknown.length > 0)).toEqual([]);
+  expect(read('container/Dockerfile')).toContain('ENTRYPOINT ["gateway"]\nCMD ["serve"]');
+});
+
+/** Seconds: what open requests get by default, and what is owed. */
+const ending = 30 + 10;
+const secondsOf = (text: string, of: RegExp): number => Number(of.exec(text)?.[1]);
+
+test('a node serves on until the balancer has noticed, and has the time to end before it is killed', () => {
+  const delay = Number(nodes[0]?.[1].environment?.GATEWAY_STOP_DELAY);
+  const proxy = read('container/Caddyfile');
+  const noticed = secondsOf(proxy, /health_interval (\d+)s/) + secondsOf(proxy, /health_timeout (\d+)s/);
+  expect(delay).toBeGreaterThan(noticed);
+  for (const [, { stop_grace_period: period = '' }] of nodes)
+    expect(secondsOf(period, /^(\d+)s$/)).toBeGreaterThanOrEqual(delay + ending);
+  const unit = read('systemd/gateway@.service');
+  const own = secondsOf(unit, /^Environment=GATEWAY_STOP_DELAY=(\d+)$/m);
+  expect(own).toBeGreaterThan(0);
+  expect(secondsOf(unit, /^TimeoutStopSec=(\d+)$/m)).toBeGreaterThanOrEqual(own + ending);
+});
 
 test('compose: two nodes, PostgreSQL, Valkey and a proxy, each image with its version', () => {
   expect(Object.keys(compose.services)).toEqual(['gateway-1', 'gateway-2', 'postgres', 'valkey', 'proxy']);
@@ -71,13 +127,13 @@ test('compose: the question whether a node is ready is understood by a shell', (
   expect(spawnSync('bash', ['-n', '-c', script]).status).toBe(0);
   // Nobody listens there.
   expect(spawnSync('bash', ['-c', script.replace('3000', '1')]).status).not.toBe(0);
-  expect(script).toContain('/readyz');
+  expect(isProbe(/GET (\S+) /.exec(script)?.[1] ?? '')).toBe(true);
 });
 
 test('the proxy knows every node and sends nobody to one that is not ready', () => {
   const proxy = read('container/Caddyfile');
   for (const [name] of nodes) expect(proxy).toContain(`${name}:3000`);
-  expect(proxy).toContain('health_uri /readyz');
+  expect(isProbe(/health_uri (\S+)/.exec(proxy)?.[1] ?? '')).toBe(true);
   expect(proxy).toContain('flush_interval -1');
 });
 

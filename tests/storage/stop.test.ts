@@ -104,3 +104,39 @@ test.each(['-1', '601', 'soon'])('R7: a grace of %s is a usage error', async (gr
   expect(ran.code).toBe(2);
   expect(ran.err).toContain('--grace');
 });
+
+test.each(['1', '2'])(
+  'R7: before it stops it serves on with %s relays, while balancers are told to go elsewhere',
+  async (relays) => {
+    const serving = await site.serve(['--stop-delay', '600', '--relays', relays]);
+    const ready = () => fetch(`${serving.url}/readyz`);
+    expect((await ready()).status).toBe(200);
+    serving.child.kill('SIGTERM');
+    await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(503);
+    expect(await (await ready()).json()).toEqual({ ok: false, hindrances: ['draining'] });
+    const whole = chat(serving.url, key, true);
+    await expect.poll(() => said.open(), { timeout: 30_000 }).toBe(1);
+    said.finish();
+    expect(await whole).toMatchObject({ status: 200, whole: true });
+    for (const path of ['/', '/api/status', '/v1/models', '/api/hello']) {
+      const { status, headers } = await fetch(`${serving.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      expect([path, status, headers.get('connection')]).toEqual([path, 200, 'close']);
+    }
+    // Whoever is in a hurry need not wait for balancers.
+    serving.child.kill('SIGTERM');
+    expect(await serving.ended()).toBe(143);
+  },
+);
+
+test('R7: when the delay is over it stops by itself', async () => {
+  const serving = await site.serve([], { GATEWAY_STOP_DELAY: '1' });
+  const told = performance.now();
+  serving.child.kill('SIGTERM');
+  expect(await serving.ended()).toBe(0);
+  expect(performance.now() - told).toBeGreaterThanOrEqual(1000);
+});
+
+test('R7: a delay that is none is a usage error', async () => {
+  const ran = await site.run(['serve', '--stop-delay', 'soon', '--port', '0']);
+  expect([ran.code, ran.err]).toEqual([2, expect.stringContaining('--stop-delay')]);
+});

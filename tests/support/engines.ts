@@ -123,6 +123,6 @@ export async function contentOf(database: Database): Promise<string> {
     database.raw.pragma('wal_checkpoint(TRUNCATE)');
     return readFileSync(database.raw.name, 'latin1');
   }
-  const tables = [...movedTables.map(({ name }) => name), 'changes'];
+  const tables = [...movedTables.map(({ name }) => name), 'changes', 'memos'];
   return JSON.stringify(await Promise.all(tables.map((name) => rowsOf(database, `SELECT * FROM ${name}`))));
 }

@@ -104,7 +104,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     random: options.random ?? Math.random,
     keyHmac: vault.keyHmac,
     capsule: capsuleOf(vault),
-    works: services.works,
+    tasks: services.tasks,
     findSession: options.findSession ?? (async () => userId),
     trouble: (trouble) => void troubles.push(trouble),
     limits: { ...defaultLimits, ...options.limits },

@@ -34,8 +34,8 @@ const logTime = async (seconds: number, firstMs: number) => {
   );
 };
 const work = async (status: string) => {
-  const { WorkStatus } = await import('../../web/features/works/status.tsx');
-  return rendered(<WorkStatus status={status} />).replace(/<[^>]*>/g, '');
+  const { TaskStatus } = await import('../../web/features/tasks/status.tsx');
+  return rendered(<TaskStatus status={status} />).replace(/<[^>]*>/g, '');
 };
 const price = async (id: string, fields: object) => {
   const { pricingColumns } = await import('../../web/features/pricing/pricing-columns.tsx');

@@ -133,7 +133,7 @@ test('every key is used', () => {
   const built = [
     /^tokens\.s\d$/,
     /^channels\.s\d$/,
-    /^works\.[sact]_?\w+$/,
+    /^tasks\.[sact]_?\w+$/,
     /^dashboard\.(hour|day|week|model|user|channel|m_\w+)$/,
     /^personal\.(email|webhook)$/,
     /^tokens\.\w+_(budget|limit)$/,

@@ -39,11 +39,11 @@ const pageOf = {
     return rendered(<PlaygroundPage />, { path: '/playground' });
   },
   drawings: async () => {
-    const { DrawingsPage } = await import('../../web/features/works/drawings-page.tsx');
+    const { DrawingsPage } = await import('../../web/features/tasks/drawings-page.tsx');
     return rendered(<DrawingsPage />, { path: '/midjourney', answers: { status: { mj_notify_enabled: false } } });
   },
   tasks: async () => {
-    const { TasksPage } = await import('../../web/features/works/tasks-page.tsx');
+    const { TasksPage } = await import('../../web/features/tasks/tasks-page.tsx');
     return rendered(<TasksPage />, { path: '/task' });
   },
 };

@@ -124,7 +124,7 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/midjourney',
-    load: async () => (await import('../features/works/drawings-page.tsx')).DrawingsPage,
+    load: async () => (await import('../features/tasks/drawings-page.tsx')).DrawingsPage,
     needs: Role.user,
     navigation: {
       icon: 'image',
@@ -135,7 +135,7 @@ export const pages: readonly Page[] = [
   },
   {
     path: '/task',
-    load: async () => (await import('../features/works/tasks-page.tsx')).TasksPage,
+    load: async () => (await import('../features/tasks/tasks-page.tsx')).TasksPage,
     needs: Role.user,
     navigation: {
       icon: 'task',
@@ -181,7 +181,7 @@ export const pages: readonly Page[] = [
     load: async () => (await import('../features/nodes/nodes-page.tsx')).NodesPage,
     needs: Role.admin,
     navigation: {
-      icon: 'task',
+      icon: 'node',
       label: 'nav.nodes',
       group: 'nav.admin',
       jump: 'n',

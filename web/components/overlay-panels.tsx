@@ -38,25 +38,32 @@ export function Drawer({ title, onClose, children, footer }: DrawerProps) {
 
 export interface ConfirmProps {
   readonly title: string;
-  readonly text: string;
+  readonly text: ReactNode;
   readonly action: string;
+  /** What may be done instead. */
+  readonly other?: { readonly action: string; readonly onChoose: () => void } | undefined;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
 }
 
-export function Confirm({ title, text, action, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({ title, text, action, other, onConfirm, onClose }: ConfirmProps) {
   const { t } = useTranslation();
   return (
     <Dialog open onClose={onClose} className="relative z-30">
       <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
-      <div className="fixed inset-0 grid place-items-center p-4">
+      <div className="fixed inset-0 grid grid-cols-1 place-items-center p-4">
         <DialogPanel className="w-[420px] max-w-full rounded-3 border border-line-strong bg-raised p-5 shadow-pop">
           <DialogTitle className="font-semibold">{title}</DialogTitle>
-          <p className="mt-2 mb-5 text-ink-2">{text}</p>
-          <div className="flex justify-end gap-2">
+          <div className="mt-2 mb-5 text-ink-2">{text}</div>
+          <div className="flex flex-wrap justify-end gap-2">
             <button type="button" className="button" onClick={onClose} data-autofocus>
               {t('app.cancel')}
             </button>
+            {other === undefined ? null : (
+              <button type="button" className="button" onClick={other.onChoose}>
+                {other.action}
+              </button>
+            )}
             <button type="button" className="button button-danger" onClick={onConfirm}>
               {action}
             </button>

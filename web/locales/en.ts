@@ -23,10 +23,10 @@ import setup from './en/setup.json';
 import shortcuts from './en/shortcuts.json';
 import site from './en/site.json';
 import table from './en/table.json';
+import tasks from './en/tasks.json';
 import tokens from './en/tokens.json';
 import users from './en/users.json';
 import wallet from './en/wallet.json';
-import works from './en/works.json';
 
 export const en = {
   account,
@@ -56,5 +56,5 @@ export const en = {
   tokens,
   users,
   wallet,
-  works,
+  tasks,
 };

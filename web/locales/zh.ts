@@ -23,10 +23,10 @@ import setup from './zh/setup.json';
 import shortcuts from './zh/shortcuts.json';
 import site from './zh/site.json';
 import table from './zh/table.json';
+import tasks from './zh/tasks.json';
 import tokens from './zh/tokens.json';
 import users from './zh/users.json';
 import wallet from './zh/wallet.json';
-import works from './zh/works.json';
 
 export const zh = {
   account,
@@ -56,5 +56,5 @@ export const zh = {
   tokens,
   users,
   wallet,
-  works,
+  tasks,
 };

@@ -24,7 +24,7 @@ export function ShortcutSheet({ places, off, onOff, onClose }: ShortcutSheetProp
   return (
     <Dialog open onClose={onClose} className="relative z-30">
       <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
-      <div className="fixed inset-0 grid place-items-center p-4">
+      <div className="fixed inset-0 grid grid-cols-1 place-items-center p-4">
         <DialogPanel className="max-h-full w-[420px] max-w-full overflow-auto rounded-3 border border-line-strong bg-raised p-5 shadow-pop">
           <DialogTitle className="mb-3 font-semibold">{t('shortcuts.title')}</DialogTitle>
           <dl className="grid grid-cols-[80px_1fr] gap-y-1.5">

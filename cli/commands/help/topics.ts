@@ -82,6 +82,11 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   { name: 'GATEWAY_CONFIG', zh: '启动时应用的文件', en: 'file applied at start' },
   { name: 'GATEWAY_SECRET_KEY', zh: '主密钥（或 _FILE）', en: 'master key (or _FILE)' },
   { name: 'GATEWAY_NEW_SECRET_KEY', zh: '更换后的主密钥', en: 'the key that secrets rotate changes to' },
+  {
+    name: 'GATEWAY_STOP_DELAY',
+    zh: '停止前照常服务的秒数，其间 /readyz 返回 503（默认 0；有负载均衡器时 5 至 30）',
+    en: 'seconds it serves on before it stops, while /readyz says 503 (else 0; 5 to 30 behind a balancer)',
+  },
   { name: 'GATEWAY_GRACE', zh: '停止时等待的秒数', en: 'seconds that open requests get when it stops' },
   {
     name: 'GATEWAY_COMMIT_CEILING_MS',

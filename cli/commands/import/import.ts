@@ -29,7 +29,7 @@ export const importFrom =
   (from: (typeof families)[number]): CommandRun =>
   async (context, flags, file) => {
     if (context.url !== '') throw new AppError('usage', { detail: '--url: imports happen on the machine itself' });
-    const { importSite } = await import('../../../server/offline.ts');
+    const { importSite } = await import('../../../server/importing.ts');
     const { env, dataDir } = context;
     const dryRun = flags.dryRun === true;
     const only = onlyOf(text(flags.only));

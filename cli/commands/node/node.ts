@@ -1,5 +1,7 @@
 /** The machines that serve a site together. */
+import { AppError } from '../../../server/contract/errors.ts';
 import type { CommandRun } from '../../command.ts';
+import type { Context } from '../../context.ts';
 import { isoTime } from '../../output.ts';
 import { moneyOf } from '../../parts/money.ts';
 
@@ -18,20 +20,21 @@ export const list: CommandRun = async (context) => {
     [
       { name: 'node', value: (row) => row.name },
       { name: 'state', value: (row) => (row.trouble === '' ? row.state : `${row.state} (${row.trouble})`) },
-      { name: 'version', value: (row) => row.version },
-      { name: 'started', value: (row) => isoTime(row.started_at) },
+      { name: 'version', value: (row) => row.version, spare: 1 },
+      { name: 'started', value: (row) => isoTime(row.started_at), spare: 6 },
       { name: 'heard', value: (row) => `${row.silent_seconds}s`, right: true },
-      { name: 'cpu', value: (row) => told(row.cpu_percent, '%'), right: true },
+      { name: 'cpu', value: (row) => told(row.cpu_percent, '%'), right: true, spare: 2 },
       {
         name: 'memory',
         value: (row) => told(row.memory_bytes === null ? null : Math.round(row.memory_bytes / megabyte), 'M'),
         right: true,
+        spare: 4,
       },
       { name: 'open', value: (row) => String(row.open), right: true },
-      { name: 'leases', value: (row) => String(row.leases), right: true },
+      { name: 'leases', value: (row) => String(row.leases), right: true, spare: 3 },
       money.column('leased', (row) => row.leased_quota),
       { name: 'waiting', value: (row) => told(row.waiting, ''), right: true },
-      { name: 'lag', value: (row) => told(row.news_ms, 'ms'), right: true },
+      { name: 'lag', value: (row) => told(row.news_ms, 'ms'), right: true, spare: 5 },
     ],
     (row) => row.name,
   );
@@ -45,16 +48,55 @@ export const drain: CommandRun = async (context, _flags, name) => {
   context.output.object({ result: 'draining', name }, [context.say(`${name} 正在退出`, `${name} is draining`)], name);
 };
 
+type NodeShown = Awaited<ReturnType<typeof nodesOf>>[number];
+const nodesOf = async (context: Context) => (await (await context.client()).call('node.list')).nodes;
+
+/** What is given up with it. */
+async function losses(context: Context, node: NodeShown): Promise<readonly string[]> {
+  const { open, leased_quota, waiting } = node;
+  const seconds = node.settles_seconds ?? 0;
+  const held = (await moneyOf(context)).of(leased_quota);
+  return [
+    ...(open === 0
+      ? []
+      : [
+          context.say(
+            `${open} 个请求仍未结束，为其占用 ${held}：${seconds} 秒内按已见到的部分记账`,
+            `${open} requests open, ${held} held for them: billed as far as they were seen, within ${seconds} seconds`,
+          ),
+        ]),
+    waiting === null
+      ? context.say('它从未报告过未提交账单的数量', 'it never said how many bills it has not sent')
+      : context.say(
+          `最近一次心跳时未提交的账单：${waiting} 笔`,
+          `bills not sent when it was last heard of: ${waiting}`,
+        ),
+  ];
+}
+
 export const forget: CommandRun = async (context, flags, name) => {
-  const writeOff = flags.writeOff === true;
+  const [writeOff, later] = [flags.writeOff === true, flags.whenSettled === true];
+  if (writeOff && later) throw new AppError('usage', { detail: '--write-off --when-settled' });
+  const node = (await nodesOf(context)).find((one) => one.name === name);
+  if (node?.owes === true && (writeOff || later))
+    for (const line of await losses(context, node)) context.output.note(line);
   await context.confirm(
-    writeOff
+    writeOff || later
       ? context.say(
           `移除节点 ${name}，并放弃其磁盘上可能尚未入账的账单？`,
           `Forget node ${name}, and give up the bills that its disk may still hold?`,
         )
       : context.say(`移除节点 ${name}？`, `Forget node ${name}?`),
   );
-  await (await context.client()).call('node.forget', { name, write_off: writeOff });
-  context.output.object({ result: 'forgotten', name }, [context.say(`已移除 ${name}`, `${name} is forgotten`)], name);
+  await (await context.client()).call('node.forget', { name, write_off: writeOff, when_settled: later });
+  const seconds = later ? (node?.settles_seconds ?? 0) : 0;
+  context.output.object(
+    { result: seconds > 0 ? 'forgetting' : 'forgotten', name, seconds },
+    [
+      seconds > 0
+        ? context.say(`${seconds} 秒后移除 ${name}`, `${name} is forgotten in ${seconds} seconds`)
+        : context.say(`已移除 ${name}`, `${name} is forgotten`),
+    ],
+    name,
+  );
 };

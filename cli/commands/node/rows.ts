@@ -27,8 +27,17 @@ export const nodeRows: readonly CommandRow[] = [
         zh: '其磁盘已丢失：放弃其中可能尚未入账的账单',
         en: 'its disk is lost: give up the bills that it may still hold',
       },
+      {
+        flag: '--when-settled',
+        zh: '同上，但等其未结束的请求到期结算之后（最多十分钟）',
+        en: 'the same, once its open requests have had their time (ten minutes at most)',
+      },
     ],
-    examples: ['node forget alpha-1f3a', 'node forget alpha-1f3a --write-off --yes'],
+    examples: [
+      'node forget alpha-1f3a',
+      'node forget alpha-1f3a --when-settled',
+      'node forget alpha-1f3a --write-off --yes',
+    ],
     load: async () => (await import('./node.ts')).forget,
   },
 ];

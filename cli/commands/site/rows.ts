@@ -22,6 +22,11 @@ export const siteRows: readonly CommandRow[] = [
         en: 'what open requests get when it stops (default 30)',
       },
       {
+        flag: '--stop-delay <seconds>',
+        zh: '停止前照常服务，仅 /readyz 返回 503（默认 0）',
+        en: 'serve on before it stops, while /readyz tells balancers to go elsewhere (default 0)',
+      },
+      {
         flag: '--take-over',
         zh: '接替运行中的进程，由其结束未完成的请求（Linux）',
         en: 'take the place of the server that runs: newcomers come here, it ends what it has open (Linux)',

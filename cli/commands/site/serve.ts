@@ -18,13 +18,13 @@ import { fromEnvironment } from './from-environment.ts';
 import { tellReady, tellReadyAsJson } from './ready.ts';
 
 const defaultGrace = 30;
-const longestGrace = 600;
+const longestWait = 600;
 
-/** @throws AppError usage */
-function graceOf(given: string | undefined): number {
-  const seconds = Number(given ?? defaultGrace);
-  if (!Number.isFinite(seconds) || seconds < 0 || seconds > longestGrace)
-    throw new AppError('usage', { detail: `--grace ${given}: 0-${longestGrace}` });
+/** @returns milliseconds. @throws AppError usage */
+function waitOf(flag: string, given: string | undefined, usual: number): number {
+  const seconds = Number(given ?? usual);
+  if (!Number.isFinite(seconds) || seconds < 0 || seconds > longestWait)
+    throw new AppError('usage', { detail: `${flag} ${given}: 0-${longestWait}` });
   return seconds * 1000;
 }
 
@@ -44,7 +44,8 @@ export const serve: CommandRun = async (context, flags) => {
   const port = Number(text(flags.port) ?? context.env.GATEWAY_PORT ?? usualPort);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new AppError('usage', { detail: `--port ${text(flags.port)}` });
-  const graceMs = graceOf(text(flags.grace) ?? context.env.GATEWAY_GRACE);
+  const graceMs = waitOf('--grace', text(flags.grace) ?? context.env.GATEWAY_GRACE, defaultGrace);
+  const delayMs = waitOf('--stop-delay', text(flags.stopDelay) ?? context.env.GATEWAY_STOP_DELAY, 0);
   const relays = relaysFor(text(flags.relays) ?? context.env.GATEWAY_RELAYS, availableParallelism(), process.platform);
   const metrics = metricsAddress(
     text(flags.metrics) ?? context.env.GATEWAY_METRICS ?? '',
@@ -87,12 +88,12 @@ export const serve: CommandRun = async (context, flags) => {
         return gateway.hurry();
       }
       if (!followed) forget();
-      gateway.stop(graceMs).then(resolve, reject);
+      gateway.stop(graceMs, delayMs).then(resolve, reject);
     };
     void gateway.retired.then(resolve);
     void gateway.drained.then(() => {
       forget();
-      gateway.stop(graceMs).then(resolve, reject);
+      gateway.stop(graceMs, delayMs).then(resolve, reject);
     });
     process.on('SIGINT', stop);
     process.on('SIGTERM', stop);

@@ -64,6 +64,9 @@ export async function freezeNode(cluster: Cluster, index: number, ms: number): P
   node?.signal('SIGCONT');
 }
 
+/** Characters of what a node said that is shown when it does not come back. */
+const lastWords = 3000;
+
 /** A database that starts again while a node does may cost it another try, as under any supervisor. */
 export async function beginAgain(cluster: Cluster, index: number): Promise<number> {
   const began = performance.now();
@@ -114,6 +117,9 @@ export async function rage(cluster: Cluster, order: FaultOrder): Promise<FaultRe
     done++;
     if (done % 10 === 0) console.log(`${done} of ${names.length} faults`);
   }
-  await until(() => cluster.balancer.ready().length === cluster.nodes.length, recoveryMs);
+  await until(() => cluster.balancer.ready().length === cluster.nodes.length, recoveryMs).catch((error: unknown) => {
+    for (const node of cluster.nodes) console.log(`${node.name}: ${node.said().slice(-lastWords)}`);
+    throw error;
+  });
   return { done, recoveries, spans };
 }

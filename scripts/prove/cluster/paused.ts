@@ -11,13 +11,21 @@ const streams = 10;
 /** Longer than life and grace. */
 const pauseMs = { few: 25_000, many: 40_000 };
 const balance = 10_000_000;
+/** Of somebody whose money nobody else spends. */
+const plenty = 10_000_000_000;
 
 export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
-  const cluster = await openCluster({ accounts: [{ name: 'shared', balance }] });
+  const cluster = await openCluster({
+    accounts: [
+      { name: 'shared', balance },
+      { name: 'rich', balance: plenty },
+    ],
+  });
   try {
-    const [account] = cluster.accounts;
+    const [account, rich] = cluster.accounts;
     const [sleeper, other] = cluster.nodes;
-    if (account === undefined || sleeper === undefined || other === undefined) throw new Error('nobody there');
+    if (account === undefined || rich === undefined || sleeper === undefined || other === undefined)
+      throw new Error('nobody there');
     const told: Told[] = [];
     const long = { model: 'practice-large', stream: true } as const;
     const open = Array.from({ length: streams }, () => askOnce(sleeper.url, account, long));
@@ -42,7 +50,7 @@ export async function paused({ full }: PartOrder): Promise<readonly Goal[]> {
     told.push(...first);
     const slept = await Promise.all(open);
     told.push(...slept);
-    await until(async () => (await askOnce(sleeper.url, account, { content: 'again' })).whole);
+    await until(async () => (await askOnce(sleeper.url, rich, { content: 'again' })).whole);
     const backMs = performance.now() - wokeAt;
     spending = false;
     await Promise.all(spenders);

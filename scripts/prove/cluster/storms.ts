@@ -83,7 +83,7 @@ const part = (name: string, few: FaultCounts, many: FaultCounts) => (order: Part
 
 export const calm = part('calm', {}, {});
 export const kills = part('kills', { kill: 12 }, { kill: 200 });
-export const restarts = part('restarts', { restart: 5 }, { restart: 50 });
+export const restarts = part('restarts', { restart: 14 }, { restart: 50 });
 export const freezes = part('freezes', { freezeNode: 2, freezeDatabase: 2 }, { freezeNode: 10, freezeDatabase: 10 });
 export const redis = part('redis', { redis: 4 }, { redis: 10 });
 export const all = part(

@@ -20,10 +20,10 @@ import { ratioEndpoints } from './ratio.ts';
 import { redemptionEndpoints } from './redemption.ts';
 import { sessionEndpoints } from './session.ts';
 import { entranceShape, signInEndpoints } from './sign-in.ts';
+import { taskEndpoints } from './tasks.ts';
 import { usageEndpoints } from './usage.ts';
 import { userEndpoints } from './user.ts';
 import { walletEndpoints } from './wallet.ts';
-import { workEndpoints } from './work.ts';
 
 const none = z.object({});
 
@@ -329,7 +329,7 @@ export const endpoints = [
   }),
   // usage
   ...usageEndpoints,
-  ...workEndpoints,
+  ...taskEndpoints,
   // channels
   ...channelEndpoints,
   endpoint({

@@ -22,6 +22,12 @@ export const nodeShape = z.object({
   leased_quota: z.int(),
   /** Requests under way that are in the books. */
   open: z.int(),
+  /** Of one that is gone: seconds until what it left open is settled for it and its leases are free; null = nothing is open. */
+  settles_seconds: z.nullable(z.int()),
+  /** It did not end in order: its disk may hold bills that the database does not have. */
+  owes: z.boolean(),
+  /** Off the list as soon as what it left open is settled. */
+  forgotten: z.boolean(),
   /** Bills that it has and the database has not. */
   waiting: z.nullable(z.int()),
   /** Milliseconds by which its knowledge of keys, prices and channels may be late. */
@@ -57,7 +63,8 @@ export const nodeEndpoints = [
     method: 'POST',
     path: '/api/node/forget',
     access: 'root',
-    input: z.object({ name: text, write_off: toggle }),
+    /** `write_off`: what it may still owe is given up now; `when_settled`: when its open requests have had their time. */
+    input: z.object({ name: text, write_off: toggle, when_settled: toggle }),
     output: nothing,
     summary: { zh: '从列表移除已离开的节点', en: 'Take a node that is gone off the list' },
   }),

@@ -13,6 +13,11 @@ export const terminalErrors = {
     2,
   ),
   data_dir_locked: business('数据目录 {dir} 正被进程 {pid} 使用', 'Data directory {dir} is in use by process {pid}', 6),
+  outbox_locked: business(
+    'GATEWAY_OUTBOX 目录 {dir} 正被 {host} 上的进程 {pid} 使用。每个节点需要自己的目录',
+    'GATEWAY_OUTBOX: directory {dir} is in use by process {pid} on {host}. Each node needs one of its own',
+    6,
+  ),
   take_over_refused: business(
     '无法接替进程 {pid}：{reason}。它仍在服务；可先停止它再启动',
     'Process {pid} cannot be taken over from: {reason}. It serves on; stop it first instead',
@@ -41,8 +46,8 @@ export const terminalErrors = {
   ),
   node_gone: business('节点 {name} 已不在运行', 'Node {name} does not run any more', 6),
   node_owes: business(
-    '节点 {name} 未正常结束，其本机可能还有未写入数据库的账单。让它重新启动即可补交；若其磁盘已丢失，用 gateway node forget {name} --write-off 放弃',
-    'Node {name} did not end in order: its disk may hold bills that the database does not have. Start it again and it delivers them; if its disk is lost, give them up with gateway node forget {name} --write-off',
+    '节点 {name} 未正常结束，其本机可能还有未写入数据库的账单。让它重新启动即可补交；若其磁盘已丢失，用 gateway node forget {name} --write-off 放弃（或 --when-settled：等其未结束的请求结算之后）',
+    'Node {name} did not end in order: its disk may hold bills that the database does not have. Start it again and it delivers them; if its disk is lost, give them up with gateway node forget {name} --write-off (or --when-settled: once its open requests are settled)',
     6,
   ),
   nodes_alone: business(
@@ -133,6 +138,11 @@ export const terminalErrors = {
   move_unfinished: business(
     '数据库 {name} 的迁移尚未完成：请再次运行 gateway db move 以继续',
     'The move into {name} has not ended: run gateway db move again to continue it',
+    6,
+  ),
+  nodes_live: business(
+    '{name} 上有节点正在运行（{nodes}）：请先停止所有节点。被强制结束的节点 15 秒后不再计入',
+    'Nodes of {name} are running ({nodes}): stop all of them first. One that was killed counts for another 15 seconds',
     6,
   ),
   sqlite_alone: business(

@@ -1,8 +1,9 @@
 /**
- * Proofs of an e-mail address: made, mailed, used once within three minutes. Only hashes are kept, in memory.
- * Whoever asks has a code of its own, and whoever guesses spends tries of its own: strangers end nobody's code.
+ * Proofs of an e-mail address: made, mailed, used once within three minutes, on whichever node. Whoever asks has a code of its
+ * own, and whoever guesses spends tries of its own: strangers end nobody's code.
  */
-import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
+import type { Memos } from '../../../db/memo.ts';
 import { createAllowance } from '../sessions/allowance.ts';
 
 /** How long a code lives. */
@@ -11,72 +12,39 @@ export const codeSeconds = 180;
 const attempts = 5;
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const codeLength = 6;
-const most = 10_000;
 /** Codes that are good for one address at a time. */
 const mostAtOnce = 10;
 
 export type CodePurpose = 'address' | 'reset';
 
-interface Kept {
-  readonly hash: Buffer;
-  readonly asker: string;
-  readonly expiresAt: number;
-}
-
 export type Codes = ReturnType<typeof createCodes>;
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-const keyOf = (purpose: CodePurpose, email: string): string => `${purpose} ${email.toLowerCase()}`;
+const placeOf = (purpose: CodePurpose, email: string) => ({ purpose: `code ${purpose}`, key: email.toLowerCase() });
 
 /** @param now epoch milliseconds. */
-export function createCodes(now: () => number) {
-  const kept = new Map<string, readonly Kept[]>();
-  const guesses = createAllowance(codeSeconds, attempts, now);
-  const alive = (key: string): readonly Kept[] => (kept.get(key) ?? []).filter(({ expiresAt }) => expiresAt > now());
-
-  const keep = (key: string, codes: readonly Kept[]): void => {
-    kept.delete(key);
-    for (const [oldest, others] of kept) {
-      // Insertion order is age: a flood pushes out the oldest.
-      if (kept.size < most && others.some(({ expiresAt }) => expiresAt > now())) break;
-      kept.delete(oldest);
-    }
-    if (codes.length > 0) kept.set(key, codes);
-  };
+export function createCodes(memos: Memos, now: () => number) {
+  const guesses = createAllowance('guesses at codes', codeSeconds, attempts, memos);
 
   return {
     /** Replaces an earlier one of the same asker. @returns six characters to type, or a long one to follow in a link. */
-    issue(purpose: CodePurpose, email: string, asker: string): string {
+    async issue(purpose: CodePurpose, email: string, asker: string): Promise<string> {
       const code =
         purpose === 'reset'
           ? randomBytes(24).toString('base64url')
           : Array.from({ length: codeLength }, () => alphabet[randomInt(alphabet.length)]).join('');
-      const key = keyOf(purpose, email);
-      const others = alive(key).filter((one) => one.asker !== asker);
-      keep(key, [
-        ...others.slice(1 - mostAtOnce),
-        { hash: digest(code), asker, expiresAt: now() + codeSeconds * 1000 },
-      ]);
+      const memo = { holder: asker, value: code, until: now() + codeSeconds * 1000 };
+      await memos.put(placeOf(purpose, email), memo, mostAtOnce);
       return code;
     },
     /** Uses the code up when it is right; five wrong tries end it for this guesser alone. */
-    take(purpose: CodePurpose, email: string, code: string, guesser: string): boolean {
-      const key = keyOf(purpose, email);
-      const codes = alive(key);
+    async take(purpose: CodePurpose, email: string, code: string, guesser: string): Promise<boolean> {
+      const place = placeOf(purpose, email);
       // The long ones cannot be guessed at all.
-      if (codes.length === 0 || (purpose === 'address' && !guesses.take(`${key} ${guesser}`))) return false;
-      const typed = digest(purpose === 'address' ? code.trim().toUpperCase() : code);
-      const right = codes.find(({ hash }) => timingSafeEqual(hash, typed));
-      if (right !== undefined)
-        keep(
-          key,
-          codes.filter((one) => one !== right),
-        );
-      return right !== undefined;
+      if (purpose === 'reset') return memos.take(place, code);
+      if (!(await memos.has(place)) || !(await guesses.take(`${place.key} ${guesser}`))) return false;
+      return memos.take(place, code.trim().toUpperCase());
     },
     /** Ends what was mailed to an address and not used. */
-    forget(purpose: CodePurpose, email: string): void {
-      kept.delete(keyOf(purpose, email));
-    },
+    forget: (purpose: CodePurpose, email: string): Promise<void> => memos.drop(placeOf(purpose, email)),
   };
 }

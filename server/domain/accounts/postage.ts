@@ -2,6 +2,7 @@
  * How many letters go where. An asker has a share and is told when it is used up; a mailbox gets a few at once and then
  * one a minute, whoever asks: the one of that minute carries a proof that is good for all who can read it, so nobody waits for another.
  */
+import type { Memos } from '../../../db/memo.ts';
 import { AppError } from '../../contract/errors.ts';
 import { createAllowance } from '../sessions/allowance.ts';
 import { networkOf } from '../sessions/network.ts';
@@ -23,26 +24,25 @@ export interface Sender {
   readonly userId: number;
 }
 
-/** @param now epoch milliseconds. */
-export function createPostage(now: () => number) {
-  const networks = createAllowance(windowSeconds, perNetwork, now);
-  const askers = createAllowance(windowSeconds, perAsker, now);
-  const mailboxes = createAllowance(windowSeconds, atOnce, now);
-  const minutes = createAllowance(apartSeconds, 1, now);
-  const strangers = createAllowance(windowSeconds, toStrangers, now);
+export function createPostage(memos: Memos) {
+  const networks = createAllowance('letters of networks', windowSeconds, perNetwork, memos);
+  const askers = createAllowance('letters of askers', windowSeconds, perAsker, memos);
+  const mailboxes = createAllowance('letters to mailboxes', windowSeconds, atOnce, memos);
+  const minutes = createAllowance('letters of this minute', apartSeconds, 1, memos);
+  const strangers = createAllowance('letters to strangers', windowSeconds, toStrangers, memos);
   const refuse = (): never => {
     throw new AppError('too_many_attempts');
   };
   return {
     /** @returns false when a letter of this minute is in the mailbox already. @throws AppError too_many_attempts when the asker had its share. */
-    allows(purpose: CodePurpose, email: string, { ip, device, userId }: Sender): boolean {
+    async allows(purpose: CodePurpose, email: string, { ip, device, userId }: Sender): Promise<boolean> {
       const mailbox = `${purpose} ${email.toLowerCase()}`;
       const asker = device !== '' ? `device ${device}` : userId > 0 ? `user ${userId}` : networkOf(ip);
-      if (device === '' && userId === 0 && !networks.take(networkOf(ip))) refuse();
-      if (!askers.take(`${asker} ${mailbox}`)) refuse();
+      if (device === '' && userId === 0 && !(await networks.take(networkOf(ip)))) refuse();
+      if (!(await askers.take(`${asker} ${mailbox}`))) refuse();
       if (device !== '') return true;
-      if (purpose === 'address' && userId === 0 && !strangers.take('all')) refuse();
-      return mailboxes.take(mailbox) || minutes.take(mailbox);
+      if (purpose === 'address' && userId === 0 && !(await strangers.take('all'))) refuse();
+      return (await mailboxes.take(mailbox)) || minutes.take(mailbox);
     },
   };
 }

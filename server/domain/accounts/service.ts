@@ -1,5 +1,6 @@
 /** Registration, proof of an e-mail address, and the way back to a lost password. Nobody learns here whether somebody else has an account. */
 import { randomInt } from 'node:crypto';
+import type { Memos } from '../../../db/memo.ts';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { type Language, Role, UserStatus } from '../../contract/enums.ts';
@@ -47,6 +48,7 @@ export type AccountsService = ReturnType<typeof createAccounts>;
 
 export function createAccounts(deps: {
   readonly database: Database;
+  readonly memos: Memos;
   readonly options: OptionsService;
   readonly users: UsersService;
   readonly affiliate: AffiliateService;
@@ -63,9 +65,10 @@ export function createAccounts(deps: {
 }) {
   const { options, users } = deps;
   const repository = createUsersRepository(deps.database);
-  const codes = createCodes(deps.now);
-  const postage = createPostage(deps.now);
+  const codes = createCodes(deps.memos, deps.now);
+  const postage = createPostage(deps.memos);
   const guesses = createThrottle(
+    'codes',
     { seconds: 600, perAddress: 50, perSubject: 10, strangers: 100, everybody: 5000 },
     deps,
   );
@@ -75,9 +78,9 @@ export function createAccounts(deps: {
   const needMail = () => {
     if (options.get('SMTPServer') === '') throw new AppError('mail_unset');
   };
-  const proven = (email: string, code: string, guesser: string): string => {
+  const proven = async (email: string, code: string, guesser: string): Promise<string> => {
     const address = checkEmail(email, options);
-    if (!codes.take('address', address, code, guesser)) throw new AppError('code_wrong');
+    if (!(await codes.take('address', address, code, guesser))) throw new AppError('code_wrong');
     return address;
   };
   const nameOf = ({ ip, userId }: Asker): string => (userId > 0 ? `user ${userId}` : networkOf(ip));
@@ -94,8 +97,8 @@ export function createAccounts(deps: {
       if (given.password2 !== '' && given.password2 !== given.password) throw new AppError('setup_password_mismatch');
       const verifies = options.get('EmailVerificationEnabled');
       if (verifies && (given.email === '' || given.code === '')) throw new AppError('register_email_needed');
-      if (!deps.signUps.take(networkOf(asker.ip))) throw new AppError('too_many_attempts');
-      const email = verifies ? proven(given.email, given.code, nameOf(asker)) : '';
+      if (!(await deps.signUps.take(networkOf(asker.ip)))) throw new AppError('too_many_attempts');
+      const email = verifies ? await proven(given.email, given.code, nameOf(asker)) : '';
       if (email !== '' && (await repository.emailTaken(email, 0))) throw new AppError('email_taken');
       const id = await users.create({
         username,
@@ -112,18 +115,18 @@ export function createAccounts(deps: {
     async sendCode(given: string, asker: Asker): Promise<void> {
       needMail();
       const email = checkEmail(given, options);
-      if (!postage.allows('address', email, { ...asker, device: '' })) return;
+      if (!(await postage.allows('address', email, { ...asker, device: '' }))) return;
       const taken = await repository.emailTaken(email, 0);
       await deps.sendMail(
         taken
           ? takenLetter(email, site(), asker.language)
-          : codeLetter(email, codes.issue('address', email, nameOf(asker)), site(), asker.language),
+          : codeLetter(email, await codes.issue('address', email, nameOf(asker)), site(), asker.language),
       );
     },
     /** Binds a proven address to an account. @throws AppError code_wrong, email_taken, email_*. */
     async bindEmail(userId: number, email: string, code: string, asker: Asker): Promise<void> {
       await guesses.enter({ ip: asker.ip, device: '' }, String(userId));
-      const address = proven(email, code, nameOf(asker));
+      const address = await proven(email, code, nameOf(asker));
       if (await repository.emailTaken(address, userId)) throw new AppError('email_taken');
       await repository.setEmail(userId, address);
     },
@@ -134,10 +137,11 @@ export function createAccounts(deps: {
       const email = given.trim();
       if (!email.includes('@')) throw new AppError('email_invalid');
       const user = await repository.findByEmail(email);
-      if (!postage.allows('reset', email, { ...asker, device: deps.devices.nameOf(asker.deviceCookie, user) })) return;
+      const device = deps.devices.nameOf(asker.deviceCookie, user);
+      if (!(await postage.allows('reset', email, { ...asker, device }))) return;
       const send = async () => {
         if (user === undefined || user.status !== UserStatus.enabled) return;
-        const token = codes.issue('reset', user.email, nameOf(asker));
+        const token = await codes.issue('reset', user.email, nameOf(asker));
         await deps.sendMail(resetLetter(user.email, token, site(), asker.language));
       };
       void send().catch(deps.report);
@@ -146,13 +150,13 @@ export function createAccounts(deps: {
     async reset(email: string, token: string, wanted: string, ip: string): Promise<string> {
       await guesses.enter({ ip, device: '' }, '');
       if (wanted !== '') checkPassword(wanted);
-      if (!codes.take('reset', email.trim(), token, networkOf(ip))) throw new AppError('reset_invalid');
+      if (!(await codes.take('reset', email.trim(), token, networkOf(ip)))) throw new AppError('reset_invalid');
       const user = await repository.findByEmail(email.trim());
       if (user === undefined) throw new AppError('reset_invalid');
       const password =
         wanted ||
         Array.from({ length: madePasswordLength }, () => passwordAlphabet[randomInt(passwordAlphabet.length)]).join('');
-      codes.forget('reset', user.email);
+      await codes.forget('reset', user.email);
       await deps.credentials.replace(user.id, password);
       return password;
     },

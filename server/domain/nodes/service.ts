@@ -14,7 +14,19 @@ export interface NodeShown extends NodeFigures {
   readonly leases: number;
   readonly leased_quota: number;
   readonly open: number;
+  readonly settles_seconds: number | null;
+  readonly owes: boolean;
+  readonly forgotten: boolean;
 }
+
+/** What is done about the bills and requests of a node that did not end in order. */
+export type Farewell =
+  /** It is not forgotten. */
+  | 'none'
+  /** Given up now: open requests are settled as far as they were seen. */
+  | 'write-off'
+  /** The same when they have had their time. */
+  | 'when-settled';
 
 export type NodesService = ReturnType<typeof createNodes>;
 
@@ -28,6 +40,9 @@ const shown = (row: MemberRow): NodeShown => ({
   leases: row.leases,
   leased_quota: row.leased,
   open: row.holds,
+  settles_seconds: row.settles,
+  owes: row.state === 'expired' && row.left_at === 0,
+  forgotten: row.forgotten_at > 0,
   ...readFigures(row.figures),
 });
 
@@ -53,12 +68,12 @@ export function createNodes(database: Database) {
       const { members: of } = await found(name);
       if (!(await of.drain(name))) throw new AppError('node_gone', { name });
     },
-    /** @param writeOff what it may still owe the books is given up. @throws AppError node_lives, node_owes */
-    async forget(name: string, writeOff: boolean): Promise<void> {
+    /** @throws AppError node_lives, node_owes */
+    async forget(name: string, farewell: Farewell): Promise<void> {
       const { members: of, row } = await found(name);
       if (row.state !== 'expired') throw new AppError('node_lives', { name });
-      if (row.left_at === 0 && !writeOff) throw new AppError('node_owes', { name });
-      await of.forget(name);
+      if (row.left_at === 0 && farewell === 'none') throw new AppError('node_owes', { name });
+      await of.forget(name, farewell !== 'when-settled');
     },
   };
 }

@@ -1,5 +1,4 @@
 /** Mail over the SMTP server of the options. */
-import { createTransport } from 'nodemailer';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
 
@@ -37,6 +36,7 @@ export function createMailer(options: OptionsService, ca?: string): SendMail {
     const says = account !== '' && password !== '';
     // Whoever sits in between only has to hide that the server knows STARTTLS.
     const requireTLS = says && !secure && !(options.get('SMTPAllowPlainLocal') && isLocal(host));
+    const { createTransport } = await import('nodemailer');
     const transport = createTransport({
       host,
       port,

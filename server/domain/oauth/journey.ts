@@ -2,8 +2,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
-import type { Vault } from '../secrets/vault.ts';
-import { createTickets } from '../sessions/tickets.ts';
+import { createTickets, type TicketHands } from '../sessions/tickets.ts';
 import { type CodeExchange, type CodeProviderId, codeProviders } from './providers.ts';
 
 const stateMs = 10 * 60_000;
@@ -36,9 +35,8 @@ export interface JourneyStart {
 
 const made = (): string => randomBytes(24).toString('base64url');
 
-/** @param now epoch milliseconds. */
-export function createJourneys(options: OptionsService, vault: Vault, now: () => number) {
-  const tickets = createTickets<Journey>(vault, 'oauth-state', stateMs, now);
+export function createJourneys(options: OptionsService, hands: TicketHands) {
+  const tickets = createTickets<Journey>('oauth-state', stateMs, hands);
   const leave = (traveller: Traveller, service: Journey['service'], verifier: string, nonce: string): JourneyStart => {
     const state = made();
     return { state, cookie: tickets.issue({ ...traveller, state, service, verifier, nonce }) };
@@ -62,8 +60,8 @@ export function createJourneys(options: OptionsService, vault: Vault, now: () =>
       return { ...departure, url: addressOf(target, departure.state, verifier, nonce) };
     },
     /** What was remembered, once. @throws AppError oauth_state when this browser did not leave for this service, or long ago. */
-    arrive(service: JourneyService, state: string, cookie: string): Journey {
-      const journey = tickets.take(cookie);
+    async arrive(service: JourneyService, state: string, cookie: string): Promise<Journey> {
+      const journey = await tickets.take(cookie);
       if (journey === null || !same(journey.state, state)) throw new AppError('oauth_state');
       if (journey.service !== service && journey.service !== '') throw new AppError('oauth_state');
       return journey;

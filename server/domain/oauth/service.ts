@@ -1,4 +1,5 @@
 /** Sign-in and binding with other services. The same way in serves both: who is logged in binds, who is not logs in or registers. */
+import type { Memos } from '../../../db/memo.ts';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type Identity, type UserRow } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -45,6 +46,7 @@ export function createOAuth(deps: {
   readonly users: UsersService;
   readonly affiliate: AffiliateService;
   readonly vault: Vault;
+  readonly memos: Memos;
   /** New accounts of one network. */
   readonly signUps: Allowance;
   readonly fetch: Fetch;
@@ -53,9 +55,9 @@ export function createOAuth(deps: {
 }) {
   const { options } = deps;
   const repository = createUsersRepository(deps.database);
-  const journeys = createJourneys(options, deps.vault, deps.now);
+  const journeys = createJourneys(options, deps);
   const signUp = createSignUp(deps);
-  const signatures = createUsedSignatures(deps.now);
+  const signatures = createUsedSignatures(deps.memos, deps.now);
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const ownerOf = async (identity: Identity): Promise<UserRow | undefined> => {
@@ -107,11 +109,11 @@ export function createOAuth(deps: {
   const onceSigned = async <T>(given: TelegramFields, act: (identity: Identity) => Promise<T>): Promise<T> => {
     if (!options.get('TelegramOAuthEnabled')) throw new AppError('oauth_off', { name: 'Telegram', en: 'Telegram' });
     const id = telegramId(given, options.get('TelegramBotToken'), seconds());
-    if (id === null || !signatures.claim(given)) throw new AppError('oauth_invalid');
+    if (id === null || !(await signatures.claim(given))) throw new AppError('oauth_invalid');
     try {
       return await act({ column: 'telegram_id', id, issuer: '' });
     } catch (error) {
-      signatures.release(given);
+      await signatures.release(given);
       throw error;
     }
   };
@@ -123,7 +125,7 @@ export function createOAuth(deps: {
     async callback(id: CodeProviderId, given: Callback): Promise<SignInResult> {
       const { name, column, prefix, enabled, exchange } = codeProviders[id];
       if (given.error !== '') throw new AppError('oauth_refused', { detail: given.error.slice(0, 200) });
-      const journey = journeys.arrive(id, given.state, given.stateCookie);
+      const journey = await journeys.arrive(id, given.state, given.stateCookie);
       // Somebody else has logged in, or out, in this browser meanwhile.
       if (journey.userId !== given.userId) throw new AppError('oauth_state');
       if (!options.get(enabled)) throw new AppError('oauth_off', { name, en: name });
@@ -159,7 +161,7 @@ export function createOAuth(deps: {
      * @param state of the way there; '' = a widget of another console, which has none. @throws AppError oauth_*, user_closed.
      */
     async telegramLogin(fields: TelegramFields, state: string, { stateCookie }: Arrival): Promise<UserRow> {
-      if (state !== '') journeys.arrive('telegram', state, stateCookie);
+      if (state !== '') await journeys.arrive('telegram', state, stateCookie);
       return onceSigned(fields, async (identity) => {
         const owner = await repository.findByIdentity(identity);
         if (owner === undefined) throw new AppError('telegram_unbound');
@@ -169,7 +171,7 @@ export function createOAuth(deps: {
     },
     /** A link with somebody else's signature must not bind that person to whoever follows it. @throws AppError oauth_*, login_again_needed. */
     async telegramBind(fields: TelegramFields, state: string, arrival: Arrival): Promise<void> {
-      const journey = journeys.arrive('telegram', state, arrival.stateCookie);
+      const journey = await journeys.arrive('telegram', state, arrival.stateCookie);
       if (journey.userId !== arrival.userId) throw new AppError('oauth_state');
       await onceSigned(fields, (identity) =>
         bind(identity, 'Telegram', arrival.userId, journey.fresh || arrival.fresh),

@@ -64,7 +64,7 @@ export function createSignUp(deps: {
       if (!(await users.rootExists())) throw new AppError('setup_needed');
       if (!options.get('RegisterEnabled')) throw new AppError('register_closed');
       const email = admitted(given.email, given.service);
-      if (!deps.signUps.take(networkOf(given.ip))) throw new AppError('too_many_attempts');
+      if (!(await deps.signUps.take(networkOf(given.ip)))) throw new AppError('too_many_attempts');
       const username = await freeName(given.username, given.prefix);
       const id = await users.create({
         username,

@@ -1,5 +1,6 @@
 /** What Telegram's login widget hands over, and whether Telegram signed it. Source: core.telegram.org/widgets/login, "Checking authorization". */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Memos } from '../../../db/memo.ts';
 
 /** Between Telegram's signature and its use lies one redirect, and clocks that differ. */
 export const telegramSeconds = 120;
@@ -20,18 +21,12 @@ export function telegramId(given: TelegramFields, botToken: string, now: number)
 }
 
 /** Signatures that opened or bound something, until they would be late anyway. @param now epoch milliseconds. */
-export function createUsedSignatures(now: () => number) {
-  const used = new Map<string, number>();
+export function createUsedSignatures(memos: Memos, now: () => number) {
+  const place = (given: TelegramFields) => ({ purpose: 'used telegram', key: (given.hash ?? '').toLowerCase() });
   return {
-    /** @returns false when it was used before. */
-    claim(given: TelegramFields): boolean {
-      const signature = (given.hash ?? '').toLowerCase();
-      for (const [old, until] of used) if (until <= now()) used.delete(old);
-      if (used.has(signature)) return false;
-      used.set(signature, now() + 2 * telegramSeconds * 1000);
-      return true;
-    },
+    /** @returns false when it was used before, on whichever node. */
+    claim: (given: TelegramFields): Promise<boolean> => memos.claim(place(given), now() + 2 * telegramSeconds * 1000),
     /** It opened nothing after all. */
-    release: (given: TelegramFields): void => void used.delete((given.hash ?? '').toLowerCase()),
+    release: (given: TelegramFields): Promise<void> => memos.drop(place(given)),
   };
 }

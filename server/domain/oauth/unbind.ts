@@ -2,7 +2,7 @@
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
 import { AppError } from '../../contract/errors.ts';
-import { type Clock, createThrottle, type Guesser } from '../sessions/throttle.ts';
+import { createThrottle, type Guesser, type Patience } from '../sessions/throttle.ts';
 import type { Passwords } from '../users/passwords.ts';
 import { type BoundService, boundServices, type WaysIn } from '../users/ways-in.ts';
 
@@ -11,10 +11,10 @@ export type Unbind = ReturnType<typeof createUnbind>;
 const guesses = { seconds: 600, perAddress: 50, perSubject: 5, strangers: 30, everybody: 5000 };
 
 export function createUnbind(
-  deps: { readonly database: Database; readonly passwords: Passwords; readonly waysIn: WaysIn } & Clock,
+  deps: { readonly database: Database; readonly passwords: Passwords; readonly waysIn: WaysIn } & Patience,
 ) {
   const users = createUsersRepository(deps.database);
-  const throttle = createThrottle(guesses, deps);
+  const throttle = createThrottle('unbinding', guesses, deps);
 
   /** @param password needed for the last way in, '' = none given. @throws AppError oauth_unbound, oauth_last, oauth_only, user_password_wrong, too_many_attempts. */
   return async (userId: number, service: BoundService, password: string, guesser: Guesser): Promise<void> => {
@@ -28,7 +28,7 @@ export function createUnbind(
       if (password === '') throw new AppError('oauth_last');
       await throttle.enter(guesser, String(userId));
       if (!(await deps.passwords.verify(password, user.password_hash))) throw new AppError('user_password_wrong');
-      throttle.succeeded(guesser, String(userId));
+      await throttle.succeeded(guesser, String(userId));
     }
     await users.setIdentity(userId, { column, id: '', issuer: '' });
   };

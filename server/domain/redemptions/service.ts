@@ -1,7 +1,7 @@
 /** Redemption codes: batches, edits, and the one time each is redeemed. */
 
 import { randomBytes } from 'node:crypto';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Memos } from '../../../db/memo.ts';
 import type { Database } from '../../../db/open.ts';
 import { createRedemptionsRepository, type RedemptionRow } from '../../../db/repositories/redemptions.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -15,6 +15,7 @@ import { type Ledger, redeemRef } from '../../ledger/commands.ts';
 import { eventLog, quotaWords } from '../logs/event.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { createAllowance } from '../sessions/allowance.ts';
 
 /** Absent = default (create) or unchanged (update). The limits are those of new-api. */
 export interface RedemptionFields {
@@ -34,6 +35,7 @@ export type RedemptionsService = ReturnType<typeof createRedemptions>;
 
 export function createRedemptions(deps: {
   readonly database: Database;
+  readonly memos: Memos;
   readonly vault: Vault;
   readonly ledger: Ledger;
   readonly options: OptionsService;
@@ -42,7 +44,7 @@ export function createRedemptions(deps: {
 }) {
   const { vault, options } = deps;
   const repository = createRedemptionsRepository(deps.database);
-  const guessing = new RateLimiterMemory({ points: guesses, duration: 600 });
+  const guessing = createAllowance('wrong redemption codes', 600, guesses, deps.memos);
   const seconds = () => Math.floor(deps.now() / 1000);
 
   const view = (row: RedemptionRow): Redemption => ({
@@ -66,8 +68,7 @@ export function createRedemptions(deps: {
   };
 
   const allowGuess = async (userId: number): Promise<void> => {
-    const state = await guessing.get(userId);
-    if (state !== null && state.consumedPoints >= guesses) throw new AppError('too_many_attempts');
+    if ((await guessing.taken(String(userId))) >= guesses) throw new AppError('too_many_attempts');
   };
 
   return {
@@ -131,7 +132,7 @@ export function createRedemptions(deps: {
       await allowGuess(user.id);
       const row = await repository.findByKey(vault.keyHmac(key));
       if (row === undefined || row.status === RedemptionStatus.disabled) {
-        await guessing.penalty(user.id);
+        await guessing.take(String(user.id));
         throw new AppError('redemption_invalid');
       }
       if (row.status === RedemptionStatus.used) throw new AppError('redemption_used');

@@ -1,14 +1,13 @@
 /** Several machines of one site need one master key: what the first seals in an empty database, the others have to open. */
 import type { Database } from '../../../db/open.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
+import { keyProof } from '../../../db/sealed.ts';
 import type { Vault } from './vault.ts';
-
-const name = 'key_proof';
-const purpose = 'key-proof';
 
 /** @throws AppError secret_unreadable */
 export async function proveKey(database: Database, vault: Vault): Promise<void> {
   if (database.engine === 'sqlite') return;
   const options = createOptionsRepository(database);
-  vault.open(purpose, await options.firstMeta(name, vault.seal(purpose, name)));
+  const { key, purpose } = keyProof;
+  vault.open(purpose, await options.firstMeta(key, vault.seal(purpose, key)));
 }

@@ -16,12 +16,14 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { foldLog } from '../../../db/maintenance.ts';
-import { openDatabase, type SqliteDatabase } from '../../../db/open.ts';
-import { keyMark, renewSealed } from '../../../db/sealed.ts';
+import { type Database, openDatabase } from '../../../db/open.ts';
+import type { DatabasePlace } from '../../../db/place.ts';
+import { keyMark, type Renew, renewSealed } from '../../../db/sealed.ts';
+import { AppError } from '../../contract/errors.ts';
 import { createVault, masterKeyOf } from './vault.ts';
 
 export interface KeyPlaces {
-  readonly database: string;
+  readonly database: DatabasePlace;
   readonly secretKey: string;
 }
 
@@ -51,30 +53,41 @@ const nextFile = (file: string): string => `${file}.next`;
 const fingerprint = (key: Buffer): string =>
   createHmac('sha256', key).update('gateway master key').digest('hex').slice(0, 32);
 
-/** Nobody else may be using the folder. @param step told of each stage. @throws AppError secret_unreadable */
-export function rotate(
-  places: KeyPlaces,
-  database: SqliteDatabase,
+/** Nobody else may be using the folder. @param step told of each stage. @throws AppError secret_unreadable, nodes_live */
+export async function rotate(
+  secretKey: string,
+  database: Database,
   order: RotationOrder,
   step: (name: 'written' | 'renewed' | 'copied' | 'replaced') => void = () => undefined,
-): Rotated {
+): Promise<Rotated> {
   const text = order.to === '' ? randomBytes(32).toString('base64url') : order.to.trim();
   const next = masterKeyOf(text);
   if (next.equals(order.from)) return { values: 0, kept: '' };
-  if (order.inFile) writeDurably(nextFile(places.secretKey), `${text}\n`);
+  if (order.inFile) writeDurably(nextFile(secretKey), `${text}\n`);
   step('written');
   const [before, after] = [createVault(order.from), createVault(next)];
-  const values = renewSealed(database, fingerprint(next), (purpose, sealed) => {
+  const values = await renewIn(database, fingerprint(next), (purpose, sealed) => {
     const plain = before.open(purpose, sealed);
     return { sealed: after.seal(purpose, plain), hmac: after.keyHmac(plain) };
+  }).catch((error: unknown) => {
+    // Refused before anything was written; of everything else nobody knows yet, and the next start finds out.
+    if (error instanceof AppError) rmSync(nextFile(secretKey), { force: true });
+    throw error;
   });
-  foldLog(database);
   step('renewed');
   if (!order.inFile) return { values, kept: '' };
-  const kept = replace(places.secretKey, order.stamp, step);
+  const kept = replace(secretKey, order.stamp, step);
   if (order.keepOld) return { values, kept };
   rmSync(kept, { force: true });
   return { values, kept: '' };
+}
+
+async function renewIn(database: Database, mark: string, renew: Renew): Promise<number> {
+  if (database.engine === 'postgres')
+    return (await import('../../../db/postgres/sealed.ts')).renewSealedOn(database, mark, renew);
+  const values = renewSealed(database, mark, renew);
+  foldLog(database);
+  return values;
 }
 
 function replace(file: string, stamp: string, step: (name: 'copied' | 'replaced') => void): string {
@@ -91,13 +104,20 @@ function replace(file: string, stamp: string, step: (name: 'copied' | 'replaced'
 export async function endRotation(places: KeyPlaces, nativeBinding: string | undefined, stamp: string): Promise<void> {
   const next = nextFile(places.secretKey);
   if (!existsSync(next)) return;
-  const database = existsSync(places.database) ? openDatabase(places.database, { nativeBinding }) : null;
+  const mark = await markIn(places.database, nativeBinding);
+  if (mark !== null && mark === fingerprintOf(next)) replace(places.secretKey, stamp, () => undefined);
+  else rmSync(next);
+}
+
+/** @returns null where nothing is. */
+async function markIn(place: DatabasePlace, nativeBinding: string | undefined): Promise<string | null> {
+  if (place.engine === 'sqlite' && !existsSync(place.file)) return null;
+  const database = await openDatabase(place, { nativeBinding, connections: 1 });
   try {
-    const holds = database !== null && keyMark(database) === fingerprintOf(next);
-    if (holds) replace(places.secretKey, stamp, () => undefined);
-    else rmSync(next);
+    if (database.engine === 'sqlite') return keyMark(database);
+    return await (await import('../../../db/postgres/sealed.ts')).keyMarkOn(database);
   } finally {
-    await database?.close();
+    await database.close();
   }
 }
 

@@ -1,38 +1,17 @@
-/** So many in a window for each key and no more: for what an asker can be denied without harm to others. Counts live in memory. */
-
-const mostKept = 100_000;
+/** So many in a window for each key and no more, on whichever node: for what an asker can be denied without harm to others. */
+import type { Memos } from '../../../db/memo.ts';
 
 export interface Allowance {
   /** @returns false when the key has had its share. */
-  take(key: string): boolean;
+  take(key: string): Promise<boolean>;
   /** What is taken in the present window. */
-  taken(key: string): number;
+  taken(key: string): Promise<number>;
 }
 
-/** @param now epoch milliseconds. */
-export function createAllowance(seconds: number, most: number, now: () => number): Allowance {
-  const kept = new Map<string, { count: number; readonly until: number }>();
-  const taken = (key: string): number => {
-    const found = kept.get(key);
-    return found === undefined || found.until <= now() ? 0 : found.count;
-  };
+/** @param purpose tells it from other allowances. */
+export function createAllowance(purpose: string, seconds: number, most: number, memos: Memos): Allowance {
   return {
-    taken,
-    take(key) {
-      const count = taken(key);
-      if (count >= most) return false;
-      const found = kept.get(key);
-      if (count > 0 && found !== undefined) {
-        found.count += 1;
-        return true;
-      }
-      kept.delete(key);
-      for (const oldest of kept.keys()) {
-        if (kept.size < mostKept) break;
-        kept.delete(oldest);
-      }
-      kept.set(key, { count: 1, until: now() + seconds * 1000 });
-      return true;
-    },
+    take: async (key) => (await memos.count({ purpose, key }, seconds * 1000, most)) !== null,
+    taken: (key) => memos.counted({ purpose, key }),
   };
 }

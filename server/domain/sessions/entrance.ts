@@ -1,4 +1,5 @@
 /** From "this is who it is" to a session, past the second factor where there is one. */
+import type { Memos } from '../../../db/memo.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
 import { UserStatus } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -34,9 +35,10 @@ export function createEntrance(deps: {
   readonly users: UsersService;
   readonly devices: Devices;
   readonly vault: Vault;
+  readonly memos: Memos;
   readonly now: () => number;
 }) {
-  const tickets = createTickets<HalfWay>(deps.vault, 'half-way', halfWayMs, deps.now);
+  const tickets = createTickets<HalfWay>('half-way', halfWayMs, deps);
 
   const open = async (user: UserRow, visitor: Visitor): Promise<Entrance> => ({
     user,
@@ -54,7 +56,7 @@ export function createEntrance(deps: {
     },
     /** @throws AppError ticket_late, code_wrong, user_disabled, too_many_attempts. */
     async secondStep(ticket: string, code: string, visitor: Visitor): Promise<Entrance> {
-      const halfWay = tickets.look(ticket);
+      const halfWay = await tickets.look(ticket);
       if (halfWay === null) throw new AppError('ticket_late');
       const user = await deps.users.find(halfWay.userId);
       if (user === undefined || user.status !== UserStatus.enabled) throw new AppError('user_disabled');
@@ -62,7 +64,7 @@ export function createEntrance(deps: {
       if (user.password_hash !== halfWay.passwordHash) throw new AppError('ticket_late');
       const device = deps.devices.nameOf(visitor.deviceCookie, user);
       await deps.secondFactor.check(user.id, code, { ip: visitor.ip, device });
-      if (tickets.take(ticket) === null) throw new AppError('ticket_late');
+      if ((await tickets.take(ticket)) === null) throw new AppError('ticket_late');
       return open(user, visitor);
     },
   };

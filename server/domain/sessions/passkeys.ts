@@ -1,5 +1,6 @@
 /** Passkeys (WebAuthn, discoverable credentials): register, list, rename, remove, log in. */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import type { Memos } from '../../../db/memo.ts';
 import type { Database } from '../../../db/open.ts';
 import { createPasskeysRepository } from '../../../db/repositories/passkeys.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -33,6 +34,7 @@ export function createPasskeys(deps: {
   readonly database: Database;
   readonly users: UsersService;
   readonly vault: Vault;
+  readonly memos: Memos;
   readonly waysIn: WaysIn;
   readonly siteName: () => string;
   /** Configured address of the site, '' = as the browser came. */
@@ -43,13 +45,13 @@ export function createPasskeys(deps: {
 }) {
   const repository = createPasskeysRepository(deps.database);
   const registrations = createTickets<{ readonly userId: number; readonly challenge: string }>(
-    deps.vault,
     'passkey-registration',
     challengeMs,
-    deps.now,
+    deps,
   );
-  const logins = createTickets<{ readonly challenge: string }>(deps.vault, 'passkey-login', challengeMs, deps.now);
+  const logins = createTickets<{ readonly challenge: string }>('passkey-login', challengeMs, deps);
   const throttle = createThrottle(
+    'passkeys',
     { seconds: 600, perAddress: 60, perSubject: 60, strangers: 60, everybody: 5000 },
     deps,
   );
@@ -85,7 +87,7 @@ export function createPasskeys(deps: {
     },
     /** @throws AppError ticket_late, passkey_invalid. */
     async register(userId: number, { ticket, name, response }: NewPasskey, cameTo: string): Promise<void> {
-      const asked = registrations.take(ticket);
+      const asked = await registrations.take(ticket);
       if (asked === null || asked.userId !== userId) throw new AppError('ticket_late');
       const { verifyRegistrationResponse } = await webAuthn();
       const { registrationInfo } = await verifyRegistrationResponse({
@@ -138,7 +140,7 @@ export function createPasskeys(deps: {
     },
     /** @throws AppError ticket_late, passkey_invalid. */
     async login(ticket: string, given: unknown, cameTo: string): Promise<UserRow> {
-      const asked = logins.take(ticket);
+      const asked = await logins.take(ticket);
       if (asked === null) throw new AppError('ticket_late');
       const response = given as AuthenticationResponseJSON;
       const known = typeof response?.id === 'string' ? await repository.findByCredential(response.id) : undefined;

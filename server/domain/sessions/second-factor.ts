@@ -1,6 +1,7 @@
 /** Time-based one-time passwords (RFC 6238: SHA-1, 6 digits, 30 s) with recovery codes. */
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
+import type { Memos } from '../../../db/memo.ts';
 import type { Database } from '../../../db/open.ts';
 import { createSecondFactorsRepository } from '../../../db/repositories/second-factors.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -35,13 +36,14 @@ const plainCode = (code: string): string => code.toLowerCase().replace(/[^0-9a-f
 export function createSecondFactor(deps: {
   readonly database: Database;
   readonly vault: Vault;
+  readonly memos: Memos;
   readonly siteName: () => string;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createSecondFactorsRepository(deps.database);
-  const throttle = createThrottle(guesses, deps);
+  const throttle = createThrottle('second factors', guesses, deps);
   const secretOf = (sealed: string): string => deps.vault.open('second-factor', sealed);
 
   /** @returns the step of the code, null when it is none of now. */
@@ -64,7 +66,7 @@ export function createSecondFactor(deps: {
     await throttle.enter(guesser, subject);
     const factor = await repository.find(userId);
     if (factor === undefined) throw new AppError('second_factor_off');
-    if (isSixDigits(code) && guesser.device === '' && throttle.strangersAt(subject) > mostOfStrangers)
+    if (isSixDigits(code) && guesser.device === '' && (await throttle.strangersAt(subject)) > mostOfStrangers)
       throw new AppError('second_factor_guarded');
     const step = stepOf(secretOf(factor.secret_sealed), code);
     const right =
@@ -72,7 +74,7 @@ export function createSecondFactor(deps: {
         ? factor.enabled_at > 0 && (await repository.takeCode(userId, hashSecret(plainCode(code))))
         : await repository.takeStep(userId, step);
     if (!right) throw new AppError('code_wrong');
-    throttle.succeeded(guesser, subject);
+    await throttle.succeeded(guesser, subject);
   };
 
   return {

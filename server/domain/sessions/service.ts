@@ -1,5 +1,6 @@
 /** Login and the sessions it makes. A session names a user; everything about the user is read anew on each request. */
 import { randomBytes } from 'node:crypto';
+import type { Memos } from '../../../db/memo.ts';
 import type { Database } from '../../../db/open.ts';
 import { createSessionsRepository, handleOf, type SessionRow } from '../../../db/repositories/sessions.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -41,6 +42,7 @@ export type SessionsService = ReturnType<typeof createSessions>;
 
 export function createSessions(deps: {
   readonly database: Database;
+  readonly memos: Memos;
   readonly users: UsersService;
   readonly passwords: Passwords;
   readonly credentials: Credentials;
@@ -52,7 +54,7 @@ export function createSessions(deps: {
   readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createSessionsRepository(deps.database);
-  const throttle = createThrottle(guesses, deps);
+  const throttle = createThrottle('log-ins', guesses, deps);
   // An unknown user costs as long as a known one.
   const decoy = deps.passwords.hash('no such user');
   const seconds = () => Math.floor(deps.now() / 1000);
@@ -87,7 +89,7 @@ export function createSessions(deps: {
         await patience;
         throw new AppError('credentials_wrong');
       }
-      throttle.succeeded(guesser, facts.username);
+      await throttle.succeeded(guesser, facts.username);
       return deps.credentials.modernise(user, facts.password);
     },
     /** @param user as it was when it was identified. @returns the session's id, to be given to the browser once. @throws AppError ticket_late when its password was changed meanwhile. */

@@ -1,8 +1,9 @@
 /**
  * Slows guessing down without keeping anybody out. Every origin has counters of its own and pays with time: per network
  * and per network and subject. Tries of strangers at one subject, and of everybody together, only add a short wait.
- * A browser that was inside before has a counter that no stranger reaches. Counts live in memory.
+ * A browser that was inside before has a counter that no stranger reaches. All nodes count together.
  */
+import type { Memos } from '../../../db/memo.ts';
 import { AppError } from '../../contract/errors.ts';
 import { networkOf } from './network.ts';
 
@@ -26,9 +27,9 @@ export interface Guesser {
   readonly device: string;
 }
 
-export interface Clock {
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+/** What a throttle keeps its counts in, and waits with. */
+export interface Patience {
+  readonly memos: Memos;
   readonly pause: (ms: number) => Promise<void>;
 }
 
@@ -39,103 +40,59 @@ export interface Throttle {
    */
   enter(guesser: Guesser, subject: string): Promise<void>;
   /** It was no guess after all. */
-  succeeded(guesser: Guesser, subject: string): void;
+  succeeded(guesser: Guesser, subject: string): Promise<void>;
   /** Tries of strangers at a subject in the present window. */
-  strangersAt(subject: string): number;
+  strangersAt(subject: string): Promise<number>;
 }
 
-const firstWaitMs = 1000;
+/** Milliseconds between tries, the first beyond those that are free, the second, and so on. */
+const apartMs = [1000, 2000, 4000, 8000, 15_000];
 const longestWaitMs = 15_000;
 /** What a brake adds per try beyond its number, and at most. */
 const brakeStepMs = 100;
 const longestBrakeMs = 3000;
-const mostKept = 100_000;
 
-interface Counter {
-  tries: number;
-  /** When the last try was, or is, let through. */
-  last: number;
-}
-
-export function createThrottle(limits: ThrottleLimits, { now, pause }: Clock): Throttle {
+/** @param name tells its counts from those of other throttles. */
+export function createThrottle(name: string, limits: ThrottleLimits, { memos, pause }: Patience): Throttle {
   const windowMs = limits.seconds * 1000;
-  const origins = new Map<string, Counter>();
-  const sums = new Map<string, { count: number; readonly until: number }>();
-
-  const originOf = (key: string): Counter => {
-    const found = origins.get(key);
-    const counter = found === undefined || found.last + windowMs <= now() ? { tries: 0, last: 0 } : found;
-    // Insertion order is age: a flood pushes out who has been quiet longest.
-    origins.delete(key);
-    trim(origins);
-    origins.set(key, counter);
-    return counter;
-  };
+  const origin = (key: string) => ({ purpose: `tries at ${name}`, key });
+  const sum = (key: string) => ({ purpose: `sums at ${name}`, key });
 
   /** Takes the next place of an origin. @returns milliseconds until it is due. */
-  const place = (key: string, free: number): number => {
-    const counter = originOf(key);
-    const beyond = counter.tries - free;
-    const apart = beyond < 0 ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(beyond, 10));
-    const due = Math.max(now(), apart === 0 ? 0 : counter.last + apart);
-    const wait = due - now();
-    if (wait > longestWaitMs) throw new AppError('too_many_attempts');
-    counter.tries += 1;
-    counter.last = due;
+  const place = async (key: string, free: number): Promise<number> => {
+    const wait = await memos.queue(origin(key), { free, apartMs, longestMs: longestWaitMs, windowMs });
+    if (wait === null) throw new AppError('too_many_attempts');
     return wait;
   };
-
-  const sumOf = (key: string): { count: number; readonly until: number } => {
-    const found = sums.get(key);
-    if (found !== undefined && found.until > now()) return found;
-    const fresh = { count: 0, until: now() + windowMs };
-    sums.delete(key);
-    trim(sums);
-    sums.set(key, fresh);
-    return fresh;
+  const brake = async (key: string, free: number): Promise<number> => {
+    const count = (await memos.count(sum(key), windowMs, Number.MAX_SAFE_INTEGER)) ?? 0;
+    return Math.max(0, Math.min(longestBrakeMs, brakeStepMs * (count - free)));
   };
-  const brake = (key: string, free: number): number => {
-    const sum = sumOf(key);
-    sum.count += 1;
-    return Math.max(0, Math.min(longestBrakeMs, brakeStepMs * (sum.count - free)));
+  const waited = async (ms: number): Promise<void> => {
+    if (ms > 0) await pause(ms);
   };
 
   const pairKey = ({ ip, device }: Guesser, subject: string): string =>
     `${device === '' ? networkOf(ip) : `device ${device}`} at ${subject.toLowerCase()}`;
+  const crowdAt = (subject: string): string => `at ${subject.toLowerCase()}`;
 
   return {
     async enter(guesser, subject) {
-      const { ip, device } = guesser;
-      if (device !== '') {
-        await waited(place(pairKey(guesser, subject), limits.perSubject));
+      if (guesser.device !== '') {
+        await waited(await place(pairKey(guesser, subject), limits.perSubject));
         return;
       }
-      const own = place(networkOf(ip), limits.perAddress);
-      const atSubject = subject === '' ? 0 : place(pairKey(guesser, subject), limits.perSubject);
-      const crowd = subject === '' ? 0 : brake(`at ${subject.toLowerCase()}`, limits.strangers);
-      await waited(Math.max(own, atSubject) + Math.max(crowd, brake('everybody', limits.everybody)));
+      const own = await place(networkOf(guesser.ip), limits.perAddress);
+      const atSubject = subject === '' ? 0 : await place(pairKey(guesser, subject), limits.perSubject);
+      const crowd = subject === '' ? 0 : await brake(crowdAt(subject), limits.strangers);
+      await waited(Math.max(own, atSubject) + Math.max(crowd, await brake('everybody', limits.everybody)));
     },
-    succeeded(guesser, subject) {
-      origins.delete(pairKey(guesser, subject));
+    async succeeded(guesser, subject) {
+      await memos.drop(origin(pairKey(guesser, subject)));
       if (guesser.device !== '') return;
-      const network = origins.get(networkOf(guesser.ip));
-      if (network !== undefined) network.tries = Math.max(0, network.tries - 1);
-      for (const key of [`at ${subject.toLowerCase()}`, 'everybody']) {
-        const sum = sums.get(key);
-        if (sum !== undefined) sum.count = Math.max(0, sum.count - 1);
-      }
+      await memos.uncount(origin(networkOf(guesser.ip)));
+      for (const key of [crowdAt(subject), 'everybody']) await memos.uncount(sum(key));
     },
-    strangersAt: (subject) => sumOf(`at ${subject.toLowerCase()}`).count,
+    strangersAt: (subject) => memos.counted(sum(crowdAt(subject))),
   };
-
-  async function waited(ms: number): Promise<void> {
-    if (ms > 0) await pause(ms);
-  }
-}
-
-function trim(map: Map<string, unknown>): void {
-  for (const key of map.keys()) {
-    if (map.size < mostKept) return;
-    map.delete(key);
-  }
 }

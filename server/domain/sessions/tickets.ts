@@ -3,15 +3,23 @@
  * sealed: nothing is kept for those who never come back, so no flood of strangers pushes out anybody's.
  */
 import { randomBytes } from 'node:crypto';
+import type { Memos } from '../../../db/memo.ts';
 import type { Vault } from '../secrets/vault.ts';
-
-const mostUsed = 100_000;
 
 export interface Tickets<Content> {
   issue(content: Content): string;
   /** The content without using it up; null = unknown, used or late. */
-  look(ticket: string): Content | null;
-  take(ticket: string): Content | null;
+  look(ticket: string): Promise<Content | null>;
+  /** The content, once for all nodes; null as above. */
+  take(ticket: string): Promise<Content | null>;
+}
+
+export interface TicketHands {
+  readonly vault: Vault;
+  /** Remember which were used until they would be late anyway. */
+  readonly memos: Memos;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
 }
 
 interface Sealed<Content> {
@@ -20,20 +28,18 @@ interface Sealed<Content> {
   readonly expiresAt: number;
 }
 
-/** @param purpose bound into the seal. @param now epoch milliseconds. */
+/** @param purpose bound into the seal. */
 export function createTickets<Content>(
-  vault: Vault,
   purpose: string,
   lifetimeMs: number,
-  now: () => number,
+  { vault, memos, now }: TicketHands,
 ): Tickets<Content> {
-  /** Ids of those that were taken, until they would be late anyway. */
-  const used = new Map<string, number>();
+  const used = (id: string) => ({ purpose: `used ${purpose}`, key: id });
   const open = (ticket: string): Sealed<Content> | null => {
     if (ticket === '') return null;
     try {
       const sealed = JSON.parse(vault.open(purpose, ticket)) as Sealed<Content>;
-      return sealed.expiresAt <= now() || used.has(sealed.id) ? null : sealed;
+      return sealed.expiresAt <= now() ? null : sealed;
     } catch {
       return null;
     }
@@ -44,16 +50,13 @@ export function createTickets<Content>(
         purpose,
         JSON.stringify({ content, id: randomBytes(12).toString('base64url'), expiresAt: now() + lifetimeMs }),
       ),
-    look: (ticket) => open(ticket)?.content ?? null,
-    take(ticket) {
+    async look(ticket) {
       const sealed = open(ticket);
-      if (sealed === null) return null;
-      for (const [id, expiresAt] of used) {
-        if (expiresAt > now() && used.size < mostUsed) break;
-        used.delete(id);
-      }
-      used.set(sealed.id, sealed.expiresAt);
-      return sealed.content;
+      return sealed === null || (await memos.has(used(sealed.id))) ? null : sealed.content;
+    },
+    async take(ticket) {
+      const sealed = open(ticket);
+      return sealed !== null && (await memos.claim(used(sealed.id), sealed.expiresAt)) ? sealed.content : null;
     },
   };
 }

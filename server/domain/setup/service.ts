@@ -1,9 +1,12 @@
 /** First run: the administrator's account and the way the site is used. */
 import { timingSafeEqual } from 'node:crypto';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Memos } from '../../../db/memo.ts';
+import type { DatabasePlace } from '../../../db/place.ts';
+import type { Turns } from '../../../db/turn.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { OptionsService } from '../options/service.ts';
+import { createAllowance } from '../sessions/allowance.ts';
 import type { UsersService } from '../users/service.ts';
 
 /** What the first administrator starts with: 200 dollars. */
@@ -11,6 +14,12 @@ const rootQuota = 100_000_000;
 const shortestPassword = 8;
 /** Wrong codes in ten minutes, from everywhere together; beyond them guessing is refused unread, the right code never. */
 const wrongGuesses = 20;
+/** A node that ended takes its code with it after so long; one that lives keeps it alive. */
+const codeMs = 30 * 60_000;
+const mostNodes = 100;
+/** Until another node that is at it is asked again. */
+const againMs = 250;
+const codes = { purpose: 'set-up codes', key: '' };
 
 export interface SetupFacts {
   readonly username: string;
@@ -31,10 +40,16 @@ export function createSetup(deps: {
   readonly options: OptionsService;
   /** Printed at start; null = nobody can set up over HTTP. */
   readonly setupCode: string | null;
+  /** Whose code it is where there are several nodes; '' = there is one. */
+  readonly node: string;
+  readonly engine: DatabasePlace['engine'];
+  readonly memos: Memos;
+  readonly turns: Turns;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  readonly pause: (ms: number) => Promise<void>;
 }) {
-  const guesses = new RateLimiterMemory({ points: wrongGuesses, duration: 600 });
+  const guesses = createAllowance('wrong set-up codes', 600, wrongGuesses, deps.memos);
   const isDone = async () => (await deps.options.meta('setup_at')) !== undefined;
 
   const runOnce = async (facts: SetupFacts): Promise<void> => {
@@ -61,6 +76,10 @@ export function createSetup(deps: {
     await deps.options.set('DemoSiteEnabled', String(facts.demo), Role.root);
     await deps.options.setMeta('setup_at', String(Math.floor(deps.now() / 1000)));
   };
+  const runAlone = async (facts: SetupFacts): Promise<void> => {
+    // Another node that is asked at the same moment ends first.
+    while (!(await deps.turns.take('setup', 0, () => runOnce(facts)))) await deps.pause(againMs);
+  };
   let running: Promise<void> | null = null;
 
   return {
@@ -68,25 +87,28 @@ export function createSetup(deps: {
     state: async (): Promise<SetupState> => ({
       status: await isDone(),
       root_init: await deps.users.rootExists(),
-      database_type: 'sqlite',
+      database_type: deps.engine,
     }),
-    /** Strangers who guess must not keep the owner out, so the right code passes whatever they did. @throws AppError setup_code_required, too_many_attempts. */
+    /** Tells the other nodes which code was printed here; again and again, as long as it is good. A node that starts anew has another. */
+    async shareCode(): Promise<void> {
+      const { setupCode, node, memos, now } = deps;
+      if (setupCode === null || (await isDone())) return;
+      await memos.put(codes, { holder: node, value: setupCode, until: now() + codeMs }, mostNodes);
+    },
+    /** Strangers who guess must not keep the owner out, so the right code passes whatever they did, whichever node has printed it. @throws AppError setup_code_required, too_many_attempts. */
     async checkCode(given: string): Promise<void> {
-      if (deps.setupCode !== null && isSame(given.trim(), deps.setupCode)) return;
-      if (given.trim() === '') throw new AppError('setup_code_required');
-      try {
-        await guesses.consume('code');
-      } catch {
-        throw new AppError('too_many_attempts');
-      }
-      throw new AppError('setup_code_required');
+      const code = given.trim();
+      if (code === '') throw new AppError('setup_code_required');
+      if (deps.setupCode !== null && isSame(code, deps.setupCode)) return;
+      if (await deps.memos.has(codes, code)) return;
+      throw new AppError((await guesses.take('')) ? 'setup_code_required' : 'too_many_attempts');
     },
     /** For the owner of the data directory: the code that still opens set-up over HTTP, null once it is done. */
     openCode: async (): Promise<string | null> => ((await isDone()) ? null : deps.setupCode),
     /** Two at once: the second waits, then hears that it is done. @throws AppError setup_* */
     async run(facts: SetupFacts): Promise<void> {
       while (running !== null) await running.catch(() => undefined);
-      running = runOnce(facts);
+      running = runAlone(facts);
       try {
         await running;
       } finally {

@@ -50,7 +50,7 @@ const news: Rule = ({ hears, direct }) => {
   if (hears) return fine('news', direct ? 'NOTIFY, around the pooler' : 'NOTIFY');
   return warn(
     'news',
-    'a pooler lends connections by the transaction: asked for every 250 ms',
+    'NOTIFY does not arrive, a pooler lends connections by the transaction: news, and what other nodes want, are asked for every 250 ms',
     'DATABASE_DIRECT_URL=postgres://…',
   );
 };

@@ -1,4 +1,5 @@
 /** What people do with their own account. */
+import type { Memos } from '../../../db/memo.ts';
 import type { Database } from '../../../db/open.ts';
 import { createUsersRepository, type UserRow } from '../../../db/repositories/users.ts';
 import { Role } from '../../contract/enums.ts';
@@ -38,6 +39,7 @@ export type AccountService = ReturnType<typeof createAccount>;
 
 export function createAccount(deps: {
   readonly database: Database;
+  readonly memos: Memos;
   readonly passwords: Passwords;
   readonly credentials: Credentials;
   readonly secondFactor: SecondFactorService;
@@ -45,7 +47,7 @@ export function createAccount(deps: {
   readonly pause: (ms: number) => Promise<void>;
 }) {
   const repository = createUsersRepository(deps.database);
-  const throttle = createThrottle(guesses, deps);
+  const throttle = createThrottle('passwords', guesses, deps);
 
   const find = async (id: number): Promise<UserRow> => {
     const row = await repository.find(id);
@@ -64,7 +66,7 @@ export function createAccount(deps: {
     if (original === '') throw new AppError('password_proof_needed');
     await throttle.enter(editor, String(row.id));
     if (!(await deps.passwords.verify(original, row.password_hash))) throw new AppError('user_password_wrong');
-    throttle.succeeded(editor, String(row.id));
+    await throttle.succeeded(editor, String(row.id));
   };
 
   return {

@@ -1,6 +1,6 @@
 /** The wallet: what a top-up costs, orders, and what the payment providers report. */
 import { randomBytes } from 'node:crypto';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Memos } from '../../../db/memo.ts';
 import type { Database } from '../../../db/open.ts';
 import { createTopUpsRepository, type TopUpFilter, type TopUpRow } from '../../../db/repositories/top-ups.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -8,6 +8,7 @@ import type { PaymentCallback, TopUpOrder } from '../../contract/entities.ts';
 import { AppError } from '../../contract/errors.ts';
 import type { Ledger } from '../../ledger/commands.ts';
 import type { OptionsService } from '../options/service.ts';
+import { createAllowance } from '../sessions/allowance.ts';
 import type { UsersService } from '../users/service.ts';
 import { epayFieldsOf, epayForm, epaySignatureFits, epayTypes } from './epay.ts';
 import { type CallbackOutcome, createInbox } from './inbox.ts';
@@ -24,6 +25,7 @@ export type WalletService = ReturnType<typeof createWallet>;
 
 export function createWallet(deps: {
   readonly database: Database;
+  readonly memos: Memos;
   readonly ledger: Ledger;
   readonly options: OptionsService;
   readonly users: UsersService;
@@ -34,7 +36,7 @@ export function createWallet(deps: {
   const { options } = deps;
   const repository = createTopUpsRepository(deps.database);
   const seconds = () => Math.floor(deps.now() / 1000);
-  const ordering = new RateLimiterMemory({ points: mostOrders, duration: 600 });
+  const ordering = createAllowance('orders', 600, mostOrders, deps.memos);
   const inbox = createInbox({ ...deps, repository, seconds });
 
   const quote = (user: UserRow, amount: number, price: number, currency: string): TopUpQuote =>
@@ -50,9 +52,7 @@ export function createWallet(deps: {
 
   /** @throws AppError too_many_attempts. */
   const open = async (user: UserRow, quoted: TopUpQuote, method: string, currency: string): Promise<string> => {
-    await ordering.consume(user.id).catch(() => {
-      throw new AppError('too_many_attempts');
-    });
+    if (!(await ordering.take(String(user.id)))) throw new AppError('too_many_attempts');
     const tradeNo = `USR${user.id}NO${randomBytes(6).toString('hex')}${seconds()}`;
     await repository.create({
       user_id: user.id,

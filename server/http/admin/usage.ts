@@ -30,25 +30,25 @@ export const usageHandlers: HandlersOf<
   'drawing.list': (call) =>
     counted(call, (page, size) => {
       const { mj_id: mjId, channel_id: channelId, start_timestamp: from, end_timestamp: to } = call.input;
-      return call.services.workLists.drawings({ mjId, channelId, from, to }, page, size, true);
+      return call.services.taskLists.drawings({ mjId, channelId, from, to }, page, size, true);
     }),
   'drawing.self': async (call) => {
     if (!call.services.options.get('DrawingEnabled')) throw new AppError('drawing_closed');
     return counted(call, (page, size) => {
       const { mj_id: mjId, start_timestamp: from, end_timestamp: to } = call.input;
-      return call.services.workLists.drawings({ mjId, from, to, userId: call.actor.userId }, page, size, false);
+      return call.services.taskLists.drawings({ mjId, from, to, userId: call.actor.userId }, page, size, false);
     });
   },
   'task.list': (call) =>
     counted(call, (page, size) => {
       const { task_id: taskId, channel_id: channelId, start_timestamp: from, end_timestamp: to, ...rest } = call.input;
-      return call.services.workLists.songs({ ...rest, taskId, channelId, from, to }, page, size, true);
+      return call.services.taskLists.songs({ ...rest, taskId, channelId, from, to }, page, size, true);
     }),
   'task.self': async (call) => {
     if (!call.services.options.get('TaskEnabled')) throw new AppError('tasks_closed');
     return counted(call, (page, size) => {
       const { task_id: taskId, start_timestamp: from, end_timestamp: to, ...rest } = call.input;
-      return call.services.workLists.songs({ ...rest, taskId, from, to, userId: call.actor.userId }, page, size, false);
+      return call.services.taskLists.songs({ ...rest, taskId, from, to, userId: call.actor.userId }, page, size, false);
     });
   },
 };

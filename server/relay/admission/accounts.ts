@@ -68,6 +68,10 @@ export interface Accounts {
   readonly tokens: ReadonlyMap<number, number>;
 }
 
+/** Nothing bounds what the key may use but its owner's balance. */
+export const isUnbounded = ({ unlimited, limits }: Pick<TokenSnapshot, 'unlimited' | 'limits'>): boolean =>
+  unlimited && (limits === null || (limits.dayBudget === 0 && limits.monthBudget === 0));
+
 /** Which movements are in a user's balance: those up to `version`, and these that came before their turn. */
 interface Seen {
   version: number;
@@ -133,10 +137,11 @@ export function createAccounts(memory: Memory, leased = false): Accounts {
     const known = tokens.get(token.id);
     const cap = known ?? memory.allot(placeCells);
     if (!leased) memory.set(cap + Cap.limit, token.quotaLimit);
-    // What was spent without a limit was not lent.
+    // What was spent without a bound was not lent.
     else if (known === undefined) memory.set(cap + Cap.limit, token.used);
     else if (memory.get(cap + Cap.unlimited) === 1) memory.set(cap + Cap.limit, memory.get(cap + Cap.used));
-    memory.set(cap + Cap.unlimited, token.unlimited ? 1 : 0);
+    // What is lent of a key is within its budgets too.
+    memory.set(cap + Cap.unlimited, (leased ? isUnbounded(token) : token.unlimited) ? 1 : 0);
     memory.set(cap + Cap.gone, 0);
     if (token.limits !== null) ratesOf(cap);
     if (known !== undefined) return cap;

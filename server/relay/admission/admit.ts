@@ -185,7 +185,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
     try {
       return await entered(inquiry, principal, plan);
     } catch (error) {
-      throw toldFor(loan, error);
+      throw toldFor(loan, error, deps.charge.now() / 1000);
     }
   };
 

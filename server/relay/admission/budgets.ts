@@ -1,8 +1,8 @@
 /** What each token may use per calendar day and month: running sums that begin anew with the period. Asked under the lock of the token's user. */
 import { nextPeriod, type Period, periodStart } from '../../contract/periods.ts';
 import type { TokenSnapshot } from '../state/snapshot.ts';
-import { type Accounts, Cap } from './accounts.ts';
-import type { Memory } from './memory.ts';
+import { Cap } from './accounts.ts';
+import type { Money } from './money.ts';
 
 export interface BudgetAnswer {
   readonly period: Period;
@@ -24,7 +24,11 @@ const periods = ['day', 'month'] as const;
 const startCells = { day: Cap.dayStart, month: Cap.monthStart } as const;
 const usedCells = { day: Cap.dayUsed, month: Cap.monthUsed } as const;
 
-export function createBudgets(memory: Memory, accounts: Accounts): Budgets {
+/** Several machines serve one site: what this one may use of a key's budgets is part of what it was lent of the key. */
+const lent: Budgets = { hold: () => null, room: () => Number.POSITIVE_INFINITY, settle: () => undefined };
+
+export function createBudgets({ memory, accounts, tenure }: Pick<Money, 'memory' | 'accounts' | 'tenure'>): Budgets {
+  if (tenure !== null) return lent;
   let starts: Readonly<Record<Period, number>> = { day: -1, month: -1 };
 
   /** The month is only looked up when the day is another. */

@@ -54,6 +54,8 @@ export interface Charge {
   turn(spent: number): void;
   /** After a refusal of `extendTo` or `cover`: asks for what was lacking where some may lie elsewhere. @returns whether to try again. */
   borrow(): Promise<boolean>;
+  /** Money may lie on other machines. */
+  readonly borrows: boolean;
   /** Holds for so many output tokens, as far as the request may write them. @returns false when the balance has not got it. */
   cover(outputTokens: number): boolean;
   /** Ends the request's money. Later calls do nothing. Resolves when durable, or after the ceiling where the operator set one. */
@@ -247,6 +249,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     cover(outputTokens) {
       return holdUpTo(Math.min(most, holdFor(plan.estimate, Math.min(outputTokens, plan.estimate.maxTokens))));
     },
+    borrows: deps.borrowing !== null,
     async borrow() {
       return deps.borrowing !== null && wanted > 0 && (await deps.borrowing.borrow(borrower, wanted, room)) === 'lent';
     },

@@ -1,23 +1,28 @@
 /** Money in reach of this machine, where several serve one site: what it may spend it borrows from the site's books. */
 import { AppError } from '../../contract/errors.ts';
+import { nextPeriod, type Period } from '../../contract/periods.ts';
 import type { Principal } from '../intake/inquiry.ts';
+import { isUnbounded } from './accounts.ts';
 
-/** `exhausted` = all that there was has been lent, and it was less; `elsewhere` = other machines have it in hand. */
-export type Loan = 'lent' | 'exhausted' | 'elsewhere';
+/**
+ * `exhausted` = all that there was has been lent, and it was less; `day`, `month` = so it is with the key's budget for that
+ * period; `elsewhere` = other machines have it in hand.
+ */
+export type Loan = 'lent' | 'exhausted' | Period | 'elsewhere';
 
 /** Whose money. */
 export interface Borrower {
   readonly userId: number;
-  /** 0 = no key's limit is in question. */
+  /** 0 = no key's limit or budget is in question. */
   readonly tokenId: number;
-  /** The balance is left alone: only the key's limit is in question. */
+  /** The balance is left alone: only what the key may use is in question. */
   readonly house: boolean;
 }
 
-/** A key without a limit has nothing to borrow. */
+/** A key without a limit or budget has nothing to borrow. */
 export const borrowerOf = ({ user, token }: Principal, house: boolean): Borrower => ({
   userId: user.id,
-  tokenId: token === null || token.unlimited ? 0 : token.id,
+  tokenId: token === null || isUnbounded(token) ? 0 : token.id,
   house,
 });
 
@@ -111,8 +116,11 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate
 
 const elsewhereSeconds = 2;
 
-/** Too little here, while other machines have some in hand: that is for later, and not for more money. */
-export const toldFor = (loan: Loan, error: unknown): unknown =>
-  loan === 'elsewhere' && error instanceof AppError && /^(?:user|token)_exhausted$/.test(error.code)
-    ? new AppError('balance_elsewhere', { seconds: elsewhereSeconds })
-    : error;
+/** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
+export function toldFor(loan: Loan, error: unknown, now: number): unknown {
+  if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
+  if (loan === 'elsewhere') return new AppError('balance_elsewhere', { seconds: elsewhereSeconds }, error);
+  if ((loan !== 'day' && loan !== 'month') || error.code !== 'token_exhausted') return error;
+  const seconds = Math.ceil(nextPeriod(loan, now) - now);
+  return new AppError(loan === 'day' ? 'token_budget_day' : 'token_budget_month', { ...error.params, seconds }, error);
+}

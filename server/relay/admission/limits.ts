@@ -7,7 +7,7 @@ import type { Principal } from '../intake/inquiry.ts';
 import type { ModelRequestRule, RelaySettings } from '../state/settings.ts';
 import type { RateLimits, TokenSnapshot } from '../state/snapshot.ts';
 import { Flow, Purse } from './accounts.ts';
-import { type Budgets, createBudgets } from './budgets.ts';
+import { createBudgets } from './budgets.ts';
 import { groupStripe, type Memory, userStripe } from './memory.ts';
 import { createMoney, type Money } from './money.ts';
 import { Row } from './open-requests.ts';
@@ -78,9 +78,10 @@ const concurrencySeconds = 1;
 export const unlimited: Admission = { extend: () => true, turn: () => undefined, ended: () => undefined };
 
 export function createLimits(deps: LimitsDeps): Limits {
-  const { memory, accounts } = deps.money ?? createMoney();
+  const money = deps.money ?? createMoney();
+  const { memory, accounts } = money;
   const windows = createWindows(memory, minuteMs);
-  const budgets: Budgets = createBudgets(memory, accounts);
+  const budgets = createBudgets(money);
   const nodes = deps.nodes ?? (() => 1);
   /** Of a limit, this machine's part. One is let in everywhere: a limit below the number of machines is exceeded by these. */
   const share = (limit: number): number => {

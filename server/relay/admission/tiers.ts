@@ -9,6 +9,7 @@ export const noCharge: Charge = {
   charged: null,
   extendTo: () => true,
   borrow: () => Promise.resolve(false),
+  borrows: false,
   turn: () => undefined,
   cover: () => true,
   finish: () => Promise.resolve(),

@@ -54,7 +54,7 @@ export function otherAddress({ inquiry, channel, provider, upstreamModel: model 
 }
 
 /** What goes wrong with an order is told in a form of its own. */
-export const workReader: UpstreamHalf = {
+export const taskReader: UpstreamHalf = {
   ...codecFor('openai-chat').upstream,
   decodeError(status, body) {
     const told = record(parseJson(body));

@@ -31,7 +31,7 @@ import { countOf, dialectWith } from './dialect.ts';
 import { foreignEdits, withoutForeign } from './foreign-blocks.ts';
 import { mappedEdits } from './mapped.ts';
 import { requestChange } from './model-suffix.ts';
-import { otherAddress, otherBody, otherHeaders, workReader } from './other-calls.ts';
+import { otherAddress, otherBody, otherHeaders, taskReader } from './other-calls.ts';
 
 export interface Prepared {
   readonly call: UpstreamCall;
@@ -123,7 +123,7 @@ export function prepareAttempt(
   const url = compaction === 'native' ? compactionAddress(inquiry, address.url) : address.url;
   const changes = answerChanges(attempt);
   const headers = allHeaders(attempt, address);
-  const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : workReader);
+  const upstream = wire?.upstream ?? (inquiry.order === undefined ? readerOf(codec.upstream, form) : taskReader);
   return {
     call: { url, headers, body: address.body, channel, upstream, once: inquiry.order !== undefined },
     channel,

@@ -7,13 +7,18 @@ export interface NodeRow {
   readonly name: string;
   readonly state: 'live' | 'draining' | 'gone';
   readonly version: string;
+  readonly schema: string;
   readonly started_at: number;
   readonly silent_seconds: number;
   readonly cpu_percent: number | null;
   readonly memory_bytes: number | null;
+  readonly relays: number | null;
   readonly leases: number;
   readonly leased_quota: number;
   readonly open: number;
+  readonly settles_seconds: number | null;
+  readonly owes: boolean;
+  readonly forgotten: boolean;
   readonly waiting: number | null;
   readonly news_ms: number | null;
   readonly hears: boolean | null;
@@ -43,7 +48,7 @@ export function useNodeColumns(): readonly Column<NodeRow>[] {
       id: 'name',
       header: t('nodes.name'),
       key: true,
-      cell: (row) => <code className="font-mono text-[12px] break-all">{row.name}</code>,
+      cell: (row) => <code className="font-mono text-[12px] break-all max-sm:whitespace-normal">{row.name}</code>,
     },
     { id: 'state', header: t('nodes.state'), key: true, cell: (row) => <NodeState node={row} /> },
     { id: 'version', header: t('nodes.version'), cell: (row) => row.version },
@@ -60,9 +65,9 @@ export function useNodeColumns(): readonly Column<NodeRow>[] {
       number: true,
       cell: (row) => (row.cpu_percent === null ? '' : `${row.cpu_percent}%`),
     },
-    { id: 'memory', header: t('nodes.memory'), number: true, cell: memoryOf },
+    { id: 'memory', header: t('nodes.memory'), number: true, hidden: true, cell: memoryOf },
     { id: 'open', header: t('nodes.open'), number: true, cell: (row) => row.open },
-    { id: 'leases', header: t('nodes.leases'), number: true, cell: (row) => row.leases },
+    { id: 'leases', header: t('nodes.leases'), number: true, hidden: true, cell: (row) => row.leases },
     { id: 'leased', header: t('nodes.leased'), amount: (row) => row.leased_quota },
     { id: 'waiting', header: t('nodes.waiting'), number: true, cell: (row) => row.waiting ?? '' },
     {

@@ -5,48 +5,96 @@ import { useTranslation } from 'react-i18next';
 import { Confirm, Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
-import { dateTime } from '../../lib/format.ts';
+import { dateTime, duration } from '../../lib/format.ts';
+import { isRoot, useUser } from '../../lib/session.ts';
+import { useMoney } from '../../shell/money.ts';
+import { ForgetQuestion } from './forget-question.tsx';
 import { memoryOf, type NodeRow, NodeState } from './node-columns.tsx';
 
 export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly onClose: () => void }) {
   const { t } = useTranslation();
   const client = useQueryClient();
+  const root = isRoot(useUser());
   const [asking, setAsking] = useState<'drain' | 'forget' | null>(null);
-  const { name } = node;
-  const act = async () => {
+  const { name, state } = node;
+  const act = async (work: () => Promise<unknown>, done: string) => {
     setAsking(null);
-    await attempt(
-      () => (asking === 'drain' ? call('node.drain', { name }) : call('node.forget', { name, write_off: true })),
-      asking === 'drain' ? t('nodes.drained') : t('nodes.forgotten'),
-    );
+    await attempt(work, done);
     await client.invalidateQueries({ queryKey: ['nodes'] });
   };
-  const facts: readonly (readonly [string, string])[] = [
-    [t('nodes.version'), node.version],
-    [t('nodes.started'), dateTime(node.started_at)],
-    [t('nodes.heard'), t('nodes.seconds', { seconds: node.silent_seconds })],
-    [t('nodes.memory'), memoryOf(node)],
-    [t('nodes.news'), node.hears === false ? t('nodes.asks') : t('nodes.hears')],
-  ];
   return (
     <Drawer
       title={name}
       onClose={onClose}
       footer={
-        node.state === 'live' ? (
+        !root || state === 'draining' ? undefined : state === 'live' ? (
           <button type="button" className="button" onClick={() => setAsking('drain')}>
             {t('nodes.drain')}
           </button>
-        ) : node.state === 'gone' ? (
+        ) : (
           <button type="button" className="button text-danger" onClick={() => setAsking('forget')}>
             {t('nodes.forget')}
           </button>
-        ) : null
+        )
       }
     >
+      <NodeFacts node={node} />
+      {asking === 'drain' ? (
+        <Confirm
+          title={t('nodes.drainTitle', { name })}
+          text={t('nodes.drainText')}
+          action={t('nodes.drain')}
+          onClose={() => setAsking(null)}
+          onConfirm={() => void act(() => call('node.drain', { name }), t('nodes.drained'))}
+        />
+      ) : null}
+      {asking === 'forget' ? (
+        <ForgetQuestion
+          node={node}
+          onClose={() => setAsking(null)}
+          onForget={(later) =>
+            void act(
+              () => call('node.forget', later ? { name, when_settled: true } : { name, write_off: true }),
+              t(later ? 'nodes.forgetting' : 'nodes.forgotten'),
+            )
+          }
+        />
+      ) : null}
+    </Drawer>
+  );
+}
+
+function NodeFacts({ node }: { readonly node: NodeRow }) {
+  const { t } = useTranslation();
+  const money = useMoney();
+  const told = (value: number | null, unit: string): string => (value === null ? '–' : `${value}${unit}`);
+  const facts: readonly (readonly [string, string])[] = [
+    [t('nodes.version'), node.version],
+    [t('nodes.schema'), node.schema],
+    [t('nodes.started'), dateTime(node.started_at)],
+    [t('nodes.heard'), t('nodes.seconds', { seconds: node.silent_seconds })],
+    [t('nodes.cpu'), told(node.cpu_percent, '%')],
+    [t('nodes.memory'), memoryOf(node) || '–'],
+    [t('nodes.relays'), told(node.relays, '')],
+    [t('nodes.open'), String(node.open)],
+    [t('nodes.leases'), String(node.leases)],
+    [t('nodes.leased'), money(node.leased_quota)],
+    [t('nodes.waiting'), told(node.waiting, '')],
+    [t('nodes.lag'), told(node.news_ms, ' ms')],
+    [t('nodes.news'), node.hears === null ? '–' : node.hears ? t('nodes.hears') : t('nodes.asks')],
+  ];
+  return (
+    <>
       <p className="mb-3">
-        <NodeState node={node} /> {node.trouble === '' ? null : <span className="text-danger">{node.trouble}</span>}
+        <NodeState node={node} />
       </p>
+      {node.trouble === '' ? null : <p className="mb-3 text-danger">{node.trouble}</p>}
+      {node.state !== 'gone' || !node.owes ? null : <p className="mb-3 text-ink-2">{t('nodes.owes')}</p>}
+      {!node.forgotten ? null : (
+        <p className="mb-3 text-ink-2">
+          {t('nodes.untilForgotten', { time: duration(Math.round(node.settles_seconds ?? 0)) })}
+        </p>
+      )}
       <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2">
         {facts.map(([label, value]) => (
           <div key={label} className="contents">
@@ -55,15 +103,6 @@ export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly
           </div>
         ))}
       </dl>
-      {asking === null ? null : (
-        <Confirm
-          title={t(asking === 'drain' ? 'nodes.drainTitle' : 'nodes.forgetTitle', { name })}
-          text={t(asking === 'drain' ? 'nodes.drainText' : 'nodes.forgetText')}
-          action={t(asking === 'drain' ? 'nodes.drain' : 'nodes.forget')}
-          onClose={() => setAsking(null)}
-          onConfirm={() => void act()}
-        />
-      )}
-    </Drawer>
+    </>
   );
 }

@@ -21,7 +21,7 @@ export function NodesPage() {
   return (
     <ListPage
       title={t('nodes.title')}
-      count={list.data?.nodes.length}
+      count={list.data?.several === true ? list.data.nodes.length : undefined}
       over={shown === undefined ? null : <NodeDrawer node={shown} onClose={() => setOpen('')} />}
     >
       <DataTable
@@ -29,6 +29,8 @@ export function NodesPage() {
         rows={rows}
         columns={columns}
         list={list}
+        storeKey="nodes-table-columns"
+        note={({ state, trouble }) => (state === 'live' && trouble !== '' ? trouble : null)}
         onOpen={({ name }) => setOpen(name)}
         empty={
           <Empty

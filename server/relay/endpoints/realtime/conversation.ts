@@ -66,8 +66,10 @@ export interface Parties {
   /** In order. */
   readonly tried: readonly Tried[];
   /** Opens a bill for a model that writes down what is said. */
-  readonly admit: (principal: Principal, model: string) => Exchange;
+  readonly admit: (principal: Principal, model: string) => Exchange | Promise<Exchange>;
 }
+
+type Frame = string | Uint8Array;
 
 const refusal = 1008;
 const goingAway = 1001;
@@ -83,7 +85,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   const hold = createTurnHold(charge, plan.prices, turns, transcripts.beside);
   const drainMs = drainOf(channel);
   /** What the upstream says before the client's socket is ready. */
-  const early: (string | Uint8Array)[] = [];
+  const early: Frame[] = [];
   let principal = parties.principal;
   let client: ClientSocket | null = null;
   let firstByteMs: number | null = null;
@@ -96,6 +98,13 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   let left: { readonly endReason: EndReason; readonly failure?: string } | null = null;
   let stopWaiting: (() => void) | null = null;
   let over = false;
+  /** What happens on either side while it waits for money from another machine; null = nothing waits. */
+  let withheld: (() => void)[] | null = null;
+  let unsent: Frame[] | null = null;
+  const lent = (): Promise<unknown> => Promise.all([charge.borrow(), transcripts.borrow()]).catch(() => false);
+  /** What lies on another machine is fetched before anything is refused or made shorter. */
+  const afterLoan = <T>(carries: () => boolean, then: () => T): T | Promise<T> =>
+    charge.borrows && !carries() ? lent().then(then) : then();
 
   const end = async (endReason: EndReason, failure?: string) => {
     if (over) return;
@@ -232,8 +241,9 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   const matters =
     /"(?:response\.|session\.|error"|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
 
-  const fromUpstream = (data: string | Uint8Array) => {
+  const fromUpstream = (data: Frame) => {
     if (over) return;
+    if (withheld !== null) return void withheld.push(() => fromUpstream(data));
     firstByteMs ??= deps.now();
     const event = typeof data === 'string' && matters.test(data) ? record(parseJson(data)) : null;
     if (event !== null) received(event);
@@ -243,17 +253,31 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       else client.send(data);
     } else if (turns.waiting() === 0) return void end(left.endReason, left.failure);
     if (event === null || left !== null) return;
-    if (!hold.delivered()) return cut();
+    if (!hold.delivered()) return withhold();
     const turnEnds = event.type === 'response.created' || event.type === 'response.done';
     if (turnEnds || deps.now() - checkedMs >= deps.checkpointMs) void note();
   };
 
-  /** Sound goes on when it can be paid for, with whatever answers it. */
-  const hears = (event: Json): boolean => {
-    const fresh = turns.heard().pending === 0;
-    turns.sent(event);
+  /** What was delivered is paid for, and what comes next waits, while money comes from another machine. */
+  const withhold = () => {
+    if (!charge.borrows) return cut();
+    const waiting: (() => void)[] = [];
+    withheld = waiting;
+    void lent().then(() => {
+      withheld = null;
+      if (!hold.delivered()) cut();
+      for (const next of waiting) next();
+    });
+  };
+
+  /** Whoever writes down what is said can be paid for. */
+  const written = (): boolean => {
     const writer = session.transcriber();
-    if (writer !== null && !transcripts.expect(writer, turns.heard())) return false;
+    return writer === null || transcripts.expect(writer, turns.heard());
+  };
+  /** Sound goes on when it can be paid for, with whatever answers it. */
+  const hears = (fresh: boolean): boolean => {
+    if (!written()) return false;
     const limit = hold.hear(fresh);
     if (limit === null) return false;
     if (limit > 0 && socket.readyState === WebSocket.OPEN)
@@ -262,8 +286,14 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       );
     return true;
   };
+  const heard = (event: Json, data: Frame): Frame | null | Promise<Frame | null> => {
+    const fresh = turns.heard().pending === 0;
+    turns.sent(event);
+    const carries = () => [written(), hold.carriesSpeech()].every((is) => is);
+    return afterLoan(carries, () => (hears(fresh) ? data : goNoFurther()));
+  };
   /** @returns the frame that goes to the upstream, null = none. @throws AppError what the client is told. */
-  const fromClient = (data: string | Uint8Array): string | Uint8Array | null => {
+  const fromClient = (data: Frame): Frame | null | Promise<Frame | null> => {
     const event = readFrame(data);
     const { speaking, writing } = modelsIn(event);
     for (const model of speaking)
@@ -273,7 +303,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     const settings = deps.settings();
     if (settings.blockedWords.length > 0 && type !== 'input_audio_buffer.append')
       checkWords(settings, readPrompt(event));
-    if (type === 'input_audio_buffer.append') return hears(event) ? data : goNoFurther();
+    if (type === 'input_audio_buffer.append') return heard(event, data);
     if (type === 'response.create') {
       if (!mayStay()) return null;
       letTurnIn();
@@ -281,21 +311,48 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     turns.sent(event);
     const named = speaking.length > 0 && upstreamModel !== inquiry.model ? withModel(event, upstreamModel) : null;
     if (type !== 'response.create') return named === null ? data : JSON.stringify(named);
-    const held = hold.ask(record(event.response));
-    if (held === null) return goNoFurther();
-    letIn++;
-    if (held.shorter) return JSON.stringify(limitedAnswer(named ?? event, session.limited(held.limit)));
-    return named === null ? data : JSON.stringify(named);
+    const response = record(event.response);
+    return afterLoan(
+      () => hold.carriesAnswer(response),
+      () => {
+        const held = hold.ask(response);
+        if (held === null) return goNoFurther();
+        letIn++;
+        if (held.shorter) return JSON.stringify(limitedAnswer(named ?? event, session.limited(held.limit)));
+        return named === null ? data : JSON.stringify(named);
+      },
+    );
+  };
+  const forward = (frame: Frame | null): void => {
+    if (frame === null || over || left !== null || socket.readyState !== WebSocket.OPEN) return;
+    socket.send(typeof frame === 'string' ? frame : new Uint8Array(frame));
+  };
+  const inOrder = (data: Frame) => {
+    if (unsent !== null) return void unsent.push(data);
+    try {
+      const frame = fromClient(data);
+      if (!(frame instanceof Promise)) return forward(frame);
+      const behind: Frame[] = [];
+      unsent = behind;
+      void frame.then(forward, tell).then(() => {
+        unsent = null;
+        for (const next of behind) if (!over && left === null) inOrder(next);
+      });
+    } catch (error) {
+      tell(error);
+    }
   };
 
   const take = (data: string | ArrayBuffer) => fromUpstream(typeof data === 'string' ? data : new Uint8Array(data));
   for (const data of greeting) take(data);
   socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => take(data);
-  socket.addEventListener('close', ({ code }) => {
+  const closed = (code: number): void => {
+    if (withheld !== null) return void withheld.push(() => closed(code));
     const ending = left ?? { endReason: code === 1000 ? 'completed' : 'upstream_broken' };
     void end(ending.endReason, ending.failure);
     client?.close(code === 1000 ? 1000 : 1011);
-  });
+  };
+  socket.addEventListener('close', ({ code }) => closed(code));
   return {
     protocol: parties.protocol,
     open(ready) {
@@ -305,14 +362,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       for (const data of early.splice(0)) ready.send(data);
     },
     message(data) {
-      if (over || left !== null) return;
-      try {
-        const frame = fromClient(data);
-        if (frame === null || socket.readyState !== WebSocket.OPEN) return;
-        socket.send(typeof frame === 'string' ? frame : new Uint8Array(frame));
-      } catch (error) {
-        tell(error);
-      }
+      if (!over && left === null) inOrder(data);
     },
     close: () => leave('client_gone'),
   };

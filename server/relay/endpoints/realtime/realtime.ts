@@ -62,10 +62,7 @@ export function createRealtime(deps: RealtimeDeps) {
             model: writer,
           } as const;
           const pinned = { ...caller, pinnedChannel: reached.prepared.channel.id };
-          const admitted = deps.admit({ ...inquiryFor(request, own), stream: true }, pinned, false, true);
-          // Without words nothing has to be counted first: it is let in, or refused, at once.
-          if (admitted instanceof Promise) throw new AppError('internal');
-          return admitted;
+          return deps.admit({ ...inquiryFor(request, own), stream: true }, pinned, false, true);
         },
       });
     } catch (error) {

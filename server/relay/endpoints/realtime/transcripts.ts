@@ -13,6 +13,8 @@ import { recordedTokens, sum, type Transcribed } from './usage.ts';
 export interface Transcripts {
   /** What was heard, and what may be next, will be written down: it is held for. @returns false where the balance does not carry it. */
   expect(model: string, heard: ReturnType<Turns['heard']>): boolean;
+  /** After a refusal of `expect`: asks for what was lacking where some may lie elsewhere. */
+  borrow(): Promise<unknown>;
   /** What is still to be written down on the conversation's own bill. */
   beside(): Usage;
   /** @returns null = charged there, false = charged, but the balance does not carry it; else what belongs to the conversation's own bill. */
@@ -40,26 +42,50 @@ const isExhausted = (error: unknown): boolean => error instanceof AppError && /_
 
 const owed = ({ usage, seconds }: Transcribed): Usage => sum(usage, { ...emptyUsage, input: recordedTokens(seconds) });
 
-/** @param admit opens a bill for a model. @throws AppError where it may not be, or has no price. */
-export function createTranscripts(admit: (model: string) => Exchange, channel: ChannelSnapshot): Transcripts {
+/**
+ * @param admit opens a bill for a model, later where its money lies on another machine: until then the conversation's own hold
+ * carries what is heard. It throws AppError where the model may not be, or has no price.
+ */
+export function createTranscripts(
+  admit: (model: string) => Exchange | Promise<Exchange>,
+  channel: ChannelSnapshot,
+): Transcripts {
   /** null = the model's bill cannot be opened. */
   const bills = new Map<string, Bill | null>();
+  const opening = new Map<string, Promise<void>>();
   /** Seconds, of all and of those that were written down, that no bill of their own is for. */
   let unbilled = 0;
   let written = 0;
+  let heardSeconds = 0;
+  const open = (model: string, exchange: Exchange, from: number): Bill => {
+    const bill = { exchange, usage: emptyUsage, seconds: 0, from };
+    bills.set(model, bill);
+    return bill;
+  };
+  /** A balance may grow; what else stands in the way stays: it happened and is paid for, by the conversation's own price then. */
+  const refused = (model: string, error: unknown): void => {
+    if (!isExhausted(error)) bills.set(model, null);
+  };
+  const openLater = (model: string, admitted: Promise<Exchange>): null => {
+    const opened = admitted
+      .then((exchange) => void open(model, exchange, heardSeconds))
+      .catch((error: unknown) => refused(model, error))
+      .finally(() => opening.delete(model));
+    opening.set(model, opened);
+    return null;
+  };
   const billOf = (model: string, from: number): Bill | null => {
     const known = bills.get(model);
     if (known !== undefined) return known;
-    let bill: Bill | null = null;
+    if (opening.has(model)) return null;
     try {
-      bill = { exchange: admit(model), usage: emptyUsage, seconds: 0, from };
+      const admitted = admit(model);
+      return admitted instanceof Promise ? openLater(model, admitted) : open(model, admitted, from);
     } catch (error) {
-      // A balance may grow.
+      refused(model, error);
       if (isExhausted(error)) throw error;
-      // It happened and is paid for: by the conversation's own price then.
+      return null;
     }
-    bills.set(model, bill);
-    return bill;
   };
   const openBill = (model: string): Bill | null => {
     try {
@@ -70,6 +96,7 @@ export function createTranscripts(admit: (model: string) => Exchange, channel: C
   };
   return {
     expect(model, { committed, pending }) {
+      heardSeconds = committed;
       try {
         const bill = billOf(model, committed);
         if (bill === null) {
@@ -82,6 +109,7 @@ export function createTranscripts(admit: (model: string) => Exchange, channel: C
         return false;
       }
     },
+    borrow: () => Promise.all([...bills.values()].map((bill) => bill?.exchange.charge.borrow())),
     beside: () =>
       unbilled === 0
         ? emptyUsage
@@ -99,6 +127,7 @@ export function createTranscripts(admit: (model: string) => Exchange, channel: C
       return charge.extendTo(owed(bill)) ? null : false;
     },
     async finish(endReason) {
+      await Promise.all(opening.values());
       for (const bill of bills.values()) {
         if (bill === null) continue;
         const served = { channel, upstreamModel: bill.exchange.inquiry.model, dropped: [] };

@@ -11,6 +11,10 @@ import { sum } from './usage.ts';
 const leastAnswer = 20;
 
 export interface TurnHold {
+  /** The answer that `ask` is about is carried as long as it may get. */
+  carriesAnswer(response: Json | null): boolean;
+  /** What `hear` is about is carried as it was before. */
+  carriesSpeech(): boolean;
   /** The client asks for an answer. @returns tokens it may write, null = not even a short one is carried. */
   ask(response: Json | null): { readonly limit: number; readonly shorter: boolean } | null;
   /** Somebody speaks, and an answer may begin unasked. @returns the limit to tell the upstream, 0 = none is needed, null = it is not carried. */
@@ -42,7 +46,11 @@ export function createTurnHold(
   let lowered: number | null = null;
   let wishes = 0;
 
+  const limitNow = (): number => lowered ?? turns.session.limit();
+
   return {
+    carriesAnswer: (response) => carries(turns.next(response, turns.session.limitOf(response))),
+    carriesSpeech: () => carries(turns.session.listens() ? turns.next(null, limitNow()) : null),
     ask(response) {
       const wished = turns.session.limitOf(response);
       const limit = longest(response, wished);
@@ -60,7 +68,7 @@ export function createTurnHold(
         lowered = null;
         return wish;
       }
-      const now = lowered ?? session.limit();
+      const now = limitNow();
       const limit = longest(null, now);
       if (limit === 0) return null;
       if (limit === now) return 0;

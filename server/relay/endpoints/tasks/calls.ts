@@ -1,31 +1,31 @@
 /** The store of drawings and songs as the relay sees it: every call is a message to the control thread. */
 import { AppError } from '../../../contract/errors.ts';
-import type { WorkCall, WorkStore } from './store.ts';
+import type { TaskCall, TaskStore } from './store.ts';
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: AppError) => void;
 }
 
-export interface WorkAnswer {
+export interface TaskCallAnswer {
   readonly id: number;
   readonly value: unknown;
   readonly failed: boolean;
 }
 
-export function createWorkCalls(send: (id: number, call: WorkCall) => void) {
+export function createTaskCalls(send: (id: number, call: TaskCall) => void) {
   const waiting = new Map<number, Waiting>();
   let next = 1;
   const call =
-    <K extends keyof WorkStore>(method: K) =>
-    (...args: Parameters<WorkStore[K]>): ReturnType<WorkStore[K]> => {
+    <K extends keyof TaskStore>(method: K) =>
+    (...args: Parameters<TaskStore[K]>): ReturnType<TaskStore[K]> => {
       const id = next++;
       const { promise, resolve, reject } = Promise.withResolvers<unknown>();
       waiting.set(id, { resolve, reject });
-      send(id, { method, args } as WorkCall);
-      return promise as ReturnType<WorkStore[K]>;
+      send(id, { method, args } as TaskCall);
+      return promise as ReturnType<TaskStore[K]>;
     };
-  const store: WorkStore = {
+  const store: TaskStore = {
     addDrawing: call('addDrawing'),
     drawing: call('drawing'),
     drawings: call('drawings'),
@@ -42,13 +42,13 @@ export function createWorkCalls(send: (id: number, call: WorkCall) => void) {
     /** The thread that was asked is gone. */
     giveUp(): void {
       for (const { reject } of waiting.values())
-        reject(new AppError('storage_unavailable', { reason: 'works', seconds: 5 }));
+        reject(new AppError('storage_unavailable', { reason: 'tasks', seconds: 5 }));
       waiting.clear();
     },
-    answered({ id, value, failed }: WorkAnswer): void {
+    answered({ id, value, failed }: TaskCallAnswer): void {
       const caller = waiting.get(id);
       waiting.delete(id);
-      if (failed) caller?.reject(new AppError('storage_unavailable', { reason: 'works' }));
+      if (failed) caller?.reject(new AppError('storage_unavailable', { reason: 'tasks' }));
       else caller?.resolve(value);
     },
   };

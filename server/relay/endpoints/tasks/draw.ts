@@ -6,9 +6,9 @@ import type { Inquiry } from '../../intake/inquiry.ts';
 import type { ChannelSnapshot } from '../../state/snapshot.ts';
 import { prepareAttempt } from '../../upstream/prepare.ts';
 import { drawingModel, isFree, orderOf } from './actions.ts';
-import { modeOf, type Work } from './routes.ts';
+import { modeOf, type TaskRoute } from './routes.ts';
 import type { Drawing } from './store.ts';
-import { askForWork, complaint, orderWork, type Submission, type WorkAnswer, type WorksDeps } from './submission.ts';
+import { askForTask, complaint, orderTask, type Submission, type TaskAnswer, type TasksDeps } from './submission.ts';
 
 const channelClosed = { zh: '该任务所属渠道已被禁用', en: 'The channel of this task is disabled' };
 
@@ -16,7 +16,7 @@ const channelClosed = { zh: '该任务所属渠道已被禁用', en: 'The channe
 const accepted = new Set([1, 21, 22]);
 const modeWords = /--(fast|relax|turbo)\b/g;
 
-export function createDraw(deps: WorksDeps) {
+export function createDraw(deps: TasksDeps) {
   const bodyFor = (body: Readonly<Record<string, unknown>>, mode: string, channel: ChannelSnapshot) => {
     const { keepAccountFilter, notifies, clearsMode, serverAddress } = deps.state.settings().drawing;
     const { accountFilter, notifyHook: _, prompt, ...rest } = body;
@@ -31,8 +31,8 @@ export function createDraw(deps: WorksDeps) {
     };
   };
 
-  const submit = async ({ inquiry, principal, body }: Submission, work: Extract<Work, { kind: 'draw' }>) => {
-    const order = orderOf(work.submit, body);
+  const submit = async ({ inquiry, principal, body }: Submission, route: Extract<TaskRoute, { kind: 'draw' }>) => {
+    const order = orderOf(route.submit, body);
     if (typeof order === 'string') return complaint(400, 4, order);
     const { action } = order;
     const earlier = order.taskId === '' ? null : await deps.store.drawing(principal.user.id, order.taskId);
@@ -43,12 +43,12 @@ export function createDraw(deps: WorksDeps) {
     const asked: Inquiry = {
       ...inquiry,
       model: drawingModel(action),
-      order: { path: work.path, bodyFor: (channel) => bodyFor(body, modeOf(work.mode), channel) },
+      order: { path: route.path, bodyFor: (channel) => bodyFor(body, modeOf(route.mode), channel) },
     };
     // What continues a drawing goes where that was made.
     const pinned = earlier === null ? principal : { ...principal, pinnedChannel: earlier.channel_id };
     const exchange = await deps.admit(asked, pinned, false);
-    const ordered = await orderWork(deps, exchange, ({ status, body: told }) => {
+    const ordered = await orderTask(deps, exchange, ({ status, body: told }) => {
       const code = Number(told.code ?? 4);
       const taken = status === 200 && accepted.has(code);
       return {
@@ -76,7 +76,7 @@ export function createDraw(deps: WorksDeps) {
     const asked: Inquiry = { ...inquiry, model: drawingModel('SEED'), order: { path, bodyFor: () => null } };
     const key = deps.health.pickKey(channel);
     const prepared = prepareAttempt(asked, channel, key, deps.settings());
-    const told = prepared === null ? null : await askForWork(deps, prepared, new AbortController());
+    const told = prepared === null ? null : await askForTask(deps, prepared, new AbortController());
     return told === null || !('body' in told)
       ? complaint(502, 4, 'bad_response_from_upstream')
       : Response.json(told.body);
@@ -93,7 +93,7 @@ interface RowFacts {
 function rowOf(
   { inquiry, principal, body }: Submission,
   { charge }: Exchange,
-  answer: WorkAnswer,
+  answer: TaskAnswer,
   { action, code, now }: RowFacts,
 ): Omit<Drawing, 'id'> {
   const { result, description } = answer.body;

@@ -1,6 +1,6 @@
 /** Which calls of midjourney-proxy and Suno a path means. */
 
-export type Work =
+export type TaskRoute =
   | { readonly kind: 'draw'; readonly submit: string; readonly mode: string; readonly path: string }
   | { readonly kind: 'drawing'; readonly mjId: string; readonly seed: boolean }
   | { readonly kind: 'drawings' }
@@ -26,8 +26,8 @@ export const drawSubmits: ReadonlySet<string> = new Set([
   'video',
 ]);
 
-/** @returns null for paths that mean no such work. */
-export function worksFor(path: string): Work | null {
+/** @returns null for paths that order or ask for no task. */
+export function taskFor(path: string): TaskRoute | null {
   if (path.startsWith('/suno/')) return songFor(path.slice('/suno/'.length).replace(/\/$/, ''));
   const match = path.includes('/mj/') ? drawPath.exec(path) : null;
   if (match === null) return null;
@@ -47,7 +47,7 @@ export function worksFor(path: string): Work | null {
   return null;
 }
 
-function songFor(rest: string): Work | null {
+function songFor(rest: string): TaskRoute | null {
   const [first, second = '', ...more] = rest.split('/');
   if (more.length > 0) return null;
   if (first === 'submit' && second !== '') return { kind: 'sing', action: second };

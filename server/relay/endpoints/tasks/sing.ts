@@ -2,13 +2,13 @@
 import { providerByType } from '../../../providers/catalogue.ts';
 import type { Refusal } from '../../delivery/finish-request.ts';
 import type { Inquiry } from '../../intake/inquiry.ts';
-import { orderWork, type Submission, type WorksDeps } from './submission.ts';
+import { orderTask, type Submission, type TasksDeps } from './submission.ts';
 
 const refused = (status: number, code: string, message = code): Response =>
   Response.json({ code, message }, { status });
 const actions = new Set(['MUSIC', 'LYRICS']);
 
-export function createSing(deps: WorksDeps) {
+export function createSing(deps: TasksDeps) {
   return async ({ inquiry, principal, body }: Submission, word: string): Promise<Response | Refusal> => {
     const action = word.toUpperCase();
     if (!actions.has(action)) return refused(400, 'invalid_request', `unknown action ${word}`);
@@ -24,7 +24,7 @@ export function createSing(deps: WorksDeps) {
     const asked: Inquiry = { ...inquiry, model: `suno_${action.toLowerCase()}`, order };
     const pinned = earlier === null ? principal : { ...principal, pinnedChannel: earlier.channel_id };
     const exchange = await deps.admit(asked, pinned, false);
-    const ordered = await orderWork(deps, exchange, ({ body: told }) => {
+    const ordered = await orderTask(deps, exchange, ({ body: told }) => {
       const id = told.code === 'success' && typeof told.data === 'string' ? told.data : null;
       return { paid: id !== null, action, value: id, complaint: id === null ? String(told.message ?? '') : '' };
     });

@@ -1,4 +1,4 @@
-/** Drawings and songs: works that take minutes and are fetched later. The control thread keeps their rows. */
+/** Drawings and songs: tasks that take minutes and are fetched later. The control thread keeps their rows. */
 import type { ItemStore } from '../../shared/items.ts';
 
 /** A drawing as midjourney-proxy's clients see it. Times are epoch milliseconds. */
@@ -53,7 +53,7 @@ export interface Song {
 }
 
 /** Items of answers lie here, too. Reads are bound to their owner; `mjImage` alone is public, by an id nobody can guess. */
-export interface WorkStore extends ItemStore {
+export interface TaskStore extends ItemStore {
   addDrawing(drawing: Omit<Drawing, 'id'>): Promise<void>;
   drawing(userId: number, mjId: string): Promise<Drawing | null>;
   drawings(userId: number, mjIds: readonly string[]): Promise<Drawing[]>;
@@ -66,6 +66,6 @@ export interface WorkStore extends ItemStore {
   songs(userId: number, taskIds: readonly string[]): Promise<Song[]>;
 }
 
-export type WorkCall = {
-  [K in keyof WorkStore]: { readonly method: K; readonly args: Parameters<WorkStore[K]> };
-}[keyof WorkStore];
+export type TaskCall = {
+  [K in keyof TaskStore]: { readonly method: K; readonly args: Parameters<TaskStore[K]> };
+}[keyof TaskStore];

@@ -14,13 +14,13 @@ import { createDeparture } from '../../upstream/client-disconnect.ts';
 import type { Prepared } from '../../upstream/prepare.ts';
 import { type AttemptsDeps, type CandidatesDeps, eachChannel, send } from '../../upstream/try-channels.ts';
 import { readWhole } from '../../upstream/whole.ts';
-import type { WorkStore } from './store.ts';
+import type { TaskStore } from './store.ts';
 
-export interface WorksDeps extends CandidatesDeps, Pick<AttemptsDeps, 'dispatch' | 'token'> {
+export interface TasksDeps extends CandidatesDeps, Pick<AttemptsDeps, 'dispatch' | 'token'> {
   readonly state: RelayState;
   readonly authorise: Authorise;
   readonly admit: Admit;
-  readonly store: WorkStore;
+  readonly store: TaskStore;
   /** For pictures that lie in the open. */
   readonly fetch: typeof fetch;
   readonly bodyLimit: number;
@@ -42,7 +42,7 @@ export const complaint = (status: number, code: number, description: string): Re
 export const callTimeoutMs = 60_000;
 
 /** What an upstream said about an order. */
-export interface WorkAnswer {
+export interface TaskAnswer {
   readonly kind: 'told';
   readonly prepared: Prepared;
   readonly tried: readonly Tried[];
@@ -50,14 +50,14 @@ export interface WorkAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-type Calls = Pick<WorksDeps, 'dispatch' | 'token' | 'now'>;
+type Calls = Pick<TasksDeps, 'dispatch' | 'token' | 'now'>;
 
 /** One call. Whoever takes too long, or answers what nobody understands, may have begun the work all the same. */
-export async function askForWork(
+export async function askForTask(
   deps: Calls,
   prepared: Prepared,
   abort: AbortController,
-): Promise<Pick<WorkAnswer, 'status' | 'body'> | UpstreamFailure> {
+): Promise<Pick<TaskAnswer, 'status' | 'body'> | UpstreamFailure> {
   let late = false;
   const timer = setTimeout(() => {
     late = true;
@@ -99,15 +99,15 @@ export interface Ordered<T> {
  * Orders work at the first channel that takes it; its money ends by what `judge` makes of the answer.
  * The client may leave: work goes on, and is paid.
  */
-export async function orderWork<T>(
-  deps: WorksDeps,
+export async function orderTask<T>(
+  deps: TasksDeps,
   exchange: Exchange,
-  judge: (answer: WorkAnswer) => Ordered<T>,
-): Promise<{ readonly answer: WorkAnswer; readonly value: T } | Refusal> {
+  judge: (answer: TaskAnswer) => Ordered<T>,
+): Promise<{ readonly answer: TaskAnswer; readonly value: T } | Refusal> {
   try {
     const departure = createDeparture(new AbortController().signal, 0);
-    const outcome = await eachChannel<WorkAnswer>(deps, exchange, departure, async (prepared, tried, abort) => {
-      const told = await askForWork(deps, prepared, abort);
+    const outcome = await eachChannel<TaskAnswer>(deps, exchange, departure, async (prepared, tried, abort) => {
+      const told = await askForTask(deps, prepared, abort);
       return 'body' in told ? { kind: 'told', prepared, tried, ...told } : { failure: told, answered: false };
     });
     if (outcome.kind === 'failed') return await finishFailed(exchange, outcome, { gone: false, stopped: null });
@@ -119,7 +119,7 @@ export async function orderWork<T>(
       usageSource: paid ? 'reported' : 'none',
       firstByteMs: deps.now(),
       tried: outcome.tried,
-      content: paid || words === '' ? storedText('workOrdered', { action }) : words,
+      content: paid || words === '' ? storedText('taskOrdered', { action }) : words,
     });
     return { answer: outcome, value };
   } catch (error) {

@@ -8,16 +8,16 @@ import { readBody } from '../../intake/packed-body.ts';
 import { parse } from '../../intake/parse.ts';
 import { isMedia } from '../../shared/sealed.ts';
 import { createDraw } from './draw.ts';
-import type { Work } from './routes.ts';
+import type { TaskRoute } from './routes.ts';
 import { createSing } from './sing.ts';
 import type { Drawing, Song } from './store.ts';
-import { callTimeoutMs, complaint, type Submission, type WorksDeps } from './submission.ts';
+import { callTimeoutMs, complaint, type Submission, type TasksDeps } from './submission.ts';
 
 /** Before the action says which model it is. */
 const modelNames = { drawing: 'mj', music: 'song' } as const;
 const imageLimit = 32 * 1024 * 1024;
 
-export function createWorks(deps: WorksDeps) {
+export function createTasks(deps: TasksDeps) {
   const draw = createDraw(deps);
   const sing = createSing(deps);
 
@@ -36,25 +36,25 @@ export function createWorks(deps: WorksDeps) {
 
   /** @throws AppError what the caller is told. */
   const handle = async (
-    work: Work,
+    route: TaskRoute,
     request: Request,
     requestId: string,
     identify: () => Principal,
   ): Promise<Response | Refusal> => {
-    if (work.kind === 'image') return image(deps, work.mjId);
-    if (work.kind === 'notify') return notify(deps, work, request);
+    if (route.kind === 'image') return image(deps, route.mjId);
+    if (route.kind === 'notify') return notify(deps, route, request);
     const principal = identify();
-    switch (work.kind) {
+    switch (route.kind) {
       case 'draw':
         if (!deps.state.settings().drawing.draws) throw new AppError('drawing_closed');
-        return draw(await submission(request, requestId, principal, 'drawing'), work);
+        return draw(await submission(request, requestId, principal, 'drawing'), route);
       case 'sing':
         if (!deps.state.settings().drawing.sings) throw new AppError('tasks_closed');
-        return sing(await submission(request, requestId, principal, 'music'), work.action);
+        return sing(await submission(request, requestId, principal, 'music'), route.action);
       case 'drawing': {
-        const found = await deps.store.drawing(principal.user.id, work.mjId);
+        const found = await deps.store.drawing(principal.user.id, route.mjId);
         if (found === null) return complaint(404, 4, 'task_no_found');
-        if (work.seed)
+        if (route.seed)
           return draw.seed(found, inquiryFor(request, { requestId, startedMs: deps.now(), operation: 'drawing' }));
         return Response.json(drawingView(deps, found, originOf(request)));
       }
@@ -66,7 +66,7 @@ export function createWorks(deps: WorksDeps) {
         return Response.json(found.map((drawing) => drawingView(deps, drawing, originOf(request))));
       }
       case 'song': {
-        const found = await deps.store.song(principal.user.id, work.taskId);
+        const found = await deps.store.song(principal.user.id, route.taskId);
         return found === null
           ? Response.json({ code: 'task_not_exist', message: 'task_not_exist' }, { status: 400 })
           : Response.json({ code: 'success', message: '', data: songView(found) });
@@ -102,7 +102,7 @@ async function jsonOf(request: Request, limit: number): Promise<Record<string, u
 const originOf = (request: Request): string => new URL(request.url).origin;
 
 /** What a client of midjourney-proxy reads. */
-function drawingView({ state }: WorksDeps, drawing: Drawing, origin: string) {
+function drawingView({ state }: TasksDeps, drawing: Drawing, origin: string) {
   const { forwardImages, serverAddress } = state.settings().drawing;
   const picture =
     drawing.image_url !== '' && forwardImages
@@ -140,7 +140,7 @@ const songView = (song: Song) => ({
 });
 
 /** The picture itself, so that clients never learn where the upstream keeps it. */
-async function image(deps: WorksDeps, mjId: string): Promise<Response> {
+async function image(deps: TasksDeps, mjId: string): Promise<Response> {
   const address = await deps.store.mjImage(mjId);
   if (!/^https?:\/\//.test(address)) return complaint(404, 4, 'task_no_found');
   try {
@@ -155,11 +155,15 @@ async function image(deps: WorksDeps, mjId: string): Promise<Response> {
 }
 
 /** An upstream's own report. The address it was given carries a proof that only this gateway can make. */
-async function notify(deps: WorksDeps, work: Extract<Work, { kind: 'notify' }>, request: Request): Promise<Response> {
-  if (work.proof === '') return complaint(403, 4, 'reports are taken at the address that came with the order only');
-  if (!deps.authorise.provesChannel(work.channelId, work.proof)) throw new AppError('token_invalid');
+async function notify(
+  deps: TasksDeps,
+  route: Extract<TaskRoute, { kind: 'notify' }>,
+  request: Request,
+): Promise<Response> {
+  if (route.proof === '') return complaint(403, 4, 'reports are taken at the address that came with the order only');
+  if (!deps.authorise.provesChannel(route.channelId, route.proof)) throw new AppError('token_invalid');
   const report = await jsonOf(request, deps.bodyLimit);
   deps.heard(request);
-  const known = await deps.store.noteDrawing(work.channelId, report);
+  const known = await deps.store.noteDrawing(route.channelId, report);
   return known ? Response.json({ code: 1, description: 'success' }) : complaint(404, 4, 'task_no_found');
 }

@@ -20,7 +20,7 @@ export function Changes({ title, changes, action, past, onConfirm, onClose }: Ch
   return (
     <Dialog open onClose={onClose} className="relative z-30">
       <div className="fixed inset-0 bg-scrim" aria-hidden="true" />
-      <div className="fixed inset-0 grid place-items-center p-4">
+      <div className="fixed inset-0 grid grid-cols-1 place-items-center p-4">
         <DialogPanel className="flex max-h-[calc(100dvh-2rem)] w-[640px] max-w-full flex-col rounded-3 border border-line-strong bg-raised shadow-pop">
           <DialogTitle className="px-5 pt-5 pb-3 font-semibold">
             {title}

@@ -1,6 +1,6 @@
 /** How a drawing or song stands by what its upstream tells. Pure. */
 
-import type { DrawingRow, SongRow } from '../../../db/repositories/works.ts';
+import type { DrawingRow, SongRow } from '../../../db/repositories/tasks.ts';
 import { storedText } from '../../contract/stored-texts.ts';
 
 type Report = Readonly<Record<string, unknown>>;
@@ -45,7 +45,7 @@ export function drawingChange(row: DrawingRow, report: Report, nowMs: number): P
 export const drawingTimeout = (row: DrawingRow, nowMs: number): Partial<DrawingRow> | null =>
   nowMs - row.submit_ms < drawingLimitMs
     ? null
-    : { status: 'FAILURE', progress: '100%', fail_reason: storedText('workLate'), finish_ms: nowMs };
+    : { status: 'FAILURE', progress: '100%', fail_reason: storedText('taskLate'), finish_ms: nowMs };
 
 const songStates = new Set(['NOT_START', 'SUBMITTED', 'QUEUED', 'IN_PROGRESS', 'FAILURE', 'SUCCESS', 'UNKNOWN']);
 

@@ -2,8 +2,8 @@
 
 import type { Database } from '../../../db/open.ts';
 import { type ChannelRow, createChannelsRepository } from '../../../db/repositories/channels.ts';
+import { createTasksRepository, type DrawingRow, type SongRow } from '../../../db/repositories/tasks.ts';
 import { createUsersRepository } from '../../../db/repositories/users.ts';
-import { createWorksRepository, type DrawingRow, type SongRow } from '../../../db/repositories/works.ts';
 import { keysIn } from '../../contract/channel-keys.ts';
 import { LogType } from '../../contract/enums.ts';
 import { storedText } from '../../contract/stored-texts.ts';
@@ -11,7 +11,7 @@ import { type Ledger, refundRef } from '../../ledger/commands.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { drawingChange, drawingTimeout, songChange } from './progress.ts';
 
-export interface WorksDeps {
+export interface TasksDeps {
   readonly database: Database;
   readonly vault: Vault;
   readonly ledger: Ledger;
@@ -26,35 +26,35 @@ export interface WorksDeps {
 const batch = 500;
 const timeoutMs = 15_000;
 
-export function createWorks(deps: WorksDeps) {
-  const repository = createWorksRepository(deps.database);
+export function createTasks(deps: TasksDeps) {
+  const repository = createTasksRepository(deps.database);
   const channels = createChannelsRepository(deps.database);
   const users = createUsersRepository(deps.database);
 
   /** The settlement's own reference makes it happen once. */
-  const refund = async (work: DrawingRow | SongRow, model: string, content: string) => {
-    if (work.quota <= 0) return;
-    const [user] = await users.byIds([work.user_id]);
+  const refund = async (task: DrawingRow | SongRow, model: string, content: string) => {
+    if (task.quota <= 0) return;
+    const [user] = await users.byIds([task.user_id]);
     const at = Math.floor(deps.now() / 1000);
     const username = user?.username ?? '';
     await deps.ledger.execute({
       type: 'refund',
-      ref: refundRef(work.request_id),
-      of: work.request_id,
-      userId: work.user_id,
-      amount: work.quota,
+      ref: refundRef(task.request_id),
+      of: task.request_id,
+      userId: task.user_id,
+      amount: task.quota,
       model,
       username,
       at,
       log: {
-        requestId: refundRef(work.request_id),
+        requestId: refundRef(task.request_id),
         createdAt: at,
         type: LogType.system,
-        userId: work.user_id,
+        userId: task.user_id,
         username,
-        tokenId: work.token_id,
+        tokenId: task.token_id,
         tokenName: '',
-        channelId: work.channel_id,
+        channelId: task.channel_id,
         group: '',
         model,
         isStream: false,
@@ -191,4 +191,4 @@ export function createWorks(deps: WorksDeps) {
   };
 }
 
-export type WorksService = ReturnType<typeof createWorks>;
+export type TasksService = ReturnType<typeof createTasks>;

@@ -6,13 +6,13 @@ import { duration } from '../../lib/format.ts';
 
 const known = ['NOT_START', 'SUBMITTED', 'IN_PROGRESS', 'SUCCESS', 'FAILURE', 'MODAL', 'QUEUED'] as const;
 
-export function WorkStatus({ status }: { readonly status: string }) {
+export function TaskStatus({ status }: { readonly status: string }) {
   const { t } = useTranslation();
   const name = known.find((one) => one === status);
   const colour = status === 'SUCCESS' ? 'text-success' : status === 'FAILURE' ? 'text-danger' : 'text-ink-2';
   return (
     <span className={colour}>
-      {name === undefined ? t(status === '' ? 'works.s_EMPTY' : 'works.s_UNKNOWN') : t(`works.s_${name}`)}
+      {name === undefined ? t(status === '' ? 'tasks.s_EMPTY' : 'tasks.s_UNKNOWN') : t(`tasks.s_${name}`)}
     </span>
   );
 }

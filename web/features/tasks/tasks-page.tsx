@@ -6,8 +6,8 @@ import type { Column } from '../../components/table/column.ts';
 import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
-import { ChannelTag, Elapsed, Ring, WorkStatus } from './status.tsx';
-import { spelled, WorksPage } from './works-page.tsx';
+import { ChannelTag, Elapsed, Ring, TaskStatus } from './status.tsx';
+import { spelled, TaskListPage } from './task-list-page.tsx';
 
 type Task = OutputOf<EndpointOf<'task.list'>>[number];
 
@@ -15,56 +15,56 @@ export function TasksPage() {
   const { t } = useTranslation();
   const time = (at: number): string => (at > 0 ? dateTime(at) : '–');
   const columns = (admin: boolean): readonly Column<Task>[] => [
-    { id: 'submitted', header: t('works.submitted'), key: true, cell: (row) => time(row.submit_time) },
-    { id: 'finished', header: t('works.finished'), cell: (row) => time(row.finish_time) },
+    { id: 'submitted', header: t('tasks.submitted'), key: true, cell: (row) => time(row.submit_time) },
+    { id: 'finished', header: t('tasks.finished'), cell: (row) => time(row.finish_time) },
     {
       id: 'progress',
-      header: t('works.progress'),
+      header: t('tasks.progress'),
       cell: (row) => <Ring text={row.progress} failed={row.status === 'FAILURE'} />,
     },
     {
       id: 'taken',
-      header: t('works.taken'),
+      header: t('tasks.taken'),
       number: true,
       cell: (row) => <Elapsed seconds={Math.max(0, row.finish_time - row.submit_time)} />,
     },
     ...(admin
-      ? [{ id: 'channel', header: t('works.channel'), cell: (row: Task) => <ChannelTag id={row.channel_id} /> }]
+      ? [{ id: 'channel', header: t('tasks.channel'), cell: (row: Task) => <ChannelTag id={row.channel_id} /> }]
       : []),
-    { id: 'platform', header: t('works.platform'), cell: (row) => row.platform },
+    { id: 'platform', header: t('tasks.platform'), cell: (row) => row.platform },
     {
       id: 'action',
-      header: t('works.type'),
+      header: t('tasks.type'),
       cell: (row) =>
         row.action === 'MUSIC'
-          ? t('works.t_MUSIC')
+          ? t('tasks.t_MUSIC')
           : row.action === 'LYRICS'
-            ? t('works.t_LYRICS')
-            : t('works.unknown'),
+            ? t('tasks.t_LYRICS')
+            : t('tasks.unknown'),
     },
     {
       id: 'id',
-      header: t('works.taskId'),
+      header: t('tasks.taskId'),
       cell: (row) => <span className="font-mono text-[12px]">{row.task_id}</span>,
     },
-    { id: 'status', header: t('works.status'), key: true, cell: (row) => <WorkStatus status={row.status} /> },
+    { id: 'status', header: t('tasks.status'), key: true, cell: (row) => <TaskStatus status={row.status} /> },
     {
       id: 'reason',
-      header: t('works.reason'),
+      header: t('tasks.reason'),
       cell: (row) => (
         <span className="block max-w-48 truncate text-danger">{storedIn(row.fail_reason, currentLanguage())}</span>
       ),
     },
   ];
   return (
-    <WorksPage<Task>
+    <TaskListPage<Task>
       place="tasks"
       title={t('nav.tasks')}
-      idLabel={t('works.taskId')}
+      idLabel={t('tasks.taskId')}
       columns={columns}
       window={{ from: spelled(new Date(new Date().setHours(0, 0, 0, 0))), to: '' }}
-      load={(admin, { work, channel, from, to }, page, pageSize) => {
-        const filter = { p: page, page_size: pageSize, task_id: work, start_timestamp: from, end_timestamp: to };
+      load={(admin, { id, channel, from, to }, page, pageSize) => {
+        const filter = { p: page, page_size: pageSize, task_id: id, start_timestamp: from, end_timestamp: to };
         return admin ? call('task.list', { ...filter, channel_id: channel }) : call('task.self', filter);
       }}
       detail={(row) => ({

@@ -30,7 +30,7 @@ export interface SongFilter {
 /** States after which nothing changes any more. */
 const ended = ['SUCCESS', 'FAILURE'];
 
-export function createWorksRepository({ query }: Database) {
+export function createTasksRepository({ query }: Database) {
   const narrowDrawings = (filter: DrawingFilter) =>
     query
       .selectFrom('drawing_tasks')

@@ -1,19 +1,19 @@
 /** Drawings and songs as their owners and operators read them. */
 import type { Database } from '../../../db/open.ts';
 import {
-  createWorksRepository,
+  createTasksRepository,
   type DrawingFilter,
   type DrawingRow,
   type SongFilter,
   type SongRow,
-} from '../../../db/repositories/works.ts';
+} from '../../../db/repositories/tasks.ts';
 import type { OptionsService } from '../options/service.ts';
 
-export type WorkListsService = ReturnType<typeof createWorkLists>;
+export type TaskListsService = ReturnType<typeof createTaskLists>;
 
-export function createWorkLists(deps: { readonly database: Database; readonly options: OptionsService }) {
+export function createTaskLists(deps: { readonly database: Database; readonly options: OptionsService }) {
   const { options } = deps;
-  const repository = createWorksRepository(deps.database);
+  const repository = createTasksRepository(deps.database);
 
   const drawingView = (row: DrawingRow, full: boolean) => {
     const forwarded = row.image_url !== '' && options.get('MjForwardUrlEnabled');

@@ -13,18 +13,18 @@ import { SavedFilters } from '../../components/table/saved-filters.tsx';
 import { useList } from '../../lib/read.ts';
 import { isAdmin, useUser } from '../../lib/session.ts';
 
-export interface WorkRow {
+export interface TaskRow {
   readonly id: number;
 }
 
-export interface WorksPageProps<Row extends WorkRow> {
+export interface TaskListPageProps<Row extends TaskRow> {
   readonly title: string;
   readonly idLabel: string;
   readonly columns: (admin: boolean) => readonly Column<Row>[];
   /** @param from @param to epoch seconds, 0 = open. @param page 0-based. */
   readonly load: (
     admin: boolean,
-    filter: { readonly work: string; readonly channel: number; readonly from: number; readonly to: number },
+    filter: { readonly id: string; readonly channel: number; readonly from: number; readonly to: number },
     page: number,
     pageSize: number,
   ) => Promise<readonly Row[]>;
@@ -42,7 +42,7 @@ const two = (value: number): string => String(value).padStart(2, '0');
 export const spelled = (at: Date): string =>
   `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`;
 
-export function WorksPage<Row extends WorkRow>({
+export function TaskListPage<Row extends TaskRow>({
   title,
   idLabel,
   columns,
@@ -51,14 +51,14 @@ export function WorksPage<Row extends WorkRow>({
   banner,
   window,
   place,
-}: WorksPageProps<Row>) {
+}: TaskListPageProps<Row>) {
   const { t } = useTranslation();
   const admin = isAdmin(useUser());
   const [query, setQuery] = useSearchParams();
   const [open, setOpen] = useState<Row | null>(null);
   const page = Math.max(1, Number(query.get('p') ?? 1) || 1);
   const size = Number(query.get('size')) || rememberedSize();
-  const [work, channel] = [query.get('id') ?? '', query.get('channel') ?? ''];
+  const [id, channel] = [query.get('id') ?? '', query.get('channel') ?? ''];
   const [from, to] = [query.get('from') ?? window.from, query.get('to') ?? window.to];
   const set = (name: string, value: string) =>
     setQuery(
@@ -72,9 +72,9 @@ export function WorksPage<Row extends WorkRow>({
       { replace: true },
     );
   const list = useList({
-    queryKey: ['works', title, admin, work, channel, from, to, page, size],
+    queryKey: ['tasks', title, admin, id, channel, from, to, page, size],
     queryFn: () =>
-      load(admin, { work, channel: Number(channel) || 0, from: seconds(from), to: seconds(to) }, page - 1, size),
+      load(admin, { id, channel: Number(channel) || 0, from: seconds(from), to: seconds(to) }, page - 1, size),
     refetchInterval: 10_000,
   });
   const field = (name: string, label: string, value: string, type = 'text') => (
@@ -93,10 +93,10 @@ export function WorksPage<Row extends WorkRow>({
       <PageHead title={title} />
       {admin ? banner : null}
       <div className="flex flex-wrap gap-2 px-5 pb-3">
-        {admin ? field('channel', t('works.channel'), channel) : null}
-        {field('id', idLabel, work)}
-        {field('from', t('works.from'), from, 'datetime-local')}
-        {field('to', t('works.to'), to, 'datetime-local')}
+        {admin ? field('channel', t('tasks.channel'), channel) : null}
+        {field('id', idLabel, id)}
+        {field('from', t('tasks.from'), from, 'datetime-local')}
+        {field('to', t('tasks.to'), to, 'datetime-local')}
         <span className="ml-auto">
           <SavedFilters place={place} />
         </span>
@@ -107,7 +107,7 @@ export function WorksPage<Row extends WorkRow>({
         columns={columns(admin)}
         list={list}
         onOpen={setOpen}
-        empty={<Empty text={t('works.empty')} command={`gateway ${place === 'tasks' ? 'task' : 'drawing'} list`} />}
+        empty={<Empty text={t('tasks.empty')} command={`gateway ${place === 'tasks' ? 'task' : 'drawing'} list`} />}
       />
       <Pager
         page={page}

@@ -6,14 +6,14 @@ const shared: readonly Flag[] = [
   { flag: '--limit <n>', zh: '条数（默认 20）', en: 'rows (default 20)' },
 ];
 
-export const workRows: readonly CommandRow[] = [
+export const taskRows: readonly CommandRow[] = [
   {
     name: 'drawing list',
     zh: '绘图记录，最新在前',
     en: 'drawings, newest first',
     flags: [{ flag: '--id <mj-id>', zh: '一个任务', en: 'one drawing' }, ...shared],
     examples: ['drawing list --since 1d', 'drawing list --id 1234 --json'],
-    load: async () => (await import('./work.ts')).drawings,
+    load: async () => (await import('./tasks.ts')).drawings,
   },
   {
     name: 'drawing get',
@@ -21,7 +21,7 @@ export const workRows: readonly CommandRow[] = [
     zh: '一条绘图记录',
     en: 'show one drawing',
     examples: ['drawing get 1234', 'drawing get 1234 --json'],
-    load: async () => (await import('./work.ts')).drawing,
+    load: async () => (await import('./tasks.ts')).drawing,
   },
   {
     name: 'task list',
@@ -33,7 +33,7 @@ export const workRows: readonly CommandRow[] = [
       ...shared,
     ],
     examples: ['task list --status FAILURE', 'task list --since 1h --json'],
-    load: async () => (await import('./work.ts')).tasks,
+    load: async () => (await import('./tasks.ts')).tasks,
   },
   {
     name: 'task get',
@@ -41,6 +41,6 @@ export const workRows: readonly CommandRow[] = [
     zh: '一条任务记录',
     en: 'show one task',
     examples: ['task get 1234', 'task get 1234 --json'],
-    load: async () => (await import('./work.ts')).task,
+    load: async () => (await import('./tasks.ts')).task,
   },
 ];

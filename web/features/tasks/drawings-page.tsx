@@ -7,8 +7,8 @@ import { call } from '../../lib/api.ts';
 import { dateTime } from '../../lib/format.ts';
 import { currentLanguage } from '../../lib/i18n.ts';
 import { useStatus } from '../../shell/status.ts';
-import { ChannelTag, Elapsed, Progress, WorkStatus } from './status.tsx';
-import { spelled, WorksPage } from './works-page.tsx';
+import { ChannelTag, Elapsed, Progress, TaskStatus } from './status.tsx';
+import { spelled, TaskListPage } from './task-list-page.tsx';
 
 type Drawing = OutputOf<EndpointOf<'drawing.list'>>[number];
 
@@ -40,54 +40,54 @@ export function DrawingsPage() {
   const status = useStatus().data;
   const actionOf = (name: string): string => {
     const known = actions.find((one) => one === name);
-    return known === undefined ? t('works.unknown') : t(`works.a_${known}`);
+    return known === undefined ? t('tasks.unknown') : t(`tasks.a_${known}`);
   };
   const columns = (admin: boolean): readonly Column<Drawing>[] => [
     {
       id: 'submitted',
-      header: t('works.submitted'),
+      header: t('tasks.submitted'),
       key: true,
       cell: (row) => dateTime(Math.floor(row.submit_time / 1000)),
     },
     {
       id: 'taken',
-      header: t('works.taken'),
+      header: t('tasks.taken'),
       number: true,
       cell: (row) => <Elapsed seconds={Math.max(0, row.finish_time - row.submit_time) / 1000} />,
     },
     ...(admin
-      ? [{ id: 'channel', header: t('works.channel'), cell: (row: Drawing) => <ChannelTag id={row.channel_id} /> }]
+      ? [{ id: 'channel', header: t('tasks.channel'), cell: (row: Drawing) => <ChannelTag id={row.channel_id} /> }]
       : []),
-    { id: 'action', header: t('works.type'), cell: (row) => actionOf(row.action) },
+    { id: 'action', header: t('tasks.type'), cell: (row) => actionOf(row.action) },
     {
       id: 'id',
-      header: t('works.drawingId'),
+      header: t('tasks.drawingId'),
       cell: (row) => <span className="font-mono text-[12px]">{row.mj_id}</span>,
     },
     {
       id: 'code',
-      header: t('works.code'),
-      cell: (row) => t(`works.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`),
+      header: t('tasks.code'),
+      cell: (row) => t(`tasks.c${(codes.includes(row.code) ? row.code : 0) as 0 | 1 | 21 | 22}`),
     },
-    { id: 'status', header: t('works.status'), key: true, cell: (row) => <WorkStatus status={row.status} /> },
+    { id: 'status', header: t('tasks.status'), key: true, cell: (row) => <TaskStatus status={row.status} /> },
     {
       id: 'progress',
-      header: t('works.progress'),
+      header: t('tasks.progress'),
       cell: (row) => <Progress text={row.progress} failed={row.status === 'FAILURE'} />,
     },
     {
       id: 'image',
-      header: t('works.image'),
+      header: t('tasks.image'),
       cell: (row) =>
         row.image_url === '' ? (
-          <span className="text-ink-3">{t('works.noImage')}</span>
+          <span className="text-ink-3">{t('tasks.noImage')}</span>
         ) : (
-          <span className="text-accent-text underline">{t('works.see')}</span>
+          <span className="text-accent-text underline">{t('tasks.see')}</span>
         ),
     },
     {
       id: 'prompt',
-      header: t('works.prompt'),
+      header: t('tasks.prompt'),
       cell: (row) => <span className="block max-w-60 truncate">{row.prompt}</span>,
     },
     {
@@ -97,30 +97,30 @@ export function DrawingsPage() {
     },
     {
       id: 'reason',
-      header: t('works.reason'),
+      header: t('tasks.reason'),
       cell: (row) => (
         <span className="block max-w-48 truncate text-danger">{storedIn(row.fail_reason, currentLanguage())}</span>
       ),
     },
   ];
   return (
-    <WorksPage<Drawing>
+    <TaskListPage<Drawing>
       place="drawings"
       title={t('nav.drawings')}
-      idLabel={t('works.drawingId')}
+      idLabel={t('tasks.drawingId')}
       columns={columns}
       window={{ from: spelled(new Date(Date.now() - monthMs)), to: spelled(new Date(Date.now() + hourMs)) }}
       banner={
         status?.mj_notify_enabled ? null : (
-          <p className="mx-5 mb-3 rounded-2 bg-sunken px-3 py-2 text-ink-2">{t('works.noCallback')}</p>
+          <p className="mx-5 mb-3 rounded-2 bg-sunken px-3 py-2 text-ink-2">{t('tasks.noCallback')}</p>
         )
       }
-      load={(admin, { work, channel, from, to }, page, pageSize) => {
+      load={(admin, { id, channel, from, to }, page, pageSize) => {
         // Drawings count in milliseconds.
         const filter = {
           p: page,
           page_size: pageSize,
-          mj_id: work,
+          mj_id: id,
           start_timestamp: from * 1000,
           end_timestamp: to * 1000,
         };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { actionOf, orderOf } from '../../server/relay/endpoints/tasks/actions.ts';
-import { worksFor } from '../../server/relay/endpoints/tasks/routes.ts';
+import { taskFor } from '../../server/relay/endpoints/tasks/routes.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -51,7 +51,7 @@ test('a drawing: submitted, charged, fetched, finished', async () => {
   expect(before - (await gateway.balance())).toBe(50_000);
   expect((await gateway.logs())[0]).toMatchObject({ model_name: 'mj_imagine', quota: 50_000, type: 2 });
   report({ status: 'IN_PROGRESS', progress: '40%' });
-  await gateway.services.works.poll();
+  await gateway.services.tasks.poll();
   expect((await call('/mj/task/mj-1/fetch')).body).toMatchObject({
     id: 'mj-1',
     status: 'IN_PROGRESS',
@@ -63,7 +63,7 @@ test('a drawing: submitted, charged, fetched, finished', async () => {
     imageUrl: 'http://pictures.example/1.png',
     buttons: [{ customId: 'x' }],
   });
-  await gateway.services.works.poll();
+  await gateway.services.tasks.poll();
   expect((await call('/mj/task/list-by-condition', { ids: ['mj-1'] })).body).toMatchObject([
     { status: 'SUCCESS', imageUrl: 'http://gateway/mj/image/mj-1', buttons: [{ customId: 'x' }] },
   ]);
@@ -76,8 +76,8 @@ test('a failed drawing is paid back, once, whatever is reported how often', asyn
   const before = await gateway.balance();
   await call('/mj/submit/imagine', { prompt: 'x' });
   report({ status: 'FAILURE', failReason: 'banned' });
-  await Promise.all([gateway.services.works.poll(), gateway.services.works.poll()]);
-  await gateway.services.works.poll();
+  await Promise.all([gateway.services.tasks.poll(), gateway.services.tasks.poll()]);
+  await gateway.services.tasks.poll();
   expect(await gateway.balance()).toBe(before);
   expect((await call('/mj/task/mj-1/fetch')).body).toMatchObject({
     status: 'FAILURE',
@@ -86,7 +86,7 @@ test('a failed drawing is paid back, once, whatever is reported how often', asyn
   });
   expect((await gateway.logs()).filter((log) => log.content.startsWith('构图失败'))).toHaveLength(1);
   report({ status: 'SUCCESS', progress: '100%' });
-  await gateway.services.works.poll();
+  await gateway.services.tasks.poll();
   expect(await gateway.balance()).toBe(before);
   expect(await gateway.verify()).toEqual([]);
 });
@@ -95,10 +95,10 @@ test('a bad answer of an upstream does not end the looking', async () => {
   await call('/mj/submit/imagine', { prompt: 'x' });
   for (const bad of ['<html>', 'null', '[null, 5, {"id":"mj-1","status":7}]', '{"data":"x"}']) {
     upstream.script((response) => void response.end(bad));
-    await gateway.services.works.poll();
+    await gateway.services.tasks.poll();
   }
   report({ status: 'SUCCESS', progress: '100%' });
-  await gateway.services.works.poll();
+  await gateway.services.tasks.poll();
   expect((await call('/mj/task/mj-1/fetch')).body.status).toBe('SUCCESS');
 });
 
@@ -119,7 +119,7 @@ test.each([
   expect(told.status).toBe(status);
   expect(told.body.code).toBe(rows === 1 ? 1 : answer.code);
   expect(before - (await gateway.balance())).toBe(paid);
-  expect((await gateway.services.works.drawings(gateway.userId, ['mj-1'])).length).toBe(rows);
+  expect((await gateway.services.tasks.drawings(gateway.userId, ['mj-1'])).length).toBe(rows);
   expect(await gateway.verify()).toEqual([]);
 });
 
@@ -128,7 +128,7 @@ test('what continues a drawing is checked, goes to its channel, and is another u
   const change = { taskId: 'mj-1', action: 'UPSCALE', index: 2 };
   expect((await call('/mj/submit/change', change)).body.description).toBe('task_status_not_success');
   report({ status: 'SUCCESS', progress: '100%' });
-  await gateway.services.works.poll();
+  await gateway.services.tasks.poll();
   upstream.script((response) => sendJson(response, { code: 1, result: 'mj-2' }));
   expect((await call('/mj-turbo/mj/submit/change', change)).body).toMatchObject({ code: 1, result: 'mj-2' });
   expect(sent(upstream.requests.length - 1)).toMatchObject({ accountFilter: { modes: ['TURBO'] } });
@@ -155,6 +155,10 @@ test('an upstream may report by itself, with the proof it was given', async () =
   const forged = `${path.slice(0, -4)}0000`;
   const news = { id: 'mj-1', status: 'SUCCESS', progress: '100%' };
   expect((await call(forged, news, 'nobody')).status).toBe(401);
+  expect(await call(path, { ...news, id: 'mj-of-nobody' }, 'nobody')).toMatchObject({
+    status: 404,
+    body: { code: 4, description: 'task_no_found' },
+  });
   expect((await call('/mj/task/mj-1/fetch')).body.status).toBe('');
   expect((await call(path, news, 'nobody')).status).toBe(200);
   expect((await call('/mj/task/mj-1/fetch')).body.status).toBe('SUCCESS');
@@ -176,12 +180,12 @@ test('songs: submitted, fetched, paid back when they fail', async () => {
   upstream.script((response) =>
     sendJson(response, { code: 'success', data: [{ task_id: 'song-1', status: 'IN_PROGRESS' }] }),
   );
-  await gateway.services.works.poll();
+  await gateway.services.tasks.poll();
   expect((await call('/suno/fetch/song-1')).body).toMatchObject({ data: { status: 'IN_PROGRESS' } });
   upstream.script((response) =>
     sendJson(response, { code: 'success', data: [{ task_id: 'song-1', status: 'FAILURE', fail_reason: 'no' }] }),
   );
-  await gateway.services.works.poll();
+  await gateway.services.tasks.poll();
   expect((await call('/suno/fetch', { ids: ['song-1'] })).body).toMatchObject({ data: [{ status: 'FAILURE' }] });
   expect(await gateway.balance()).toBe(before);
   expect(await gateway.verify()).toEqual([]);
@@ -217,10 +221,10 @@ test('the short form of a change', () => {
 });
 
 test('paths', () => {
-  expect(worksFor('/mj-fast/mj/submit/imagine')).toMatchObject({ kind: 'draw', submit: 'imagine', mode: 'mj-fast' });
-  expect(worksFor('/mj/task/1/image-seed')).toEqual({ kind: 'drawing', mjId: '1', seed: true });
-  expect(worksFor('/mj/submit/unknown')).toBeNull();
-  expect(worksFor('/mjx')).toBeNull();
+  expect(taskFor('/mj-fast/mj/submit/imagine')).toMatchObject({ kind: 'draw', submit: 'imagine', mode: 'mj-fast' });
+  expect(taskFor('/mj/task/1/image-seed')).toEqual({ kind: 'drawing', mjId: '1', seed: true });
+  expect(taskFor('/mj/submit/unknown')).toBeNull();
+  expect(taskFor('/mjx')).toBeNull();
 });
 
 test.each([

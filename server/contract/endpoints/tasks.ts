@@ -49,7 +49,7 @@ const task = z.object({
 });
 const taskFilters = { task_id: text, platform: text, status: text, action: text };
 
-export const workEndpoints = [
+export const taskEndpoints = [
   endpoint({
     id: 'drawing.list',
     method: 'GET',

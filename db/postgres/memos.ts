@@ -1,0 +1,75 @@
+/** Memos where any node may be asked for them: rows of a table that is in no log and on no disk that has to confirm. Each step is one statement. */
+import type { Memos } from '../memo.ts';
+import { numbers } from './arrays.ts';
+import type { PostgresDatabase } from './open.ts';
+
+const put = `WITH put AS (
+    INSERT INTO memos (purpose, key, holder, value, until_ms) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (purpose, key, holder) DO UPDATE SET value = excluded.value, until_ms = excluded.until_ms)
+  DELETE FROM memos WHERE purpose = $1 AND key = $2 AND holder <> $3 AND (until_ms <= $6 OR holder IN (
+    SELECT holder FROM memos WHERE purpose = $1 AND key = $2 AND holder <> $3 ORDER BY until_ms DESC OFFSET $7))`;
+const claim = `INSERT INTO memos (purpose, key, until_ms) VALUES ($1, $2, $3)
+  ON CONFLICT (purpose, key, holder) DO UPDATE SET until_ms = excluded.until_ms WHERE memos.until_ms <= $4 RETURNING 1`;
+const count = `INSERT INTO memos (purpose, key, count, until_ms) VALUES ($1, $2, 1, $3::bigint + $4)
+  ON CONFLICT (purpose, key, holder) DO UPDATE SET
+    count = CASE WHEN memos.until_ms <= $3 THEN 1 ELSE memos.count + 1 END,
+    until_ms = CASE WHEN memos.until_ms <= $3 THEN excluded.until_ms ELSE memos.until_ms END
+  WHERE memos.until_ms <= $3 OR memos.count < $5 RETURNING count`;
+
+/** $3 now, $4 window, $5 free tries, $6 how far the tries after those lie apart. A place is due one window before it is forgotten. */
+const tries = 'CASE WHEN memos.until_ms <= $3 THEN 0 ELSE memos.count END';
+const due = `CASE WHEN memos.until_ms <= $3 OR memos.count < $5 THEN $3
+  ELSE greatest($3, memos.until_ms - $4 + ($6::bigint[])[least(memos.count - $5 + 1, cardinality($6::bigint[]))]) END`;
+const queue = `INSERT INTO memos (purpose, key, count, until_ms) VALUES ($1, $2, 1, $3::bigint + $4::bigint)
+  ON CONFLICT (purpose, key, holder) DO UPDATE SET count = ${tries} + 1, until_ms = ${due} + $4
+  WHERE ${due} - $3 <= $7 RETURNING until_ms - $4 - $3 AS wait`;
+
+/** @param now epoch milliseconds. */
+export function createPostgresMemos({ pool }: Pick<PostgresDatabase, 'pool'>, now: () => number): Memos {
+  const did = async (text: string, ...values: readonly unknown[]): Promise<boolean> =>
+    (await pool.query(text, [...values])).rows.length > 0;
+  return {
+    async put({ purpose, key }, { holder, value, until }, most) {
+      await pool.query(put, [purpose, key, holder, value, until, now(), most - 1]);
+    },
+    has: ({ purpose, key }, value) =>
+      did(
+        'SELECT 1 FROM memos WHERE purpose = $1 AND key = $2 AND until_ms > $3 AND value = coalesce($4, value) LIMIT 1',
+        ...[purpose, key, now(), value ?? null],
+      ),
+    take: ({ purpose, key }, value) =>
+      did(
+        'DELETE FROM memos WHERE purpose = $1 AND key = $2 AND until_ms > $3 AND value = $4 RETURNING 1',
+        ...[purpose, key, now(), value],
+      ),
+    claim: ({ purpose, key }, until) => did(claim, purpose, key, until, now()),
+    async drop({ purpose, key }) {
+      await pool.query('DELETE FROM memos WHERE purpose = $1 AND key = $2', [purpose, key]);
+    },
+    async count({ purpose, key }, windowMs, most) {
+      const { rows } = await pool.query<{ count: number }>(count, [purpose, key, now(), windowMs, most]);
+      return rows[0]?.count ?? null;
+    },
+    async uncount({ purpose, key }) {
+      await pool.query(
+        'UPDATE memos SET count = greatest(0, count - 1) WHERE purpose = $1 AND key = $2 AND until_ms > $3',
+        [purpose, key, now()],
+      );
+    },
+    async counted({ purpose, key }) {
+      const { rows } = await pool.query<{ count: number }>(
+        'SELECT count FROM memos WHERE purpose = $1 AND key = $2 AND until_ms > $3',
+        [purpose, key, now()],
+      );
+      return rows[0]?.count ?? 0;
+    },
+    async queue({ purpose, key }, { free, apartMs, longestMs, windowMs }) {
+      const values = [purpose, key, now(), windowMs, free, numbers(apartMs), longestMs];
+      const { rows } = await pool.query<{ wait: number }>(queue, values);
+      return rows[0]?.wait ?? null;
+    },
+    async sweep() {
+      await pool.query('DELETE FROM memos WHERE until_ms <= $1', [now()]);
+    },
+  };
+}

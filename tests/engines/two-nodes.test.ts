@@ -1,0 +1,222 @@
+/** Two nodes on one database of PostgreSQL: what one of them has begun, mailed, counted or used up, the other one knows. */
+import { createHash, createHmac } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Memos } from '../../db/memo.ts';
+import { createMemos } from '../../db/memos.ts';
+import type { Database } from '../../db/open.ts';
+import { createCodes } from '../../server/domain/accounts/codes.ts';
+import type { Mail } from '../../server/domain/notifications/mailer.ts';
+import { createVault } from '../../server/domain/secrets/vault.ts';
+import { createThrottle } from '../../server/domain/sessions/throttle.ts';
+import { createTickets } from '../../server/domain/sessions/tickets.ts';
+import { createPasswords } from '../../server/domain/users/passwords.ts';
+import { createServices, type Services } from '../../server/services.ts';
+import { postgres, rowsOf } from '../support/engines.ts';
+
+const vault = createVault(Buffer.from('one key on every node'));
+const passwords = createPasswords({ memoryCost: 8, timeCost: 1 });
+
+let database: Database;
+let clock: number;
+/** What was mailed, whichever node did it. */
+let letters: Mail[];
+/** How long somebody who guessed had to wait. */
+let waits: number[];
+
+beforeEach(async () => {
+  database = await postgres.open();
+  clock = Date.UTC(2026, 5, 1);
+  letters = [];
+  waits = [];
+});
+afterEach(() => database.close());
+
+const node = (name: string): Promise<Services> =>
+  createServices({
+    database,
+    vault,
+    passwords,
+    node: name,
+    setupCode: `code of ${name}`,
+    ledger: { execute: async () => ({ status: 'done' }), healthy: () => ({ ok: true }) },
+    relayTest: () => Promise.reject(new Error('nobody tests')),
+    sendMail: async (mail) => void letters.push(mail),
+    version: 'test',
+    now: () => clock,
+    // Real time passes for whoever waits for another node.
+    pause: async (ms) => {
+      waits.push(ms);
+      await Bun.sleep(1);
+    },
+  });
+const memosOf = (): Memos => createMemos(database, vault.keyHmac, () => clock);
+const codeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (error as { code?: unknown }).code ?? String(error),
+  );
+/** Every option that was set is known to a node that starts after that. */
+async function twoNodes(options: Readonly<Record<string, string>> = {}): Promise<readonly [Services, Services]> {
+  const first = await node('first');
+  for (const [key, value] of Object.entries(options)) await first.options.set(key, value, 100);
+  return [first, await node('second')];
+}
+const asker = (ip: string) => ({ ip, language: 'en', deviceCookie: '', userId: 0 }) as const;
+const root = { username: 'root', password: 'password1', confirmPassword: 'password1', selfUse: false, demo: false };
+const mail = { SMTPServer: 'mail.example', ServerAddress: 'https://gw.example', EmailVerificationEnabled: 'true' };
+
+test('an address is proven, and a password set anew, on another node than the letter was asked of', async () => {
+  const [first, second] = await twoNodes(mail);
+  await first.setup.run(root);
+  await first.accounts.sendCode('ann@example.com', asker('198.51.100.7'));
+  const code = /<strong>(\w{6})</.exec(letters[0]?.html ?? '')?.[1] ?? '';
+  const ann = { username: 'ann', password: 'password1', password2: '', email: 'ann@example.com', code, affCode: '' };
+  expect(await codeOf(second.accounts.register(ann, asker('198.51.100.7')))).toBe('done');
+  expect(await codeOf(first.accounts.register({ ...ann, username: 'eve' }, asker('198.51.100.7')))).toBe('code_wrong');
+
+  await second.accounts.askReset('ann@example.com', asker('198.51.100.7'));
+  await expect.poll(() => letters.length).toBe(2);
+  const token = /token=([\w-]+)/.exec(letters[1]?.html ?? '')?.[1] ?? '';
+  expect(await codeOf(first.accounts.reset('ann@example.com', token, 'password9', '198.51.100.7'))).toBe('done');
+  expect(await codeOf(second.accounts.reset('ann@example.com', token, 'password8', '198.51.100.7'))).toBe(
+    'reset_invalid',
+  );
+});
+
+test('a code that two nodes get at the same moment is used once, and so is a ticket', async () => {
+  const nodes = [memosOf(), memosOf()];
+  const codes = nodes.map((memos) => createCodes(memos, () => clock));
+  const tickets = nodes.map((memos) => createTickets<number>('half-way', 60_000, { vault, memos, now: () => clock }));
+  for (let round = 0; round < 20; round++) {
+    const code = (await codes[0]?.issue('reset', 'ann@example.com', 'x')) ?? '';
+    const taken = await Promise.all([...codes, ...codes].map((one) => one.take('reset', 'Ann@Example.com', code, 'y')));
+    expect(taken.filter(Boolean)).toHaveLength(1);
+    const ticket = tickets[0]?.issue(round) ?? '';
+    expect(await tickets[1]?.look(ticket)).toBe(round);
+    const opened = await Promise.all([...tickets, ...tickets].map((one) => one.take(ticket)));
+    expect(opened.filter((content) => content === round)).toHaveLength(1);
+    expect(await tickets[0]?.look(ticket)).toBeNull();
+  }
+});
+
+test('a sign-in that leaves from one node comes back to the other, once', async () => {
+  const [first, second] = await twoNodes();
+  const { state, cookie } = first.oauth.state({ userId: 0, fresh: false, affCode: '' });
+  const back = { ip: '::1', userId: 0, fresh: false, stateCookie: cookie, code: 'c', state, error: '' };
+  // The state is good; only the service is switched off here.
+  expect(await codeOf(second.oauth.callback('github', back))).toBe('oauth_off');
+  expect(await codeOf(first.oauth.callback('github', back))).toBe('oauth_state');
+});
+
+test('what Telegram has signed opens an account on one node alone', async () => {
+  const [first, second] = await twoNodes({ TelegramBotToken: '7:bot-token', TelegramOAuthEnabled: 'true' });
+  await first.setup.run(root);
+  const fields = { auth_date: String(clock / 1000), id: '42' };
+  await database.query.updateTable('users').set({ telegram_id: '42' }).execute();
+  const text = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
+  const key = createHash('sha256').update('7:bot-token').digest();
+  const signed = { ...fields, hash: createHmac('sha256', key).update(text.join('\n')).digest('hex') };
+  const arrival = { ip: '::1', userId: 0, fresh: false, stateCookie: '' };
+  expect(await codeOf(first.oauth.telegramLogin(signed, '', arrival))).toBe('done');
+  expect(await codeOf(second.oauth.telegramLogin(signed, '', arrival))).toBe('oauth_invalid');
+});
+
+test('whoever guesses at two nodes waits as at one, and is let through as at one', async () => {
+  const [first, second] = await twoNodes();
+  await first.setup.run(root);
+  const visitor = { ip: '203.0.113.9', userAgent: '', deviceCookie: '' };
+  const enter = (at: Services, password: string) =>
+    codeOf(at.sessions.identify({ ...visitor, username: 'root', password }));
+  for (let n = 0; n < 7; n++) expect(await enter(n % 2 === 0 ? first : second, 'wrong')).toBe('credentials_wrong');
+  // Each waits four tenths of a second for its answer; what goes beyond that is the price of guessing.
+  expect(waits.filter((ms) => ms !== 400)).toEqual([1000, 3000]);
+  expect(await enter(first, 'password1')).toBe('done');
+  waits = [];
+  expect(await enter(second, 'wrong')).toBe('credentials_wrong');
+  expect(waits).toEqual([400]);
+});
+
+test('a hundred tries at once at two nodes get as many guesses as at one', async () => {
+  const throttles = [memosOf(), memosOf()].map((memos) =>
+    createThrottle(
+      'log-ins',
+      { seconds: 600, perAddress: 50, perSubject: 5, strangers: 30, everybody: 5000 },
+      { memos, pause: async () => undefined },
+    ),
+  );
+  const tries = Array.from({ length: 50 }, () => throttles.map((one) => one.enter({ ip: '::1', device: '' }, 'ann')));
+  const told = await Promise.all(tries.flat().map(codeOf));
+  // Five, and those whose turn comes within fifteen seconds.
+  expect(told.filter((code) => code === 'done')).toHaveLength(9);
+  expect(told.filter((code) => code === 'too_many_attempts')).toHaveLength(91);
+});
+
+test('new accounts of a network are counted over all nodes', async () => {
+  const [first, second] = await twoNodes();
+  await first.setup.run(root);
+  const register = (at: Services, username: string) =>
+    codeOf(
+      at.accounts.register(
+        { username, password: 'password1', password2: '', email: '', code: '', affCode: '' },
+        asker('203.0.113.9'),
+      ),
+    );
+  for (let n = 0; n < 20; n++) expect(await register(n % 2 === 0 ? first : second, `user-${n}`)).toBe('done');
+  expect(await register(first, 'one-more')).toBe('too_many_attempts');
+  expect(await register(second, 'one-more')).toBe('too_many_attempts');
+  clock += 3_600_000;
+  expect(await register(second, 'one-more')).toBe('done');
+});
+
+test('every node takes the set-up code that any of them has printed; one that starts anew has another', async () => {
+  const [first, second] = await twoNodes();
+  await first.setup.shareCode();
+  await second.setup.shareCode();
+  expect(await codeOf(second.setup.checkCode(' code of first '))).toBe('done');
+  expect(await codeOf(first.setup.checkCode('code of second'))).toBe('done');
+  expect(await codeOf(first.setup.checkCode('code of nobody'))).toBe('setup_code_required');
+  const again = await createServices({
+    ...{ database, vault, passwords, node: 'first', setupCode: 'another', version: 'test', now: () => clock },
+    ledger: { execute: async () => ({ status: 'done' }), healthy: () => ({ ok: true }) },
+    relayTest: () => Promise.reject(new Error('nobody tests')),
+  });
+  await again.setup.shareCode();
+  expect(await codeOf(second.setup.checkCode('another'))).toBe('done');
+  expect(await codeOf(second.setup.checkCode('code of first'))).toBe('setup_code_required');
+  // A node that is gone keeps nothing alive; its code goes with it.
+  clock += 29 * 60_000;
+  await second.setup.shareCode();
+  clock += 2 * 60_000;
+  expect(await codeOf(second.setup.checkCode('another'))).toBe('setup_code_required');
+  expect(await codeOf(again.setup.checkCode('code of second'))).toBe('done');
+  for (let n = 0; n < 40; n++) await codeOf(first.setup.checkCode('guess'));
+  expect(await codeOf(second.setup.checkCode('guess'))).toBe('too_many_attempts');
+  expect(await codeOf(again.setup.checkCode('code of second'))).toBe('done');
+});
+
+test('two nodes that are set up at the same moment have one administrator', async () => {
+  const [first, second] = await twoNodes();
+  const told = await Promise.all([
+    codeOf(first.setup.run(root)),
+    codeOf(second.setup.run({ ...root, username: 'rival' })),
+  ]);
+  expect(told.sort()).toEqual(['done', 'setup_done']);
+  expect(await rowsOf(database, 'SELECT id FROM users WHERE role = 100')).toHaveLength(1);
+});
+
+test('nothing of it can be read in the database, and what is over is thrown away', async () => {
+  const [first] = await twoNodes(mail);
+  await first.setup.run(root);
+  await first.setup.shareCode();
+  await first.accounts.sendCode('ann@example.com', asker('198.51.100.7'));
+  const code = /<strong>(\w{6})</.exec(letters[0]?.html ?? '')?.[1] ?? 'none';
+  await codeOf(
+    first.sessions.identify({ ip: '198.51.100.7', userAgent: '', deviceCookie: '', username: 'ann', password: 'x' }),
+  );
+  const lying = JSON.stringify(await rowsOf(database, 'SELECT * FROM memos'));
+  for (const secret of [code, 'ann', '198.51.100.7', 'code of first']) expect(lying).not.toContain(secret);
+  expect(JSON.parse(lying).length).toBeGreaterThan(5);
+  clock += 86_400_000;
+  await first.sweepMemos();
+  expect(await rowsOf(database, 'SELECT * FROM memos')).toEqual([]);
+});

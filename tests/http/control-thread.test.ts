@@ -1,0 +1,64 @@
+/** The thread of the API is replaced when it dies; while its database is away it is waited for. */
+import { expect, test } from 'vitest';
+import { type ControlThreadDeps, createControlThread } from '../../server/control-thread.ts';
+
+type Start = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly code: string };
+
+/** A thread that starts as told; `die` ends it. */
+function played(starts: readonly Start[]) {
+  const began: EventTarget[] = [];
+  const spawn = () => {
+    const told = starts[Math.min(began.length, starts.length - 1)];
+    const thread = Object.assign(new EventTarget(), {
+      onmessage: null as ((event: MessageEvent) => void) | null,
+      postMessage: () =>
+        queueMicrotask(() =>
+          thread.onmessage?.(
+            new MessageEvent('message', {
+              data: { setupDone: true, message: '', params: { name: 'site', detail: '' }, ...told },
+            }),
+          ),
+        ),
+      terminate: () => undefined,
+    });
+    began.push(thread);
+    return thread as unknown as Worker;
+  };
+  return { spawn, began, die: () => began.at(-1)?.dispatchEvent(new MessageEvent('close')) };
+}
+
+const around = (spawn: () => Worker, said: string[]): ControlThreadDeps => ({
+  spawn,
+  order: {} as ControlThreadDeps['order'],
+  ledgerPort: () => new MessageChannel().port1,
+  receive: () => undefined,
+  lost: () => void said.push('lost'),
+  replaced: () => void said.push('replaced'),
+  hopeless: () => void said.push('hopeless'),
+  pause: () => new Promise((resolve) => setImmediate(resolve)),
+});
+
+test('a database that is away for long is waited for, however often it is asked in vain', async () => {
+  const away = Array.from(
+    { length: 30 },
+    (_, n): Start => ({
+      kind: 'failed',
+      code: ['database_unreachable', 'database_starting', 'database_full'][n % 3] ?? '',
+    }),
+  );
+  const { spawn, began, die } = played([{ kind: 'ready' }, ...away, { kind: 'ready' }]);
+  const said: string[] = [];
+  await createControlThread(around(spawn, said)).start();
+  die();
+  await expect.poll(() => said).toEqual(['lost', 'replaced']);
+  expect(began).toHaveLength(32);
+});
+
+test('a thread that cannot start for a reason of its own is given up', async () => {
+  const { spawn, began, die } = played([{ kind: 'ready' }, { kind: 'failed', code: 'database_newer' }]);
+  const said: string[] = [];
+  await createControlThread(around(spawn, said)).start();
+  die();
+  await expect.poll(() => said).toEqual(['lost', 'hopeless']);
+  expect(began).toHaveLength(6);
+});

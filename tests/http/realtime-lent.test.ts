@@ -1,0 +1,160 @@
+/** A conversation goes on while its money comes from another machine: nothing is refused, cut or made shorter for where it lies. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { FrontDoor } from '../../server/http/front-door.ts';
+import { createLeased } from '../../server/relay/admission/leased.ts';
+import type { Lender } from '../../server/relay/admission/lender.ts';
+import { openRelayDoor } from '../support/door.ts';
+import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
+
+const model = 'gpt-4o-realtime-preview';
+let gateway: TestGateway;
+let door: FrontDoor;
+let key: string;
+let upstream: ReturnType<typeof startRealtimeUpstream>;
+/** Loans wait for it. */
+let gate = Promise.withResolvers<void>();
+let loans = 0;
+/** The books of the site: what nobody has borrowed. */
+let free = 0;
+
+const account = () => ({ kind: 'account', userId: gateway.userId, id: gateway.userId }) as const;
+const leasedHere = () => {
+  const { accounts, memory } = gateway.balances.money;
+  return createLeased({ accounts, memory });
+};
+const lender: Lender = {
+  async lend(_to, _more, wish) {
+    loans++;
+    await gate.promise;
+    const amount = Math.min(free, wish);
+    free -= amount;
+    if (amount > 0) leasedHere().lend(account(), amount);
+    return amount < wish ? 'exhausted' : 'lent';
+  },
+  standing: async () => ({ limit: 0, used: 0 }),
+};
+/** From here on every loan waits. */
+const nothingHere = () => {
+  gate = Promise.withResolvers();
+  free += leasedHere().reclaim(account(), Number.MAX_SAFE_INTEGER);
+  loans = 0;
+};
+
+beforeEach(async () => {
+  [gate, free, loans] = [Promise.withResolvers(), 500_000_000, 0];
+  gate.resolve();
+  gateway = await createTestGateway({ leased: true, relay: { lender }, limits: { billMs: 300, checkpointMs: 0 } });
+  upstream = startRealtimeUpstream({ answer: (answer) => answer.done(realtimeUsage(10, 2000)) });
+  await gateway.channel(upstream.url, { models: `${model},whisper-1` });
+  key = (await gateway.token()).key;
+  door = openRelayDoor(gateway.relay);
+});
+afterEach(async () => {
+  gate.resolve();
+  await door.stop(100);
+  await upstream.stop();
+  await gateway.close();
+});
+
+type Event = Record<string, unknown> & { type: string };
+
+async function converse() {
+  const address = `ws://127.0.0.1:${door.port}/v1/realtime?model=${model}`;
+  const socket = new WebSocket(address, ['realtime', `openai-insecure-api-key.sk-${key}`]);
+  const heard: Event[] = [];
+  socket.onmessage = ({ data }) => void heard.push(JSON.parse(String(data)) as Event);
+  const told = (type: string, count = 1) =>
+    expect
+      .poll(() => heard.filter((event) => event.type === type).length, { timeout: 5000 })
+      .toBeGreaterThanOrEqual(count);
+  await told('session.created');
+  const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
+  return { send, heard, told, leave: () => socket.close() };
+}
+const ask = { type: 'response.create', response: { max_output_tokens: 4000 } };
+const sound = (seconds: number) => ({
+  type: 'input_audio_buffer.append',
+  audio: Buffer.from(new Uint8Array(48_000 * seconds)).toString('base64'),
+});
+const askedForALoan = () => expect.poll(() => loans, { timeout: 5000 }).toBeGreaterThan(0);
+
+test('what the client asks waits for its loan, keeps its order and goes out as it came', async () => {
+  const { send, heard, told, leave } = await converse();
+  send(ask);
+  await told('response.done');
+  nothingHere();
+  const before = upstream.heard.length;
+  send(ask);
+  send({ type: 'input_audio_buffer.clear' });
+  await askedForALoan();
+  expect(upstream.heard).toHaveLength(before);
+  gate.resolve();
+  await told('response.done', 2);
+  expect(upstream.heard.slice(before)).toEqual([ask, { type: 'input_audio_buffer.clear' }]);
+  expect(heard.filter(({ type }) => type === 'error')).toEqual([]);
+  leave();
+});
+
+test('sound that a balance elsewhere carries goes on', async () => {
+  const { send, heard, told, leave } = await converse();
+  nothingHere();
+  send(sound(200));
+  send({ type: 'input_audio_buffer.commit' });
+  await askedForALoan();
+  expect(upstream.heard).toEqual([]);
+  gate.resolve();
+  await told('input_audio_buffer.committed');
+  expect(heard.filter(({ type }) => type === 'error')).toEqual([]);
+  leave();
+});
+
+test('an answer that outgrows what lies here is withheld, then told to its end and billed', async () => {
+  const said = 'word '.repeat(20_000);
+  upstream.script({
+    answer(answer) {
+      for (let n = 0; n < 3; n++) answer.say(said);
+      answer.done(realtimeUsage(10, 60_000));
+    },
+  });
+  const { send, heard, told, leave } = await converse();
+  nothingHere();
+  send(ask);
+  await askedForALoan();
+  expect(heard.some(({ type }) => type === 'response.done')).toBe(false);
+  gate.resolve();
+  await told('response.done');
+  expect(heard.filter(({ type }) => type === 'response.output_text.delta')).toHaveLength(3);
+  leave();
+  await expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
+  expect((await gateway.logs())[0]).toMatchObject({ completion_tokens: 60_000, usage_source: 'reported' });
+});
+
+test('who writes down what is said has a bill of its own, as soon as its money is here', async () => {
+  const { send, told, leave } = await converse();
+  nothingHere();
+  const update = {
+    type: 'session.update',
+    session: { type: 'realtime', audio: { input: { transcription: { model: 'whisper-1' } } } },
+  };
+  send(update);
+  send(sound(1));
+  await askedForALoan();
+  gate.resolve();
+  const sounds = () => upstream.heard.filter(({ type }) => type === 'input_audio_buffer.append').length;
+  await expect.poll(sounds, { timeout: 5000 }).toBe(1);
+  send(sound(1));
+  await expect.poll(sounds, { timeout: 5000 }).toBe(2);
+  upstream.tell({
+    type: 'conversation.item.input_audio_transcription.completed',
+    item_id: 'item_heard',
+    content_index: 0,
+    transcript: 'hello',
+    usage: { type: 'duration', seconds: 60 },
+  });
+  await told('conversation.item.input_audio_transcription.completed');
+  leave();
+  await expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
+  const logs = await gateway.logs();
+  expect(logs.find((log) => log.model_name === 'whisper-1')).toMatchObject({ prompt_tokens: 1000, quota: 15_000 });
+});

@@ -1,0 +1,48 @@
+/** The keeper's one connection: what it does there takes several steps, and several things are done at once. */
+import { expect, test } from 'vitest';
+import type { Line } from '../../db/postgres/line.ts';
+import { createKeeper } from '../../server/cluster/keeper.ts';
+
+/** A server that answers in a while, and finds a node that is gone whenever it is asked. */
+function slowLine(said: string[]): Line {
+  return {
+    broken: false,
+    wasLocal: () => false,
+    close: () => undefined,
+    async send(statements) {
+      said.push(...statements.map(({ text }) => text));
+      await Bun.sleep(1);
+      return statements.map(({ text }) => ({
+        rows: text.startsWith('SELECT epoch FROM nodes') ? [{ epoch: 7 }] : [],
+        command: '',
+      }));
+    },
+  };
+}
+
+test('no transaction begins inside of another, and nothing that is said alone gets into one', async () => {
+  const said: string[] = [];
+  const quiet = () => undefined;
+  const keeper = createKeeper({
+    connect: async () => slowLine(said),
+    name: 'n',
+    epoch: () => 7,
+    beat: async () => undefined,
+    sweep: quiet,
+    submit: async () => ({ status: 'done' }),
+    say: quiet,
+    drain: quiet,
+  });
+  keeper.start();
+  keeper.stop();
+  await Promise.all([keeper.leave(false), keeper.standing(1, null), keeper.bury()]);
+  let open = false;
+  for (const text of said) {
+    const isAlone = /left_at|used_quota AS used/.test(text);
+    if (text === 'BEGIN' || isAlone) expect([text, open]).toEqual([text, false]);
+    if (text === 'BEGIN') open = true;
+    if (text === 'COMMIT' || text === 'ROLLBACK') open = false;
+  }
+  expect(said.filter((text) => text === 'BEGIN').length).toBeGreaterThan(3);
+  expect(said.filter((text) => text.includes('left_at'))).toHaveLength(1);
+});

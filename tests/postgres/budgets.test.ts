@@ -1,0 +1,117 @@
+/** What a key may use by day and by month, kept by two nodes together. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+
+let site: ServingSite;
+let upstream: Upstream;
+let nodes: ServingNode[];
+/** What a request holds, and what it costs. */
+let need: number;
+let cost: number;
+
+const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
+const nodeOf = (index: number): ServingNode => {
+  const node = nodes[index % nodes.length];
+  if (node === undefined) throw new Error(`no node ${index}`);
+  return node;
+};
+
+beforeAll(async () => {
+  site = await openServingSite();
+  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  const first = await site.start();
+  const key = await furnish(first, upstream.url);
+  nodes = [first, await site.start({ args: ['--relays', '2'] })];
+  expect((await first.chat(key, ask)).status).toBe(200);
+  const [row] = await site.rows<{ quota: number; leased: number }>(
+    'SELECT quota, leased FROM logs JOIN accounts ON accounts.id = user_id WHERE type = 2',
+  );
+  cost = row?.quota ?? 0;
+  need = cost + (row?.leased ?? 0);
+});
+beforeEach(() => upstream.script((response) => sendJson(response, completion(10, 5))));
+afterAll(async () => {
+  await upstream.stop();
+  await site.close();
+});
+
+const keyWith = async (fields: object): Promise<{ readonly id: number; readonly key: string }> => {
+  const token = (await nodeOf(0).client.call('token.create', {
+    name: 'budget',
+    unlimited_quota: true,
+    ...fields,
+  } as never)) as { id: number; key: string };
+  const models = { headers: { authorization: `Bearer sk-${token.key}` } };
+  for (const { url } of nodes)
+    await expect.poll(async () => (await fetch(`${url}/v1/models`, models)).status, { timeout: 60_000 }).toBe(200);
+  return token;
+};
+const violations = async () =>
+  ((await nodeOf(0).client.call('ledger.verify')) as readonly { violations: number }[]).filter(
+    (one) => one.violations > 0,
+  );
+
+test.each(['day', 'month'] as const)(
+  'a budget by %s for ten requests lets in ten of 40 over two nodes, says so to the others, and is new on both with the next',
+  async (period) => {
+    const budget = 10 * need;
+    const { id, key } = await keyWith({ [`${period}_budget`]: budget });
+    const used = async () => {
+      const [row] = await site.rows<{ used: number }>(`SELECT ${period}_used AS used FROM tokens WHERE id = ${id}`);
+      return row?.used ?? 0;
+    };
+    const gate = Promise.withResolvers<void>();
+    upstream.script(async (response) => {
+      await gate.promise;
+      sendJson(response, completion(10, 5));
+    });
+    let refused = 0;
+    const asked = Array.from({ length: 40 }, async (_, n) => {
+      const answer = await nodeOf(n).chat(key, ask);
+      const { error } = (await answer.json()) as { error?: { code: string } };
+      if (answer.status !== 200) refused++;
+      return { status: answer.status, code: error?.code, waits: Number(answer.headers.get('retry-after')) };
+    });
+    // All decisions are made while those that are in hold what they hold.
+    await expect.poll(() => refused, { timeout: 60_000 }).toBe(30);
+    gate.resolve();
+    const answers = await Promise.all(asked);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    // A machine that is busy beyond measure says that it may be tried again.
+    const told = answers.filter(({ status }) => status !== 200 && status !== 503);
+    expect(new Set(told.map(({ status, code }) => `${status} ${code}`))).toEqual(
+      new Set([`429 token_budget_${period}`]),
+    );
+    for (const { waits } of told) expect(waits).toBeGreaterThan(0);
+    expect(await used()).toBe(10 * cost);
+
+    let more = 0;
+    for (let n = 0; n < 60; n++) if ((await nodeOf(n).chat(key, ask)).status === 200) more++;
+    expect(await used()).toBe((10 + more) * cost);
+    // To the last request that it could carry, and none beyond.
+    expect(await used()).toBeLessThanOrEqual(budget);
+    expect(budget - (await used())).toBeLessThan(need);
+
+    await site.rows(`UPDATE tokens SET ${period}_at = ${period}_at - 86400 WHERE id = ${id}`);
+    // That there was nothing is remembered for a moment.
+    for (const node of nodes)
+      await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
+    expect(await used()).toBe(nodes.length * cost);
+    expect(await violations()).toEqual([]);
+  },
+);
+
+test('a budget is set while a key is in use without one: what is spent from then on is within it, on both nodes', async () => {
+  const { id, key } = await keyWith({});
+  for (const node of nodes) expect((await node.chat(key, ask)).status).toBe(200);
+  await nodeOf(0).client.call('token.update', { id, day_budget: 2 * cost + need } as never);
+  const leased = async () => {
+    const answers = await Promise.all(nodes.map((node) => node.chat(key, ask)));
+    return answers.map(({ status }) => status);
+  };
+  await expect.poll(leased, { timeout: 60_000 }).toEqual([429, 429]);
+  const [row] = await site.rows<{ used: number }>(`SELECT day_used AS used FROM tokens WHERE id = ${id}`);
+  expect(row?.used).toBeGreaterThan(2 * cost);
+  expect(await violations()).toEqual([]);
+});

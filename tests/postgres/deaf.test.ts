@@ -1,0 +1,100 @@
+/** Behind a pooler that lends connections by the transaction no node hears NOTIFY: what they want of each other comes all the same. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { type Stretch, startProxy } from './proxy.ts';
+import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+
+let site: ServingSite;
+let upstream: Upstream;
+let proxy: Stretch;
+
+beforeEach(async () => {
+  site = await openServingSite();
+  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  proxy = await startProxy(site.url, { mute: true });
+});
+afterEach(async () => {
+  await upstream.stop();
+  await site.close();
+  await proxy.stop();
+});
+
+const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
+const twoBeatsMs = 6000;
+const rowOf = async () =>
+  (await site.rows<{ balance: number; leased: number }>('SELECT balance, leased FROM accounts WHERE id = 1'))[0] ?? {
+    balance: 0,
+    leased: 0,
+  };
+
+const nothingLeased = () => expect.poll(async () => (await rowOf()).leased, { timeout: 60_000 }).toBe(0);
+const knows = ({ url }: ServingNode, key: string) =>
+  expect
+    .poll(async () => (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer sk-${key}` } })).status, {
+      timeout: 60_000,
+    })
+    .toBe(200);
+
+/** What a request holds. */
+async function needOf(node: ServingNode, key: string): Promise<number> {
+  expect((await node.chat(key, ask)).status).toBe(200);
+  const [log] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
+  return (log?.quota ?? 0) + (await rowOf()).leased;
+}
+
+/** All of a balance for so many requests lies with one node, and nothing uses it. */
+async function leaseAll(node: ServingNode, key: string, { need, count }: Record<'need' | 'count', number>) {
+  await nothingLeased();
+  await node.client.call('user.update', { id: 1, quota: count * need } as never);
+  const gate = Promise.withResolvers<void>();
+  upstream.script(async (response) => {
+    await gate.promise;
+    sendJson(response, completion(10, 5));
+  });
+  const before = upstream.requests.length;
+  const asked = Array.from({ length: count }, () => node.chat(key, ask));
+  await expect.poll(() => upstream.requests.length - before, { timeout: 60_000 }).toBe(count);
+  gate.resolve();
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
+  const { balance, leased } = await rowOf();
+  expect(leased).toBe(balance);
+}
+
+test('what lies idle with one node comes to another that asks, within two signs of life, and the operator is told why it takes longer', async () => {
+  const [holder, other] = await Promise.all([site.start({ url: proxy.url }), site.start({ url: proxy.url })]);
+  const key = await furnish(holder, upstream.url);
+  await expect
+    .poll(() => [holder, other].filter((node) => node.said().includes('NOTIFY of the database does not arrive')), {
+      timeout: 60_000,
+    })
+    .toHaveLength(2);
+  await knows(other, key);
+  await leaseAll(holder, key, { need: await needOf(holder, key), count: 20 });
+  const began = performance.now();
+  expect((await other.chat(key, ask)).status).toBe(200);
+  expect(performance.now() - began).toBeLessThan(twoBeatsMs);
+  // Whoever has nothing left says so, too: a refusal is no matter of time.
+  await holder.client.call('user.update', { id: 1, quota: 0 } as never);
+  expect(await rowOf()).toEqual({ balance: 0, leased: 0 });
+  expect((await other.chat(key, ask)).status).toBe(403);
+  const { advice = [] } = await holder.client.call('local.check');
+  expect(advice.find(({ check }) => check === 'news')).toMatchObject({
+    result: 'warn',
+    detail: expect.stringContaining('NOTIFY does not arrive'),
+  });
+});
+
+test('a node that hears and one that does not serve each other', async () => {
+  const [hears, deaf] = await Promise.all([site.start(), site.start({ url: proxy.url })]);
+  const key = await furnish(hears, upstream.url);
+  await knows(deaf, key);
+  const need = await needOf(hears, key);
+  for (const [holder, other] of [
+    [hears, deaf],
+    [deaf, hears],
+  ] as const) {
+    await leaseAll(holder, key, { need, count: 20 });
+    expect((await other.chat(key, ask)).status).toBe(200);
+  }
+  expect(hears.said()).not.toContain('NOTIFY');
+});

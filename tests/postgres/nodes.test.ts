@@ -1,0 +1,117 @@
+/** Nodes as an operator meets them in the terminal: who is there, one that is drained, one that is gone. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openTerminal } from '../binary/terminal.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+
+let site: ServingSite;
+let upstream: Upstream;
+let key: string;
+let [stays, leaves, dies]: ServingNode[] = [];
+
+const nameOf = (node: ServingNode | undefined): string => readFileSync(join(node?.dir ?? '', 'node'), 'utf8').trim();
+/** On the node that stays, as its owner. */
+const run = (...args: readonly string[]) => site.run(['node', ...args], { dir: stays?.dir ?? '' });
+const listed = async (): Promise<readonly { name: string; state: string; [fact: string]: unknown }[]> =>
+  JSON.parse((await run('list', '--json')).out);
+const stateOf = async (name: string) => (await listed()).find((one) => one.name === name)?.state;
+const codeIn = (err: string): string => JSON.parse(err.trimEnd().split('\n').at(-1) ?? '').error.code;
+
+beforeAll(async () => {
+  site = await openServingSite();
+  // Streams that begin, and never end.
+  upstream = await startUpstream((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const words = 'data: {"choices":[{"index":0,"delta":{"content":"one two three "},"finish_reason":null}]}\n\n';
+    const saying = setInterval(() => response.write(words), 500);
+    response.on('close', () => clearInterval(saying));
+  });
+  stays = await site.start();
+  key = await furnish(stays, upstream.url);
+  [leaves, dies] = [await site.start(), await site.start()];
+}, 120_000);
+afterAll(async () => {
+  await upstream.stop();
+  await site.close();
+});
+
+test('all are listed: as lines for scripts, as JSON, as names alone', async () => {
+  const names = [stays, leaves, dies].map(nameOf).toSorted();
+  await expect.poll(async () => (await listed()).map(({ relays }) => relays), { timeout: 60_000 }).toEqual([1, 1, 1]);
+  const nodes = await listed();
+  expect(nodes.map(({ name, state }) => [name, state])).toEqual(names.map((name) => [name, 'live']));
+  expect(nodes[0]).toMatchObject({ owes: false, forgotten: false, settles_seconds: null, hears: true, trouble: '' });
+  expect((await run('list', '-q')).out.trim().split('\n')).toEqual(names);
+  const lines = (await run('list')).out.trimEnd().split('\n');
+  expect(lines.map((line) => line.split('\t').length)).toEqual([12, 12, 12]);
+  expect(lines.map((line) => line.split('\t').slice(0, 2))).toEqual(names.map((name) => [name, 'live']));
+});
+
+test.each(['en', 'zh'])('on a terminal of 80 columns no line is cut, in %s', async (language) => {
+  const terminal = openTerminal(site.command(['node', 'list', '--lang', language, '--data-dir', stays?.dir ?? '']), {
+    cwd: stays?.dir ?? '',
+    env: { ...site.environment(), TERM: 'xterm-256color' },
+  });
+  await terminal.exited();
+  const lines = terminal.text().trimEnd().split(/\r?\n/);
+  expect(lines.filter((line) => Bun.stringWidth(line) > 80)).toEqual([]);
+  expect(lines).toHaveLength(4);
+  for (const name of [stays, leaves, dies].map(nameOf)) expect(terminal.text()).toContain(name);
+  expect(lines[0]).toMatch(/NODE.*STATE.*HEARD.*OPEN.*LEASED.*WAITING/i);
+});
+
+test('what cannot be done is said, with a code of its own', async () => {
+  const refused = async (...args: readonly string[]) => {
+    const { code, out, err } = await run(...args, '--json');
+    return [code, out, codeIn(err)];
+  };
+  expect(await refused('drain', 'nobody', '--yes')).toEqual([5, '', 'node_unknown']);
+  expect(await refused('forget', 'nobody', '--yes')).toEqual([5, '', 'node_unknown']);
+  expect(await refused('forget', nameOf(stays), '--yes')).toEqual([6, '', 'node_lives']);
+  expect(await refused('drain', nameOf(leaves))).toEqual([9, '', 'input_needed']);
+  expect(await refused('forget', nameOf(leaves), '--write-off', '--when-settled')).toEqual([2, '', 'usage']);
+  expect(await stateOf(nameOf(leaves))).toBe('live');
+});
+
+test('one that is drained ends in order, and is on the list no longer', async () => {
+  const name = nameOf(leaves);
+  const { code, out } = await run('drain', name, '--yes', '--json');
+  expect([code, JSON.parse(out)]).toEqual([0, { result: 'draining', name }]);
+  expect(await leaves?.process.exited).toBe(0);
+  expect(await stateOf(name)).toBeUndefined();
+  expect(await run('drain', name, '--yes')).toMatchObject({ code: 6, err: expect.stringContaining(name) });
+});
+
+test('one that is gone is forgotten on purpose alone: later, or now, and what it left open is billed', async () => {
+  const name = nameOf(dies);
+  const body = { model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] };
+  const reader = (await dies?.chat(key, body))?.body?.getReader();
+  void (async () => {
+    while ((await reader?.read().catch(() => ({ done: true })))?.done === false);
+  })();
+  // What was seen of it is noted every few seconds.
+  await expect
+    .poll(async () => (await site.rows('SELECT 1 FROM holds WHERE observed > 0')).length, { timeout: 60_000 })
+    .toBe(1);
+  await dies?.stop('SIGKILL');
+  // As if nobody had heard of it for long enough.
+  await site.rows(`UPDATE nodes SET expires_at = clock_timestamp() - interval '30 s' WHERE node = '${name}'`);
+  await expect.poll(() => stateOf(name), { timeout: 60_000 }).toBe('gone');
+
+  const kept = await run('forget', name, '--yes', '--json');
+  expect([kept.code, codeIn(kept.err)]).toEqual([6, 'node_owes']);
+  const later = await run('forget', name, '--when-settled', '--yes', '--json');
+  expect([later.code, JSON.parse(later.out)]).toMatchObject([0, { result: 'forgetting', name }]);
+  expect(later.err).toContain('1 request open');
+  expect((await listed()).find((one) => one.name === name)).toMatchObject({ state: 'gone', forgotten: true, open: 1 });
+
+  const now = await run('forget', name, '--write-off', '--yes');
+  expect([now.code, now.out.trim()]).toEqual([0, `${name} is forgotten`]);
+  expect(await stateOf(name)).toBeUndefined();
+  await expect.poll(() => site.rows('SELECT ref FROM holds'), { timeout: 60_000 }).toEqual([]);
+  const logs = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
+  expect(logs.map(({ quota }) => quota > 0)).toEqual([true]);
+  expect((await site.run(['ledger', 'verify'], { dir: stays?.dir ?? '' })).code).toBe(0);
+});

@@ -1,0 +1,61 @@
+/** Two nodes as processes of their own: a person is sent to either of them, in the middle of everything. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+
+let site: ServingSite;
+let nodes: readonly [ServingNode, ServingNode];
+
+beforeAll(async () => {
+  site = await openServingSite();
+  nodes = [await site.start(), await site.start()];
+});
+afterAll(() => site.close());
+
+interface Answer {
+  readonly success: boolean;
+  readonly code?: string;
+  readonly data?: unknown;
+}
+
+async function send(node: ServingNode, method: string, path: string, body: unknown, headers: HeadersInit = {}) {
+  const response = await fetch(node.url + path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body === null ? {} : { body: JSON.stringify(body) }),
+  });
+  const cookie = response.headers.getSetCookie().map((one) => one.split(';')[0]);
+  return { ...((await response.json()) as Answer), status: response.status, cookie: cookie.join('; ') };
+}
+
+test('the site is set up at one node with the code that the other has printed, and whoever is inside there is inside here', async () => {
+  const [first, second] = nodes;
+  const code = /\b[0-9a-f]{16}\b/.exec(first.said())?.[0] ?? '';
+  expect(code).not.toBe('');
+  const facts = { username: 'root', password: 'password1', confirmPassword: 'password1' };
+  expect(await send(second, 'POST', '/api/setup', { ...facts, code: '0123456789abcdef' })).toMatchObject({
+    code: 'setup_code_required',
+  });
+  await expect.poll(() => site.rows('SELECT * FROM memos'), { timeout: 60_000 }).not.toEqual([]);
+  expect(await send(second, 'POST', '/api/setup', { ...facts, code })).toMatchObject({ success: true });
+  expect(await send(first, 'POST', '/api/setup', { ...facts, code })).toMatchObject({ success: false });
+
+  const inside = await send(first, 'POST', '/api/user/login', { username: 'root', password: 'password1' });
+  expect(inside.success).toBe(true);
+  const headers = { cookie: inside.cookie, 'new-api-user': '1' };
+  expect(await send(second, 'GET', '/api/user/self', null, headers)).toMatchObject({
+    success: true,
+    data: { username: 'root' },
+  });
+});
+
+test('guesses at both nodes are counted together', async () => {
+  // Each waits for its answer; the sixth of an origin waits longer, whichever node it is sent to.
+  for (let n = 0; n < 6; n++)
+    expect(
+      await send(nodes[n % 2] ?? nodes[0], 'POST', '/api/user/login', { username: 'root', password: 'wrong' }),
+    ).toMatchObject({ code: 'credentials_wrong' });
+  const counts = await site.rows<{ count: number }>(
+    "SELECT count::int AS count FROM memos WHERE purpose = 'tries at log-ins' ORDER BY 1",
+  );
+  expect(counts).toEqual([{ count: 6 }, { count: 6 }]);
+});
