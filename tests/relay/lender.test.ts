@@ -1,5 +1,5 @@
 /** What this machine may spend is lent to it: nobody is refused, answered shorter or cut for what lies elsewhere. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLeased } from '../../server/relay/admission/leased.ts';
 import type { Borrower, Lender, Loan } from '../../server/relay/admission/lender.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -46,6 +46,7 @@ beforeEach(async () => {
   await gateway.channel(upstream.url);
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   await gateway.close();
   await upstream.stop();
 });
@@ -117,6 +118,46 @@ test('what other machines have in hand is for later: 503 with Retry-After, and n
   const refused = await gateway.chat(key, ask);
   expect(refused.status).toBe(503);
   expect(refused.headers.get('retry-after')).toBe('2');
+  expect(await refused.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
+  expect(upstream.requests).toHaveLength(0);
+});
+
+/** Another thread of this machine holds all that lies here, after somebody has looked and before they have the lock. */
+const steals = (times: number) => {
+  const { balances, userId } = gateway;
+  vi.restoreAllMocks();
+  const { alone } = balances;
+  let left = times;
+  vi.spyOn(balances, 'alone').mockImplementation((user, step) => {
+    const room = balances.available(userId, 0);
+    if (left > 0 && room > 0) {
+      left--;
+      expect(balances.hold(userId, 0, room)).toEqual({ ok: true });
+    }
+    return alone(user, step);
+  });
+};
+
+test('what was lent and taken by another thread is borrowed again; the request goes out as it came', async () => {
+  answers();
+  const { key } = await gateway.token();
+  steals(1);
+  expect((await gateway.chat(key, ask)).status).toBe(200);
+  expect(JSON.parse(String(upstream.requests[0]?.body))).toEqual(ask);
+  expect(loans).toHaveLength(2);
+  // It lay here already, and was taken between the look and the hold.
+  const more = gateway.balances.money;
+  createLeased(more).lend({ kind: 'account', userId: gateway.userId, id: gateway.userId }, loans[0]?.more ?? 0);
+  steals(1);
+  expect((await gateway.chat(key, ask)).status).toBe(200);
+  expect(JSON.parse(String(upstream.requests[1]?.body))).toEqual(ask);
+});
+
+test('when other threads take it again and again, that is for later, and no upstream was asked', async () => {
+  const { key } = await gateway.token();
+  steals(1000);
+  const refused = await gateway.chat(key, ask);
+  expect(refused.status).toBe(503);
   expect(await refused.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
   expect(upstream.requests).toHaveLength(0);
 });

@@ -11,7 +11,7 @@ import { checkWords } from './blocked-words.ts';
 import { type ChargeDeps, createCharge } from './charge.ts';
 import type { TokenCounter } from './counting/counter.ts';
 import type { Exchange } from './exchange.ts';
-import { type Borrowing, borrowerOf, toldFor } from './lender.ts';
+import { type Borrowing, borrowerOf, elsewhere, mostLoans, toldFor } from './lender.ts';
 import { type Limits, unlimited } from './limits.ts';
 import { estimate, holdFor } from './meter.ts';
 import type { Plan } from './plan.ts';
@@ -147,21 +147,27 @@ export function createAdmit(deps: AdmitDeps): Admit {
     return enter(inquiry, principal, { ...plan, hold: need, most: need, held: plan.estimate.maxTokens }, false);
   };
 
-  const recount = async (inquiry: Inquiry, principal: Principal, plan: Plan): Promise<Exchange> => {
+  /** What is done where there is less than is needed. */
+  type Short<T> = (inquiry: Inquiry, principal: Principal, plan: Plan, room: number) => T;
+
+  const recount = async <T>(inquiry: Inquiry, principal: Principal, plan: Plan, short: Short<T>) => {
     const [tokens = 0] = await deps.counter.count(inquiry.model, [inquiry.prompt.texts.join('\n')]);
     const counted = tokens * (plan.estimate.answer?.model.countable === true ? 1 : otherEncodings);
     const exact = estimate(inquiry, plan, counted);
     const closer = exact.hold < plan.most ? { ...plan, estimate: exact, hold: exact.hold, most: exact.hold } : plan;
     return balances.alone(principal.user.id, () => {
       const room = roomFor(inquiry, principal, closer);
-      return closer.most <= room
-        ? enter(inquiry, principal, closer, false)
-        : enterShorter(inquiry, principal, closer, room);
+      return closer.most <= room ? enter(inquiry, principal, closer, false) : short(inquiry, principal, closer, room);
     });
   };
 
   /** What there is must not change between the look and the hold. */
-  const entered = (inquiry: Inquiry, principal: Principal, plan: Plan): Exchange | Promise<Exchange> => {
+  const entered = <T extends Exchange | null>(
+    inquiry: Inquiry,
+    principal: Principal,
+    plan: Plan,
+    short: Short<T>,
+  ): Exchange | T | Promise<Exchange | T> => {
     const exchange = balances.alone(principal.user.id, () => {
       const room = roomFor(inquiry, principal, plan);
       const fits = plan.most <= room;
@@ -169,10 +175,10 @@ export function createAdmit(deps: AdmitDeps): Admit {
       if (fits && begins) return enter(inquiry, principal, plan, false);
       const countable = inquiry.prompt.texts.length > 0 && plan.estimate.promptTokens > 1;
       const tight = holdFor(plan.estimate, 0) > room * countedShare || leastFor(plan, inquiry) > room;
-      if (countable && (tight || !begins)) return null;
-      return fits ? enter(inquiry, principal, plan, false) : enterShorter(inquiry, principal, plan, room);
+      if (countable && (tight || !begins)) return 'uncounted';
+      return fits ? enter(inquiry, principal, plan, false) : short(inquiry, principal, plan, room);
     });
-    return exchange ?? recount(inquiry, principal, plan);
+    return exchange === 'uncounted' ? recount(inquiry, principal, plan, short) : exchange;
   };
 
   /** Nobody is refused, or answered shorter, for what lies elsewhere and is to be had. */
@@ -181,20 +187,26 @@ export function createAdmit(deps: AdmitDeps): Admit {
     // What is lent counts as often in what requests may cost together, and once in what they hold.
     const times = isStaged(inquiry, plan) ? plan.overcommit : 1;
     const room = () => Math.floor(purseRoom(inquiry, principal, plan) / times);
-    const loan = await borrowing.borrow(borrowerOf(principal, house), Math.ceil(most / times), room);
-    try {
-      return await entered(inquiry, principal, plan);
-    } catch (error) {
-      throw toldFor(loan, error, deps.charge.now() / 1000);
+    for (let loans = 1; loans < mostLoans; loans++) {
+      const loan = await borrowing.borrow(borrowerOf(principal, house), Math.ceil(most / times), room);
+      try {
+        // Another thread of this machine may have taken what was lent.
+        const exchange = await entered(inquiry, principal, plan, loan === 'lent' ? () => null : enterShorter);
+        if (exchange !== null) return exchange;
+      } catch (error) {
+        throw toldFor(loan === 'lent' ? 'elsewhere' : loan, error, deps.charge.now() / 1000);
+      }
     }
+    throw elsewhere();
   };
 
   const admitted = (inquiry: Inquiry, principal: Principal, plan: Plan): Exchange | Promise<Exchange> => {
     const { borrowing } = deps.charge;
-    if (borrowing === null) return entered(inquiry, principal, plan);
-    return purseRoom(inquiry, principal, plan) >= plan.most
-      ? entered(inquiry, principal, plan)
-      : borrowed(borrowing, inquiry, principal, plan);
+    if (borrowing === null) return entered(inquiry, principal, plan, enterShorter);
+    const borrow = () => borrowed(borrowing, inquiry, principal, plan);
+    if (purseRoom(inquiry, principal, plan) < plan.most) return borrow();
+    const exchange = entered(inquiry, principal, plan, () => null);
+    return exchange instanceof Promise ? exchange.then((later) => later ?? borrow()) : (exchange ?? borrow());
   };
 
   /** Nothing stays counted of what was not let in. */

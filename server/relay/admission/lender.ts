@@ -112,14 +112,30 @@ export function createBorrowing(lender: Lender): Borrowing {
   };
 }
 
+/** So often it is asked for. */
+export const mostLoans = 8;
+
+/** What was lent lies open to every thread of this machine: another may take it before `holds` does, and there may be more. */
+export async function untilHeld(holds: () => boolean, lent: () => Promise<boolean>): Promise<boolean> {
+  for (let loans = 0; loans < mostLoans; loans++) {
+    if (holds()) return true;
+    // Whoever gets no loan may get by with what there is.
+    if (!(await lent())) break;
+  }
+  return holds();
+}
+
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 const elsewhereSeconds = 2;
 
+export const elsewhere = (error?: unknown): AppError =>
+  new AppError('balance_elsewhere', { seconds: elsewhereSeconds }, error);
+
 /** Too little here: other machines have some in hand, and that is for later; or the key's budget will be new. @param now epoch seconds. */
 export function toldFor(loan: Loan, error: unknown, now: number): unknown {
   if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
-  if (loan === 'elsewhere') return new AppError('balance_elsewhere', { seconds: elsewhereSeconds }, error);
+  if (loan === 'elsewhere') return elsewhere(error);
   if ((loan !== 'day' && loan !== 'month') || error.code !== 'token_exhausted') return error;
   const seconds = Math.ceil(nextPeriod(loan, now) - now);
   return new AppError(loan === 'day' ? 'token_budget_day' : 'token_budget_month', { ...error.params, seconds }, error);

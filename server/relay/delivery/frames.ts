@@ -1,5 +1,6 @@
 /** Brings the frames of one stream to its client, as far as they can be paid for. */
 import type { RawFrame } from '../../protocols/shared/sse.ts';
+import { untilHeld } from '../admission/lender.ts';
 import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
 import { joining, type Piece } from '../shared/sink.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
@@ -144,7 +145,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
 
   /** @returns whether the stream goes on; else it was cut. */
   const borrowed = async (carried: () => boolean): Promise<boolean> => {
-    if ((await options.borrow()) && carried()) return true;
+    if (await untilHeld(carried, options.borrow)) return true;
     await ending.cutForQuota(opened);
     return false;
   };

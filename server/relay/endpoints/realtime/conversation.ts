@@ -6,6 +6,7 @@ import { type Json, parseJson, record, text } from '../../../protocols/shared/js
 import { checkWords } from '../../admission/blocked-words.ts';
 import type { TokenCounter } from '../../admission/counting/counter.ts';
 import type { Exchange } from '../../admission/exchange.ts';
+import { untilHeld } from '../../admission/lender.ts';
 import { finishRequest } from '../../delivery/finish-request.ts';
 import type { Authorise } from '../../intake/authorise.ts';
 import type { Peer, Principal } from '../../intake/inquiry.ts';
@@ -101,10 +102,14 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   /** What happens on either side while it waits for money from another machine; null = nothing waits. */
   let withheld: (() => void)[] | null = null;
   let unsent: Frame[] | null = null;
-  const lent = (): Promise<unknown> => Promise.all([charge.borrow(), transcripts.borrow()]).catch(() => false);
+  /** @returns whether any money came. */
+  const lent = async (): Promise<boolean> => {
+    const came = await Promise.all([charge.borrow(), transcripts.borrow()]).catch(() => []);
+    return came.flat().includes(true);
+  };
   /** What lies on another machine is fetched before anything is refused or made shorter. */
   const afterLoan = <T>(carries: () => boolean, then: () => T): T | Promise<T> =>
-    charge.borrows && !carries() ? lent().then(then) : then();
+    charge.borrows && !carries() ? untilHeld(carries, lent).then(then) : then();
 
   const end = async (endReason: EndReason, failure?: string) => {
     if (over) return;
@@ -263,9 +268,9 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     if (!charge.borrows) return cut();
     const waiting: (() => void)[] = [];
     withheld = waiting;
-    void lent().then(() => {
+    void untilHeld(() => hold.delivered(), lent).then((held) => {
       withheld = null;
-      if (!hold.delivered()) cut();
+      if (!held) cut();
       for (const next of waiting) next();
     });
   };
