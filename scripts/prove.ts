@@ -1,5 +1,5 @@
 /**
- * What the gateway does on a bad night, measured: `node scripts/launch.mjs prove broken-streams|overload|drain|stalled|crowd|soak|cluster [--minutes N]`.
+ * What the gateway does on a bad night, measured: `node scripts/launch.mjs prove broken-streams|overload|drain|stalled|crowd|soak|monitoring|cluster [--minutes N]`.
  * Everything runs on this machine's loopback and ends by itself; `dist/gateway` is measured where it exists, the sources where it does not.
  */
 import { endAll } from '../cli/bench/processes.ts';
@@ -8,6 +8,7 @@ import { brokenStreams } from './prove/broken-streams.ts';
 import { cluster } from './prove/cluster.ts';
 import { crowd } from './prove/crowd.ts';
 import { drain } from './prove/drain.ts';
+import { monitoringProof } from './prove/monitoring.ts';
 import { overload } from './prove/overload.ts';
 import { soak } from './prove/soak.ts';
 import { stalled } from './prove/stalled.ts';
@@ -19,6 +20,7 @@ const proofs: Readonly<Record<string, (args: readonly string[]) => Promise<reado
   stalled,
   crowd,
   soak,
+  monitoring: monitoringProof,
   cluster,
 };
 

@@ -4,6 +4,7 @@ import { admission } from './cluster/admission.ts';
 import { failover } from './cluster/failover.ts';
 import { news } from './cluster/news.ts';
 import { paused } from './cluster/paused.ts';
+import { proxy } from './cluster/proxy.ts';
 import { rates } from './cluster/rates.ts';
 import { closeClusters } from './cluster/site.ts';
 import { all, calm, freezes, kills, type PartOrder, redis, restarts } from './cluster/storms.ts';
@@ -23,6 +24,7 @@ const parts: Readonly<Record<string, (order: PartOrder) => Promise<readonly Goal
   failover,
   rates,
   upgrade,
+  proxy,
 };
 
 export async function cluster(args: readonly string[]): Promise<readonly Goal[]> {

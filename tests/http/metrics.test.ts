@@ -131,6 +131,15 @@ test('names that clients make up do not fill the memory', () => {
   expect(series.reduce((total, one) => total + (one.ends.completed ?? 0), 0)).toBe(5000);
 });
 
+test('names and labels say what kind of figure it is, as promtool wants them', async () => {
+  const text = await exposed().text();
+  const kinds = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', kind = '']) => [name, kind]));
+  expect(kinds.size).toBeGreaterThan(20);
+  for (const [name, kind] of kinds) expect([name, name.endsWith('_total')]).toEqual([name, kind === 'counter']);
+  const quantiles = [...text.matchAll(/^(\w+)\{[^}]*quantile="/gm)].map(([, name = '']) => kinds.get(name));
+  expect(quantiles.filter((kind) => kind !== 'summary')).toEqual([]);
+});
+
 test('an address that others reach wants a token', () => {
   expect(metricsAddress('', '')).toBeNull();
   expect(metricsAddress('9464', '')).toEqual({ host: '127.0.0.1', port: 9464 });
