@@ -23,6 +23,7 @@ import { limitedAnswer, modelsIn, readFrame, withModel } from './client-event.ts
 import { createTranscripts } from './transcripts.ts';
 import { createTurnHold } from './turn-hold.ts';
 import { createTurns } from './turns.ts';
+import { createTurnstile } from './turnstile.ts';
 import { transcribedIn } from './usage.ts';
 
 /** The client's side of a conversation, as the listener offers it. */
@@ -99,9 +100,8 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   let left: { readonly endReason: EndReason; readonly failure?: string } | null = null;
   let stopWaiting: (() => void) | null = null;
   let over = false;
-  /** What happens on either side while it waits for money from another machine; null = nothing waits. */
-  let withheld: (() => void)[] | null = null;
-  let unsent: Frame[] | null = null;
+  /** Either side waits by itself for money from another machine. */
+  const [clientSide, upstreamSide] = [createTurnstile(), createTurnstile()];
   /** @returns whether any money came. */
   const lent = async (): Promise<boolean> => {
     const came = await Promise.all([charge.borrow(), transcripts.borrow()]).catch(() => []);
@@ -246,9 +246,8 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   const matters =
     /"(?:response\.|session\.|error"|input_audio_buffer\.|conversation\.item\.input_audio_transcription\.)/;
 
-  const fromUpstream = (data: Frame) => {
+  const fromUpstream = (data: Frame): undefined | Promise<unknown> => {
     if (over) return;
-    if (withheld !== null) return void withheld.push(() => fromUpstream(data));
     firstByteMs ??= deps.now();
     const event = typeof data === 'string' && matters.test(data) ? record(parseJson(data)) : null;
     if (event !== null) received(event);
@@ -264,14 +263,10 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   };
 
   /** What was delivered is paid for, and what comes next waits, while money comes from another machine. */
-  const withhold = () => {
-    if (!charge.borrows) return cut();
-    const waiting: (() => void)[] = [];
-    withheld = waiting;
-    void untilHeld(() => hold.delivered(), lent).then((held) => {
-      withheld = null;
+  const withhold = (): undefined | Promise<unknown> => {
+    if (!charge.borrows) return void cut();
+    return untilHeld(() => hold.delivered(), lent).then((held) => {
       if (!held) cut();
-      for (const next of waiting) next();
     });
   };
 
@@ -332,32 +327,27 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     if (frame === null || over || left !== null || socket.readyState !== WebSocket.OPEN) return;
     socket.send(typeof frame === 'string' ? frame : new Uint8Array(frame));
   };
-  const inOrder = (data: Frame) => {
-    if (unsent !== null) return void unsent.push(data);
+  const passOn = (data: Frame): undefined | Promise<unknown> => {
+    if (over || left !== null) return;
     try {
       const frame = fromClient(data);
-      if (!(frame instanceof Promise)) return forward(frame);
-      const behind: Frame[] = [];
-      unsent = behind;
-      void frame.then(forward, tell).then(() => {
-        unsent = null;
-        for (const next of behind) if (!over && left === null) inOrder(next);
-      });
+      if (frame instanceof Promise) return frame.then(forward, tell);
+      forward(frame);
     } catch (error) {
       tell(error);
     }
   };
 
-  const take = (data: string | ArrayBuffer) => fromUpstream(typeof data === 'string' ? data : new Uint8Array(data));
+  const take = (data: string | ArrayBuffer) =>
+    upstreamSide(() => fromUpstream(typeof data === 'string' ? data : new Uint8Array(data)));
   for (const data of greeting) take(data);
   socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => take(data);
-  const closed = (code: number): void => {
-    if (withheld !== null) return void withheld.push(() => closed(code));
+  const closed = (code: number): undefined => {
     const ending = left ?? { endReason: code === 1000 ? 'completed' : 'upstream_broken' };
     void end(ending.endReason, ending.failure);
     client?.close(code === 1000 ? 1000 : 1011);
   };
-  socket.addEventListener('close', ({ code }) => closed(code));
+  socket.addEventListener('close', ({ code }) => upstreamSide(() => closed(code)));
   return {
     protocol: parties.protocol,
     open(ready) {
@@ -366,9 +356,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       client = ready;
       for (const data of early.splice(0)) ready.send(data);
     },
-    message(data) {
-      if (!over && left === null) inOrder(data);
-    },
+    message: (data) => clientSide(() => passOn(data)),
     close: () => leave('client_gone'),
   };
 }

@@ -1,0 +1,48 @@
+/** Steps keep their order, whichever of them wait. */
+import { expect, test } from 'vitest';
+import { createTurnstile } from '../../server/relay/endpoints/realtime/turnstile.ts';
+
+test.each([[[]], [[0]], [[1, 2]], [[0, 3, 4]], [[0, 1, 2, 3, 4, 5]]])(
+  'of six steps %j wait: all run once and in order',
+  async (slow) => {
+    const enter = createTurnstile();
+    const ran: number[] = [];
+    const gates = new Map(slow.map((n) => [n, Promise.withResolvers<void>()]));
+    for (let n = 0; n < 6; n++)
+      enter(() => {
+        ran.push(n);
+        return gates.get(n)?.promise;
+      });
+    for (const n of slow) {
+      // Nothing behind one that waits has run.
+      expect(ran.at(-1)).toBe(n);
+      gates.get(n)?.resolve();
+      await gates.get(n)?.promise;
+      await Promise.resolve();
+    }
+    expect(ran).toEqual([0, 1, 2, 3, 4, 5]);
+  },
+);
+
+test('what comes from within a step runs behind all that came before', async () => {
+  const enter = createTurnstile();
+  const ran: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  enter(() => {
+    enter(() => void ran.push('within the first'));
+    return gate.promise;
+  });
+  enter(() => {
+    ran.push('second');
+    enter(() => void ran.push('within the second'));
+    return undefined;
+  });
+  enter(() => void ran.push('third'));
+  expect(ran).toEqual([]);
+  gate.resolve();
+  await gate.promise;
+  await Promise.resolve();
+  expect(ran).toEqual(['within the first', 'second', 'third', 'within the second']);
+  enter(() => void ran.push('later'));
+  expect(ran.at(-1)).toBe('later');
+});
