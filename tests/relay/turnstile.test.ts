@@ -46,3 +46,15 @@ test('what comes from within a step runs behind all that came before', async () 
   enter(() => void ran.push('later'));
   expect(ran.at(-1)).toBe('later');
 });
+
+test('one that fails stops nobody', () => {
+  const enter = createTurnstile();
+  const ran: string[] = [];
+  expect(() =>
+    enter(() => {
+      throw new Error('broken');
+    }),
+  ).toThrow('broken');
+  enter(() => void ran.push('next'));
+  expect(ran).toEqual(['next']);
+});

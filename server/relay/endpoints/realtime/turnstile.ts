@@ -6,11 +6,17 @@ export function createTurnstile(): (step: Step) => void {
   const waiting: Step[] = [];
   let isTaken = false;
   const go = (): void => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const done = next();
-      if (done !== undefined) return void done.then(go);
+    let done: ReturnType<Step>;
+    try {
+      while (done === undefined) {
+        const next = waiting.shift();
+        if (next === undefined) break;
+        done = next();
+      }
+    } finally {
+      isTaken = done !== undefined;
     }
-    isTaken = false;
+    void done?.then(go);
   };
   return (step) => {
     waiting.push(step);
