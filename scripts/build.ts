@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { BunPlugin } from 'bun';
 import { bundleOf, counterEntry } from './bundle.ts';
+import { commitOf } from './commit.ts';
 import { buildConsole } from './console.ts';
 import { documentsOf } from './licences/documents.ts';
 
@@ -93,13 +94,10 @@ async function legalModule(): Promise<string> {
   return `${imports.join('\n')}\nexport const legalFiles = { ${names.join(', ')} };`;
 }
 
-const commit =
-  Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD'], { cwd: root }).stdout.toString().trim() || 'unknown';
-
 await buildConsole(root);
 mkdirSync(work, { recursive: true });
 const result = await Bun.build({
-  ...bundleOf(root, { GATEWAY_COMMIT: JSON.stringify(commit) }, [
+  ...bundleOf(root, { GATEWAY_COMMIT: JSON.stringify(commitOf(root)) }, [
     embedded(consoleModule(), addonFile(), await counterFile(), await legalModule()),
   ]),
   minify: true,
