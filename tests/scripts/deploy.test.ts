@@ -130,6 +130,13 @@ test('compose: the question whether a node is ready is understood by a shell', (
   expect(isProbe(/GET (\S+) /.exec(script)?.[1] ?? '')).toBe(true);
 });
 
+test('no secret of the operator goes into an image, and nothing built elsewhere', () => {
+  const ignored = read('container/Dockerfile.dockerignore').split('\n');
+  expect(read('container/Dockerfile')).toContain('COPY . .');
+  expect(ignored).toEqual(expect.arrayContaining(['**/.env', 'node_modules', '.cache', 'dist']));
+  expect(read('container/compose.yaml')).toContain('scripts/container/.env');
+});
+
 test('the proxy knows every node and sends nobody to one that is not ready', () => {
   const proxy = read('container/Caddyfile');
   for (const [name] of nodes) expect(proxy).toContain(`${name}:3000`);
