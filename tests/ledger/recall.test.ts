@@ -6,11 +6,37 @@ import { createLeases, type LeaseAnswer } from '../../server/ledger/leases.ts';
 
 const [account, asker, holder] = [7, 1, 2];
 
+/** Time that passes when it is told to; whatever falls due is done in its order, and what comes of it at once. */
+function createHandClock() {
+  let at = 1000;
+  const due: { readonly at: number; readonly work: () => void }[] = [];
+  const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+  return {
+    now: () => at,
+    after: (ms: number, work: () => void) => void due.push({ at: at + ms, work }),
+    /** @param ms so much of it. */
+    async pass(ms: number) {
+      const until = at + ms;
+      await settled();
+      for (;;) {
+        const next = due.toSorted((one, other) => one.at - other.at)[0];
+        if (next === undefined || next.at > until) break;
+        due.splice(due.indexOf(next), 1);
+        at = next.at;
+        next.work();
+        await settled();
+      }
+      at = until;
+    },
+  };
+}
+
 /** A node whose need another node could carry: the books have nothing free. */
 function asking(holders: readonly number[] = [holder]) {
   const marks: number[] = [];
   const books = { free: 0, asked: 0 };
   let here = 0;
+  const clock = createHandClock();
   const leases = createLeases({
     reach: {
       raise: (_kind, _subject, amount) => {
@@ -30,15 +56,15 @@ function asking(holders: readonly number[] = [holder]) {
         };
       });
       // What is read is read before it is told.
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise<void>((resolve) => clock.after(5, resolve));
       return { grants };
     },
     isUnresolved: () => false,
     recall: (_account, _token, _holders, mark) => void marks.push(mark),
     answer: () => undefined,
     nodes: () => 2,
-    now: () => performance.now(),
-    after: (ms, work) => void setTimeout(work, ms),
+    now: clock.now,
+    after: clock.after,
   });
   leases.begin(asker);
   const hold = (): boolean => {
@@ -48,45 +74,58 @@ function asking(holders: readonly number[] = [holder]) {
   };
   const ask = () =>
     leases.request({ account, token: 0, need: 10, missing: () => ({ account: 10, token: 0 }), hold, partial: true });
-  return { leases, marks, books, ask };
+  return { leases, marks, books, ask, pass: clock.pass };
 }
 
 test('an answer to an earlier recall does not make a balance used up', async () => {
-  const { leases, marks, ask } = asking();
+  const { leases, marks, ask, pass } = asking();
   const first = ask();
-  await expect.poll(() => marks).toHaveLength(1);
-  leases.answered(account, holder, marks[0] ?? 0);
+  await pass(10);
+  expect(marks).toEqual([1]);
+  leases.answered(account, holder, 1);
+  await pass(100);
   expect(await first).toBe('exhausted');
   let told: LeaseAnswer | null = null;
-  const second = ask().then((answer) => {
+  void ask().then((answer) => {
     told = answer;
   });
-  await expect.poll(() => marks).toHaveLength(2);
+  await pass(100);
+  expect(marks).toEqual([1, 2]);
   // Told late, or read again where NOTIFY does not arrive.
-  leases.answered(account, holder, marks[0] ?? 0);
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(told).toBeNull();
-  leases.answered(account, holder, marks.at(-1) ?? 0);
-  await second;
+  leases.answered(account, holder, 1);
+  await pass(300);
+  expect([told, marks]).toEqual([null, [1, 2]]);
+  leases.answered(account, holder, 2);
+  await pass(100);
   expect(told).toBe('exhausted');
 });
 
 test('what is given after a refusal serves whoever asks after it, at once', async () => {
-  const { books, ask } = asking([]);
+  const { books, ask, pass } = asking([]);
+  const told: LeaseAnswer[] = [];
+  const asks = () => void ask().then((answer) => told.push(answer));
   for (let n = 0; n < 5; n++) {
-    expect(await ask()).toBe('exhausted');
+    books.free = 0;
+    asks();
+    await pass(10);
+    expect(told).toEqual(['exhausted']);
     books.free = 10;
-    expect(await ask()).toBe('granted');
+    asks();
+    await pass(50);
+    expect(told.splice(0)).toEqual(['exhausted', 'granted']);
   }
 });
 
 test('a crowd that comes together costs the books no more than one', async () => {
-  const { books, ask } = asking([]);
-  await ask();
+  const { books, ask, pass } = asking([]);
+  void ask();
+  await pass(50);
   const before = books.asked;
-  const answers = await Promise.all(Array.from({ length: 500 }, ask));
-  expect(new Set(answers)).toEqual(new Set(['exhausted']));
-  expect(books.asked - before).toBeLessThanOrEqual(4);
+  const told: LeaseAnswer[] = [];
+  for (let n = 0; n < 500; n++) void ask().then((answer) => told.push(answer));
+  await pass(50);
+  expect(told).toEqual(Array(500).fill('exhausted'));
+  expect(books.asked - before).toBe(before);
 });
 
 test('an answer is for the node that asked', () => {
