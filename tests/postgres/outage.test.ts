@@ -28,8 +28,11 @@ const violations = async ({ client }: ServingNode) =>
   ((await client.call('ledger.verify')) as readonly { violations: number }[]).filter((one) => one.violations > 0);
 /** Many at once lease for all of them, and use less. */
 const warm = async (node: ServingNode, key: string) => {
+  const before = upstream.requests.length;
   const answers = await Promise.all(Array.from({ length: 30 }, () => node.chat(key, ask)));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  // Where commits are slow, ends wait in the outbox.
+  await expect.poll(billed, { timeout: 60_000 }).toBe(before + answers.length);
 };
 
 test('the database hangs: requests go on within what is leased, their ends are durable nearby, and all is billed when it is back', async () => {
@@ -94,7 +97,6 @@ test('exactness 4: a database that comes back as an older copy gets what it has 
   const node = await site.start({ url: proxy.url, env: { GATEWAY_OUTBOX: join(site.folder(), 'outbox') } });
   const key = await furnish(node, upstream.url);
   await warm(node, key);
-  await expect.poll(billed, { timeout: 60_000 }).toBe(30);
   const name = new URL(site.url).pathname.slice(1);
   const alone = async (work: () => Promise<unknown>) => {
     proxy.freeze();
@@ -105,7 +107,6 @@ test('exactness 4: a database that comes back as an older copy gets what it has 
   await alone(() => site.administer(`CREATE DATABASE ${name}_copy TEMPLATE ${name}`));
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
   await warm(node, key);
-  await expect.poll(billed, { timeout: 60_000 }).toBe(upstream.requests.length);
   const before = upstream.requests.length;
   // As when a copy that lagged behind comes to power.
   await alone(async () => {

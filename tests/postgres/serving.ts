@@ -90,13 +90,9 @@ export async function openServingSite(): Promise<ServingSite> {
     environment: () => environment({}),
     administer: asked,
     async quiet() {
-      await asked(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`,
-      );
-      while (
-        (await asked(`SELECT 1 FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`)).length > 0
-      )
-        await Bun.sleep(10);
+      // Whoever was about to come in is ended as well.
+      const ending = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(url).pathname.slice(1)}'`;
+      while ((await asked(ending)).length > 0) await Bun.sleep(10);
     },
     async run(args, options = {}) {
       const child = spawn(args, options.dir ?? folder(), options, options.input);
