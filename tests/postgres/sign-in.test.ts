@@ -35,7 +35,9 @@ test('the site is set up at one node with the code that the other has printed, a
   expect(await send(second, 'POST', '/api/setup', { ...facts, code: '0123456789abcdef' })).toMatchObject({
     code: 'setup_code_required',
   });
-  await expect.poll(() => site.rows('SELECT * FROM memos'), { timeout: 60_000 }).not.toEqual([]);
+  await expect
+    .poll(() => site.rows("SELECT holder FROM memos WHERE purpose = 'set-up codes'"), { timeout: 60_000 })
+    .toHaveLength(nodes.length);
   expect(await send(second, 'POST', '/api/setup', { ...facts, code })).toMatchObject({ success: true });
   expect(await send(first, 'POST', '/api/setup', { ...facts, code })).toMatchObject({ success: false });
 
