@@ -92,9 +92,12 @@ test('a node that only stood still ends when it wakes up after its key has been 
   const node = await site.start();
   await furnish(node, upstream.url);
   node.process.kill('SIGSTOP');
-  // As time would do it.
-  await site.rows("UPDATE nodes SET expires_at = clock_timestamp() - interval '1 s'");
-  expect((await rotateTo(site.folder())).code).toBe(0);
+  const rotated = async () => {
+    // As time would do it, when the last sign of life that was on its way has come.
+    await site.rows("UPDATE nodes SET expires_at = clock_timestamp() - interval '1 s'");
+    return (await rotateTo(site.folder())).code;
+  };
+  await expect.poll(rotated, { timeout: 60_000 }).toBe(0);
   node.process.kill('SIGCONT');
   expect(await node.process.exited).not.toBe(0);
   expect(node.said()).toContain('Cannot decrypt');
