@@ -1,4 +1,5 @@
-/** Moves a site and says how far it is, until somebody kills it. */
+/** Moves a site until a hundred rows of the log are there, says so and waits to be killed. */
+import { writeSync } from 'node:fs';
 import { placeOf } from '../../db/place.ts';
 import { moveToServer } from '../../server/moving.ts';
 
@@ -9,5 +10,9 @@ await moveToServer({
   dataDir,
   server,
   batch: 10,
-  progress: ({ step, table, rows }) => process.stdout.write(`${step} ${table} ${rows}\n`),
+  progress({ step, table, rows }) {
+    if (step !== 'copied' || table !== 'logs' || rows < 100) return;
+    writeSync(1, 'half-way');
+    Bun.sleepSync(600_000);
+  },
 });
