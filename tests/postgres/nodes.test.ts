@@ -39,10 +39,17 @@ afterAll(async () => {
 
 test('all are listed: as lines for scripts, as JSON, as names alone', async () => {
   const names = [stays, leaves, dies].map(nameOf).toSorted();
-  await expect.poll(async () => (await listed()).map(({ relays }) => relays), { timeout: 60_000 }).toEqual([1, 1, 1]);
-  const nodes = await listed();
-  expect(nodes.map(({ name, state }) => [name, state])).toEqual(names.map((name) => [name, 'live']));
-  expect(nodes[0]).toMatchObject({ owes: false, forgotten: false, settles_seconds: null, hears: true, trouble: '' });
+  // Each says of itself how it stands, now and then.
+  const well = {
+    state: 'live',
+    relays: 1,
+    owes: false,
+    forgotten: false,
+    settles_seconds: null,
+    hears: true,
+    trouble: '',
+  };
+  await expect.poll(listed, { timeout: 60_000 }).toMatchObject(names.map((name) => ({ name, ...well })));
   expect((await run('list', '-q')).out.trim().split('\n')).toEqual(names);
   const lines = (await run('list')).out.trimEnd().split('\n');
   expect(lines.map((line) => line.split('\t').length)).toEqual([12, 12, 12]);
