@@ -11,7 +11,7 @@ import { randomOf } from '../support/random.ts';
 import { openSite, type Site } from './site.ts';
 
 let site: Site;
-/** What may be forgotten waits for the oldest transaction of all databases of a server. */
+/** What may be forgotten waits for the oldest transaction of all databases of a server, one of its own among them. */
 let server: PostgresServer;
 const opened: Client[] = [];
 const ears: Ear[] = [];
@@ -23,7 +23,7 @@ function programs(): string {
 }
 
 beforeAll(async () => {
-  server = await startPostgres(programs());
+  server = await startPostgres(programs(), 'autovacuum = off');
   site = await openSite(server.url);
 });
 afterAll(async () => {
@@ -184,7 +184,7 @@ test('section 8: 1,000 changes by concurrent writers with long transactions: non
     expect([...each.values()].every((times) => times === 1)).toBe(true);
   }
   expect(everything.every((times) => times === 0)).toBe(true);
-}, 60_000);
+});
 
 test('what was told and not acted on is told again; more than fits is told in parts', async () => {
   const feed = createPostgresFeed(site.database, 3);
@@ -280,7 +280,7 @@ test('2.3: a server that was started again may have another past: everything is 
   } finally {
     own.remove();
   }
-}, 60_000);
+});
 
 async function heardBy(connect: () => Promise<EarLine>) {
   const heard: string[] = [];
@@ -298,10 +298,7 @@ async function heardBy(connect: () => Promise<EarLine>) {
   return { ear, heard, times: () => back };
 }
 
-async function until(is: () => boolean): Promise<void> {
-  for (let n = 0; n < 500 && !is(); n++) await Bun.sleep(20);
-  expect(is()).toBe(true);
-}
+const until = (is: () => boolean) => expect.poll(is, { timeout: 60_000 }).toBe(true);
 
 test('a change is heard by itself; an ear whose line breaks hears again, and asks what it missed', async () => {
   const lines: EarLine[] = [];
