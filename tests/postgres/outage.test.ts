@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Stretch, startProxy } from './proxy.ts';
-import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+import { furnish, insist, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
 
 let site: ServingSite;
 let upstream: Upstream;
@@ -29,7 +29,7 @@ const violations = async ({ client }: ServingNode) =>
 /** Many at once lease for all of them, and use less. */
 const warm = async (node: ServingNode, key: string) => {
   const before = upstream.requests.length;
-  const answers = await Promise.all(Array.from({ length: 30 }, () => node.chat(key, ask)));
+  const answers = await Promise.all(Array.from({ length: 30 }, () => insist(() => node.chat(key, ask))));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   // Where commits are slow, ends wait in the outbox.
   await expect.poll(billed, { timeout: 60_000 }).toBe(before + answers.length);
@@ -41,7 +41,7 @@ test('the database hangs: requests go on within what is leased, their ends are d
   await warm(node, key);
   const before = (await billed()) ?? 0;
   proxy.freeze();
-  for (let n = 0; n < 3; n++) expect((await node.chat(key, ask)).status).toBe(200);
+  for (let n = 0; n < 3; n++) expect((await insist(() => node.chat(key, ask))).status).toBe(200);
   expect(await billed()).toBe(before);
   // Its leases end before others may take them.
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(503);
@@ -80,7 +80,7 @@ test('a node that is killed while the database hangs ships what it owes when it 
   await warm(node, key);
   const before = (await billed()) ?? 0;
   proxy.freeze();
-  for (let n = 0; n < 3; n++) expect((await node.chat(key, ask)).status).toBe(200);
+  for (let n = 0; n < 3; n++) expect((await insist(() => node.chat(key, ask))).status).toBe(200);
   node.process.kill('SIGKILL');
   await node.process.exited;
   expect(await billed()).toBe(before);
@@ -118,7 +118,7 @@ test('exactness 4: a database that comes back as an older copy gets what it has 
   await expect.poll(billed, { timeout: 60_000 }).toBe(upstream.requests.length);
   expect(await violations(node)).toEqual([]);
   expect(await site.rows('SELECT overrun FROM accounts WHERE overrun <> 0')).toEqual([]);
-  await site.administer(`DROP DATABASE ${name}_lost`);
+  await site.administer(`DROP DATABASE ${name}_lost WITH (FORCE)`);
 });
 
 test('a node that sleeps for longer than its leases live wakes up: it spends nothing of them, and what it had open is billed whole', async () => {

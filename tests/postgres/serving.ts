@@ -156,6 +156,16 @@ export async function openServingSite(): Promise<ServingSite> {
   };
 }
 
+/** As whoever is told to come again does. @returns the first answer that is none of those. */
+export async function insist(ask: () => Promise<Response>): Promise<Response> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.status !== 503) return answer;
+    await answer.text();
+    await Bun.sleep(100);
+  }
+}
+
 /** Sets a site up: an administrator, a channel, a key. @returns the key, without its beginning. */
 export async function furnish({ client }: ServingNode, upstream: string): Promise<string> {
   await client.call('setup.run', { username: 'root', password: 'password1', confirmPassword: 'password1' });
