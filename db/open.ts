@@ -71,7 +71,8 @@ function openFile(file: string, options: OpenOptions): SqliteDatabase {
   }
   raw.pragma('foreign_keys = ON');
   raw.pragma('temp_store = MEMORY');
-  raw.pragma('cache_size = -16384');
+  // Each thread has its own, and it fills in the first quarter of an hour: 16 MB made neither bills nor lists faster.
+  raw.pragma('cache_size = -4096');
   const query = new Kysely<Schema>({ dialect: new SqliteDialect({ database: raw }) });
   return {
     engine: 'sqlite',
