@@ -57,8 +57,7 @@ test('changes of others come by themselves; options are read again first', async
   const { feed, order, publisher } = fixture();
   await publisher.start();
   feed.push(delta(1, { RetryTimes: '1' }));
-  await Bun.sleep(300);
-  expect(order).toEqual(['news 0', 'options', 'news 1']);
+  await expect.poll(() => order).toEqual(['news 0', 'options', 'news 1']);
   publisher.stop();
 });
 

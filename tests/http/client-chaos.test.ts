@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await expect.poll(() => site.gateway.relay.open(), { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => site.gateway.relay.open()).toBe(0);
   expect(await site.gateway.verify()).toEqual([]);
   expect(site.reported).toEqual([]);
   await site.close();

@@ -45,9 +45,7 @@ async function converse(apiKey = key) {
     socket.onclose = ({ code, reason }) => resolve({ code, reason });
   });
   const told = (type: string, count = 1) =>
-    expect
-      .poll(() => heard.filter((event) => event.type === type).length, { timeout: 5000 })
-      .toBeGreaterThanOrEqual(count);
+    expect.poll(() => heard.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
   await told('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
   return { send, heard, closed, told, leave: () => socket.close() };
@@ -58,7 +56,7 @@ const say = (text: string) => ({
   type: 'conversation.item.create',
   item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
 });
-const ended = () => expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
+const ended = () => expect.poll(() => gateway.relay.open()).toBe(0);
 const row = async () => {
   await ended();
   const [log] = await gateway.logs();
@@ -383,7 +381,7 @@ test('A10: a key whose time runs out speaks no further turn', async () => {
   const at = Math.floor(Date.now() / 1000);
   await changeToken({ expired_time: at + 1 });
   await gateway.sync();
-  await expect.poll(() => Date.now() / 1000, { timeout: 5000 }).toBeGreaterThan(at + 2);
+  await expect.poll(() => Date.now() / 1000).toBeGreaterThan(at + 2);
   send(ask);
   expect(await closed).toEqual({ code: 1008, reason: 'token_expired' });
   expect(upstream.heard.filter(({ type }) => type === 'response.create')).toHaveLength(1);

@@ -65,9 +65,7 @@ async function converse() {
   const heard: Event[] = [];
   socket.onmessage = ({ data }) => void heard.push(JSON.parse(String(data)) as Event);
   const told = (type: string, count = 1) =>
-    expect
-      .poll(() => heard.filter((event) => event.type === type).length, { timeout: 5000 })
-      .toBeGreaterThanOrEqual(count);
+    expect.poll(() => heard.filter((event) => event.type === type).length).toBeGreaterThanOrEqual(count);
   await told('session.created');
   const send = (event: Record<string, unknown>) => socket.send(JSON.stringify(event));
   return { send, heard, told, leave: () => socket.close() };
@@ -77,7 +75,7 @@ const sound = (seconds: number) => ({
   type: 'input_audio_buffer.append',
   audio: Buffer.from(new Uint8Array(48_000 * seconds)).toString('base64'),
 });
-const askedForALoan = () => expect.poll(() => loans, { timeout: 5000 }).toBeGreaterThan(0);
+const askedForALoan = () => expect.poll(() => loans).toBeGreaterThan(0);
 
 test('what the client asks waits for its loan, keeps its order and goes out as it came', async () => {
   const { send, heard, told, leave } = await converse();
@@ -126,7 +124,7 @@ test('an answer that outgrows what lies here is withheld, then told to its end a
   await told('response.done');
   expect(heard.filter(({ type }) => type === 'response.output_text.delta')).toHaveLength(3);
   leave();
-  await expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
+  await expect.poll(() => gateway.relay.open()).toBe(0);
   expect((await gateway.logs())[0]).toMatchObject({ completion_tokens: 60_000, usage_source: 'reported' });
 });
 
@@ -142,9 +140,9 @@ test('who writes down what is said has a bill of its own, as soon as its money i
   await askedForALoan();
   gate.resolve();
   const sounds = () => upstream.heard.filter(({ type }) => type === 'input_audio_buffer.append').length;
-  await expect.poll(sounds, { timeout: 5000 }).toBe(1);
+  await expect.poll(sounds).toBe(1);
   send(sound(1));
-  await expect.poll(sounds, { timeout: 5000 }).toBe(2);
+  await expect.poll(sounds).toBe(2);
   upstream.tell({
     type: 'conversation.item.input_audio_transcription.completed',
     item_id: 'item_heard',
@@ -154,7 +152,7 @@ test('who writes down what is said has a bill of its own, as soon as its money i
   });
   await told('conversation.item.input_audio_transcription.completed');
   leave();
-  await expect.poll(() => gateway.relay.open(), { timeout: 5000 }).toBe(0);
+  await expect.poll(() => gateway.relay.open()).toBe(0);
   const logs = await gateway.logs();
   expect(logs.find((log) => log.model_name === 'whisper-1')).toMatchObject({ prompt_tokens: 1000, quota: 15_000 });
 });
