@@ -195,6 +195,15 @@ test('budgets are borrowed as a limit is; a refusal names the one that is used u
   }
 });
 
+test('a key has its budget again and another thread has taken what was lent of the balance: that is for later', async () => {
+  const { key } = await gateway.token({ day_budget: 500_000 });
+  [scarce, free] = ['day', 0];
+  const refused = await gateway.chat(key, ask);
+  expect(refused.status).toBe(503);
+  expect(await refused.json()).toMatchObject({ error: { code: 'balance_elsewhere' } });
+  expect(upstream.requests).toHaveLength(0);
+});
+
 test('a stream that outgrows what lies here waits for more and loses nothing', async () => {
   await gateway.option('HoldOvercommit', '4');
   const { key } = await gateway.token();

@@ -136,7 +136,9 @@ export const elsewhere = (error?: unknown): AppError =>
 export function toldFor(loan: Loan, error: unknown, now: number): unknown {
   if (!(error instanceof AppError) || !/^(?:user|token)_exhausted$/.test(error.code)) return error;
   if (loan === 'elsewhere') return elsewhere(error);
-  if ((loan !== 'day' && loan !== 'month') || error.code !== 'token_exhausted') return error;
+  if (loan !== 'day' && loan !== 'month') return error;
+  // What was lent of the balance was enough, or the budget would not be in question: another thread has taken it.
+  if (error.code === 'user_exhausted') return elsewhere(error);
   const seconds = Math.ceil(nextPeriod(loan, now) - now);
   return new AppError(loan === 'day' ? 'token_budget_day' : 'token_budget_month', { ...error.params, seconds }, error);
 }
