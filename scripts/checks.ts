@@ -28,7 +28,11 @@ const run = async (title: string, command: string[], env: Record<string, string>
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, ...env },
   });
+  // Whoever is told to end does not wait for it.
+  const ended = () => child.kill();
+  process.once('exit', ended);
   const code = await child.exited;
+  process.off('exit', ended);
   told(title, code, began);
   return code === 0;
 };

@@ -67,7 +67,7 @@ const settings = `listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 fsync = on
 ssl = on
-max_connections = 100
+max_connections = 200
 log_min_messages = fatal
 `;
 
