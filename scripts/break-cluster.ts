@@ -1,53 +1,92 @@
-/** Breaks what keeps several machines exact, one line at a time, and runs the test that has to notice: `GATEWAY_TEST_DATABASE=postgres://… node scripts/launch.mjs break-cluster [name]`, or without an address on a server of its own. */
+/** Breaks what keeps several machines exact, one line at a time, and runs the test that has to notice: `GATEWAY_TEST_DATABASE=postgres://… node scripts/launch.mjs break-cluster [name]`, or without an address on a server of its own. Ends with the rules and corrections of the design and what was noticed of each. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Break, breaks } from './break/cluster.ts';
+import { breaks } from './break/cluster.ts';
+import { lawNames, laws } from './break/laws.ts';
+import type { Break } from './break/row.ts';
 import { type Copy, copyTree } from './mutate/copy.ts';
 import { postgresPrograms, startPostgres } from './servers/postgres.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-type Verdict = 'noticed' | 'UNNOTICED' | 'NOT APPLIED' | 'HUNG';
+type Verdict = 'noticed' | 'UNNOTICED' | 'NOT APPLIED' | 'NO PROGRAM' | 'UNSOUND' | 'HUNG';
+type Env = Readonly<Record<string, string>>;
 
 const patienceMs = 120_000;
+const parser = new Bun.Transpiler({ loader: 'ts' });
 
-async function verdictOf(copy: Copy, one: Break, url: string): Promise<Verdict> {
+const isProgram = (text: string): boolean => {
+  try {
+    parser.transformSync(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** @returns whether the test passes; null = it does not end. */
+async function passes(copy: Copy, { test, title }: Break, env: Env): Promise<boolean | null> {
+  const vitest = ['--bun', 'node_modules/vitest/vitest.mjs', 'run', '--pool=threads', '--maxWorkers=1', '--bail=1'];
+  const child = Bun.spawn([process.execPath, ...vitest, test, ...(title === '' ? [] : ['-t', title])], {
+    cwd: copy.dir,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'ignore'],
+  });
+  const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  const code = await child.exited;
+  clearTimeout(late);
+  return child.signalCode === 'SIGKILL' ? null : code === 0;
+}
+
+/** By test: what fails where nothing is broken notices nothing. */
+const sound = new Map<string, Promise<boolean | null>>();
+
+async function verdictOf(copy: Copy, one: Break, env: Env): Promise<Verdict> {
   const text = readFileSync(join(copy.dir, one.file), 'utf8');
   const broken = text.replace(one.from, () => one.to);
   if (broken === text) return 'NOT APPLIED';
-  const vitest = ['--bun', 'node_modules/vitest/vitest.mjs', 'run', '--pool=threads', '--maxWorkers=1', '--bail=1'];
-  const wanted = [one.test, ...(one.name === '' ? [] : ['-t', one.name])];
-  return copy.during(new Map([[one.file, broken]]), async () => {
-    const child = Bun.spawn([process.execPath, ...vitest, ...wanted], {
-      cwd: copy.dir,
-      env: { ...process.env, GATEWAY_TEST_DATABASE: url },
-      stdio: ['ignore', 'ignore', 'ignore'],
-    });
-    const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
-    const code = await child.exited;
-    clearTimeout(late);
-    if (child.signalCode === 'SIGKILL') return 'HUNG';
-    return code === 0 ? 'UNNOTICED' : 'noticed';
-  });
+  if (!isProgram(broken)) return 'NO PROGRAM';
+  const test = `${one.test} ${one.title}`;
+  if (!sound.has(test)) sound.set(test, passes(copy, one, env));
+  if ((await sound.get(test)) !== true) return 'UNSOUND';
+  const passed = await copy.during(new Map([[one.file, broken]]), () => passes(copy, one, env));
+  return passed === null ? 'HUNG' : passed ? 'UNNOTICED' : 'noticed';
+}
+
+/** @returns how many of the rules and corrections are kept by no line at all. */
+function sayLaws(verdicts: ReadonlyMap<Break, Verdict>): number {
+  let without = 0;
+  for (const law of lawNames) {
+    const rows = breaks.filter(({ keeps }) => keeps.includes(law));
+    if (rows.length === 0) without++;
+    const asked = rows.filter((one) => verdicts.has(one));
+    const noticed = asked.filter((one) => verdicts.get(one) === 'noticed').length;
+    const said = rows.length === 0 ? 'NO LINE' : `${noticed} of ${asked.length} noticed`;
+    console.log(`${law.padEnd(14)} ${said.padEnd(18)} ${laws[law]}`);
+  }
+  return without;
 }
 
 const bin = postgresPrograms();
 const given = process.env.GATEWAY_TEST_DATABASE ?? '';
 const server = given === '' && bin !== null ? await startPostgres(bin) : null;
-const url = server?.url ?? given;
 const copy = copyTree(root);
-let missed = 0;
+const verdicts = new Map<Break, Verdict>();
+let without = 0;
 try {
   const [word = ''] = process.argv.slice(2);
-  const wanted = breaks.filter(({ rule }) => rule.includes(word));
-  for (const one of wanted) {
-    const verdict = await verdictOf(copy, one, url);
-    if (verdict !== 'noticed') missed++;
-    console.log(`${verdict.padEnd(12)} ${one.rule.padEnd(58)} ${one.test}${one.name === '' ? '' : ` “${one.name}”`}`);
+  const env = { GATEWAY_TEST_DATABASE: server?.url ?? given };
+  for (const one of breaks.filter(({ name, keeps }) => [name, ...keeps].some((text) => text.includes(word)))) {
+    const verdict = await verdictOf(copy, one, env);
+    verdicts.set(one, verdict);
+    const test = `${one.test}${one.title === '' ? '' : ` “${one.title}”`}`;
+    console.log(`${verdict.padEnd(12)} ${one.name}\n${' '.repeat(13)}${[...one.keeps, test].join(', ')}`);
   }
-  console.log(`${wanted.length - missed} of ${wanted.length} noticed`);
+  without = sayLaws(verdicts);
 } finally {
   copy.remove();
   server?.remove();
 }
-process.exit(missed === 0 ? 0 : 1);
+const noticed = [...verdicts.values()].filter((verdict) => verdict === 'noticed').length;
+console.log(`${noticed} of ${verdicts.size} noticed`);
+process.exit(noticed === verdicts.size && without === 0 ? 0 : 1);

@@ -1,6 +1,6 @@
 /** Who waits for money that lies elsewhere believes what was said after its own question, and nothing older. */
 import { expect, test } from 'vitest';
-import type { Grant } from '../../db/postgres/leases.ts';
+import type { Grant, LeaseMove } from '../../db/postgres/leases.ts';
 import { createTelling, heard } from '../../server/cluster/telling.ts';
 import { createLeases, type LeaseAnswer } from '../../server/ledger/leases.ts';
 
@@ -126,6 +126,82 @@ test('a crowd that comes together costs the books no more than one', async () =>
   await pass(50);
   expect(told).toEqual(Array(500).fill('exhausted'));
   expect(books.asked - before).toBe(before);
+});
+
+/** A node whose moves are carried out by hand. */
+function carried() {
+  const reach = new Map([['account', 30]]);
+  const works: (() => void)[] = [];
+  const moves: { readonly sent: readonly LeaseMove[]; done(granted: number): void; failed(): void }[] = [];
+  const leases = createLeases({
+    reach: {
+      raise: (kind, _subject, amount) => void reach.set(kind, (reach.get(kind) ?? 0) + amount),
+      takeIdle(kind) {
+        const amount = reach.get(kind) ?? 0;
+        reach.set(kind, 0);
+        return amount;
+      },
+      drop: () => reach.clear(),
+    },
+    move: (sent) =>
+      new Promise((resolve, reject) => {
+        const grant = {
+          account,
+          token: 0,
+          tokenGranted: 0,
+          most: 1000,
+          tokenMost: 0,
+          tokenBound: 'limit',
+          holders: [],
+        } as const;
+        moves.push({
+          sent,
+          done: (granted) => resolve({ grants: [{ ...grant, granted }] }),
+          failed: () => reject(new Error('turned down')),
+        });
+      }),
+    isUnresolved: () => false,
+    recall: () => undefined,
+    answer: () => undefined,
+    nodes: () => 1,
+    now: () => 0,
+    after: (_ms, work) => void works.push(work),
+  });
+  return { leases, reach, works, moves };
+}
+
+test('what is given back is out of reach before the books are asked, stays so when they fail, and goes back with the next', async () => {
+  const { leases, reach, works, moves } = carried();
+  leases.begin(1);
+  reach.set('account', 30);
+  leases.idle('account', account);
+  expect(reach.get('account')).toBe(0);
+  moves[0]?.failed();
+  await expect.poll(() => works).toHaveLength(1);
+  expect(reach.get('account')).toBe(0);
+  works[0]?.();
+  const sent = [{ type: 'give-back', kind: 'account', subject: account, amount: 30 }];
+  expect(moves.map((one) => one.sent)).toEqual([sent, sent]);
+});
+
+test('what was granted under a number that the node has lost is not in reach under the next', async () => {
+  const { leases, reach, works, moves } = carried();
+  leases.begin(1);
+  const missing = () => ({ account: 10 - (reach.get('account') ?? 0), token: 0 });
+  const hold = () => missing().account <= 0;
+  const answer = leases.request({ account, token: 0, need: 10, missing, hold });
+  expect(moves).toHaveLength(1);
+  leases.begin(2);
+  moves[0]?.done(10);
+  // It asks again under its new number.
+  const before = works.length;
+  await expect.poll(() => works.length).toBeGreaterThan(before);
+  expect(reach.get('account')).toBeUndefined();
+  for (const work of works.splice(0)) work();
+  await expect.poll(() => moves).toHaveLength(2);
+  moves[1]?.done(10);
+  expect(await answer).toBe('granted');
+  expect(reach.get('account')).toBe(10);
 });
 
 test('an answer is for the node that asked', () => {

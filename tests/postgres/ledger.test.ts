@@ -242,6 +242,21 @@ test('exactness 4: what a database forgot that it had confirmed is sent again un
   expect(await site.balance(1)).toBe(93);
 });
 
+test('exactness 4: a pooler that leads an open connection to an older copy is found out by the next transaction', async () => {
+  await apply(node, grant('g', 1, 100));
+  const [before] = await site.rows<{ seq: number }>('SELECT seq FROM nodes');
+  // Nothing of it is in the copy, and nobody has closed a connection.
+  await apply(node, { type: 'note', ref: 'x', log: { ...log('x', 1, 0), type: 5 } });
+  for (const text of ["DELETE FROM ends WHERE ref = 'note:x'", 'DELETE FROM logs']) await site.rows(text);
+  await site.rows('UPDATE nodes SET seq = $1', before?.seq);
+  await expect(node.store.probe()).rejects.toThrow('declared gone');
+  await node.store.probe();
+  expect(node.forgotten.map(({ ref }) => ref)).toEqual(['x']);
+  expect(node.epochs).toHaveLength(2);
+  expect(await apply(node, ...node.forgotten)).toEqual(['done']);
+  expect(await site.rows('SELECT request_id FROM logs')).toEqual([{ request_id: 'x' }]);
+});
+
 test('exactness 14: what a connection finds out about an earlier commit is no new sign of life', async () => {
   let cut = false;
   let signs = 0;

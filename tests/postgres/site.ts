@@ -42,6 +42,10 @@ export interface NodeOptions {
   readonly url?: string;
   readonly name?: string;
   readonly broken?: (statement: string) => 'before' | 'after' | null;
+  /** Told of each statement. */
+  readonly sending?: (statement: string) => void;
+  /** All of a transaction is written, and its COMMIT goes when this resolves. */
+  readonly committing?: () => Promise<void>;
   readonly onEpoch?: (epoch: number) => void;
   readonly sign?: () => () => void;
 }
@@ -132,7 +136,10 @@ export async function openSite(server = usual): Promise<Site> {
 
 let runs = 0;
 
-function openNode(url: string, { name = 'node', broken = () => null, onEpoch, sign }: NodeOptions): TestNode {
+function openNode(
+  url: string,
+  { name = 'node', broken = () => null, sending, committing, onEpoch, sign }: NodeOptions,
+): TestNode {
   const batches: TestNode['batches'] = [];
   const forgotten: LedgerCommand[] = [];
   const epochs: number[] = [];
@@ -146,7 +153,13 @@ function openNode(url: string, { name = 'node', broken = () => null, onEpoch, si
         },
         // A connection that breaks on its way there, or on its way back.
         async send(statements) {
+          for (const { text } of statements) sending?.(text);
           const fate = statements.map(({ text }) => broken(text)).find((one) => one !== null);
+          if (fate === undefined && committing !== undefined && statements.at(-1)?.text === 'COMMIT') {
+            const answers = await line.send(statements.slice(0, -1));
+            await committing();
+            return [...answers, ...(await line.send(statements.slice(-1)))];
+          }
           if (fate === undefined) return line.send(statements);
           if (fate === 'after') await line.send(statements);
           line.close();

@@ -56,6 +56,15 @@ test('a place is free again after an answer, and after a failure', async () => {
   for (let n = 0; n < 3; n++) expect((await gateway.chat(key, ask)).status).toBe(502);
 });
 
+test('whoever was turned away without money has taken no place, and counts in no window', async () => {
+  await open(0);
+  const { key } = await gateway.token({ concurrency_limit: 1, rpm_limit: 5 });
+  for (let n = 0; n < 3; n++)
+    expect(await errorOf(await gateway.chat(key, ask))).toMatchObject({ status: 403, code: 'user_exhausted' });
+  await gateway.call('user.update', { id: gateway.userId, add_quota: 1_000_000 });
+  expect((await gateway.chat(key, ask)).status).toBe(200);
+});
+
 test('the site’s rule counts failed requests', async () => {
   await open();
   for (const [key, value] of [

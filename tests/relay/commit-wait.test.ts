@@ -67,6 +67,19 @@ test('R3: a whole answer goes ahead but for its last byte', async () => {
   expect((await gateway.logs())[0]).toMatchObject({ quota: 225 });
 });
 
+test('exactness 6: whoever ends what a dead thread had open finds a request until its bill is written', async () => {
+  const { open } = gateway.balances.money;
+  await listening(false).over;
+  const rows = open.free();
+  pragma('query_only = ON');
+  const { heard, over } = listening(false);
+  await expect.poll(() => heard.text.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect(open.free()).toBe(rows - 1);
+  pragma('query_only = OFF');
+  await over;
+  expect(open.free()).toBe(rows);
+});
+
 test('R3: an operator who prefers speed sets a ceiling; ends before their bill are counted', async () => {
   const quick = await createTestGateway({ engine: 'sqlite', limits: { commitCeilingMs: 50 } });
   await quick.channel(upstream.url);

@@ -93,29 +93,43 @@ test('what cannot be covered is not delivered: the stream is cut, and nobody owe
   expect((await gateway.logs())[0]).toMatchObject({ end_reason: 'quota_cut' });
 });
 
-test('who owes overrun is not overcommitted', async () => {
-  const key = await open(0, '4');
+test.each([
+  ['thinks where nobody sees it', 'gpt-5-mini', {}],
+  ['is read to its end when its client has gone', 'gpt-4o-mini', { setting: '{"drain":true}' }],
+])(
+  'a stream whose model %s is held for whole from the start, however often balances are lent',
+  async (_what, model, fields) => {
+    const held: number[] = [];
+    for (const overcommit of ['1', '4']) {
+      gateway = await createTestGateway({ quota: 1_000_000 });
+      await gateway.channel(upstream.url, { models: model, ...fields });
+      await gateway.option('HoldOvercommit', overcommit);
+      script(1);
+      const response = await gateway.chat((await gateway.token()).key, { ...ask, model });
+      held.push(1_000_000 - gateway.balances.available(gateway.userId, 0));
+      release();
+      await response.text();
+      if (overcommit === '1') await gateway.close();
+    }
+    expect(held[0]).toBeGreaterThan(4000);
+    expect(held[1]).toBe(held[0]);
+  },
+);
+
+test.each([
+  [99, 4],
+  [100, 1],
+])('who owes overrun of %d of 100 has %d streams at once for one balance', async (owed, whole) => {
+  const key = await open(5000, '4');
   await gateway.option('OverrunLine', '100');
-  await gateway.ledger.execute({
-    type: 'settle',
-    ref: 'owed',
-    userId: gateway.userId,
-    tokenId: 0,
-    channelId: 0,
-    amount: 9000,
-    at: 1,
-    log: null,
-    tokens: 1,
-    model: 'gpt-4o-mini',
-    username: 'tester',
-  });
-  // The relay has not taken this off itself: it is told of 9,000 that somebody else paid.
-  await gateway.ledger.drain();
-  gateway.balances.settle(gateway.userId, 0, { held: 0, charged: 9000 });
-  await gateway.call('user.update', { id: gateway.userId, add_quota: 4000 });
-  expect([gateway.balances.available(gateway.userId, 0), gateway.balances.overrunOf(gateway.userId)]).toEqual([
-    0, 5000,
-  ]);
-  expect((await gateway.chat(key, ask)).status).toBe(403);
-  expect(upstream.requests).toHaveLength(0);
+  // Another machine has found that the money had been lent; here some is left of it.
+  const event = { kind: 'balance', userId: gateway.userId, delta: 0, overrun: owed, version: 1000 } as const;
+  gateway.balances.credit(event);
+  script(1);
+  const body = JSON.stringify(ask);
+  const asked = Array.from({ length: 6 }, () => gateway.chat(key, body).then((response) => response.text()));
+  while (upstream.requests.length < whole) await new Promise((resolve) => setImmediate(resolve));
+  release();
+  await Promise.all(asked);
+  expect(upstream.requests.filter((request) => !request.body.includes('max_tokens'))).toHaveLength(whole);
 });

@@ -4,10 +4,19 @@ import { describe, expect, test } from 'vitest';
 import type { Ledger, LedgerCommand, LedgerResult } from '../../server/ledger/commands.ts';
 import { Cap, Flow, Purse } from '../../server/relay/admission/accounts.ts';
 import { type Balances, createBalances, type HoldAnswer } from '../../server/relay/admission/balances.ts';
+import { createLeased } from '../../server/relay/admission/leased.ts';
 import { type Admission, createLimits } from '../../server/relay/admission/limits.ts';
-import { createMemory, type Memory, mostThreads } from '../../server/relay/admission/memory.ts';
+import {
+  attachMemory,
+  createMemory,
+  groupStripe,
+  type Memory,
+  mostThreads,
+  userStripe,
+} from '../../server/relay/admission/memory.ts';
 import { createMoney, type Money } from '../../server/relay/admission/money.ts';
 import { allotRows, Row, RowState, rowsIn } from '../../server/relay/admission/open-requests.ts';
+import { ringCells } from '../../server/relay/admission/windows.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import { compileSettings, type RelaySettings } from '../../server/relay/state/settings.ts';
 import { createRelayState } from '../../server/relay/state/state.ts';
@@ -209,6 +218,16 @@ describe('a thread that dies', () => {
     }
   });
 
+  test('its locks are free when it is buried, and nobody else’s', () => {
+    const memory = createMemory(mostThreads);
+    const [dead, living] = [1, 2].map((thread) => attachMemory(memory.parts(), thread)) as [Memory, Memory];
+    for (const stripe of [3, 4]) dead.lock(stripe);
+    living.lock(5);
+    expect([3, 4, 5].map((stripe) => memory.tryLock(stripe, 0))).toEqual([false, false, false]);
+    memory.bury(1);
+    expect([3, 4, 5].map((stripe) => memory.tryLock(stripe, 0))).toEqual([true, true, false]);
+  });
+
   test('at each of 20,000 stores: all it had open is ended, nothing is lost and nothing is charged twice', async () => {
     const site = busy();
     const { memory, accounts } = site.money;
@@ -283,6 +302,54 @@ describe('a thread that dies', () => {
     expect(memory.get(accounts.user(1) + Purse.used)).toBe(sum);
     expect(Math.min(told.settled, told.voided)).toBeGreaterThan(1000);
   });
+});
+
+test('exactness 9: what others write too is written under its lock, the user’s before the group’s', async () => {
+  const site = busy();
+  const { accounts } = site.money;
+  const purse = accounts.user(1);
+  const group = accounts.group('default');
+  const rings = site.money.memory.get(group + Flow.rates);
+  const ofGroup = (cell: number) =>
+    (cell >= group && cell < group + 16) || (cell >= rings && cell < rings + 2 * ringCells);
+  const written = { user: 0, group: 0 };
+  const watched = (plain: Memory): Memory => {
+    const held: number[] = [];
+    const taken = (stripe: number) => {
+      if (stripe === userStripe(purse)) expect(held).not.toContain(groupStripe(group));
+      held.push(stripe);
+    };
+    return {
+      ...plain,
+      lock(stripe) {
+        plain.lock(stripe);
+        taken(stripe);
+      },
+      tryLock(stripe, ms) {
+        const got = plain.tryLock(stripe, ms);
+        if (got) taken(stripe);
+        return got;
+      },
+      unlock(stripe) {
+        held.splice(held.lastIndexOf(stripe), 1);
+        plain.unlock(stripe);
+      },
+      put(cell, value) {
+        written[ofGroup(cell) ? 'group' : 'user']++;
+        expect(held).toContain(ofGroup(cell) ? groupStripe(group) : userStripe(purse));
+        plain.put(cell, value);
+      },
+    };
+  };
+  const rows = [allotRows(site.money.memory)];
+  const settings = compileSettings(new Map(Object.entries(site.options)));
+  const { money } = beside(site.money, 1, rows, watched);
+  for (const seed of [1, 2, 3]) live(site, money, settings, randomOf(seed), () => undefined, `${seed} `);
+  const leased = createLeased(money);
+  leased.lend({ kind: 'account', userId: 1, id: 1 }, 10);
+  leased.reclaim({ kind: 'token', userId: 1, id: 7 }, 10);
+  expect(written.user).toBeGreaterThan(100);
+  expect(written.group).toBeGreaterThan(20);
 });
 
 /** Three requests of one thread, from their hold to their settlement. */

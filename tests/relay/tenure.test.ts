@@ -51,6 +51,12 @@ test('what is leased is what may be held, of the balance and of the limit', () =
   expect(balances.hold(1, 7, 60).ok).toBe(false);
 });
 
+test('exactness 7: what moves elsewhere is in the books, not in reach', () => {
+  const token = { id: 7, used: -30 };
+  balances.credit({ kind: 'balance', userId: 1, delta: 5000, version: 2, token });
+  expect([leased.idle(account), leased.idle(limit)]).toEqual([100, 100]);
+});
+
 test('exactness 14: when no sign of life was confirmed for too long, nothing is let in and nothing grows', () => {
   expect(balances.hold(1, 7, 10).ok).toBe(true);
   clock += 12_000;
