@@ -73,6 +73,15 @@ const server = given === '' && bin !== null ? await startPostgres(bin) : null;
 const copy = copyTree(root);
 const verdicts = new Map<Break, Verdict>();
 let without = 0;
+const end = () => {
+  copy.remove();
+  server?.remove();
+};
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    end();
+    process.exit(130);
+  });
 try {
   const [word = ''] = process.argv.slice(2);
   const env = { GATEWAY_TEST_DATABASE: server?.url ?? given };
@@ -84,8 +93,7 @@ try {
   }
   without = sayLaws(verdicts);
 } finally {
-  copy.remove();
-  server?.remove();
+  end();
 }
 const noticed = [...verdicts.values()].filter((verdict) => verdict === 'noticed').length;
 console.log(`${noticed} of ${verdicts.size} noticed`);

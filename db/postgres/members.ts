@@ -40,6 +40,8 @@ const all = `SELECT epoch, node, state, version, schema, started_at, left_at, fo
   FROM (${counted}) counted WHERE expires_at > '-infinity'`;
 
 const keptSeconds = 86_400;
+/** What a node has let in counts for so long. */
+const windowSeconds = 60;
 
 export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
   return {
@@ -54,8 +56,17 @@ export function createMembers({ pool }: Pick<PostgresDatabase, 'pool'>) {
       const { rows } = await pool.query<MemberRow>(`${all} AND node = $1`, [node]);
       return rows[0] ?? null;
     },
-    async live(): Promise<number> {
-      const { rows } = await pool.query<{ n: number }>("SELECT count(*) AS n FROM nodes WHERE state = 'live'");
+    /**
+     * Among how many nodes a limit is shared: those that live, since one that drains lets in whoever comes before its balancer
+     * has noticed, and those that served until a minute ago. A start after another of the same node takes its place; a command
+     * of the terminal that has ended says nothing of itself, and has let in nobody.
+     */
+    async sharing(): Promise<number> {
+      const { rows } = await pool.query<{ n: number }>(
+        `SELECT count(DISTINCT node) AS n FROM nodes
+         WHERE state <> 'expired' OR figures <> '{}' AND expires_at > clock_timestamp() - make_interval(secs => $1)`,
+        [windowSeconds],
+      );
       return rows[0]?.n ?? 0;
     },
     /** @returns false when it does not live. */

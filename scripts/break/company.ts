@@ -53,6 +53,20 @@ export const company: readonly Break[] = [
   ).notices('tests/postgres/rates.test.ts', 'away, frozen or emptied'),
   row(
     [],
+    'rates: a node that drains keeps its share',
+    'db/postgres/members.ts',
+    "WHERE state <> 'expired' OR figures",
+    "WHERE state = 'live' OR figures",
+  ).notices('tests/postgres/company.test.ts', 'limits are shared'),
+  row(
+    [],
+    'rates: what a node has let in counts for a minute after it has gone',
+    'db/postgres/members.ts',
+    'const windowSeconds = 60;',
+    'const windowSeconds = -60;',
+  ).notices('tests/postgres/company.test.ts', 'limits are shared'),
+  row(
+    [],
     'rates: without a server each node has its share',
     'server/relay/admission/limits.ts',
     'const among = nodes();',

@@ -24,7 +24,7 @@ export interface CompanyDeps {
   /** Something has changed. */
   readonly changed: () => void;
   readonly heard: (news: Hearsay) => void;
-  /** So many nodes share the site. */
+  /** Limits are shared by so many nodes. */
   readonly nodes: (count: number) => void;
   readonly figures: () => Readonly<Record<string, unknown>>;
   readonly report: (error: unknown) => void;
@@ -47,7 +47,8 @@ function createLoad(now: () => number): () => number {
   };
 }
 
-export function startCompany(deps: CompanyDeps): Company {
+/** Resolves when it knows of the others, or that the database does not say. */
+export async function startCompany(deps: CompanyDeps): Promise<Company> {
   const { database, steady } = deps;
   const say = sayOver(database.pool);
   const members = createMembers(database);
@@ -92,7 +93,7 @@ export function startCompany(deps: CompanyDeps): Company {
     const follows = deps.follows();
     if (follows !== null) await members.report(deps.node, follows, JSON.stringify(figures));
     // A database that does not answer says nothing about the others.
-    const count = Math.max(1, await members.live());
+    const count = Math.max(1, await members.sharing());
     if (count !== nodes) deps.nodes(count);
     nodes = count;
   };
@@ -114,7 +115,7 @@ export function startCompany(deps: CompanyDeps): Company {
       looking = false;
     });
   }, reportMs);
-  void lookOnce();
+  await lookOnce();
 
   return {
     tell: gossip.tell,

@@ -1,11 +1,17 @@
 /** What several nodes of a site share on a real server: turns, kept items, who is there, what relays have learnt. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createKeptItems } from '../../db/kept-items.ts';
+import { createMembers } from '../../db/postgres/members.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { createTurns } from '../../db/turns.ts';
 import { type Company, startCompany } from '../../server/control/company.ts';
 import { createNodes } from '../../server/domain/nodes/service.ts';
+import { proveKey } from '../../server/domain/secrets/proof.ts';
+import { createVault } from '../../server/domain/secrets/vault.ts';
+import { createLimits } from '../../server/relay/admission/limits.ts';
+import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import type { Hearsay } from '../../server/relay/routing/hearsay.ts';
+import type { RelaySettings } from '../../server/relay/state/settings.ts';
 import { openSite, type Site } from './site.ts';
 
 let site: Site;
@@ -117,7 +123,7 @@ async function join(node: string, ahead: number): Promise<Joined> {
   let changed = 0;
   const steady = () => performance.now() + ahead;
   const database = await openPostgres({ engine: 'postgres', url: site.url }, { connections: 2 });
-  const company = startCompany({
+  const company = await startCompany({
     database,
     node,
     run: crypto.randomUUID(),
@@ -178,6 +184,81 @@ test('what one machine learns of a channel the others know, whatever their clock
   ]);
   expect(shown[0]?.news_ms).toBeGreaterThanOrEqual(12);
   expect(await site.rows("SELECT follows::text FROM nodes WHERE node = 'alpha'")).toEqual([{ follows: '7' }]);
+});
+
+test('limits are shared by all that may let somebody in and by those who have lately: never is more let in in a minute than they say', async () => {
+  const figures = JSON.stringify({ relays: 1 });
+  const members = createMembers(site.database);
+  const [clock, settings] = [{ now: 1e9 }, { groupLimits: new Map(), modelRequests: null } as unknown as RelaySettings];
+  const limits = { dayBudget: 0, monthBudget: 0, rpm: 10, tpm: 0, concurrency: 0 };
+  const never = { at: 0, used: 0 };
+  const token = { id: 9, userId: 3, name: 'k', limits, periods: { day: never, month: never } };
+  const who = { user: { id: 3, group: 'default' }, token, group: 'default' } as unknown as Principal;
+  let nodes = 0;
+  const machine = () => {
+    const own = createLimits({
+      settings: () => settings,
+      now: () => 1e12,
+      steady: () => clock.now,
+      nodes: () => nodes,
+    });
+    return (): number => {
+      for (let admitted = 0; ; admitted++) {
+        try {
+          own.admit(who, { tokens: 0, hold: 0, row: 0 }).ended({ tokens: 0, charged: 0, success: true });
+        } catch {
+          return admitted;
+        }
+      }
+    };
+  };
+  /** What is let in in all, when everybody has looked. */
+  const both = async (...machines: readonly (() => number)[]): Promise<number> => {
+    nodes = await members.sharing();
+    return machines.reduce((sum, admits) => sum + admits(), 0);
+  };
+  const [alpha, beta] = [machine(), machine()];
+  for (const node of ['alpha', 'beta']) {
+    await addNode(node);
+    await site.rows('UPDATE nodes SET figures = $1', figures);
+  }
+  expect(await both(alpha)).toBe(5);
+  await members.drain('alpha');
+  clock.now += 30_000;
+  // One drains: it serves whoever comes, and what it has let in is in the same minute.
+  expect(await both(alpha, beta)).toBe(5);
+  await site.rows("UPDATE nodes SET state = 'expired', left_at = 1 WHERE node = 'alpha'");
+  clock.now += 20_000;
+  expect(await both(beta)).toBe(0);
+  // A command of the terminal was a node for a moment; a node started again is the same one.
+  await addNode('visitor', 'expired', 1);
+  await addNode('beta');
+  expect(await members.sharing()).toBe(2);
+  await site.rows("UPDATE nodes SET expires_at = clock_timestamp() - interval '61 s' WHERE node = 'alpha'");
+  clock.now += 70_000;
+  expect(await both(beta)).toBe(10);
+});
+
+test('a node that starts knows how many share before it serves anybody', async () => {
+  await addNode('alpha');
+  await addNode('beta');
+  expect((await join('beta', 0)).counts).toEqual([2]);
+});
+
+test('the first proves its key by sealing something, the others by reading it', async () => {
+  const vault = createVault(Buffer.from('the key of this site'));
+  await proveKey(site.database, vault);
+  const url = `${site.url}?options=-c%20default_transaction_read_only%3Don`;
+  const reading = await openPostgres({ engine: 'postgres', url }, { connections: 1, readonly: true });
+  try {
+    await expect(reading.pool.query('DELETE FROM meta')).rejects.toThrow('read-only transaction');
+    await proveKey(reading, vault);
+    await expect(proveKey(reading, createVault(Buffer.from('the key of another')))).rejects.toMatchObject({
+      code: 'secret_unreadable',
+    });
+  } finally {
+    await reading.close();
+  }
 });
 
 test('a flood of conversations is told in few pieces, and what is known of channels always', async () => {
