@@ -9,5 +9,6 @@ export async function proveKey(database: Database, vault: Vault): Promise<void> 
   if (database.engine === 'sqlite') return;
   const options = createOptionsRepository(database);
   const { key, purpose } = keyProof;
-  vault.open(purpose, await options.firstMeta(key, vault.seal(purpose, key)));
+  // Asked for again and again while a node lives: whoever is not the first only reads.
+  vault.open(purpose, (await options.meta(key)) ?? (await options.firstMeta(key, vault.seal(purpose, key))));
 }
