@@ -4,6 +4,7 @@
  * the last one was committed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { reasonText } from '../../server/contract/storage-reasons.ts';
 import type { LedgerCommand } from '../../server/ledger/commands.ts';
 import { decideMoves, type LeaseMove, type MoveOutcome, readsForMoves } from './leases.ts';
 import { type BatchOutcome, decideBatch } from './ledger-batch.ts';
@@ -62,7 +63,7 @@ interface Work<Value> {
 /** The connection broke while a COMMIT was on its way. */
 class Unresolved extends Error {
   constructor(cause: unknown) {
-    super('the database did not say whether it committed', { cause });
+    super(reasonText('commit_unknown'), { cause });
   }
 }
 
@@ -163,7 +164,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       await on.send([{ text: 'ROLLBACK' }]);
       // Its number is as before, or its time is over: the next connection tells.
       on.close();
-      throw new Fenced('this node was declared gone');
+      throw new Fenced(reasonText('declared_gone'));
     }
     const { value, statements } = work.decide(answers.slice(head.length));
     pending = { seq: next, asked: work.asked, commands: work.commands, value, kind };

@@ -1,5 +1,6 @@
 /** A node's row: its number, its life by the database's clock, and what becomes of what it leased when that is over. */
 
+import { reasonText } from '../../server/contract/storage-reasons.ts';
 import type { StoredHold } from '../ledger-store.ts';
 import { numbers } from './arrays.ts';
 import type { Line, Statement } from './line.ts';
@@ -54,7 +55,7 @@ export async function lookAt(line: Line, { epoch, run }: Fence): Promise<Found> 
     },
     { text: 'COMMIT' },
   ]);
-  if (line.wasLocal()) throw new Error('the standby does not confirm');
+  if (line.wasLocal()) throw new Error(reasonText('standby_silent'));
   const row = answers.at(-2)?.rows[0] as { seq: number; state: string } | undefined;
   return row === undefined ? { seq: 0, alive: false } : { seq: row.seq, alive: row.state !== 'expired' };
 }

@@ -167,7 +167,7 @@ export const books: readonly Break[] = [
     ['rule 7', 'correction 4', 'correction 13'],
     'nor is it when a new connection finds it there',
     'db/postgres/nodes.ts',
-    "if (line.wasLocal()) throw new Error('the standby does not confirm');",
+    "if (line.wasLocal()) throw new Error(reasonText('standby_silent'));",
     '',
   ).notices('tests/postgres/confirmed.test.ts'),
   row(

@@ -8,6 +8,7 @@ import { createMembers } from '../../db/postgres/members.ts';
 import { createTurns } from '../../db/turns.ts';
 import { AppError } from '../contract/errors.ts';
 import { type StorageStanding, soundStorage } from '../contract/storage.ts';
+import { troubleOf } from '../contract/storage-reasons.ts';
 import type { Trouble } from '../contract/trouble.ts';
 import { dataDirFiles } from '../data-dir.ts';
 import type { Standing } from '../domain/channels/routes.ts';
@@ -198,7 +199,7 @@ async function joinCompany({ database, services, publisher, standing, ...rest }:
     changed: () => void publisher.look(),
     heard: (news) => self.postMessage({ kind: 'heard', news }),
     nodes: publisher.nodes,
-    figures: () => ({ relays: services.relays, waiting: standing().waiting, trouble: standing().reason }),
+    figures: () => ({ relays: services.relays, waiting: standing().waiting, trouble: troubleOf(standing().reason) }),
   });
 }
 

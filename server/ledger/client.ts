@@ -1,5 +1,6 @@
 /** The ledger as others see it from their own thread: commands of one event-loop turn travel as one message, so do the answers. */
 import { AppError } from '../contract/errors.ts';
+import { reasonText } from '../contract/storage-reasons.ts';
 import { type AwakeClock, createAwakeClock } from './awake.ts';
 import {
   type BalanceEvent,
@@ -109,7 +110,7 @@ export function createLedgerClient(
     if (!reported.ok) return reported;
     if (suspended !== null) return { ok: false, reason: suspended };
     const age = waiting.size === 0 ? 0 : ageOf();
-    return age < patienceMs ? reported : { ok: false, reason: 'the disk does not confirm what is written' };
+    return age < patienceMs ? reported : { ok: false, reason: reasonText('unconfirmed') };
   };
   const look = () => {
     const before = health;

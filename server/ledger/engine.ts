@@ -1,6 +1,7 @@
 /** Queues commands and commits them in groups: whatever arrived while one commit ran forms the next, without any waiting time of its own. */
 import type { Outcome } from '../../db/ledger-store.ts';
 import { AppError } from '../contract/errors.ts';
+import { reasonText } from '../contract/storage-reasons.ts';
 import { type BalanceEvent, type LedgerCommand, type LedgerResult, outlives } from './commands.ts';
 import type { Outbox } from './outbox.ts';
 
@@ -78,7 +79,9 @@ export function createEngine(deps: EngineDeps): Engine {
 
   const health = (): StoreHealth => {
     if (failing !== null && standby?.mayAdmit() !== true) return { ok: false, reason: failing };
-    return queue.length >= largestQueue ? { ok: false, reason: `${queue.length} commands wait` } : { ok: true };
+    return queue.length >= largestQueue
+      ? { ok: false, reason: reasonText('crowded', { count: queue.length }) }
+      : { ok: true };
   };
   const tell = () => {
     const current = health();

@@ -88,7 +88,7 @@ test('each is shown with its load and what it leases, in both languages, both th
   await sql(
     `INSERT INTO nodes (node, run, version, schema, expires_at, started_at, follows, figures)
      SELECT 'a-machine-with-a-long-name-42f1c3d7', 'r', version, schema, clock_timestamp() + interval '1 hour', started_at, follows, $1 FROM nodes LIMIT 1`,
-    JSON.stringify({ ...figures, trouble: 'the disk is full' }),
+    JSON.stringify({ ...figures, trouble: { code: 'standby_silent', params: {} } }),
   );
   const faults: string[] = [];
   for (const [language, words] of [['en', en] as const, ['zh', zh] as const])

@@ -133,7 +133,7 @@ async function join(node: string, ahead: number): Promise<Joined> {
     changed: () => void changed++,
     heard: (news) => void heard.push(news),
     nodes: (count) => void counts.push(count),
-    figures: () => ({ relays: 3, waiting: 0, trouble: '' }),
+    figures: () => ({ relays: 3, waiting: 0, trouble: null }),
     report: () => undefined,
   });
   companies.push({
@@ -179,8 +179,8 @@ test('what one machine learns of a channel the others know, whatever their clock
   const { several, nodes: shown } = await nodes.list();
   expect(several).toBe(true);
   expect(shown.map(({ name, state, waiting, trouble }) => ({ name, state, waiting, trouble }))).toEqual([
-    { name: 'alpha', state: 'live', waiting: 0, trouble: '' },
-    { name: 'beta', state: 'live', waiting: 0, trouble: '' },
+    { name: 'alpha', state: 'live', waiting: 0, trouble: null },
+    { name: 'beta', state: 'live', waiting: 0, trouble: null },
   ]);
   expect(shown[0]?.news_ms).toBeGreaterThanOrEqual(12);
   expect(await site.rows("SELECT follows::text FROM nodes WHERE node = 'alpha'")).toEqual([{ follows: '7' }]);

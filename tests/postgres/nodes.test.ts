@@ -47,13 +47,29 @@ test('all are listed: as lines for scripts, as JSON, as names alone', async () =
     forgotten: false,
     settles_seconds: null,
     hears: true,
-    trouble: '',
+    trouble: null,
   };
   await expect.poll(listed, { timeout: 60_000 }).toMatchObject(names.map((name) => ({ name, ...well })));
   expect((await run('list', '-q')).out.trim().split('\n')).toEqual(names);
   const lines = (await run('list')).out.trimEnd().split('\n');
   expect(lines.map((line) => line.split('\t').length)).toEqual([12, 12, 12]);
   expect(lines.map((line) => line.split('\t').slice(0, 2))).toEqual(names.map((name) => [name, 'live']));
+});
+
+test('what ails one is told in the reader’s language, and as a code in JSON', async () => {
+  const trouble = { code: 'storage', params: { detail: 'ECONNREFUSED' } };
+  const insert = `INSERT INTO nodes (node, run, version, schema, expires_at, started_at, follows, figures)
+    SELECT 'ails', 'r', version, schema, clock_timestamp() + interval '1 hour', started_at, follows, '${JSON.stringify({ trouble })}' FROM nodes LIMIT 1`;
+  await site.rows(insert);
+  const stateIn = async (language: string) =>
+    (await run('list', '--lang', language)).out
+      .split('\n')
+      .find((line) => line.startsWith('ails'))
+      ?.split('\t')[1];
+  expect(await stateIn('en')).toBe('live (the books cannot be written: ECONNREFUSED)');
+  expect(await stateIn('zh')).toBe('live (账目无法写入：ECONNREFUSED)');
+  expect((await listed()).find(({ name }) => name === 'ails')?.trouble).toEqual(trouble);
+  await site.rows("DELETE FROM nodes WHERE node = 'ails'");
 });
 
 test.each(['en', 'zh'])('on a terminal of 80 columns no line is cut, in %s', async (language) => {

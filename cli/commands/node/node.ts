@@ -1,5 +1,6 @@
 /** The machines that serve a site together. */
 import { AppError } from '../../../server/contract/errors.ts';
+import { troubleIn } from '../../../server/contract/storage-reasons.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { isoTime } from '../../output.ts';
@@ -19,7 +20,11 @@ export const list: CommandRun = async (context) => {
     nodes,
     [
       { name: 'node', value: (row) => row.name },
-      { name: 'state', value: (row) => (row.trouble === '' ? row.state : `${row.state} (${row.trouble})`) },
+      {
+        name: 'state',
+        value: ({ state, trouble }) =>
+          trouble === null ? state : `${state} (${troubleIn(trouble, context.language)})`,
+      },
       { name: 'version', value: (row) => row.version, spare: 1 },
       { name: 'started', value: (row) => isoTime(row.started_at), spare: 6 },
       { name: 'heard', value: (row) => `${row.silent_seconds}s`, right: true },

@@ -34,8 +34,8 @@ export const nodeShape = z.object({
   news_ms: z.nullable(z.int()),
   /** Changes reach it by themselves; otherwise it asks four times a second. */
   hears: z.nullable(z.boolean()),
-  /** Why it admits no paid request, '' = it does. */
-  trouble: z.string(),
+  /** Why it admits no paid request, null = it does: a code of `storage-reasons.ts`, and what varies in its words. */
+  trouble: z.nullable(z.object({ code: z.string(), params: z.record(z.string(), z.union([z.string(), z.number()])) })),
 });
 
 export const nodeEndpoints = [

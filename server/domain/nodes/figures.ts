@@ -1,4 +1,5 @@
 /** What a node says of itself in its row: written by one version, read by another. */
+import { type StorageTrouble, troubleOf } from '../../contract/storage-reasons.ts';
 
 export interface NodeFigures {
   readonly cpu_percent: number | null;
@@ -7,11 +8,24 @@ export interface NodeFigures {
   readonly waiting: number | null;
   readonly news_ms: number | null;
   readonly hears: boolean | null;
-  readonly trouble: string;
+  readonly trouble: StorageTrouble | null;
 }
 
 const whole = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? Math.round(value) : null;
+
+const isParam = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
+
+/** As words, which an earlier version has written, or as code and parameters. */
+function readTrouble(given: unknown): StorageTrouble | null {
+  if (typeof given === 'string') return troubleOf(given);
+  const { code, params } = Object(given) as Readonly<Record<string, unknown>>;
+  if (typeof code !== 'string') return null;
+  const kept = Object.entries(Object(params) as object).filter((entry): entry is [string, string | number] =>
+    isParam(entry[1]),
+  );
+  return { code, params: Object.fromEntries(kept) };
+}
 
 export function readFigures(text: string): NodeFigures {
   let given: Readonly<Record<string, unknown>> = {};
@@ -27,6 +41,6 @@ export function readFigures(text: string): NodeFigures {
     waiting: whole(given.waiting),
     news_ms: whole(given.news_ms),
     hears: typeof given.hears === 'boolean' ? given.hears : null,
-    trouble: typeof given.trouble === 'string' ? given.trouble : '',
+    trouble: readTrouble(given.trouble),
   };
 }

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import type { StorageTrouble } from '../../../server/contract/storage-reasons.ts';
 import type { Column } from '../../components/table/column.ts';
 import { dateTime } from '../../lib/format.ts';
 
@@ -22,7 +23,7 @@ export interface NodeRow {
   readonly waiting: number | null;
   readonly news_ms: number | null;
   readonly hears: boolean | null;
-  readonly trouble: string;
+  readonly trouble: StorageTrouble | null;
 }
 
 const looks = { live: 'status', draining: 'status status-wait', gone: 'status status-bad' } as const;
@@ -33,7 +34,7 @@ export const memoryOf = ({ memory_bytes }: NodeRow): string =>
 
 export function NodeState({ node }: { readonly node: NodeRow }) {
   const { t } = useTranslation();
-  const isWell = node.state !== 'live' || node.trouble === '';
+  const isWell = node.state !== 'live' || node.trouble === null;
   return (
     <span className={isWell ? looks[node.state] : 'status status-bad'}>
       {isWell ? t(`nodes.s.${node.state}`) : t('nodes.troubled')}

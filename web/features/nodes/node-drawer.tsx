@@ -2,10 +2,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { troubleIn } from '../../../server/contract/storage-reasons.ts';
 import { Confirm, Drawer } from '../../components/overlay.tsx';
 import { call } from '../../lib/api.ts';
 import { attempt } from '../../lib/attempt.ts';
 import { dateTime, duration } from '../../lib/format.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { isRoot, useUser } from '../../lib/session.ts';
 import { useMoney } from '../../shell/money.ts';
 import { ForgetQuestion } from './forget-question.tsx';
@@ -64,7 +66,7 @@ export function NodeDrawer({ node, onClose }: { readonly node: NodeRow; readonly
   );
 }
 
-function NodeFacts({ node }: { readonly node: NodeRow }) {
+export function NodeFacts({ node }: { readonly node: NodeRow }) {
   const { t } = useTranslation();
   const money = useMoney();
   const told = (value: number | null, unit: string): string => (value === null ? '–' : `${value}${unit}`);
@@ -88,7 +90,7 @@ function NodeFacts({ node }: { readonly node: NodeRow }) {
       <p className="mb-3">
         <NodeState node={node} />
       </p>
-      {node.trouble === '' ? null : <p className="mb-3 text-danger">{node.trouble}</p>}
+      {node.trouble === null ? null : <p className="mb-3 text-danger">{troubleIn(node.trouble, currentLanguage())}</p>}
       {node.state !== 'gone' || !node.owes ? null : <p className="mb-3 text-ink-2">{t('nodes.owes')}</p>}
       {!node.forgotten ? null : (
         <p className="mb-3 text-ink-2">

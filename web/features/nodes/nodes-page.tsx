@@ -1,10 +1,12 @@
 /** The machines that serve this site together: whether each is well, and how one is taken out. */
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { troubleIn } from '../../../server/contract/storage-reasons.ts';
 import { Empty } from '../../components/empty.tsx';
 import { ListPage } from '../../components/list-page.tsx';
 import { DataTable } from '../../components/table/data-table.tsx';
 import { call } from '../../lib/api.ts';
+import { currentLanguage } from '../../lib/i18n.ts';
 import { useList } from '../../lib/read.ts';
 import { type NodeRow, useNodeColumns } from './node-columns.tsx';
 import { NodeDrawer } from './node-drawer.tsx';
@@ -30,7 +32,9 @@ export function NodesPage() {
         columns={columns}
         list={list}
         storeKey="nodes-table-columns"
-        note={({ state, trouble }) => (state === 'live' && trouble !== '' ? trouble : null)}
+        note={({ state, trouble }) =>
+          state === 'live' && trouble !== null ? troubleIn(trouble, currentLanguage()) : null
+        }
         onOpen={({ name }) => setOpen(name)}
         empty={
           <Empty

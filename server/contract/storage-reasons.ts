@@ -1,0 +1,57 @@
+/** Why nothing is sold for the sake of the books. It is told in English where it is noticed; what a node says of itself is kept as a code and told in its reader's language. */
+import type { Language } from './enums.ts';
+
+interface Reason {
+  readonly zh: string;
+  readonly en: string;
+}
+
+/** `{name}` = what varies; `detail` = words of a disk, a driver or a server. */
+export const storageReasons = {
+  unconfirmed: { zh: '已写入的数据未得到磁盘确认', en: 'the disk does not confirm what is written' },
+  crowded: { zh: '{count} 条账务指令等待写入', en: '{count} commands wait' },
+  ledger_gone: { zh: '账本线程已终止', en: 'the ledger is gone' },
+  standby_silent: { zh: '备用服务器未确认提交', en: 'the standby does not confirm' },
+  commit_unknown: { zh: '数据库未答复提交是否成功', en: 'the database did not say whether it committed' },
+  declared_gone: { zh: '本节点已被判定为离线', en: 'this node was declared gone' },
+  /** All the others. */
+  storage: { zh: '账目无法写入：{detail}', en: 'the books cannot be written: {detail}' },
+} as const satisfies Record<string, Reason>;
+
+export type StorageReason = keyof typeof storageReasons;
+
+/** Codes of a newer version are unknown here. */
+export interface StorageTrouble {
+  readonly code: string;
+  readonly params: Readonly<Record<string, string | number>>;
+}
+
+const filled = (text: string, params: StorageTrouble['params']): string =>
+  text.replace(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole));
+
+/** In English, as it stands in the operator's log. */
+export const reasonText = (
+  name: Exclude<StorageReason, 'storage'>,
+  params: Readonly<Record<string, number>> = {},
+): string => filled(storageReasons[name].en, params);
+
+const patterns = Object.entries(storageReasons).flatMap(([code, { en }]) =>
+  code === 'storage' ? [] : [{ code, fits: new RegExp(`^${en.replace(/\{(\w+)\}/g, '(?<$1>\\d+)')}$`) }],
+);
+
+/** @param text as `reasonText` or somebody else has worded it. @returns null = '', all is well. */
+export function troubleOf(text: string): StorageTrouble | null {
+  if (text === '') return null;
+  for (const { code, fits } of patterns) {
+    const found = fits.exec(text);
+    if (found === null) continue;
+    const params = Object.entries(found.groups ?? {}).map(([name, value]) => [name, Number(value)] as const);
+    return { code, params: Object.fromEntries(params) };
+  }
+  return { code: 'storage', params: { detail: text } };
+}
+
+export function troubleIn({ code, params }: StorageTrouble, language: Language): string {
+  if (Object.hasOwn(storageReasons, code)) return filled(storageReasons[code as StorageReason][language], params);
+  return [code, ...Object.values(params)].join(' ');
+}
