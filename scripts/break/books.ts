@@ -3,318 +3,338 @@ import { type Break, row } from './row.ts';
 
 export const books: readonly Break[] = [
   row(
-    ['rule 5', 'correction 1'],
     'no more is granted than is free',
     'db/postgres/leases.ts',
     'return room >= want ? want : room >= need ? need : partial ? Math.max(0, room) : 0;',
     'return want;',
-  ).notices('tests/postgres/leases.test.ts'),
+  )
+    .keeps('rule 5', 'correction 1')
+    .notices('tests/postgres/leases.test.ts'),
   row(
-    ['rule 7', 'correction 1', 'correction 4'],
     'transactions of a node follow one another, also where a pooler changes the server under a connection',
     'db/postgres/nodes.ts',
     "state <> 'expired' AND seq = $1 - 1 RETURNING seq",
     "state <> 'expired' RETURNING seq",
-  ).notices('tests/postgres/ledger.test.ts', 'exactness 4'),
+  )
+    .keeps('rule 7', 'correction 1', 'correction 4')
+    .notices('tests/postgres/ledger.test.ts', 'exactness 4'),
   row(
-    ['rule 5', 'correction 1'],
     'a node that was declared gone writes nothing',
     'db/postgres/nodes.ts',
     "AND state <> 'expired' AND seq = $1 - 1",
     'AND seq = $1 - 1',
-  ).notices('tests/postgres/ledger.test.ts'),
+  )
+    .keeps('rule 5', 'correction 1')
+    .notices('tests/postgres/ledger.test.ts'),
   row(
-    ['rule 5', 'correction 2'],
     'a settlement leaves alone what others have leased',
     'db/postgres/ledger-batch.ts',
     "Math.max(0, free) + purses.lease('account', account, sight.lease)",
     'balance',
-  ).notices('tests/postgres/ledger.test.ts', 'exactness 2'),
+  )
+    .keeps('rule 5', 'correction 2')
+    .notices('tests/postgres/ledger.test.ts', 'exactness 2'),
   row(
-    ['rule 5', 'correction 2'],
     'what was asked tells a repetition, not what was paid',
     'db/postgres/ledger-batch.ts',
     'function resultOf(command: Settle | Void, { account, asked }: EndRow)',
     'function resultOf(command: Settle | Void, { account, paid: asked }: EndRow)',
-  ).notices('tests/postgres/ledger.test.ts', 'exactness 2'),
+  )
+    .keeps('rule 5', 'correction 2')
+    .notices('tests/postgres/ledger.test.ts', 'exactness 2'),
   row(
-    ['rule 5', 'correction 3'],
     'the owner’s own settlement corrects a provisional one',
     'db/postgres/ledger-batch.ts',
     'earlier?.provisional === 1 && command.provisional !== true',
     'earlier === null',
-  ).notices('tests/postgres/ledger.test.ts', 'exactness 3'),
+  )
+    .keeps('rule 5', 'correction 3')
+    .notices('tests/postgres/ledger.test.ts', 'exactness 3'),
   row(
-    ['rule 5', 'correction 3'],
     'a hold that comes after its end is none',
     'db/postgres/ledger-batch.ts',
     "if (ends.has(command.ref)) return { status: 'done' };",
     '',
-  ).notices('tests/postgres/ledger.test.ts', 'exactness 3'),
+  )
+    .keeps('rule 5', 'correction 3')
+    .notices('tests/postgres/ledger.test.ts', 'exactness 3'),
   row(
-    ['rule 7', 'correction 4'],
     'what the database forgot is found after reconnecting',
     'db/postgres/ledger-store.ts',
     'if (!row.alive || row.seq < seq) fence = null;',
     'if (!row.alive) fence = null;',
-  ).notices('tests/postgres/ledger.test.ts', 'exactness 4'),
+  )
+    .keeps('rule 7', 'correction 4')
+    .notices('tests/postgres/ledger.test.ts', 'exactness 4'),
+  row('an outbox needs a durable folder', 'server/cluster/books.ts', '...(order.durable ?', '...(true ?')
+    .keeps('correction 5')
+    .notices('tests/postgres/outage.test.ts', 'exactness 5'),
   row(
-    ['correction 5'],
-    'an outbox needs a durable folder',
-    'server/cluster/books.ts',
-    '...(order.durable ?',
-    '...(true ?',
-  ).notices('tests/postgres/outage.test.ts', 'exactness 5'),
-  row(
-    ['correction 5'],
     'whoever owes does not say that nothing is left',
     'server/cluster/keeper.ts',
     'if (!owes) await alone((on) => noteLeft',
     'await alone((on) => noteLeft',
-  ).notices('tests/postgres/leaving.test.ts'),
+  )
+    .keeps('correction 5')
+    .notices('tests/postgres/leaving.test.ts'),
+  row('an outbox is one node’s', 'db/outbox-file.ts', "raw.pragma('locking_mode = EXCLUSIVE');", '')
+    .keeps('correction 5')
+    .notices('tests/ledger/standby.test.ts', 'an outbox is one'),
   row(
-    ['correction 5'],
-    'an outbox is one node’s',
-    'db/outbox-file.ts',
-    "raw.pragma('locking_mode = EXCLUSIVE');",
-    '',
-  ).notices('tests/ledger/standby.test.ts', 'an outbox is one'),
-  row(
-    ['rule 8', 'correction 8'],
     'what commits late is read, whatever its number',
     'db/postgres/feed.ts',
     'AND NOT pg_visible_in_snapshot(xact, $1::pg_snapshot)',
     'AND xact >= pg_snapshot_xmax($1::pg_snapshot)',
-  ).notices('tests/postgres/feed.test.ts', 'section 8'),
+  )
+    .keeps('rule 8', 'correction 8')
+    .notices('tests/postgres/feed.test.ts', 'section 8'),
   row(
-    ['rule 8', 'correction 8'],
     'only what every living node has read is forgotten',
     'db/postgres/feed.ts',
     'ORDER BY follows LIMIT 1',
     'ORDER BY follows DESC LIMIT 1',
-  ).notices('tests/postgres/feed.test.ts', 'only what every living node'),
+  )
+    .keeps('rule 8', 'correction 8')
+    .notices('tests/postgres/feed.test.ts', 'only what every living node'),
   row(
-    ['rule 6', 'correction 10'],
     'money that lies elsewhere is not used up',
     'server/relay/admission/lender.ts',
     "if (loan === 'elsewhere') return",
     "if (loan === 'lent') return",
-  ).notices('tests/relay/lender.test.ts'),
+  )
+    .keeps('rule 6', 'correction 10')
+    .notices('tests/relay/lender.test.ts'),
   row(
-    ['rule 5', 'correction 10'],
     'a deduction takes what nobody has leased',
     'db/postgres/ledger-batch.ts',
     "desk.moves(command.type === 'deduct' ? 'free' : 'all')",
     "desk.moves('all')",
-  ).notices('tests/postgres/ledger.test.ts', 'a deduction takes'),
+  )
+    .keeps('rule 5', 'correction 10')
+    .notices('tests/postgres/ledger.test.ts', 'a deduction takes'),
   row(
-    ['rule 5'],
     'what is leased of a key is within its budgets',
     'db/postgres/leases.ts',
     "const bounds = ['limit', 'day', 'month'] as const;",
     "const bounds = ['limit', 'day', 'month'].slice(0, 1) as readonly 'limit'[];",
-  ).notices('tests/postgres/leases.test.ts', 'what is leased of a budget'),
+  )
+    .keeps('rule 5')
+    .notices('tests/postgres/leases.test.ts', 'what is leased of a budget'),
   row(
-    ['rule 5', 'correction 3'],
     'what open requests hold outlives the life of a node',
     'db/postgres/nodes.ts',
     'const kept = held',
     'const kept = !held',
-  ).notices('tests/postgres/ledger.test.ts', 'what a thawed node'),
+  )
+    .keeps('rule 5', 'correction 3')
+    .notices('tests/postgres/ledger.test.ts', 'what a thawed node'),
   row(
-    ['rule 5', 'correction 14'],
     'a lease runs from the sending of the last sign',
     'server/relay/admission/tenure.ts',
     'set(Cell.steady, at.steady);',
     'set(Cell.steady, steady());',
-  ).notices('tests/postgres/leases.test.ts', 'the life of leases'),
+  )
+    .keeps('rule 5', 'correction 14')
+    .notices('tests/postgres/leases.test.ts', 'the life of leases'),
   row(
-    ['rule 5', 'correction 14'],
     'by the clock that ran further',
     'server/relay/admission/tenure.ts',
     'Math.max(steady() - get(Cell.steady), Math.abs(wall() - get(Cell.wall)))',
     '(steady() - get(Cell.steady))',
-  ).notices('tests/postgres/leases.test.ts', 'the life of leases'),
+  )
+    .keeps('rule 5', 'correction 14')
+    .notices('tests/postgres/leases.test.ts', 'the life of leases'),
   row(
-    ['rule 9', 'correction 15'],
     'a pooler is noticed',
     'db/postgres/ear.ts',
     'const heard = heardSelf().then(() => true);',
     'const heard = Promise.resolve(true);',
-  ).notices('tests/postgres/feed.test.ts', 'section 15'),
+  )
+    .keeps('rule 9', 'correction 15')
+    .notices('tests/postgres/feed.test.ts', 'section 15'),
   row(
-    ['rule 9', 'correction 15'],
     'what is told is written down for those who hear nothing',
     'db/postgres/wire.ts',
     'WITH kept AS (INSERT INTO node_messages (text) VALUES ($2)) SELECT',
     'SELECT',
-  ).notices('tests/postgres/deaf.test.ts'),
+  )
+    .keeps('rule 9', 'correction 15')
+    .notices('tests/postgres/deaf.test.ts'),
+  row('migrations run once', 'db/postgres/migrate.ts', /await sql`SELECT pg_advisory_xact_lock\([^;]*;/, '')
+    .keeps('rule 9', 'correction 15')
+    .notices('tests/postgres/words.test.ts', 'ten nodes'),
   row(
-    ['rule 9', 'correction 15'],
-    'migrations run once',
-    'db/postgres/migrate.ts',
-    /await sql`SELECT pg_advisory_xact_lock\([^;]*;/,
-    '',
-  ).notices('tests/postgres/words.test.ts', 'ten nodes'),
-  row(
-    ['rule 7', 'correction 4', 'correction 13'],
     'a commit on one disk alone is not durable',
     'db/postgres/ledger-store.ts',
     "if (on.wasLocal() || last?.command !== 'COMMIT') {",
     "if (last?.command !== 'COMMIT') {",
-  ).notices('tests/postgres/confirmed.test.ts'),
+  )
+    .keeps('rule 7', 'correction 4', 'correction 13')
+    .notices('tests/postgres/confirmed.test.ts'),
   row(
-    ['rule 7', 'correction 4', 'correction 13'],
     'nor is it when a new connection finds it there',
     'db/postgres/nodes.ts',
     "if (line.wasLocal()) throw new Error(reasonText('standby_silent'));",
     '',
-  ).notices('tests/postgres/confirmed.test.ts'),
+  )
+    .keeps('rule 7', 'correction 4', 'correction 13')
+    .notices('tests/postgres/confirmed.test.ts'),
   row(
-    ['rule 7', 'correction 4', 'correction 13'],
     'every transaction of the books waits for the standby, whatever the server’s usual is',
     'db/postgres/nodes.ts',
     "'SET LOCAL synchronous_commit = on'",
     "'SET LOCAL synchronous_commit = local'",
-  ).notices('tests/postgres/confirmed.test.ts'),
+  )
+    .keeps('rule 7', 'correction 4', 'correction 13')
+    .notices('tests/postgres/confirmed.test.ts'),
   row(
-    ['rule 7', 'correction 4'],
     'what was acknowledged is kept for as long as a copy may lag behind',
     'server/ledger/outbox.ts',
     'const keptForMs = 15 * 60_000;',
     'const keptForMs = 60_000;',
-  ).notices('tests/ledger/standby.test.ts', 'acknowledged batches'),
+  )
+    .keeps('rule 7', 'correction 4')
+    .notices('tests/ledger/standby.test.ts', 'acknowledged batches'),
   row(
-    ['rule 6', 'correction 10'],
     'an answer counts for the question it answers',
     'server/ledger/leases.ts',
     'if (line === undefined || line.mark !== mark) return;',
     'if (line === undefined) return;',
-  ).notices('tests/ledger/recall.test.ts', 'an earlier recall'),
+  )
+    .keeps('rule 6', 'correction 10')
+    .notices('tests/ledger/recall.test.ts', 'an earlier recall'),
+  row('used up is told to who asked before it was found out', 'server/ledger/leases.ts', 'known.at >= since &&', '')
+    .keeps('rule 6', 'correction 10')
+    .notices('tests/ledger/recall.test.ts', 'given after a refusal'),
   row(
-    ['rule 6', 'correction 10'],
-    'used up is told to who asked before it was found out',
-    'server/ledger/leases.ts',
-    'known.at >= since &&',
-    '',
-  ).notices('tests/ledger/recall.test.ts', 'given after a refusal'),
-  row(
-    ['rule 1', 'rule 5'],
     'what was to be given back and was not written goes back with the next',
     'server/ledger/leases.ts',
     "outgoing = [...moves.filter(({ type }) => type === 'give-back'), ...outgoing];",
     '',
-  ).notices('tests/ledger/recall.test.ts', 'given back'),
+  )
+    .keeps('rule 1', 'rule 5')
+    .notices('tests/ledger/recall.test.ts', 'given back'),
   row(
-    ['rule 1', 'rule 5'],
     'what was leased under another number is not in reach',
     'server/ledger/leases.ts',
     'const valid = grants !== null && under === epoch;',
     'const valid = grants !== null;',
-  ).notices('tests/ledger/recall.test.ts', 'under a number'),
+  )
+    .keeps('rule 1', 'rule 5')
+    .notices('tests/ledger/recall.test.ts', 'under a number'),
   row(
-    ['rule 6', 'correction 10'],
     'a lease is a share of what is free',
     'db/postgres/leases.ts',
     'Math.min(use, Math.floor(room / (2 * nodes)))',
     'Math.min(use, room)',
-  ).notices('tests/ledger/grants.test.ts'),
+  )
+    .keeps('rule 6', 'correction 10')
+    .notices('tests/ledger/grants.test.ts'),
   row(
-    ['rule 6', 'correction 10'],
     'of a small balance each request leases what it needs and no more',
     'db/postgres/leases.ts',
     '(purse?.left ?? 0) < smallFor * need ? 0 : ',
     '',
-  ).notices('tests/ledger/grants.test.ts'),
+  )
+    .keeps('rule 6', 'correction 10')
+    .notices('tests/ledger/grants.test.ts'),
   row(
-    ['rule 6', 'correction 10'],
     'whoever came first is served first',
     'server/ledger/leases.ts',
     'line.waiting.push({ request: asked',
     'line.waiting.splice(1, 0, { request: asked',
-  ).notices('tests/postgres/leases.test.ts', 'in the order in which they came'),
+  )
+    .keeps('rule 6', 'correction 10')
+    .notices('tests/postgres/leases.test.ts', 'in the order in which they came'),
+  row('one question at a time for each account', 'server/ledger/leases.ts', 'if (line.asking) return;', '')
+    .keeps('rule 6', 'correction 10')
+    .notices('tests/ledger/recall.test.ts'),
   row(
-    ['rule 6', 'correction 10'],
-    'one question at a time for each account',
-    'server/ledger/leases.ts',
-    'if (line.asking) return;',
-    '',
-  ).notices('tests/ledger/recall.test.ts'),
-  row(
-    ['rule 6', 'correction 10'],
     'what another node waits for goes back at once',
     'server/ledger/leases.ts',
     "give('account', account);\n      if (token > 0)",
     'if (token > 0)',
-  ).notices('tests/postgres/leases.test.ts', 'exactness 10'),
+  )
+    .keeps('rule 6', 'correction 10')
+    .notices('tests/postgres/leases.test.ts', 'exactness 10'),
   row(
-    ['correction 11'],
     'each node has its own row of what all users pay into',
     'db/postgres/ledger-writes.ts',
     'INSERT INTO account_parts AS p (account_id, balance, version, epoch) SELECT *, $4::bigint FROM',
     'INSERT INTO account_parts AS p (account_id, balance, version, epoch) SELECT *, 0 * $4::bigint FROM',
-  ).notices('tests/postgres/side-by-side.test.ts', 'stands still'),
+  )
+    .keeps('correction 11')
+    .notices('tests/postgres/side-by-side.test.ts', 'stands still'),
   row(
-    ['correction 11'],
     'each node has its own row of what a channel has cost',
     'db/postgres/ledger-writes.ts',
     'SELECT v.*, $3::bigint FROM',
     'SELECT v.*, 0 * $3::bigint FROM',
-  ).notices('tests/postgres/side-by-side.test.ts', 'stands still'),
+  )
+    .keeps('correction 11')
+    .notices('tests/postgres/side-by-side.test.ts', 'stands still'),
   row(
-    ['rule 5', 'correction 11'],
     'a batch locks accounts in one order',
     'db/postgres/ledger-known.ts',
     "'SELECT id, balance, leased, version, overrun FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE'",
     "'SELECT id, balance, leased, version, overrun FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id DESC FOR UPDATE'",
-  ).notices('tests/postgres/side-by-side.test.ts', 'a batch locks'),
+  )
+    .keeps('rule 5', 'correction 11')
+    .notices('tests/postgres/side-by-side.test.ts', 'a batch locks'),
   row(
-    ['rule 5', 'correction 11'],
     'a batch locks accounts before keys',
     'db/postgres/ledger-known.ts',
     "if (accounts.size > 0)\n    ask(\n      'SELECT id, balance, leased",
     "ask('SELECT 1 FROM tokens WHERE id = ANY($1::bigint[]) FOR UPDATE', [numbers(sorted(wanted.tokens))], () => undefined);\n  if (accounts.size > 0)\n    ask(\n      'SELECT id, balance, leased",
-  ).notices('tests/postgres/side-by-side.test.ts', 'a batch locks'),
+  )
+    .keeps('rule 5', 'correction 11')
+    .notices('tests/postgres/side-by-side.test.ts', 'a batch locks'),
   row(
-    ['rule 5', 'correction 11'],
     'leases lock accounts in one order',
     'db/postgres/leases.ts',
     "FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE'",
     "FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id DESC FOR UPDATE'",
-  ).notices('tests/postgres/side-by-side.test.ts', 'leases locks'),
+  )
+    .keeps('rule 5', 'correction 11')
+    .notices('tests/postgres/side-by-side.test.ts', 'leases locks'),
   row(
-    ['correction 11'],
     'what settlements count up is no news',
     'db/postgres/migrations/0001-initial.ts',
     "'name, key_hmac, status, expires_at, unlimited",
     "'used_quota, name, key_hmac, status, expires_at, unlimited",
-  ).notices('tests/postgres/side-by-side.test.ts', 'tells nobody'),
+  )
+    .keeps('correction 11')
+    .notices('tests/postgres/side-by-side.test.ts', 'tells nobody'),
   row(
-    ['correction 12'],
     'overrun is taken from the next credit',
     'server/ledger/core.ts',
     'const owed = credit > 0 ? Math.min(amount, books.overrunOf(credit)) : 0;',
     'const owed = 0;',
-  ).notices('tests/ledger/overrun.test.ts', 'overrun is taken'),
+  )
+    .keeps('correction 12')
+    .notices('tests/ledger/overrun.test.ts', 'overrun is taken'),
   row(
-    ['rule 10', 'correction 13'],
     'ends are durable nearby when a commit takes long',
     'server/ledger/engine.ts',
     'outbox === undefined ? undefined : setInterval(keep, patienceMs)',
     'undefined',
-  ).notices('tests/ledger/standby.test.ts', 'exactness 13'),
+  )
+    .keeps('rule 10', 'correction 13')
+    .notices('tests/ledger/standby.test.ts', 'exactness 13'),
   row(
-    ['rule 10', 'correction 13'],
     'nothing is let in while the oldest end waits for more than a second',
     'server/ledger/client.ts',
     'return age < patienceMs ? reported :',
     'return age >= 0 ? reported :',
-  ).notices('tests/ledger/client.test.ts', 'R14: paid work stops'),
+  )
+    .keeps('rule 10', 'correction 13')
+    .notices('tests/ledger/client.test.ts', 'R14: paid work stops'),
   row(
-    ['rule 10', 'correction 13'],
     'a command that was refused waits no longer',
     'server/ledger/client.ts',
     "waiting.delete(id);\n        if (typeof answer === 'string')",
     "if (typeof answer !== 'object' || answer === null) waiting.delete(id);\n        if (typeof answer === 'string')",
-  ).notices('tests/ledger/client.test.ts', 'R14: paid work stops'),
+  )
+    .keeps('rule 10', 'correction 13')
+    .notices('tests/ledger/client.test.ts', 'R14: paid work stops'),
 ];

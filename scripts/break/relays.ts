@@ -3,157 +3,169 @@ import { type Break, row } from './row.ts';
 
 export const relays: readonly Break[] = [
   row(
-    ['rule 1', 'correction 9'],
     'a hold is looked for and taken under the user’s lock',
     'server/relay/admission/balances.ts',
     'memory.lock(stripe);\n    try {\n      return step();',
     'try {\n      return step();',
-  ).notices('tests/relay/relay-threads.test.ts', 'exactness 9'),
+  )
+    .keeps('rule 1', 'correction 9')
+    .notices('tests/relay/relay-threads.test.ts', 'exactness 9'),
   row(
-    ['rule 1', 'correction 9'],
     'windows of a group have their own lock',
     'server/relay/admission/limits.ts',
     'if (group !== 0) memory.lock(groupStripe(group));',
     '',
-  ).notices('tests/relay/relay-threads.test.ts', 'exactness 9'),
+  )
+    .keeps('rule 1', 'correction 9')
+    .notices('tests/relay/relay-threads.test.ts', 'exactness 9'),
   row(
-    ['rule 1'],
     'who is refused by the balance is in no window and has no place',
     'server/relay/admission/admit.ts',
     'admission.ended({ tokens: 0, charged: 0, success: false });',
     '',
-  ).notices('tests/relay/admission.test.ts', 'without money'),
+  )
+    .keeps('rule 1')
+    .notices('tests/relay/admission.test.ts', 'without money'),
   row(
-    ['rule 1'],
     'who is refused by a budget has not come',
     'server/relay/admission/limits.ts',
     'for (const each of visits) each.withdraw();',
     '',
-  ).notices('tests/relay/limits.test.ts', 'a refused budget'),
+  )
+    .keeps('rule 1')
+    .notices('tests/relay/limits.test.ts', 'a refused budget'),
   row(
-    ['rule 2', 'correction 6'],
     'what a dead thread had begun to change is undone',
     'server/relay/admission/memory.ts',
     'if (chunk !== undefined) chunk[cell & offsets] = left[2 + 2 * index] ?? 0;',
     '',
-  ).notices('tests/relay/relay-threads.test.ts', 'at each of 20,000 stores'),
+  )
+    .keeps('rule 2', 'correction 6')
+    .notices('tests/relay/relay-threads.test.ts', 'at each of 20,000 stores'),
   row(
-    ['rule 2', 'correction 6'],
     'locks of a dead thread are broken',
     'server/relay/admission/memory.ts',
     'for (let stripe = 0; stripe < locksCount; stripe++) Atomics.compareExchange(locks, stripe, dead + 1, 0);',
     '',
-  ).notices('tests/relay/relay-threads.test.ts', 'its locks are free'),
+  )
+    .keeps('rule 2', 'correction 6')
+    .notices('tests/relay/relay-threads.test.ts', 'its locks are free'),
   row(
-    ['rule 2', 'correction 6'],
     'what a dead thread had settled is settled as it was',
     'server/serving/lost.ts',
     'if (get(Row.state) === RowState.ended) {',
     'if (get(Row.state) === -1) {',
-  ).notices('tests/relay/relay-threads.test.ts', 'at each of 20,000 stores'),
+  )
+    .keeps('rule 2', 'correction 6')
+    .notices('tests/relay/relay-threads.test.ts', 'at each of 20,000 stores'),
   row(
-    ['rule 2', 'rule 3', 'correction 6'],
     'a row is another request’s when the bill is durable',
     'server/relay/admission/charge.ts',
     '      open.over(row);\n    };\n',
     '    };\n    open.over(row);\n',
-  ).notices('tests/relay/commit-wait.test.ts', 'exactness 6'),
+  )
+    .keeps('rule 2', 'rule 3', 'correction 6')
+    .notices('tests/relay/commit-wait.test.ts', 'exactness 6'),
   row(
-    ['rule 3', 'correction 7'],
     'the place of a user who is gone stays theirs',
     'server/relay/admission/accounts.ts',
     'if (purse !== undefined) memory.set(purse + Purse.gone, 1);',
     'if (purse !== undefined && memory.get(purse) !== -1) users.delete(id);',
-  ).notices('tests/relay/balances.test.ts', 'removed and comes back'),
+  )
+    .keeps('rule 3', 'correction 7')
+    .notices('tests/relay/balances.test.ts', 'removed and comes back'),
   row(
-    ['correction 7'],
     'movements that come out of their order count, each once',
     'server/relay/admission/accounts.ts',
     'known.ahead.add(version);\n    while (known.ahead.delete(known.version + 1)) known.version++;',
     'known.version = version;',
-  ).notices('tests/relay/balances.test.ts', 'out of the order'),
+  )
+    .keeps('correction 7')
+    .notices('tests/relay/balances.test.ts', 'out of the order'),
   row(
-    ['rule 5', 'correction 7'],
     'what is leased is changed by leases alone',
     'server/relay/admission/accounts.ts',
     'if (!leased) add(purse + Purse.balance, event.delta);',
     'add(purse + Purse.balance, event.delta);',
-  ).notices('tests/relay/tenure.test.ts', 'exactness 7'),
+  )
+    .keeps('rule 5', 'correction 7')
+    .notices('tests/relay/tenure.test.ts', 'exactness 7'),
   row(
-    ['rule 5', 'correction 7'],
     'and so is what is leased of a key',
     'server/relay/admission/accounts.ts',
     'if (cap !== undefined && !leased) add(cap + Cap.used, event.token.used);',
     'if (cap !== undefined) add(cap + Cap.used, event.token.used);',
-  ).notices('tests/relay/tenure.test.ts', 'exactness 7'),
+  )
+    .keeps('rule 5', 'correction 7')
+    .notices('tests/relay/tenure.test.ts', 'exactness 7'),
   row(
-    ['rule 4', 'correction 12'],
     'a prompt has no more tokens than bytes',
     'server/relay/intake/prompt.ts',
     'Math.max(0, bytes - prompt.bound.units)',
     'Math.max(0, bytes - prompt.bound.units) / 2',
-  ).notices('tests/relay/shortened.test.ts', 'no tokenizer'),
+  )
+    .keeps('rule 4', 'correction 12')
+    .notices('tests/relay/shortened.test.ts', 'no tokenizer'),
   row(
-    ['rule 4', 'correction 12'],
     'a request that is shortened gets half of what there is',
     'server/relay/admission/affordable.ts',
     'affordableOutput(estimate, available / 2)',
     'affordableOutput(estimate, available)',
-  ).notices('tests/relay/shortened.test.ts', 'M1'),
+  )
+    .keeps('rule 4', 'correction 12')
+    .notices('tests/relay/shortened.test.ts', 'M1'),
   row(
-    ['rule 4', 'correction 12'],
     'no answer is shorter than its thought',
     'server/relay/admission/affordable.ts',
     'const leastWithThought = 4096;',
     'const leastWithThought = 16;',
-  ).notices('tests/relay/shortened.test.ts', 'below the floor'),
+  )
+    .keeps('rule 4', 'correction 12')
+    .notices('tests/relay/shortened.test.ts', 'below the floor'),
   row(
-    ['rule 4', 'correction 12'],
     'what a channel passes on is refused instead of edited',
     'server/relay/admission/answer-limit.ts',
     'if (channel.setting.pass_through === true) return false;',
     '',
-  ).notices('tests/relay/shortened.test.ts', 'passes on what it likes'),
+  )
+    .keeps('rule 4', 'correction 12')
+    .notices('tests/relay/shortened.test.ts', 'passes on what it likes'),
   row(
-    ['rule 4', 'correction 12'],
     'all that open requests may cost is within the balance',
     'server/relay/admission/balances.ts',
     'Math.floor(get(purse + Purse.balance) * overcommit) - get(purse + Purse.most)',
     'Math.floor(get(purse + Purse.balance) * overcommit) - get(purse + Purse.held)',
-  ).notices('tests/relay/balances.test.ts', 'may cost together'),
+  )
+    .keeps('rule 4', 'correction 12')
+    .notices('tests/relay/balances.test.ts', 'may cost together'),
   row(
-    ['rule 4', 'correction 12'],
     'what a model thinks in secret is held for at once',
     'server/relay/admission/admit.ts',
     ' && !answer.model.thinks',
     '',
-  ).notices('tests/relay/cover.test.ts', 'is held for whole'),
+  )
+    .keeps('rule 4', 'correction 12')
+    .notices('tests/relay/cover.test.ts', 'is held for whole'),
   row(
-    ['rule 4', 'correction 12'],
     'an upstream that goes on when nobody listens is held for at once',
     'server/relay/admission/admit.ts',
     ' && candidates.every(stopsOnCancel)',
     '',
-  ).notices('tests/relay/cover.test.ts', 'is held for whole'),
+  )
+    .keeps('rule 4', 'correction 12')
+    .notices('tests/relay/cover.test.ts', 'is held for whole'),
   row(
-    ['rule 4', 'correction 12'],
     'who owes is not overcommitted',
     'server/relay/admission/admit.ts',
     'overcommit === 1 || balances.overrunOf(principal.user.id) >= overrunLine',
     'overcommit === 1 || overrunLine < 0',
-  ).notices('tests/relay/cover.test.ts', 'who owes overrun'),
-  row(
-    ['rule 10', 'correction 13'],
-    'the last byte of a whole answer waits for its bill',
-    'server/relay/delivery/held-back.ts',
-    'await durable;',
-    '',
-  ).notices('tests/relay/commit-wait.test.ts', 'last byte'),
-  row(
-    ['rule 10', 'correction 13'],
-    'a stream that waits for its bill gives signs of life',
-    'server/relay/delivery/ending.ts',
-    'client.ping();',
-    '',
-  ).notices('tests/relay/commit-wait.test.ts', 'signs of life'),
+  )
+    .keeps('rule 4', 'correction 12')
+    .notices('tests/relay/cover.test.ts', 'who owes overrun'),
+  row('the last byte of a whole answer waits for its bill', 'server/relay/delivery/held-back.ts', 'await durable;', '')
+    .keeps('rule 10', 'correction 13')
+    .notices('tests/relay/commit-wait.test.ts', 'last byte'),
+  row('a stream that waits for its bill gives signs of life', 'server/relay/delivery/ending.ts', 'client.ping();', '')
+    .keeps('rule 10', 'correction 13')
+    .notices('tests/relay/commit-wait.test.ts', 'signs of life'),
 ];

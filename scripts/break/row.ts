@@ -13,6 +13,13 @@ export interface Break {
   readonly title: string;
 }
 
-export const row = (keeps: readonly Law[], name: string, file: string, from: string | RegExp, to: string) => ({
-  notices: (test: string, title = ''): Break => ({ keeps, name, file, from, to, test, title }),
+type Line = Omit<Break, 'keeps' | 'test' | 'title'>;
+
+const noticed = (line: Line, keeps: readonly Law[]) => ({
+  notices: (test: string, title = ''): Break => ({ ...line, keeps, test, title }),
 });
+
+export const row = (name: string, file: string, from: string | RegExp, to: string) => {
+  const line: Line = { name, file, from, to };
+  return { keeps: (...laws: readonly Law[]) => noticed(line, laws), ...noticed(line, []) };
+};
