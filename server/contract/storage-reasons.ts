@@ -9,7 +9,7 @@ interface Reason {
 /** `{name}` = what varies; `detail` = words of a disk, a driver or a server. */
 export const storageReasons = {
   unconfirmed: { zh: '已写入的数据未得到磁盘确认', en: 'the disk does not confirm what is written' },
-  crowded: { zh: '{count} 条账务指令等待写入', en: '{count} commands wait' },
+  crowded: { zh: '{count} 条账务指令等待写入', en: 'commands that wait to be written: {count}' },
   ledger_gone: { zh: '账本线程已终止', en: 'the ledger is gone' },
   standby_silent: { zh: '备用服务器未确认提交', en: 'the standby does not confirm' },
   commit_unknown: { zh: '数据库未答复提交是否成功', en: 'the database did not say whether it committed' },
