@@ -53,6 +53,13 @@ export const equivalents: readonly Equivalent[] = [
     why: 'what is asked for is above 0 where the least counts, and 1 is above both',
   },
   {
+    file: 'server/relay/admission/audio-length.ts',
+    line: 'if (seconds !== null && Number.isFinite(seconds) && seconds >= 0) return seconds;',
+    before: '0',
+    after: '(-1)',
+    why: 'no reader tells less than no time: each divides counts or adds them up, and none is below 0',
+  },
+  {
     file: 'server/relay/admission/terms.ts',
     line: 'if (surchargeOf({ surcharges }) > surchargeOf({ surcharges: largest })) largest = surcharges;',
     before: '>',

@@ -33,7 +33,7 @@ const newApi = (): Tables => ({
     [
       [1, 'root', bcrypt, 'Root', 100, 1, '', 'a'.repeat(32), 900_000, 100_000, 12, 'default', null, 0, 0, null, ''],
       [2, 'ann', bcrypt, "Ann's\nname", 1, 1, 'a@b.c', null, 5000, 3000, 7, 'vip', 'x1y2', 40, 90, null, '{"a":1}'],
-      [3, 'gone', bcrypt, '', 1, 1, '', null, -20, 0, 0, 'default', null, 0, 0, '2025-01-02 03:04:05', ''],
+      [3, 'gone', bcrypt, '', 1, 1, '', null, -20, 0, 0, 'default', null, -30, 0, '2025-01-02 03:04:05', ''],
     ],
   ],
   tokens: [
@@ -279,6 +279,19 @@ test('LiteLLM: one channel per provider and key, names mapped, prices as ratios'
   ]);
   expect(await runner.json(['ratios', 'get', 'fast'])).toMatchObject({ ModelRatio: 1, CompletionRatio: 4 });
   expect(readFileSync(join(dir, 'data', 'gateway.db')).includes('canary')).toBe(false);
+});
+
+test('LiteLLM: several channels are numbered from 1', async () => {
+  const file = join(dir, 'config.yaml');
+  const row = (name: string, key: string) =>
+    `  - {model_name: ${name}, litellm_params: {model: openai/${name}, api_key: ${key}}}\n`;
+  writeFileSync(file, `model_list:\n${row('a', 'sk-one')}${row('b', 'sk-two')}${row('c', 'sk-one')}`);
+  await runner.run(['import', 'litellm', file]);
+  const channels = (await runner.json(['channel', 'list'])) as { name: string; models: string }[];
+  expect(channels.map(({ name, models }) => [name, models]).sort()).toEqual([
+    ['openai-1', 'a,c'],
+    ['openai-2', 'b'],
+  ]);
 });
 
 test('what is neither is refused and writes nothing', async () => {

@@ -487,3 +487,29 @@ test('a Gemini client is given the seals of thoughts and calls in one piece, mar
     { functionCall: { id: 'c', name: 'f', args: {} }, thoughtSignature: 'own' },
   ]);
 });
+
+test('Gemini: a part that nobody here knows is kept as it came, one without any words is nothing', () => {
+  const raw = { executableCode: { language: 'PYTHON', code: 'print(1)' } };
+  const content = { parts: [{ text: '' }, { text: '', thoughtSignature: 'sig' }, raw] };
+  const events = codecs['gemini-generate'].upstream.decodeResponse({ candidates: [{ content, finishReason: 'STOP' }] });
+  expect(events.filter(({ type }) => type === 'unknown')).toEqual([
+    { type: 'unknown', dialect: 'gemini-generate', raw },
+  ]);
+});
+
+test('Responses: a refusal that its finished item calls a text is told once, and ends no block that never began', () => {
+  const told = { output_index: 0, content_index: 0 };
+  const events = readStream(
+    codecs['openai-responses'],
+    sse(
+      { type: 'response.refusal.delta', ...told, delta: 'Not this' },
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: { type: 'message', content: [{ type: 'output_text', text: 'Not this', annotations: [] }] },
+      },
+      { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } },
+    ),
+  );
+  expect(events.map(({ type }) => type)).toEqual(['refusal-delta', 'response-start', 'finish']);
+});

@@ -455,3 +455,27 @@ test.concurrent.each([
     await second.stop();
   });
 });
+
+test('sound that breaks off ends as broken for the client too, and what came is paid for', async () => {
+  await within(
+    patient,
+    async ({ gateway, upstream, key, resetOnceRead }) => {
+      upstream.script((response) => {
+        response.writeHead(200, { 'content-type': 'audio/mpeg' });
+        response.write(Buffer.alloc(1000, 0xff));
+        resetOnceRead(response);
+      });
+      const request = new Request('http://gateway/v1/audio/speech', {
+        method: 'POST',
+        headers: { authorization: `Bearer sk-${key}` },
+        body: JSON.stringify({ model: 'm', input: 'hello', voice: 'alloy' }),
+      });
+      const response = await gateway.relay.handle(request, '/v1/audio/speech', { ip: () => '127.0.0.1' });
+      expect(response.status).toBe(200);
+      await expect(response.arrayBuffer()).rejects.toThrow();
+      const [log] = await gateway.logs();
+      expect(log).toMatchObject({ type: 2, end_reason: 'upstream_broken', prompt_tokens: 5 });
+    },
+    true,
+  );
+});

@@ -428,7 +428,13 @@ test('M6: whoever leaves before the first word pays for what the upstream read',
   await soon();
   leave();
   await asked.catch(() => undefined);
-  expect(await row()).toMatchObject({ prompt_tokens: 11, completion_tokens: 1, end_reason: 'client_gone', type: 2 });
+  expect(await row()).toMatchObject({
+    prompt_tokens: 11,
+    completion_tokens: 1,
+    end_reason: 'client_gone',
+    usage_source: 'partial',
+    type: 2,
+  });
 });
 
 test('M6: an answer in one piece that is on its way is paid for, whoever leaves', async () => {

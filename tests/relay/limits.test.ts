@@ -6,6 +6,7 @@ import { compilePriceTables, resolvePrices } from '../../server/contract/pricing
 import { affordableOutput } from '../../server/relay/admission/affordable.ts';
 import { type Asked, createLimits } from '../../server/relay/admission/limits.ts';
 import { createMemory } from '../../server/relay/admission/memory.ts';
+import { createSiteRates } from '../../server/relay/admission/site-rates.ts';
 import { createWindows, ringCells } from '../../server/relay/admission/windows.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
@@ -223,4 +224,26 @@ test('the room of a budget is what neither was used nor is held', () => {
   expect(room()).toBe(60);
   admission?.ended({ ...done, charged: 20 });
   expect(room()).toBe(70);
+});
+
+test('where machines count together, a request that used what it had asked for needs no second word', async () => {
+  const asked: (readonly [string, readonly string[], readonly unknown[]])[] = [];
+  const settings = compileSettings(new Map());
+  const rates = createSiteRates({
+    settings: () => settings,
+    run: async (...one) => {
+      asked.push(one);
+      return [0, 7000];
+    },
+  });
+  const who = principal({ rpm: 5, tpm: 100 });
+  const exact = await rates.enter(who, 40);
+  exact?.ended(40, true);
+  expect(asked.map(([script]) => script)).toEqual(['enter']);
+  const less = await rates.enter(who, 40);
+  less?.ended(30, true);
+  expect(asked.slice(1)).toEqual([
+    ['enter', ['t5:requests', 't5:tokens'], [60_000, 4, 1, 60_000, 60, 40]],
+    ['change', ['t5:tokens'], [60_000, -10, 7000]],
+  ]);
 });

@@ -83,6 +83,18 @@ describe('M1: a limit is written where none was named and the balance has less t
   });
 });
 
+test.each([
+  // 30,000 tokens fit into half of 18,000 quota at 0.3 a token, and into half of 90,000 at 1.5.
+  ['no longer than the model is known to write', 'gpt-4o-mini', 18_000, 16_384],
+  ['as long as the balance carries where nobody knows the model', 'own', 90_000, 30_000],
+])('a wish that cannot be carried becomes %s', async (_name, name, quota, expected) => {
+  await open(quota);
+  await gateway.option('ModelRatio', '{"gpt-4o-mini":0.075,"own":1.5}');
+  await ask('/v1/chat/completions', { model: name, messages: words, max_tokens: 10_000_000 });
+  // The prompt takes a little of it.
+  expect(Number(sent().max_tokens) / expected).toBeCloseTo(1, 2);
+});
+
 test('a thought stays shorter than the answer it belongs to', async () => {
   await open(90_000, { type: 14, models: 'claude-sonnet-4-5' });
   const thinking = { type: 'enabled', budget_tokens: 100_000 };

@@ -87,6 +87,14 @@ test('a request of an earlier number ends without touching what is leased under 
   expect([leased.idle(account), leased.idle(limit)]).toEqual([60, 60]);
 });
 
+test('what a key spent before it was seen here is no part of what was lent to it', () => {
+  const periods = { day: { at: 0, used: 0 }, month: { at: 0, used: 0 } };
+  const seen = { id: 8, userId: 1, unlimited: false, quotaLimit: 900, used: 40, limits: null, periods };
+  balances.seeToken(seen as unknown as TokenSnapshot);
+  leased.lend({ ...limit, id: 8 }, 70);
+  expect([balances.available(1, 8), balances.standing(1, 8)]).toEqual([70, { limit: 110, used: 40 }]);
+});
+
 test('between two numbers nothing is let in, whatever lies there', () => {
   tenure.ended();
   expect(balances.hold(1, 7, 1).ok).toBe(false);
