@@ -354,3 +354,77 @@ test.each([true, false])('Cohere hears nothing of a failed tool, and its client 
   });
   expect(dropped.some((one) => one.includes('the tool failed'))).toBe(failed);
 });
+
+test('Ollama: results belong to their calls by id, by name, or in order', () => {
+  const call = (name: string, id?: string) => ({
+    ...(id === undefined ? {} : { id }),
+    function: { name, arguments: {} },
+  });
+  const heard = (calls: readonly object[], results: readonly object[]) =>
+    codecs['ollama-chat'].translation
+      .decodeRequest(
+        {
+          model: 'm',
+          messages: [
+            { role: 'user', content: 'hi' },
+            { role: 'assistant', content: '', tool_calls: calls },
+            ...results.map((more) => ({ role: 'tool', content: 'r', ...more })),
+          ],
+        },
+        { model: 'm', stream: false },
+      )
+      .messages.flatMap(({ parts }) =>
+        parts.flatMap((part) =>
+          part.type === 'tool-call' || part.type === 'tool-result' ? [[part.type, part.id]] : [],
+        ),
+      );
+  const called = [
+    ['tool-call', 'call_0'],
+    ['tool-call', 'call_1'],
+  ];
+  expect(heard([call('f'), call('g')], [{ tool_name: 'g' }, {}])).toEqual([
+    ...called,
+    ['tool-result', 'call_1'],
+    ['tool-result', 'call_0'],
+  ]);
+  // Of two calls of one name the first is answered first; nobody asked for the third.
+  expect(heard([call('f'), call('f')], [{ tool_name: 'f' }, { tool_name: 'f' }, { tool_name: 'f' }])).toEqual([
+    ...called,
+    ['tool-result', 'call_0'],
+    ['tool-result', 'call_1'],
+    ['tool-result', 'call_2'],
+  ]);
+  expect(heard([call('f', 'a'), call('g', 'b')], [{ tool_call_id: 'b' }, {}])).toEqual([
+    ['tool-call', 'a'],
+    ['tool-call', 'b'],
+    ['tool-result', 'b'],
+    ['tool-result', 'a'],
+  ]);
+});
+
+test('Ollama: options that have a place of their own are not carried along beside it', () => {
+  const options = {
+    num_predict: 5,
+    temperature: 0.5,
+    top_p: 0.9,
+    top_k: 40,
+    stop: ['x'],
+    seed: 1,
+    presence_penalty: 0.1,
+    frequency_penalty: 0.2,
+    mirostat: 1,
+  };
+  const asked = { model: 'm', messages: [{ role: 'user', content: 'hi' }], options };
+  const { extra } = codecs['ollama-chat'].translation.decodeRequest(asked, { model: 'm', stream: false });
+  expect(extra).toEqual({ options: { mirostat: 1 } });
+});
+
+test('Ollama: pictures are sent as bytes, and an address of one is declared lost', () => {
+  const image = (url: string) => ({ type: 'image_url', image_url: { url } });
+  const ask = (url: string) =>
+    told('openai-chat', 'ollama-chat', { model: 'm', messages: [{ role: 'user', content: [image(url)] }] });
+  expect(ask('data:image/png;base64,aGk=')).toMatchObject({ made: { messages: [{ images: ['aGk='] }] }, dropped: [] });
+  const { made, dropped } = ask('https://a.example/b.png');
+  expect(made.messages[0].images).toBeUndefined();
+  expect(dropped).toEqual([expect.stringContaining('image cannot be told')]);
+});

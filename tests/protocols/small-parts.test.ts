@@ -6,9 +6,13 @@ import {
 } from '../../server/protocols/anthropic-messages/reader.ts';
 import { encodeUsage } from '../../server/protocols/anthropic-messages/usage.ts';
 import type { Usage } from '../../server/protocols/canonical.ts';
+import { isTerminal as cohereEnd } from '../../server/protocols/cohere-chat/reader.ts';
+import { suffix as geminiSuffix } from '../../server/protocols/gemini-generate/suffix.ts';
 import { codecs } from '../../server/protocols/registry.ts';
 import { readAnnotations, urlCitations } from '../../server/protocols/shared/citations.ts';
-import { effortOf } from '../../server/protocols/shared/effort.ts';
+import { budgetOf, effortOf } from '../../server/protocols/shared/effort.ts';
+import { namedBehind } from '../../server/protocols/shared/model-card.ts';
+import { modelSuffix } from '../../server/protocols/shared/suffix.ts';
 import { detailCount, emptyUsage, readTerms, termValue, tokenCounts } from '../../server/protocols/shared/usage.ts';
 import { context } from './support.ts';
 
@@ -188,4 +192,77 @@ test('Gemini: a call that is required may be of any tool', () => {
   };
   expect(JSON.stringify(sent('required'))).toContain('"mode":"ANY"');
   expect(JSON.stringify(sent('none'))).toContain('"mode":"NONE"');
+});
+
+test('Cohere: the words of an end in an answer are none', () => {
+  const frame = (event: string, data: object) => ({
+    text: () => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+    event: () => event,
+    data: () => JSON.stringify(data),
+  });
+  const said = { type: 'content-delta', delta: { message: { content: { text: 'message-end' } } } };
+  expect(cohereEnd(frame('content-delta', said))).toBe(false);
+  expect(cohereEnd(frame('message-end', { type: 'message-end' }))).toBe(true);
+  expect(cohereEnd(frame('message-end', {}))).toBe(true);
+});
+
+test.each([
+  ['minimal', 1024],
+  ['low', 2048],
+  ['medium', 8192],
+  ['high', 24_576],
+  ['xhigh', 32_000],
+  ['max', 32_000],
+  ['none', 0],
+  ['some', -1],
+])('the word %s as a budget of tokens', (effort, budget) => {
+  expect(budgetOf({ effort, budget: null, includeThoughts: null })).toBe(budget);
+});
+
+test.each([
+  ['/v1/models', ''],
+  ['/v1/models/', ''],
+  ['/v1/models/a%2Fb', 'a/b'],
+  ['/v1/models/a/b/', 'a/b'],
+  ['/v1/models/a:generateContent', null],
+  ['/v1/modelsque', null],
+  ['/v1/model', null],
+  ['/v2/models/a', null],
+])('the model that %s names is %j', (path, name) => {
+  expect(namedBehind(path, '/v1/models')).toBe(name);
+});
+
+test('Gemini: thoughts are shown where some are wished for, and not mentioned where none are', () => {
+  const edits = (budget: number) =>
+    JSON.parse(geminiSuffix.edits({}, modelSuffix('m', { budget }), null).get('generationConfig') ?? '');
+  expect(edits(0)).toEqual({ thinkingConfig: { thinkingBudget: 0 } });
+  expect(edits(1)).toEqual({ thinkingConfig: { thinkingBudget: 1, includeThoughts: true } });
+});
+
+test('a whole answer keeps the name that its maker gave it where it has the form of the client’s dialect', () => {
+  const named = (id: string) =>
+    codecs['openai-chat'].translation.encodeResponse(
+      [{ type: 'response-start', id, model: 'm', created: null }],
+      context,
+    );
+  expect(named('chatcmpl-7')).toMatchObject({ id: 'chatcmpl-7' });
+  expect(named('msg_7')).toMatchObject({ id: `chatcmpl-${context.responseId}` });
+});
+
+test('Responses: what nobody here knows is told as it came; a choice nobody made is automatic', () => {
+  const { translation } = codecs['openai-responses'];
+  const raw = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
+  const writer = translation.writer(context);
+  expect(writer.write({ type: 'unknown', dialect: 'openai-responses', raw })).toContain(JSON.stringify(raw));
+  expect(translation.encodeResponse([], context)).toMatchObject({ tool_choice: 'auto' });
+});
+
+test.each([
+  [529, 'overloaded_error'],
+  [504, 'timeout_error'],
+  [500, 'api_error'],
+  [499, 'invalid_request_error'],
+])('Messages: an error of the status %i is an %s', (status, type) => {
+  const told = { status, type: 'error', code: 'c', message: 'm', requestId: 'r' };
+  expect(codecs['anthropic-messages'].client.encodeError(told)).toMatchObject({ error: { type } });
 });
