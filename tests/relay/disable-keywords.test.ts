@@ -1,7 +1,7 @@
 /** Words that say that a key must not be used again count with any status. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRounds } from '../../server/domain/channels/rounds.ts';
-import { withKeywords } from '../../server/relay/shared/failure.ts';
+import { redact, withKeywords } from '../../server/relay/shared/failure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -112,4 +112,9 @@ test.each([
   });
   expect(await rounds.test({}, '', false)).toMatchObject([{ id: 1, success: false }]);
   expect(disabled).toEqual(expected);
+});
+
+test('a key is taken out of what others read wherever it stands, unless it is so short that words would go with it', () => {
+  expect(redact('abcdef is wrong, not ABCDEF: abcdef', ['abcdef'])).toBe('*** is wrong, not ABCDEF: ***');
+  expect(redact('the word is wrong', ['word', ''])).toBe('the word is wrong');
 });

@@ -22,3 +22,15 @@ test('headers of a part that never end are refused, and so are those that end to
   whole.end();
   expect(whole.fields.get('model')).toBe('m');
 });
+
+test('an empty line may stand in front of the first boundary, and nothing else', () => {
+  const refused = expect.objectContaining({ code: 'body_invalid' });
+  const read = (before: string) => {
+    const scan = scanForm('b');
+    scan.push(bytes(`${before}--b\r\n${head}\r\n\r\nm\r\n--b--\r\n`));
+    scan.end();
+    return scan.fields.get('model');
+  };
+  expect([read(''), read('\r\n')]).toEqual(['m', 'm']);
+  for (const before of ['\r\v', '\r\r', '\n', 'x', '\r\n\r\n']) expect(() => read(before)).toThrow(refused);
+});

@@ -54,3 +54,13 @@ test('for any JSON object an edit equals the edit of the parsed object', () => {
     { numRuns: 1000 },
   );
 });
+
+test('every kind of white space that JSON knows stands outside of the members', () => {
+  for (const space of [' ', '\n', '\r', '\t', '\t\r\n ']) {
+    const text = `${space}{${space}"a"${space}:${space}1${space},${space}"b":2${space}}${space}`;
+    expect([space, editMembers(text, shapeOf(text), new Map([['a', '3']]))]).toEqual([
+      space,
+      text.replace(`${space}1${space}`, `${space}3${space}`),
+    ]);
+  }
+});

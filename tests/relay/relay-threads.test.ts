@@ -438,3 +438,11 @@ test('what several threads say in turns is what one says', () => {
     { numRuns: 300 },
   );
 });
+
+test('a text that is too long ends where its cells end', () => {
+  const memory = createMemory();
+  const cell = memory.allot(2);
+  memory.set(cell + 1, 7);
+  expect(memory.write(cell, 'abcdef', 4)).toBe(4);
+  expect([memory.read(cell, 4), memory.get(cell + 1)]).toEqual(['abcd', 7]);
+});
