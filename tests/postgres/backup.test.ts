@@ -19,7 +19,7 @@ import { bookReports } from '../../server/ledger/verify.ts';
 import { moveToFile, moveToServer } from '../../server/moving.ts';
 import { restore } from '../../server/offline.ts';
 import { deduct, grant } from '../ledger/support.ts';
-import { newDatabase } from '../support/engines.ts';
+import { asked, newDatabase } from '../support/engines.ts';
 import { ledgerOn } from '../support/ledger-on.ts';
 import { makeSite } from './whole-site.ts';
 
@@ -119,6 +119,10 @@ test('the backup of a file is restored into a server, and one that stopped goes 
   });
   expect(await codeOf(half)).toBe(String(stop));
   await restoreToServer(order);
+  // Only where nobody is connected any more a copy can be made.
+  const name = new URL(place.url).pathname.slice(1);
+  await asked(`CREATE DATABASE ${name}_copy TEMPLATE ${name}`);
+  await asked(`DROP DATABASE ${name}_copy`);
   const back = folder();
   await moveToFile({ dataDir: back, server: place });
   expect(await differing(site, back)).toEqual([]);
