@@ -9,8 +9,10 @@ import { join } from 'node:path';
 import aws4 from 'aws4';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { extractBackup } from '../../server/domain/backup/format.ts';
+import { restoreBackup } from '../../server/domain/backup/restore.ts';
 import { type BackupOrder, verifiedBackup } from '../../server/domain/backup/verified.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
+import { openMigrated } from '../support/migrated.ts';
 
 let gateway: TestGateway;
 let now: number;
@@ -261,4 +263,20 @@ test('a bucket takes it by its signature, gives it back whole, and keeps as many
   } finally {
     await bucket.stop();
   }
+});
+
+test('a backup in which one thing is wrong is not put in the place of what there is', async () => {
+  const file = join(gateway.dir, 'wrong.db');
+  const target = join(gateway.dir, 'target.db');
+  const database = await openMigrated(file);
+  database.raw.pragma('ignore_check_constraints = ON');
+  database.raw.exec("INSERT INTO postings (ref, debit, credit, amount, kind, at) VALUES ('x', 1, 1, 5, 'grant', 1)");
+  await database.close();
+  writeFileSync(target, 'what there is');
+  await expect(restoreBackup(file, target, 'now', undefined)).rejects.toMatchObject({
+    code: 'backup_damaged',
+    params: { detail: 'CHECK constraint failed in postings' },
+  });
+  expect(readFileSync(target, 'utf8')).toBe('what there is');
+  expect(readdirSync(gateway.dir).filter((name) => /restoring|before/.test(name))).toEqual([]);
 });

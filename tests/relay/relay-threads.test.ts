@@ -446,3 +446,20 @@ test('a text that is too long ends where its cells end', () => {
   expect(memory.write(cell, 'abcdef', 4)).toBe(4);
   expect([memory.read(cell, 4), memory.get(cell + 1)]).toEqual(['abcd', 7]);
 });
+
+test('a thread knows the places that it was told, and no others', () => {
+  const { accounts } = createMoney(createMemory());
+  const groups = [['default', 64] as const];
+  accounts.bind({ users: [1, 16, 2, 32], tokens: [7, 48, 8, 80], groups });
+  expect([[...accounts.users], [...accounts.tokens]]).toEqual([
+    [
+      [1, 16],
+      [2, 32],
+    ],
+    [
+      [7, 48],
+      [8, 80],
+    ],
+  ]);
+  expect(accounts.group('default')).toBe(64);
+});

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { codecFor } from '../../server/protocols/registry.ts';
-import { reportedUsage } from '../../server/relay/admission/meter.ts';
+import type { TokenCounter } from '../../server/relay/admission/counting/counter.ts';
+import { countLocally, reportedUsage } from '../../server/relay/admission/meter.ts';
 import type { Inquiry } from '../../server/relay/intake/inquiry.ts';
+import { deliveredTextOf } from '../../server/relay/shared/delivered-text.ts';
 
 const told = (operation: string, total: unknown) =>
   reportedUsage({ operation } as Inquiry, codecFor('openai-chat').upstream, {
@@ -13,4 +15,17 @@ test('an answer of a ranking that tells the whole alone: what it read; nothing t
   expect(told('rerank', 7)).toMatchObject({ input: 7, output: 0 });
   for (const none of [0, -1, null, 'many', undefined]) expect(told('rerank', none), String(none)).toBeNull();
   expect(told('embeddings', 7)?.input ?? 0).not.toBe(7);
+});
+
+test.each([
+  ['00:00:00,000 --> 00:00:29,500', 500],
+  ['00:59:58.000 --> 00:59:59.000\n\n00:59:59.000 --> 01:00:00.000', 60_017],
+  ['10:00:00.000 --> 10:01:59.900', 602_000],
+])('subtitles that end with %j are as long as the last moment they name', async (words, input) => {
+  const inquiry = { operation: 'transcriptions', form: null, body: {} } as unknown as Inquiry;
+  const nobody = { count: () => Promise.reject(new Error('no words are counted')) } as unknown as TokenCounter;
+  expect(await countLocally(nobody, inquiry, { body: null, told: deliveredTextOf([words]) })).toMatchObject({
+    input,
+    output: 0,
+  });
 });
