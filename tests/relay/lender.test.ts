@@ -1,7 +1,7 @@
 /** What this machine may spend is lent to it: nobody is refused, answered shorter or cut for what lies elsewhere. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLeased } from '../../server/relay/admission/leased.ts';
-import type { Borrower, Lender, Loan } from '../../server/relay/admission/lender.ts';
+import { type Borrower, createBorrowing, type Lender, type Loan } from '../../server/relay/admission/lender.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -236,4 +236,27 @@ test('what is idle is taken back, what is held is not', () => {
   expect(leased.reclaim(subject, 10_000)).toBe(150);
   expect(left()).toBe(0);
   expect(leased.reclaim({ kind: 'account', userId: 999, id: 999 }, 5)).toBe(0);
+});
+
+test('users are asked for each alone; what a key may use of the house is asked for once, whoever asks', async () => {
+  const asked: Borrower[] = [];
+  const room = new Map<string, number>();
+  const nameOf = ({ userId, tokenId, house }: Borrower) => `${house ? 'house' : userId}/${tokenId}`;
+  const { borrow } = createBorrowing({
+    ...lender,
+    async lend(to, more) {
+      asked.push(to);
+      room.set(nameOf(to), (room.get(nameOf(to)) ?? 0) + more);
+      return 'lent';
+    },
+  });
+  const wants = (to: Borrower) => borrow(to, 10, () => room.get(nameOf(to)) ?? 0);
+  const [ann, bob] = [1, 2].map((userId) => ({ userId, tokenId: 0, house: false })) as [Borrower, Borrower];
+  expect(await Promise.all([wants(ann), wants(bob)])).toEqual(['lent', 'lent']);
+  expect(asked).toEqual([ann, bob]);
+  asked.length = 0;
+  const [first, second] = [1, 2].map((userId) => ({ userId, tokenId: 7, house: true })) as [Borrower, Borrower];
+  expect(await Promise.all([wants(first), wants(second)])).toEqual(['lent', 'lent']);
+  // What the first was lent is enough for both.
+  expect(asked).toEqual([first]);
 });

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Ledger, LedgerCommand, LedgerResult } from '../../server/ledger/commands.ts';
-import { Cap, Flow, Purse } from '../../server/relay/admission/accounts.ts';
+import { Cap, createAccounts, Flow, Purse } from '../../server/relay/admission/accounts.ts';
 import { type Balances, createBalances, type HoldAnswer } from '../../server/relay/admission/balances.ts';
 import { createLeased } from '../../server/relay/admission/leased.ts';
 import { type Admission, createLimits } from '../../server/relay/admission/limits.ts';
@@ -462,4 +462,15 @@ test('a thread knows the places that it was told, and no others', () => {
     ],
   ]);
   expect(accounts.group('default')).toBe(64);
+});
+
+test('visits are counted of users who come when they are counted already, in other threads too', () => {
+  const memory = createMemory(1);
+  const accounts = createAccounts(memory);
+  accounts.prepare({ groupLimits: new Map(), modelRequests: { periodMs: 60_000, total: 1, success: 1 } });
+  accounts.seeUser(user(100));
+  const other = createAccounts(attachMemory(memory.parts(), 1));
+  other.bind(accounts.places([1], []));
+  expect([other.visitor(1), other.visitor(2)]).toEqual([accounts.user(1), 0]);
+  expect(accounts.user(1)).toBeGreaterThan(0);
 });

@@ -165,6 +165,7 @@ test('an upstream may report by itself, with the proof it was given', async () =
 });
 
 test('songs: submitted, fetched, paid back when they fail', async () => {
+  const began = Math.floor(Date.now() / 1000);
   await gateway.channel(upstream.url, { type: 36, models: 'suno_music,suno_lyrics' });
   upstream.script((response) => sendJson(response, { code: 'success', data: 'song-1' }));
   const before = await gateway.balance();
@@ -186,7 +187,11 @@ test('songs: submitted, fetched, paid back when they fail', async () => {
     sendJson(response, { code: 'success', data: [{ task_id: 'song-1', status: 'FAILURE', fail_reason: 'no' }] }),
   );
   await gateway.services.tasks.poll();
-  expect((await call('/suno/fetch', { ids: ['song-1'] })).body).toMatchObject({ data: [{ status: 'FAILURE' }] });
+  const { data } = (await call('/suno/fetch', { ids: ['song-1'] })).body as { data: { finish_time: number }[] };
+  expect(data).toMatchObject([{ status: 'FAILURE' }]);
+  // Nobody said when it ended: when that was heard, in seconds.
+  expect(data[0]?.finish_time).toBeGreaterThanOrEqual(began);
+  expect(data[0]?.finish_time).toBeLessThanOrEqual(Math.floor(Date.now() / 1000));
   expect(await gateway.balance()).toBe(before);
   expect(await gateway.verify()).toEqual([]);
 });
