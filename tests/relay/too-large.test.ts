@@ -1,0 +1,44 @@
+/** Answers that are kept whole have an end: one byte more is too much. */
+import { expect, test } from 'vitest';
+import type { OpenStream } from '../../server/relay/upstream/open-stream.ts';
+import { readToEnd } from '../../server/relay/upstream/open-stream.ts';
+import { readWhole } from '../../server/relay/upstream/whole.ts';
+
+const million = new Uint8Array(1024 * 1024);
+const patient = 60_000;
+
+/** 64 MiB and so many bytes. */
+function bodyOf(more: number): ReadableStream<Uint8Array> {
+  let left = 64;
+  return new ReadableStream({
+    pull(controller) {
+      if (left-- > 0) controller.enqueue(million);
+      else {
+        if (more > 0) controller.enqueue(million.subarray(0, more));
+        controller.close();
+      }
+    },
+  });
+}
+
+test.each([
+  [0, 64 * million.length],
+  [1, undefined],
+])('an answer in one piece of 64 MiB and %i bytes', async (more, bytes) => {
+  const read = await readWhole(new Response(bodyOf(more)), patient, new AbortController());
+  expect(read?.length).toBe(bytes);
+});
+
+test.each([
+  [0, true],
+  [1, false],
+])('a stream of 64 MiB and %i bytes that is gathered for its client', async (more, isWhole) => {
+  const stream = {
+    reader: bodyOf(more).getReader(),
+    framing: { push: () => [], end: () => [] },
+    frameRelay: { pass: () => [], close: () => [], isLast: () => false, error: () => null, finish: () => ({}) },
+    ahead: [],
+    done: false,
+  } as unknown as OpenStream;
+  expect(await readToEnd(stream, patient)).toBe(isWhole);
+});
