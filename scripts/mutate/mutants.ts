@@ -152,11 +152,13 @@ export function mutantsOf(file: string, text: string): Mutant[] {
     if (isSilent(node.type) || isWording(node)) return;
     const isKey = parent !== null && parent.key === node && parent.computed !== true;
     const isOperation = node.type === 'BinaryExpression' || node.type === 'LogicalExpression';
-    for (const [operator, start, end, after] of changesOf(node, text)) {
+    for (const [operator, start, end, change] of changesOf(node, text)) {
+      // A number that names a member stands in no parentheses.
+      const after = isKey ? change.replace(/^\((.*)\)$/, '[$1]') : change;
       const lineStart = text.lastIndexOf('\n', start) + 1;
       const lineEnd = text.indexOf('\n', start);
       const content = text.slice(lineStart, lineEnd < 0 ? undefined : lineEnd).trim();
-      const base = `${file}|${content}|${operator}|${start - lineStart}|${after.slice(0, 40)}`;
+      const base = `${file}|${content}|${operator}|${start - lineStart}|${change.slice(0, 40)}`;
       const nth = seen.get(base) ?? 0;
       seen.set(base, nth + 1);
       const line = text.slice(0, start).split('\n').length;

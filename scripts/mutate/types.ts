@@ -6,6 +6,8 @@ import { applied, type Mutant } from './mutants.ts';
 const apart = 12;
 /** Names that are no longer used are no error of behaviour. */
 const harmless = /error TS(6133|6138|6192|6196|6198|7027)\b/;
+/** Where one text is no program, no types are looked at in any. */
+const syntax = /error TS1\d{3}\b/;
 
 function batchOf(mutants: readonly Mutant[]): Mutant[] {
   const batch: Mutant[] = [];
@@ -51,12 +53,15 @@ export async function typeErrors(
       );
       return new Response(child.stdout).text();
     });
+    const found = new Set<Mutant>();
     for (const [whole, file, line] of output.matchAll(/^(\S+?)\((\d+),\d+\): error TS\d+.*$/gm)) {
       if (harmless.test(whole)) continue;
       const mutant = culprit(batch, file ?? '', Number(line));
-      if (mutant !== undefined) wrong.add(mutant.id);
+      if (mutant !== undefined) found.add(mutant);
     }
-    left = left.filter((mutant) => !batch.includes(mutant));
+    for (const { id } of found) wrong.add(id);
+    const over = syntax.test(output) && found.size > 0 ? [...found] : batch;
+    left = left.filter((mutant) => !over.includes(mutant));
   }
   return wrong;
 }

@@ -1,11 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { closest, distancesFrom } from '../../scripts/mutate/closeness.ts';
+import type { Copy } from '../../scripts/mutate/copy.ts';
 import { equivalents } from '../../scripts/mutate/equivalents.ts';
-import { applied, drawn, mutantsOf } from '../../scripts/mutate/mutants.ts';
+import { applied, drawn, type Mutant, mutantsOf } from '../../scripts/mutate/mutants.ts';
 import { namedMutants } from '../../scripts/mutate/named.ts';
 import { switched } from '../../scripts/mutate/switched.ts';
+import { typeErrors } from '../../scripts/mutate/types.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -34,6 +37,7 @@ test.each([
   ['const f = () => { return a; };', ['const f = () => { return null; };']],
   ["const a = { b: 'c', d: true };", ["const a = { b: 'changed', d: true };", "const a = { b: 'c', d: false };"]],
   ['const a = 1_000n;', ['const a = (1001n);', 'const a = (999n);']],
+  ['const a = { 400: b };', ['const a = { [401]: b };', 'const a = { [399]: b };']],
   // Texts put together, types, imports and words for people are no behaviour.
   ["const a = b + 'x' + c;", ["const a = b + 'changed' + c;"]],
   ["import a from 'b';\ntype C = 'd' | 1;\nexport * from 'e';", []],
@@ -72,6 +76,43 @@ test.each([
   };
   expect(told(body, -1)).toEqual(told(source, -1));
   for (const { number, mutant } of numbered) expect(told(body, number)).toEqual(told(applied(source, [mutant]), -1));
+});
+
+test('a text that is no program hides no wrong type in another', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-types-'));
+  try {
+    const texts = new Map([
+      ['a.ts', 'export const a = 1;\n'],
+      ['b.ts', "export const b: 'x' = 'x';\n"],
+      ['c.ts', 'export const c = 2;\n'],
+    ]);
+    for (const [file, text] of texts) writeFileSync(join(dir, file), text);
+    const compilerOptions = { strict: true, noEmit: true, types: [], lib: ['esnext'] };
+    writeFileSync(join(dir, 'tsconfig.mutants.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+    symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+    const copy: Copy = {
+      dir,
+      remove: () => undefined,
+      during(changes, work) {
+        for (const [file, text] of changes) writeFileSync(join(dir, file), text);
+        return work().finally(() => {
+          for (const file of changes.keys()) writeFileSync(join(dir, file), texts.get(file) ?? '');
+        });
+      },
+    };
+    const textOf = (file: string): string => texts.get(file) ?? '';
+    const change = (file: string, before: string, after: string): Mutant => {
+      const start = textOf(file).lastIndexOf(before);
+      const end = start + before.length;
+      const where = { file, line: 1, start, end, whole: [start, end] as const, isKey: false };
+      return { id: file, ...where, before, after, operator: 'test' };
+    };
+    const mutants = [change('a.ts', '1', '):('), change('b.ts', "'x'", "'changed'"), change('c.ts', '2', '(3)')];
+    const wrong = await typeErrors(copy, mutants, textOf, () => undefined);
+    expect([...wrong].sort()).toEqual(['a.ts', 'b.ts']);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 });
 
 test('a draw is the same for a seed, another for another, and its places carry names that survive an edit above', () => {
