@@ -75,6 +75,24 @@ export function start(
   return child;
 }
 
+/** A process of a measurement that is talked to. @param hear called with each message of its. */
+export function converse(
+  core: number | null,
+  command: readonly string[],
+  hear: (message: unknown) => void,
+): Bun.Subprocess {
+  const child = Bun.spawn(pinned(core, command), {
+    env: bareEnvironment(),
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'inherit',
+    serialization: 'json',
+    ipc: hear,
+  });
+  began(child);
+  return child;
+}
+
 export async function end(child: Bun.Subprocess): Promise<void> {
   child.kill();
   const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);

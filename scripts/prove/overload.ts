@@ -1,143 +1,130 @@
-/** Three times as much as can be served: how many are turned away, how those fare who are let in, and how soon it is over. */
+/**
+ * Three times as much as can be served: how many are turned away, how those fare who are let in, and how soon it is over.
+ * Load, upstream and whoever looks at the console are processes of their own, each of which says how late it was itself;
+ * the gateway has one core, where processes can be kept on one, and they have another.
+ */
+import { join } from 'node:path';
+import { canPin, cores } from '../../cli/bench/machine.ts';
+import { converse } from '../../cli/bench/processes.ts';
 import type { Goal } from '../bench/goals.ts';
-import { double, requestOf, wholeAnswer } from './doubles.ts';
-import { atMost, flag, openSite, type ProofSite, share } from './site.ts';
+import type {
+  LoadOrder,
+  LoadReport,
+  LookOrder,
+  LookReport,
+  PhaseReport,
+  Spread,
+  UpstreamOrder,
+  UpstreamReady,
+  UpstreamReport,
+} from './overload/messages.ts';
+import { threadTimes } from './overload/thread-times.ts';
+import { atLeast, atMost, flag, openSite, type ProofSite } from './site.ts';
 
-interface Told {
-  readonly at: number;
-  readonly ms: number;
-  readonly status: number;
-}
-interface Line {
-  /** When its request was due; null = it is free. */
-  due: number | null;
-  text: string;
+interface Part {
+  /** @returns the next message that it sends. */
+  next<T>(): Promise<T>;
+  /** Asks for its report. */
+  report<T>(): Promise<T>;
 }
 
-/** Requests at a rate, whatever becomes of those before; each waits for a free connection from the moment it was due. */
-async function offer(site: ProofSite, perSecond: number, ms: number): Promise<readonly Told[]> {
-  const told: Told[] = [];
-  const bytes = requestOf(site.token, 'm', 'hi', false);
-  const free: import('bun').Socket<Line>[] = [];
-  const waiting: number[] = [];
-  const lines = await Promise.all(
-    Array.from({ length: 6000 }, () =>
-      Bun.connect<Line>({
-        hostname: '127.0.0.1',
-        port: site.port,
-        data: { due: null, text: '' },
-        socket: {
-          data(socket, piece) {
-            const { data } = socket;
-            data.text += piece.toString('latin1');
-            const end = data.text.indexOf('\r\n\r\n');
-            if (end < 0 || data.due === null) return;
-            const length = Number(/content-length: *(\d+)/i.exec(data.text)?.[1] ?? 0);
-            if (data.text.length < end + 4 + length) return;
-            const at = performance.now();
-            told.push({ at, ms: at - data.due, status: Number(data.text.slice(9, 12)) });
-            data.text = '';
-            data.due = null;
-            free.push(socket);
-          },
-          error: () => undefined,
-        },
-      }),
-    ),
+type Order = LoadOrder | UpstreamOrder | LookOrder;
+
+function part(name: 'load' | 'upstream' | 'console', order: Order): Part {
+  let heard = Promise.withResolvers<unknown>();
+  const script = join(import.meta.dirname, 'overload', `${name}.ts`);
+  const child = converse(canPin ? cores.around : null, [process.execPath, script, JSON.stringify(order)], (message) => {
+    heard.resolve(message);
+    heard = Promise.withResolvers();
+  });
+  const next = <T>() => heard.promise as Promise<T>;
+  return {
+    next,
+    report<T>() {
+      const answer = next<T>();
+      child.send('report');
+      return answer;
+    },
+  };
+}
+
+const ms = ({ p50, p99, most }: Spread): string =>
+  `p50 ${p50.toFixed(0)} p99 ${p99.toFixed(0)} most ${most.toFixed(0)} ms`;
+
+function tell(phase: PhaseReport): void {
+  const { name, due, queued, served, refused, failed, lastRefusal } = phase;
+  const offered = due === 0 ? 0 : (refused / due) * 100;
+  console.log(
+    `${name}: ${due} due, ${served} served, ${refused} turned away (${offered.toFixed(0)} %), ${failed} failed; ${queued} found no free connection; last refusal after ${lastRefusal.toFixed(0)} ms`,
   );
-  free.push(...lines);
-  const began = performance.now();
-  let sent = 0;
-  for (let now = began; now - began < ms; now = performance.now()) {
-    for (const due = Math.floor(((now - began) * perSecond) / 1000); sent < due; sent++) waiting.push(now);
-    while (waiting.length > 0) {
-      const socket = free.pop();
-      if (socket === undefined) break;
-      socket.data.due = waiting.shift() ?? now;
-      socket.write(bytes);
-    }
-    await Bun.sleep(2);
-  }
-  for (let waited = 0; free.length < lines.length && waited < 5000; waited += 20) await Bun.sleep(20);
-  for (const socket of lines) socket.terminate();
-  return told;
+  console.log(`  let in, from due ${ms(phase.fromDue)}; from written ${ms(phase.fromWritten)}`);
+  if (refused > 0) console.log(`  turned away, from written ${ms(phase.refusedFromWritten)}`);
 }
 
-const answered = (told: readonly Told[]) => told.filter(({ status }) => status === 200).map(({ ms }) => ms);
+const load = (site: ProofSite, order: Omit<LoadOrder, 'port' | 'token'>): Promise<LoadReport> =>
+  part('load', { ...order, port: site.port, token: site.token }).next<LoadReport>();
 
-/** As many at a time as a busy site has. @returns requests per second. */
-async function capacityOf(site: ProofSite, ms: number): Promise<number> {
-  let served = 0;
-  const bytes = requestOf(site.token, 'm', 'hi', false);
-  const sockets = await Promise.all(
-    Array.from({ length: 48 }, () =>
-      Bun.connect({
-        hostname: '127.0.0.1',
-        port: site.port,
-        socket: {
-          data(socket, piece) {
-            if (!piece.toString('latin1').startsWith('HTTP/1.1 200')) return;
-            served++;
-            socket.write(bytes);
-          },
-          error: () => undefined,
-        },
-      }),
-    ),
-  );
-  for (const socket of sockets) socket.write(bytes);
-  await Bun.sleep(ms);
-  for (const socket of sockets) socket.terminate();
-  return (served * 1000) / ms;
-}
+/** Nobody knows yet in the first of it. */
+const unknownMs = 2000;
 
 export async function overload(args: readonly string[]): Promise<readonly Goal[]> {
   const seconds = flag(args, '--seconds', 10);
-  const upstreamMs = flag(args, '--upstream-ms', 50);
-  const upstream = double((socket) => setTimeout(() => socket.write(wholeAnswer), upstreamMs));
-  const instant = double((socket) => socket.write(wholeAnswer));
-  const site = await openSite([{ name: 'up', url: upstream.url, models: 'm' }]);
-  await offer(site, 50, 2000);
-  await site.run(['channel', 'edit', 'up', '--base-url', instant.url]);
-  const capacity = await capacityOf(site, 4000);
-  await site.run(['channel', 'edit', 'up', '--base-url', upstream.url]);
-  const calm = answered(await offer(site, capacity * 0.2, 4000));
-  const consoles: number[] = [];
-  let over = false;
-  const looking = (async () => {
-    while (!over) {
-      const asked = performance.now();
-      await fetch(`${site.url}/api/status`).then((response) => response.arrayBuffer());
-      consoles.push(performance.now() - asked);
-      await Bun.sleep(50);
-    }
-  })();
-  const told = await offer(site, capacity * 3, seconds * 1000);
-  over = true;
-  await looking;
-  const after = await offer(site, capacity * 0.2, 4000);
-  const began = (after[0]?.at ?? 0) - (after[0]?.ms ?? 0);
-  const lastRefusal = Math.max(0, ...after.filter(({ status }) => status !== 200).map(({ at }) => at - began));
-  // The first moments are the ones in which nobody knows yet.
-  const settled = told.filter(({ at }) => at - (told[0]?.at ?? 0) > 2000);
-  const letIn = answered(settled);
-  const shed = settled.length - letIn.length;
+  const connections = flag(args, '--connections', 6000);
+  const upstream = part('upstream', { delayMs: flag(args, '--upstream-ms', 50) });
+  const { slow, instant } = await upstream.next<UpstreamReady>();
   console.log(
-    `capacity ${capacity.toFixed(0)} requests/s; offered ${(capacity * 3).toFixed(0)}, answered ${told.length}`,
+    canPin
+      ? `the gateway on core ${cores.measured}; load, upstream and the console's reader on core ${cores.around}`
+      : 'processes cannot be kept on cores of their own here: gateway, load, upstream and reader share all of them',
   );
-  console.log(`unloaded p50 ${share(calm, 0.5).toFixed(0)} p99 ${share(calm, 0.99).toFixed(0)} ms`);
-  console.log(
-    `let in p50 ${share(letIn, 0.5).toFixed(0)} p99 ${share(letIn, 0.99).toFixed(0)} ms; turned away ${((shed / settled.length) * 100).toFixed(0)} %`,
+  const site = await openSite(
+    [
+      { name: 'slow', url: slow, models: 'm' },
+      { name: 'instant', url: instant, models: 'n' },
+    ],
+    [],
+    {},
+    canPin ? cores.measured : null,
   );
+  await load(site, { model: 'm', connections: 48, phases: [{ name: 'warm', perSecond: 50, ms: 2000 }], ms: 0 });
+  const full = await load(site, { model: 'n', connections: 48, phases: [], ms: 4000 });
+  const capacity = full.perSecond;
+  console.log(`capacity ${capacity.toFixed(0)} requests/s; load late ${ms(full.late)}`);
+  await upstream.report<UpstreamReport>();
+  const calm = await load(site, {
+    ...{ model: 'm', connections: 1000, ms: 0 },
+    phases: [{ name: 'unloaded', perSecond: capacity * 0.2, ms: 4000 }],
+  });
+  const [unloaded] = calm.phases as [PhaseReport];
+  tell(unloaded);
+  console.log(`  load late ${ms(calm.late)}; upstream late ${ms((await upstream.report<UpstreamReport>()).late)}`);
+  const console_ = part('console', { url: `${site.url}/api/status`, everyMs: 50 });
+  await console_.next();
+  const threads = threadTimes(site.pid());
+  const crowd = await load(site, {
+    ...{ model: 'm', connections, ms: 0 },
+    phases: [
+      { name: 'first', perSecond: capacity * 3, ms: unknownMs },
+      { name: 'overload', perSecond: capacity * 3, ms: seconds * 1000 },
+      { name: 'after', perSecond: capacity * 0.2, ms: 4000 },
+    ],
+  });
+  const looks = await console_.report<LookReport>();
+  const [first, over, after] = crowd.phases as [PhaseReport, PhaseReport, PhaseReport];
+  for (const phase of [first, over, after]) tell(phase);
+  console.log(`console: ${looks.asked} asked, ${looks.failed} failed, ${ms(looks.took)}`);
+  const asked = await upstream.report<UpstreamReport>();
+  console.log(`  late: load ${ms(crowd.late)}; upstream ${ms(asked.late)}; reader ${ms(looks.late)}`);
+  console.log(`  upstream asked ${asked.asked}; CPU of the gateway's threads: ${threads()}`);
   await site.run(['ledger', 'verify']);
-  upstream.stop();
-  instant.stop();
   site.signal('SIGTERM');
   await site.ended();
   site.remove();
   return [
-    atMost('p99 of who is let in, by unloaded', share(letIn, 0.99) / share(calm, 0.99), 2, 'times'),
-    atMost('p99 of the console', share(consoles, 0.99), 300, 'ms'),
-    atMost('last refusal after it', lastRefusal, 2000, 'ms'),
+    atLeast('turned away', (over.refused / over.due) * 100, 50, '%'),
+    atMost('p99 of who is let in, by unloaded', over.fromWritten.p99 / unloaded.fromWritten.p99, 2, 'times'),
+    atMost('p99 of the console', looks.took.p99, 300, 'ms'),
+    atMost('looks at the console that failed', looks.failed, 0, ''),
+    atMost('last refusal after it', after.lastRefusal, 2000, 'ms'),
   ];
 }

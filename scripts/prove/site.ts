@@ -31,10 +31,12 @@ export interface ProofSite {
 const binary = resolve(import.meta.dirname, '..', '..', 'dist', 'gateway');
 const program: Program = existsSync(binary) ? [binary] : itself;
 
+/** @param core that it is kept on; null = wherever there is room. */
 export async function openSite(
   channels: readonly ChannelOrder[],
   serveFlags: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  core: number | null = null,
 ): Promise<ProofSite> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-proof-'));
   const run = (args: readonly string[], input?: string) => command(program, dataDir, args, input);
@@ -50,7 +52,7 @@ export async function openSite(
   const url = `http://127.0.0.1:${port}`;
   const begin = async () => {
     const serve = [...program, 'serve', '--port', String(port), ...serveFlags];
-    const child = start(null, serve, { GATEWAY_DATA_DIR: dataDir, ...env });
+    const child = start(core, serve, { GATEWAY_DATA_DIR: dataDir, ...env });
     await answers(`${url}/readyz`, (status) => status === 200);
     return child;
   };

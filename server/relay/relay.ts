@@ -30,6 +30,7 @@ import type { RelayDeps } from './relay-deps.ts';
 import { createAffinity } from './routing/affinity.ts';
 import { createHealth } from './routing/health.ts';
 import { createHearsay, type Hearsay } from './routing/hearsay.ts';
+import { createBusyAnswers } from './shared/busy-answers.ts';
 import { createDeadlines } from './shared/deadlines.ts';
 import { createFigures, type Figures, type RelayFigures } from './shared/figures.ts';
 import { clientError, listedError, refusalFor, retryAfterOf } from './shared/render-error.ts';
@@ -47,6 +48,11 @@ export interface TestOrder {
 }
 
 export interface Relay {
+  /**
+   * To be asked before anything of a newcomer's is read, looked up or kept. @returns what they are told who cannot be served
+   * in time; null = `handle` them.
+   */
+  turnAway(request: Request, path: string, peer: Peer): Response | null;
   /** Never rejects: every failure becomes an answer in the caller's dialect. */
   handle(request: Request, path: string, peer: Peer): Promise<Response>;
   /** The same pipeline for a channel test: pinned to one channel, logged, charged to nobody. @throws nothing */
@@ -242,7 +248,7 @@ export function createRelay(deps: RelayDeps): Relay {
       const { code, status } = shown;
       deps.observer?.turnedAway({ request, requestId, path, code, status, seen });
       // A channel's own test is told at once.
-      if (peer !== null) refusedRows.note({ request, path, peer, seen, error, shown });
+      if (peer !== null) refusedRows.note({ request, path, peer, seen, error, shown: () => shown });
     }
     open--;
     return refusalFor(request, path, refusal, asker);
@@ -277,11 +283,12 @@ export function createRelay(deps: RelayDeps): Relay {
   const stayOpen = () => {
     if (closed !== null) throw closed;
   };
-  let shed = 0;
-  /** Before anything is read or looked up: who is turned away must cost next to nothing. */
+  const crowded = (newcomers: number): boolean => deps.crowded?.(open + newcomers) === true;
+  const busy = createBusyAnswers(nextId);
+  /** For those who are told apart by more than their path; they are counted as open by then. */
   const letIn = () => {
     stayOpen();
-    if (deps.crowded?.(open) === true) throw busy[shed++ % busy.length];
+    if (crowded(0)) throw busy.error();
   };
   const answerTask = async (route: TaskRoute, request: Request, requestId: string, peer: Peer) => {
     // Pictures, and news of work that was paid for, pass to the end.
@@ -302,7 +309,6 @@ export function createRelay(deps: RelayDeps): Relay {
       stayOpen();
       if (isBillingPath(path)) return answerBilling({ ...deps, authorise }, request, path, peer).then(over);
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
-      letIn();
       return exchanged(request, path, begun, async (route) => ({
         principal: route.session
           ? await identifyPlayer(state, deps.findSession, request)
@@ -313,7 +319,21 @@ export function createRelay(deps: RelayDeps): Relay {
     return guarded({ request, path, peer, asker: lists ? askerOf(request, path) : undefined }, carry);
   };
 
+  /** Asking what there is costs nearly nothing, and a list that is missing stops whole programs. */
+  const isSpared = (path: string): boolean => isModelsPath(path) || isBillingPath(path) || taskFor(path) !== null;
+
   return {
+    turnAway(request, given, peer) {
+      if (closed !== null || !crowded(1)) return null;
+      const path = plainPath(given);
+      if (isSpared(path)) return null;
+      const { response, requestId, error, shown } = busy.answer(request, path);
+      const { code } = error;
+      figures.refused(code);
+      deps.observer?.turnedAway({ request, requestId, path, code, status: response.status, seen: nothingSeen });
+      refusedRows.note({ request, path, peer, seen: nothingSeen, error, shown });
+      return response;
+    },
     handle: async (request, path, peer) => sealed(await answered(request, plainPath(path), peer)),
     test(order) {
       const request = new Request(`http://relay${order.path}`, {
@@ -355,8 +375,7 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 }
 
-/** Not all come back at the same moment. */
-const busy = [1, 2, 3].map((seconds) => new AppError('overloaded', { seconds }));
+const nothingSeen: Seen = { principal: null, inquiry: null };
 
 /** Channel tests and the lower tiers of the benchmark belong to nobody's account. */
 const unbilled: Principal = {

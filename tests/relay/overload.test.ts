@@ -1,11 +1,16 @@
 /** More comes than can be served: who is let in is served, who is not is told at once and in its own form. */
 import { afterEach, expect, test } from 'vitest';
+import { AppError } from '../../server/contract/errors.ts';
+import { plainPath } from '../../server/relay/intake/routes.ts';
+import { clientError, refusalFor } from '../../server/relay/shared/render-error.ts';
+import { sealed } from '../../server/relay/shared/sealed.ts';
 import { overloadLimits } from '../../server/serving/environment.ts';
 import { createOverload, mostOpenFor } from '../../server/serving/overload.ts';
 import { createStarvation } from '../../server/serving/starvation.ts';
 import { figure } from '../support/figure.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 
+const peer = { ip: () => '127.0.0.1' };
 let gateway: TestGateway | null = null;
 afterEach(async () => {
   await gateway?.close();
@@ -276,16 +281,89 @@ test.each([
   ['/mj/submit/imagine', { type: 'new_api_error' }],
 ])('R8: %s is told to come back, before anybody looks who it is', async (path, told) => {
   gateway = await createTestGateway({ relay: { crowded: () => true } });
-  const request = () => new Request(`http://gateway${path}`, { method: 'POST', body: 'not even JSON' });
-  const response = await gateway.relay.handle(request(), path, { ip: () => '127.0.0.1' });
+  const { relay } = gateway;
+  const request = new Request(`http://gateway${path}`, { method: 'POST', body: 'not even JSON' });
+  // Tasks are ordered and asked for by paths of one kind: whoever orders one is told a step later.
+  const response = relay.turnAway(request, path, peer) ?? (await relay.handle(request, path, peer));
   expect(response.status).toBe(503);
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(await response.json()).toMatchObject(told);
-  expect(gateway.relay.open()).toBe(0);
-  expect(gateway.relay.figures().refusals).toMatchObject({ overloaded: 1 });
-  // Asking what there is costs nearly nothing, and a list that is missing stops whole programs.
-  const list = await gateway.relay.handle(new Request('http://gateway/v1/models'), '/v1/models', { ip: () => '' });
+  expect(request.bodyUsed).toBe(false);
+  expect(relay.open()).toBe(0);
+  expect(relay.figures().refusals).toMatchObject({ overloaded: 1 });
+});
+
+test('R8: asking what there is costs nearly nothing, and a list that is missing stops whole programs', async () => {
+  gateway = await createTestGateway({ relay: { crowded: () => true } });
+  const ask = (path: string) => gateway?.relay.turnAway(new Request(`http://gateway${path}`), path, peer);
+  expect(['/v1/models', '/v1beta/models', '/v1/dashboard/billing/usage', '/mj/task/1/fetch'].map(ask)).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
+  const list = await gateway.relay.handle(new Request('http://gateway/v1/models'), '/v1/models', peer);
   expect(list.status).toBe(401);
+});
+
+test('R8: a newcomer who is let in is asked about once', async () => {
+  const asked: number[] = [];
+  gateway = await createTestGateway({
+    relay: {
+      crowded: (open) => {
+        asked.push(open);
+        return false;
+      },
+    },
+  });
+  const path = '/v1/chat/completions';
+  const request = new Request(`http://gateway${path}`, { method: 'POST', body: '{}' });
+  expect(gateway.relay.turnAway(request, path, peer)).toBe(null);
+  await gateway.relay.handle(request, path, peer);
+  expect(asked).toEqual([1]);
+});
+
+/** Secrets and models stand in addresses; languages and dialects have forms of their own. */
+const tellings = [
+  ['/v1/chat/completions', '', {}],
+  ['/v1/chat/completions', '', { 'accept-language': 'zh-CN,zh;q=0.9' }],
+  ['/openai/v1/responses', '', { 'accept-language': 'en' }],
+  ['/v1/messages', '', {}],
+  ['/api/chat', '', {}],
+  ['/v1beta/models/gpt-4o-mini:streamGenerateContent', '', {}],
+  ['/v1beta/models/gpt-4o-mini:streamGenerateContent', '?alt=sse&key=secret', {}],
+] as const;
+
+test.each(tellings)('R8: %s%s %o: thousands are told what one alone is told', async (path, query, headers) => {
+  gateway = await createTestGateway({ relay: { crowded: () => true } });
+  const ids = new Set<string>();
+  for (let n = 0; n < 7; n++) {
+    const request = new Request(`http://gateway${path}${query}`, { method: 'POST', headers, body: '{}' });
+    const response = gateway.relay.turnAway(request, path, peer);
+    const requestId = response?.headers.get('x-oneapi-request-id') ?? '';
+    const seconds = (n % 3) + 1;
+    const shown = clientError(new AppError('overloaded', { seconds }), requestId);
+    const alone = sealed(refusalFor(request, plainPath(path), { shown, retryAfter: seconds }));
+    expect(response?.status).toBe(alone.status);
+    expect(Object.fromEntries(response?.headers ?? [])).toEqual(Object.fromEntries(alone.headers));
+    expect(await response?.text()).toBe(await alone.text());
+    ids.add(requestId);
+  }
+  expect(ids.size).toBe(7);
+});
+
+test('R8: the id that somebody was told when turned away is found among the log', async () => {
+  gateway = await createTestGateway({ relay: { crowded: () => true } });
+  const path = '/v1/chat/completions';
+  const { key } = await gateway.token({ name: 'mine' });
+  const headers = { authorization: `Bearer sk-${key}` };
+  const response = gateway.relay.turnAway(
+    new Request(`http://gateway${path}`, { method: 'POST', headers }),
+    path,
+    peer,
+  );
+  const requestId = response?.headers.get('x-oneapi-request-id');
+  expect(await gateway.logs()).toMatchObject([{ request_id: requestId, type: 5, end_reason: 'refused' }]);
 });
 
 test('R12: that descriptors ran out is said once a minute', () => {

@@ -13,7 +13,8 @@ export interface RefusedRequest {
   readonly peer: Peer | null;
   readonly seen: Seen;
   readonly error: unknown;
-  readonly shown: ClientError;
+  /** What the caller was told; asked for where a row is written. */
+  readonly shown: () => ClientError;
 }
 
 export interface RefusedRowsDeps {
@@ -82,11 +83,11 @@ export function createRefusedRows({ ledger, ownerOf, now, steady }: RefusedRowsD
       const skipped = take(owner === null ? '' : `${owner.user.id}/${owner.token?.id ?? 0}`);
       if (skipped === null) return;
       const endedMs = now();
-      const facts: Record<string, unknown> = { refused: shown.code, status: shown.status, request_path: path };
+      const { code, status, message, requestId } = shown();
+      const facts: Record<string, unknown> = { refused: code, status, request_path: path };
       if (seen.inquiry !== null) facts.ms = Math.round(endedMs - seen.inquiry.startedMs);
       if (skipped > 0) facts.skipped = skipped;
       if (owner === null && peer !== null) facts.admin_info = { ip: peer.ip() };
-      const { requestId } = shown;
       void ledger
         .execute({
           type: 'note',
@@ -107,7 +108,7 @@ export function createRefusedRows({ ledger, ownerOf, now, steady }: RefusedRowsD
             promptTokens: 0,
             completionTokens: 0,
             quota: 0,
-            content: shown.message,
+            content: message,
             other: JSON.stringify(facts),
             usageSource: 'none',
             endReason: 'refused',

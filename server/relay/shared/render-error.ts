@@ -80,16 +80,24 @@ const retryHeaders = (error: ClientError, retryAfter: number | null): Record<str
   ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
 });
 
-export function errorResponse(protocol: ProtocolId, given: ClientError, retryAfter: number | null = null): Response {
+const jsonType = 'application/json; charset=utf-8';
+
+function errorOf(protocol: ProtocolId, given: ClientError, retryAfter: number | null): Told {
   const error = knownStatus(protocol, given);
-  return new Response(JSON.stringify(codecFor(protocol).client.encodeError(error)), {
+  return {
+    text: JSON.stringify(codecFor(protocol).client.encodeError(error)),
     status: error.status,
     headers: {
-      'content-type': 'application/json; charset=utf-8',
+      'content-type': jsonType,
       'x-oneapi-request-id': error.requestId,
       ...retryHeaders(error, retryAfter),
     },
-  });
+  };
+}
+
+export function errorResponse(protocol: ProtocolId, given: ClientError, retryAfter: number | null = null): Response {
+  const { text, ...init } = errorOf(protocol, given, retryAfter);
+  return new Response(text, init);
 }
 
 /** Programs that draw and sing have forms of their own for what went wrong. */
@@ -102,27 +110,44 @@ const forms: readonly (readonly [path: RegExp, form: (error: ClientError) => unk
   ],
 ];
 
+/** An error as a caller is told it. */
+export interface Told {
+  readonly text: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** The one way in which a caller is told what went wrong before an answer began. @param protocol the caller's, where the path does not say it. */
-export function refusalFor(
+export function refusalOf(
   request: Pick<Request, 'url' | 'headers'>,
   path: string,
   refusal: { readonly shown: ClientError; readonly retryAfter: number | null },
   protocol: ProtocolId = dialectOf(path),
-): Response | Promise<Response> {
+): Told {
   const { retryAfter } = refusal;
   const shown = toldTo(request, refusal.shown);
   const form = forms.find(([pattern]) => pattern.test(path))?.[1];
-  if (form === undefined) return listedError(errorResponse(protocol, shown, retryAfter), path, request.url);
-  return Response.json(form(shown), {
-    status: common[shown.status] ?? shown.status,
-    headers: retryHeaders(shown, retryAfter),
-  });
+  if (form !== undefined)
+    return {
+      text: JSON.stringify(form(shown)),
+      status: common[shown.status] ?? shown.status,
+      headers: { 'content-type': jsonType, ...retryHeaders(shown, retryAfter) },
+    };
+  const told = errorOf(protocol, shown, retryAfter);
+  return listsErrors(path, request.url) ? { ...told, text: `[${told.text}]` } : told;
 }
+
+export function refusalFor(...asked: Parameters<typeof refusalOf>): Response {
+  const { text, ...init } = refusalOf(...asked);
+  return new Response(text, init);
+}
+
+const listsErrors = (path: string, url: string): boolean =>
+  codecFor(dialectOf(path)).client.reshape?.(url)?.listsErrors === true;
 
 /** The same error for a client whose stream would have been a list: a list of one. */
 export async function listedError(response: Response, path: string, url: string): Promise<Response> {
-  const listed = codecFor(dialectOf(path)).client.reshape?.(url)?.listsErrors === true;
-  if (!listed) return response;
+  if (!listsErrors(path, url)) return response;
   return new Response(`[${await response.text()}]`, { status: response.status, headers: response.headers });
 }
 

@@ -1,0 +1,24 @@
+/** Somebody who looks at the console all the time, whatever became of the look before; in a process of its own. */
+import type { LookOrder, LookReport } from './messages.ts';
+import { spreadOf, watchLoop } from './spread.ts';
+
+const { url, everyMs } = JSON.parse(process.argv[2] ?? '') as LookOrder;
+const took: number[] = [];
+let failed = 0;
+const late = watchLoop();
+const look = async () => {
+  const asked = performance.now();
+  const isWell = await fetch(url).then(
+    async (response) => (await response.arrayBuffer()).byteLength > 0 && response.ok,
+    () => false,
+  );
+  if (isWell) took.push(performance.now() - asked);
+  else failed++;
+};
+await look();
+const looks = setInterval(() => void look(), everyMs);
+process.on('message', () => {
+  clearInterval(looks);
+  process.send?.({ asked: took.length + failed, failed, took: spreadOf(took), late: late() } satisfies LookReport);
+});
+process.send?.({ ready: true });

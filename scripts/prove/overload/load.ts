@@ -1,0 +1,109 @@
+/** The load of the proof of overload, in a process of its own: requests at a rate, whatever becomes of those before. */
+import { requestOf } from '../doubles.ts';
+import { createLines, type Line } from './lines.ts';
+import type { LoadOrder, LoadReport, Phase, PhaseReport } from './messages.ts';
+import { spreadOf, watchLoop } from './spread.ts';
+
+const order = JSON.parse(process.argv[2] ?? '') as LoadOrder;
+const bytes = Buffer.from(requestOf(order.token, order.model, 'hi', false));
+/** What is still under way so long after the last phase has failed. */
+const patienceMs = 10_000;
+
+interface Tally {
+  readonly phase: Phase;
+  due: number;
+  queued: number;
+  refused: number;
+  lastRefusal: number;
+  readonly fromDue: number[];
+  readonly fromWritten: number[];
+  readonly refusedFromWritten: number[];
+}
+
+/** Each waits for a free connection from the moment it was due. */
+async function offer(): Promise<readonly PhaseReport[]> {
+  const tallies = order.phases.map(
+    (phase): Tally => ({
+      phase,
+      ...{ due: 0, queued: 0, refused: 0, lastRefusal: 0 },
+      ...{ fromDue: [], fromWritten: [], refusedFromWritten: [] },
+    }),
+  );
+  const waiting: { readonly due: number; readonly tally: Tally }[] = [];
+  const under = new Map<Line, { readonly due: number; readonly tally: Tally }>();
+  let next = 0;
+  let phaseAt = 0;
+  let current: Tally | undefined;
+  const send = (line: Line, one: { readonly due: number; readonly tally: Tally }) => {
+    under.set(line, one);
+    line.ask(bytes);
+  };
+  const lines = await createLines(order.port, order.connections, (line, status) => {
+    const one = under.get(line);
+    if (one === undefined) return;
+    under.delete(line);
+    const at = performance.now();
+    if (status === 200) {
+      one.tally.fromDue.push(at - one.due);
+      one.tally.fromWritten.push(at - line.writtenAt);
+    } else if (status === 503) {
+      one.tally.refused++;
+      one.tally.refusedFromWritten.push(at - line.writtenAt);
+      if (current !== undefined) current.lastRefusal = at - phaseAt;
+    }
+    const first = waiting[next];
+    if (first === undefined) return lines.free.push(line);
+    next++;
+    send(line, first);
+  });
+  for (const tally of tallies) {
+    current = tally;
+    phaseAt = performance.now();
+    const { perSecond, ms } = tally.phase;
+    for (let now = phaseAt; now - phaseAt < ms; now = performance.now()) {
+      for (const due = Math.floor(((now - phaseAt) * perSecond) / 1000); tally.due < due; tally.due++) {
+        const one = { due: phaseAt + (tally.due * 1000) / perSecond, tally };
+        const line = lines.free.pop();
+        if (line !== undefined) send(line, one);
+        else {
+          waiting.push(one);
+          tally.queued++;
+        }
+      }
+      await Bun.sleep(1);
+    }
+  }
+  const ended = performance.now();
+  while (under.size > 0 && performance.now() - ended < patienceMs) await Bun.sleep(10);
+  lines.close();
+  return tallies.map(reportOf);
+}
+
+const reportOf = ({ phase, due, queued, refused, lastRefusal, fromDue, ...rest }: Tally): PhaseReport => ({
+  name: phase.name,
+  ...{ due, queued, refused, lastRefusal, served: fromDue.length, failed: due - refused - fromDue.length },
+  fromDue: spreadOf(fromDue),
+  fromWritten: spreadOf(rest.fromWritten),
+  refusedFromWritten: spreadOf(rest.refusedFromWritten),
+});
+
+/** As many at a time as there are connections. @returns served per second. */
+async function saturate(): Promise<number> {
+  let served = 0;
+  const lines = await createLines(order.port, order.connections, (line, status) => {
+    if (status === 200) served++;
+    line.ask(bytes);
+  });
+  for (const line of lines.free) line.ask(bytes);
+  await Bun.sleep(order.ms / 4);
+  const [before, began] = [served, performance.now()];
+  await Bun.sleep(order.ms);
+  const perSecond = ((served - before) * 1000) / (performance.now() - began);
+  lines.close();
+  return perSecond;
+}
+
+const late = watchLoop();
+const [phases, perSecond] = order.phases.length === 0 ? [[], await saturate()] : [await offer(), 0];
+process.send?.({ phases, perSecond, late: late() } satisfies LoadReport);
+process.disconnect?.();

@@ -1,0 +1,16 @@
+/** The upstream of the proof of overload, in a process of its own. */
+import { double, wholeAnswer } from '../doubles.ts';
+import type { UpstreamOrder, UpstreamReady, UpstreamReport } from './messages.ts';
+import { watchLoop } from './spread.ts';
+
+const { delayMs } = JSON.parse(process.argv[2] ?? '') as UpstreamOrder;
+const slow = double((socket) => setTimeout(() => socket.write(wholeAnswer), delayMs));
+const instant = double((socket) => socket.write(wholeAnswer));
+const late = watchLoop();
+let told = 0;
+process.on('message', () => {
+  const asked = slow.asked() + instant.asked();
+  process.send?.({ asked: asked - told, late: late() } satisfies UpstreamReport);
+  told = asked;
+});
+process.send?.({ slow: slow.url, instant: instant.url } satisfies UpstreamReady);
