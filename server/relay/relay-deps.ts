@@ -54,6 +54,8 @@ export interface RelayDeps {
   readonly starved?: () => boolean;
   /** More than is open cannot be served in time. */
   readonly crowded?: (open: number) => boolean;
+  /** Until it is a newcomer's turn; null = it is. */
+  readonly wait?: () => Promise<void> | null;
   /** Told what other relay threads should know; absent where there are none. */
   readonly tell?: (news: Hearsay) => void;
   /** For the benchmark; everything when absent. */

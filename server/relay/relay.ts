@@ -111,6 +111,7 @@ const chargingOf = (
 /** One request before it has an answer. */
 interface Begun {
   readonly requestId: string;
+  readonly startedMs: number;
   readonly seen: Seen;
 }
 
@@ -182,8 +183,7 @@ export function createRelay(deps: RelayDeps): Relay {
 
   const countTokens = createTokenCount({ ...pipeline, state, patienceMs: countPatienceMs });
 
-  const run = async (request: Request, path: string, { requestId, seen }: Begun, identify: Identify) => {
-    const startedMs = deps.now();
+  const run = async (request: Request, path: string, { requestId, startedMs, seen }: Begun, identify: Identify) => {
     const matched = relayRouteFor(path);
     if (matched === undefined) {
       const known = unimplementedPaths.test(path);
@@ -233,7 +233,7 @@ export function createRelay(deps: RelayDeps): Relay {
     { request, path, peer, asker }: Asked,
     carry: (begun: Begun) => Promise<T | Refusal> | T,
   ): Promise<T | Response> => {
-    const begun: Begun = { requestId: nextId(), seen: { principal: null, inquiry: null } };
+    const begun: Begun = { requestId: nextId(), startedMs: deps.now(), seen: { principal: null, inquiry: null } };
     const { requestId, seen } = begun;
     let refusal: Refusal;
     open++;
@@ -305,16 +305,24 @@ export function createRelay(deps: RelayDeps): Relay {
     if (route !== null)
       return guarded({ request, path, peer }, ({ requestId }) => answerTask(route, request, requestId, peer));
     const lists = isModelsPath(path);
+    const identify: Identify = async (route) => ({
+      principal: route.session
+        ? await identifyPlayer(state, deps.findSession, request)
+        : authorise.identify(request, peer),
+      free: false,
+    });
     const carry = (begun: Begun) => {
       stayOpen();
       if (isBillingPath(path)) return answerBilling({ ...deps, authorise }, request, path, peer).then(over);
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
-      return exchanged(request, path, begun, async (route) => ({
-        principal: route.session
-          ? await identifyPlayer(state, deps.findSession, request)
-          : authorise.identify(request, peer),
-        free: false,
-      }));
+      const exchange = () => exchanged(request, path, begun, identify);
+      const turn = deps.wait?.() ?? null;
+      return turn === null
+        ? exchange()
+        : turn.then(() => {
+            stayOpen();
+            return exchange();
+          });
     };
     return guarded({ request, path, peer, asker: lists ? askerOf(request, path) : undefined }, carry);
   };

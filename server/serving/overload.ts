@@ -1,17 +1,15 @@
 /** When more comes than can be served: who is let in is served in time, and who is not is told at once. */
 
+import { createLine, type LineDeps } from './line.ts';
+
 export interface OverloadLimits {
-  /** Milliseconds that the event loop may be late on end; Infinity = it may be. */
+  /** Milliseconds that the event loop may be late on end, or newcomers wait in the line; Infinity = they may. */
   readonly delayMs: number;
   /** Requests under way. */
   readonly mostOpen: number;
 }
 
-export interface OverloadDeps {
-  /** Milliseconds that never jump. */
-  readonly now: () => number;
-  /** Calls when the loop has gone through all that had come. */
-  readonly afterTurn: (done: () => void) => void;
+export interface OverloadDeps extends LineDeps {
   /** Requests under way. */
   readonly open: () => number;
   /** Calls every so many milliseconds. @returns what ends that. */
@@ -21,10 +19,14 @@ export interface OverloadDeps {
 export interface Overload {
   /** To be asked once for each newcomer. @param open requests under way, this one included. */
   crowded(open: number): boolean;
+  /** Of who is let in. @returns null = it is their turn. */
+  wait(): Promise<void> | null;
 }
 
 /** Between beats. */
 const beatMs = 20;
+/** A loop that has not come round for so long has others to see to before it takes up more newcomers. */
+const longTurnMs = 30;
 /** Late in two spans on end is busy; late in one was a pause. */
 const spanMs = 100;
 /** So few are no crowd: it is somebody else's work then that makes us late, and turning them away would not help. */
@@ -41,7 +43,9 @@ export function createOverload(
   /** Ends the clock that tells how late the loop is; null = nothing is open, and nobody needs to know. */
   let rest: (() => void) | null = null;
   let spanAt = now();
+  let beatAt = spanAt;
   let beats = 0;
+  const line = createLine({ now, afterTurn });
   let wasLate = false;
   let busy = false;
   let turnedAway = 0;
@@ -65,10 +69,11 @@ export function createOverload(
   };
   const beat = () => {
     beats++;
-    const passed = now() - spanAt;
+    beatAt = now();
+    const passed = beatAt - spanAt;
     if (passed < spanMs) return;
     // Beats that were missed may come together: how many came says more than when each did.
-    look(passed / beats - beatMs);
+    look(Math.max(passed / beats - beatMs, line.waitedMs()));
     spanAt += passed;
     beats = 0;
     if (busy || openNow() > 0) return;
@@ -77,6 +82,7 @@ export function createOverload(
   };
   const wake = () => {
     spanAt = now();
+    beatAt = spanAt;
     beats = 0;
     wasLate = false;
     return every(beat, beatMs);
@@ -90,12 +96,12 @@ export function createOverload(
       if (turnAt === null) {
         turnAt = at;
         afterTurn(endTurn);
-        return false;
       }
-      if (at - turnAt <= turnMs) return false;
+      if (line.length() === 0 && at - turnAt <= turnMs) return false;
       turnedAway++;
       return true;
     },
+    wait: () => (line.length() > 0 || (rest !== null && now() - beatAt > longTurnMs) ? line.join() : null),
   };
 }
 

@@ -93,6 +93,7 @@ export function createServing(deps: ServingDeps): Serving {
     watch: connections,
     starved: createStarvation(say, () => performance.now()),
     crowded: overload.crowded,
+    wait: overload.wait,
     ...(deps.balances.money.tenure === null ? {} : { lender: lenderOver(ledger), ...ratesOf(deps, say) }),
     ...(order.shared || deps.balances.money.tenure !== null ? { tell: (news) => tell({ kind: 'heard', news }) } : {}),
     bench,

@@ -72,8 +72,8 @@ export const environment: readonly (Words & { readonly name: string })[] = [
   },
   {
     name: 'GATEWAY_SHED_DELAY_MS',
-    zh: '事件循环持续延迟超过此毫秒数时拒绝部分新请求（默认 150，0 为从不）',
-    en: 'some newcomers get 503 while the event loop is later than this all the time (else 150; 0: never)',
+    zh: '事件循环持续延迟或新请求持续排队超过此毫秒数时拒绝部分新请求（默认 150，0 为从不）',
+    en: 'some newcomers get 503 when the event loop is later than this, or newcomers wait for longer, on end (else 150; 0: never)',
   },
   { name: 'GATEWAY_ADMIN_USERNAME', zh: '首个管理员', en: 'first administrator' },
   { name: 'GATEWAY_ADMIN_PASSWORD', zh: '其密码（或 _FILE）', en: 'its password (or _FILE)' },
