@@ -64,6 +64,7 @@ function tell(phase: PhaseReport): void {
 const load = (site: ProofSite, order: Omit<LoadOrder, 'port' | 'token'>): Promise<LoadReport> =>
   part('load', { ...order, port: site.port, token: site.token }).next<LoadReport>();
 
+const warmMs = 3000;
 /** Nobody knows yet in the first of it. */
 const unknownMs = 2000;
 
@@ -86,7 +87,8 @@ export async function overload(args: readonly string[]): Promise<readonly Goal[]
     {},
     canPin ? cores.measured : null,
   );
-  await load(site, { model: 'm', connections: 48, phases: [{ name: 'warm', perSecond: 50, ms: 2000 }], ms: 0 });
+  // Until what is called often has been compiled.
+  for (const model of ['m', 'n']) await load(site, { model, connections: 48, phases: [], ms: warmMs });
   const full = await load(site, { model: 'n', connections: 48, phases: [], ms: 4000 });
   const capacity = full.perSecond;
   console.log(`capacity ${capacity.toFixed(0)} requests/s; load late ${ms(full.late)}`);

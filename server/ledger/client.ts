@@ -58,6 +58,8 @@ export interface LedgerClient extends Ledger {
   onHealth(listener: (health: StoreHealth) => void): void;
   /** Ends of requests that have no answer yet, and for how many milliseconds the oldest command waits. */
   owed(): { readonly count: number; readonly oldestMs: number };
+  /** Milliseconds for which the oldest command has waited for its answer, whatever this thread did meanwhile; 0 = none waits. */
+  waitedMs(): number;
   /** No paid work from here on, although the ledger writes. */
   suspend(reason: string): void;
   /** The ledger's thread is gone: nothing is sent any more, and what is owed waits to be rescued. */
@@ -76,6 +78,8 @@ interface Call {
   readonly command: LedgerCommand;
   /** By the awake clock. */
   readonly at: number;
+  /** Milliseconds that never jump. */
+  readonly since: number;
   readonly resolve: (result: LedgerResult) => void;
   readonly reject: (error: AppError) => void;
 }
@@ -85,6 +89,7 @@ export function createLedgerClient(
   port: LedgerPort,
   other: (message: unknown) => void = () => undefined,
   clock: AwakeClock = createAwakeClock(),
+  now: () => number = () => performance.now(),
 ): LedgerClient {
   let next = 1;
   let outgoing: LedgerCommand[] = [];
@@ -166,7 +171,7 @@ export function createLedgerClient(
       if (gone !== null && !outlives.has(command.type)) return Promise.reject(unavailable(gone));
       const id = next++;
       const { promise, resolve, reject } = Promise.withResolvers<LedgerResult>();
-      waiting.set(id, { command, at: clock.now(), resolve, reject });
+      waiting.set(id, { command, at: clock.now(), since: now(), resolve, reject });
       outgoing.push(command);
       // A microtask would run after each single answer of the same turn and send every command alone.
       if (outgoing.length === 1 && gone === null) setImmediate(send);
@@ -183,6 +188,10 @@ export function createLedgerClient(
       return told.standing;
     },
     healthy: () => health,
+    waitedMs() {
+      for (const { since } of waiting.values()) return now() - since;
+      return 0;
+    },
     onBalance: (listener) => void balanceListeners.push(listener),
     onHealth: (listener) => void healthListeners.push(listener),
     owed() {

@@ -12,6 +12,8 @@ export interface OverloadLimits {
 export interface OverloadDeps extends LineDeps {
   /** Requests under way. */
   readonly open: () => number;
+  /** Milliseconds for which the oldest bill has waited for its commit. */
+  readonly billMs: () => number;
   /** Calls every so many milliseconds. @returns what ends that. */
   readonly every: (beat: () => void, ms: number) => () => void;
 }
@@ -33,12 +35,20 @@ const spanMs = 100;
 const fewOpen = 64;
 /** While it is busy, newcomers are let in for so long in each turn of the loop: turns stay short, and everybody's next step comes soon. */
 const turnMs = 2;
+/** While it is busy, bills may not wait for more than twice as long as usual and so much more: the ledger has no time on the core, or too much to do, and those let in wait there. */
+const lateBillMs = 15;
+/** What is usual is the mean of so many beats. */
+const usualBeats = 512;
+/** By how much the time in each turn shrinks and grows from beat to beat, since what is let in now is a bill only when its upstream has answered. */
+const less = 0.85;
+const moreMs = 0.02;
+const leastTurnMs = 0.1;
 /** When nobody had to be turned away for so many spans, it is over. */
 const calmSpans = 10;
 
 export function createOverload(
   { delayMs, mostOpen }: OverloadLimits,
-  { now, afterTurn, open: openNow, every }: OverloadDeps,
+  { now, afterTurn, open: openNow, billMs, every }: OverloadDeps,
 ): Overload {
   /** Ends the clock that tells how late the loop is; null = nothing is open, and nobody needs to know. */
   let rest: (() => void) | null = null;
@@ -50,6 +60,10 @@ export function createOverload(
   let busy = false;
   let turnedAway = 0;
   let calm = 0;
+  let usualBillMs = 0;
+  let billsLate = false;
+  /** In each turn. */
+  let letInMs = turnMs;
   /** When this turn's first newcomer came; null = none has. */
   let turnAt: number | null = null;
   const endTurn = () => {
@@ -70,6 +84,8 @@ export function createOverload(
   const beat = () => {
     beats++;
     beatAt = now();
+    if (!busy) usualBillMs += (billMs() - usualBillMs) / usualBeats;
+    letInMs = billsLate ? Math.max(leastTurnMs, letInMs * less) : Math.min(turnMs, letInMs + moreMs);
     const passed = beatAt - spanAt;
     if (passed < spanMs) return;
     // Beats that were missed may come together: how many came says more than when each did.
@@ -95,9 +111,10 @@ export function createOverload(
       const at = now();
       if (turnAt === null) {
         turnAt = at;
+        billsLate = billMs() > 2 * usualBillMs + lateBillMs;
         afterTurn(endTurn);
       }
-      if (line.length() === 0 && at - turnAt <= turnMs) return false;
+      if (line.length() === 0 && !billsLate && at - turnAt <= letInMs) return false;
       turnedAway++;
       return true;
     },

@@ -66,6 +66,7 @@ export function createServing(deps: ServingDeps): Serving {
     now: () => performance.now(),
     afterTurn: setImmediate,
     open: () => relay.open(),
+    billMs: ledger.waitedMs,
     every(beat, ms) {
       const beats = setInterval(beat, ms);
       beats.unref();
