@@ -34,7 +34,7 @@ const spanMs = 100;
 /** So few are no crowd: it is somebody else's work then that makes us late, and turning them away would not help. */
 const fewOpen = 64;
 /** While it is busy, newcomers are let in for so long in each turn of the loop: turns stay short, and everybody's next step comes soon. */
-const turnMs = 2;
+const turnMs = 1;
 /** While it is busy, bills may not wait for more than twice as long as usual and so much more: the ledger has no time on the core, or too much to do, and those let in wait there. */
 const lateBillMs = 15;
 /** What is usual is the mean of so many beats. */
@@ -43,7 +43,8 @@ const usualBeats = 512;
 const less = 0.85;
 const moreMs = 0.02;
 const leastTurnMs = 0.1;
-/** When nobody had to be turned away for so many spans, it is over. */
+/** When no more than one in so many had to be turned away for so many spans, it is over: a few are for as long as it is looked out for. */
+const calmOneIn = 20;
 const calmSpans = 10;
 
 export function createOverload(
@@ -58,6 +59,7 @@ export function createOverload(
   const line = createLine({ now, afterTurn });
   let wasLate = false;
   let busy = false;
+  let came = 0;
   let turnedAway = 0;
   let calm = 0;
   let usualBillMs = 0;
@@ -72,13 +74,15 @@ export function createOverload(
   const look = (lateMs: number) => {
     const isLate = lateMs > delayMs;
     if (busy) {
-      calm = turnedAway === 0 ? calm + 1 : 0;
+      calm = turnedAway * calmOneIn <= came ? calm + 1 : 0;
       busy = calm < calmSpans;
     } else if (isLate && wasLate) {
       busy = true;
       calm = 0;
+      letInMs = turnMs;
     }
     wasLate = isLate;
+    came = 0;
     turnedAway = 0;
   };
   const beat = () => {
@@ -106,6 +110,7 @@ export function createOverload(
   return {
     crowded(open) {
       if (delayMs !== Number.POSITIVE_INFINITY) rest ??= wake();
+      came++;
       if (open > mostOpen) return true;
       if (!busy || open <= fewOpen) return false;
       const at = now();

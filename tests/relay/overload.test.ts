@@ -221,6 +221,9 @@ test.each([0.3, 0.4])(
     expect(crowd.p99).toBeLessThanOrEqual(2 * calm.p99);
     // Of what the ledger can do.
     expect(crowd.served).toBeGreaterThan(0.7 / eachBillMs / perMs);
+    const after = await play({ factor: 0.5, ms: 4000 });
+    figure(`bills of ${eachBillMs} ms: last refusal ${after.lastRefusal.toFixed(0)} ms after it`);
+    expect(after.lastRefusal).toBeLessThan(2000);
   },
 );
 
@@ -443,6 +446,43 @@ test('R8: who waits in the line is under way since they came, and is told when t
   expect(gateway.relay.open()).toBe(0);
   expect(upstream.requests).toHaveLength(1);
   await upstream.stop();
+});
+
+test('R8: a few who come late in their turn do not keep it busy for ever', async () => {
+  let now = 0;
+  let beat: () => void = () => undefined;
+  const turns = createTurns();
+  const overload = createOverload(
+    { delayMs: 150, mostOpen: Number.POSITIVE_INFINITY },
+    {
+      now: () => now,
+      afterTurn: turns.after,
+      open: () => 5000,
+      billMs: () => 0,
+      every(run) {
+        beat = run;
+        return () => undefined;
+      },
+    },
+  );
+  overload.crowded(1);
+  for (let n = 0; n < 3; n++) {
+    now += 300;
+    beat();
+  }
+  const began = now;
+  const refusedAt: number[] = [];
+  for (let turn = 0; turn < 300; turn++) {
+    for (let n = 0; n < 30; n++) {
+      if (n === 29) now += 5;
+      if (overload.crowded(5000)) refusedAt.push(now - began);
+    }
+    await turns.end();
+    now += 15;
+    beat();
+  }
+  expect(refusedAt.length).toBeGreaterThan(0);
+  expect(refusedAt.at(-1)).toBeLessThan(2000);
 });
 
 test('R8: there are never more open than descriptors carry', () => {
