@@ -43,9 +43,9 @@ const usualBeats = 512;
 const less = 0.85;
 const moreMs = 0.02;
 const leastTurnMs = 0.1;
-/** When no more than one in so many had to be turned away for so many spans, it is over: a few are for as long as it is looked out for. */
+/** When no more than one in so many had to be turned away in so many spans, it is over: a few are for as long as it is looked out for. */
 const calmOneIn = 20;
-const calmSpans = 10;
+const calmSpans = 5;
 
 export function createOverload(
   { delayMs, mostOpen }: OverloadLimits,
@@ -59,9 +59,10 @@ export function createOverload(
   const line = createLine({ now, afterTurn });
   let wasLate = false;
   let busy = false;
+  /** Since it was last decided whether it is over. */
+  let spans = 0;
   let came = 0;
   let turnedAway = 0;
-  let calm = 0;
   let usualBillMs = 0;
   let billsLate = false;
   /** In each turn. */
@@ -74,14 +75,15 @@ export function createOverload(
   const look = (lateMs: number) => {
     const isLate = lateMs > delayMs;
     if (busy) {
-      calm = turnedAway * calmOneIn <= came ? calm + 1 : 0;
-      busy = calm < calmSpans;
-    } else if (isLate && wasLate) {
-      busy = true;
-      calm = 0;
+      spans++;
+      if (spans < calmSpans) return;
+      busy = turnedAway * calmOneIn > came;
+    } else {
+      busy = isLate && wasLate;
       letInMs = turnMs;
     }
     wasLate = isLate;
+    spans = 0;
     came = 0;
     turnedAway = 0;
   };
