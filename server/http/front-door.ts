@@ -111,11 +111,11 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     if (isRealtime(request, path))
       return upgrade(listener, request, connections, options.relay.realtime(request, peer));
     const place = placeOf(path);
-    // A page is no answer to a socket: programs would take it for one that opened.
     if (place === 'relay') {
       const away = options.relay.turnAway(request, path, peer);
       if (away !== null) return parting(away);
     }
+    // A page is no answer to a socket: programs would take it for one that opened.
     if (place === 'relay' || (place === 'console' && wantsSocket(request))) {
       const going = connections.begin(request);
       return closing(going, options.relay.handle(going, path, peer));

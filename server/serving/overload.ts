@@ -19,9 +19,9 @@ export interface OverloadDeps extends LineDeps {
 }
 
 export interface Overload {
-  /** To be asked once for each newcomer. @param open requests under way, this one included. */
+  /** To be asked for each newcomer before anything else. @param open requests under way, this one included. */
   crowded(open: number): boolean;
-  /** Of who is let in. @returns null = it is their turn. */
+  /** To be asked for each newcomer who is let in. @returns what ends when it is their turn; null = it is. */
   wait(): Promise<void> | null;
 }
 

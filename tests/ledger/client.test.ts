@@ -35,7 +35,7 @@ function handClient() {
     (tick) => void ticks.push(tick),
   );
   const port: LedgerPort = { postMessage: () => undefined, onmessage: null };
-  const client = createLedgerClient(port, undefined, clock);
+  const client = createLedgerClient(port, undefined, clock, () => at);
   return {
     client,
     pass(ms: number, step = 100) {
@@ -77,6 +77,20 @@ test('R14: a thread that did not turn for ten seconds does not take its own slee
   void client.execute(settle('a', 1, 10));
   pass(10_000, 10_000);
   expect(client.healthy().ok).toBe(true);
+});
+
+test('R8: how long the oldest has waited is told to the millisecond, sleep or not', () => {
+  const { client, pass, answer } = handClient();
+  expect(client.waitedMs()).toBe(0);
+  void client.execute(settle('a', 1, 10));
+  pass(7, 7);
+  void client.execute(settle('b', 1, 10));
+  pass(3000, 3000);
+  expect(client.waitedMs()).toBe(3007);
+  answer(null);
+  expect(client.waitedMs()).toBe(3000);
+  answer(null, null);
+  expect(client.waitedMs()).toBe(0);
 });
 
 test('R2: when the ledger is gone, what was asked is refused, what is owed is kept, later ends too, until it is written elsewhere', async () => {
