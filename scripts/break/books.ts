@@ -135,7 +135,7 @@ export const books: readonly Break[] = [
     'set(Cell.steady, steady());',
   )
     .keeps('rule 5', 'correction 14')
-    .notices('tests/postgres/leases.test.ts', 'the life of leases'),
+    .notices('tests/relay/tenure.test.ts', 'the life of leases'),
   row(
     'by the clock that ran further',
     'server/relay/admission/tenure.ts',
@@ -143,7 +143,7 @@ export const books: readonly Break[] = [
     '(steady() - get(Cell.steady))',
   )
     .keeps('rule 5', 'correction 14')
-    .notices('tests/postgres/leases.test.ts', 'the life of leases'),
+    .notices('tests/relay/tenure.test.ts', 'the life of leases'),
   row(
     'a pooler is noticed',
     'db/postgres/ear.ts',

@@ -3,8 +3,6 @@ import { postgresFacts } from '../../db/postgres/ledger-facts.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
 import { endFor } from '../../server/ledger/recovery.ts';
-import { createMemory } from '../../server/relay/admission/memory.ts';
-import { createTenure } from '../../server/relay/admission/tenure.ts';
 import { grant } from '../ledger/support.ts';
 import { often } from '../support/often.ts';
 import { randomOf } from '../support/random.ts';
@@ -98,34 +96,6 @@ test('exactness 14: a node that slept admits nothing before the database has hea
   sleeper.proxy.thaw();
   await sleeper.beat();
   expect(await sleeper.admit('c', 1, 10)).toBe('granted');
-});
-
-test('exactness 14: the life of leases runs from the sending of the last sign, by the clock that ran further', () => {
-  let [monotonic, wall] = [1000, 1_000_000];
-  const life = createTenure(createMemory(), { steady: () => monotonic, wall: () => wall });
-  life.begins(1);
-  expect(life.lasts()).toBe(false);
-  const confirmed = life.sent();
-  monotonic += 11_000;
-  wall += 11_000;
-  confirmed();
-  expect(life.lasts()).toBe(true);
-  monotonic += 1000;
-  expect(life.lasts()).toBe(false);
-  life.sent()();
-  expect(life.lasts()).toBe(true);
-  // The machine slept: only the wall clock went on. Or somebody set it back.
-  wall += 12_000;
-  expect(life.lasts()).toBe(false);
-  wall -= 24_000;
-  expect(life.lasts()).toBe(false);
-  // An answer to an older sign says nothing new.
-  const old = life.sent();
-  monotonic += 5000;
-  life.sent()();
-  old();
-  monotonic += 8000;
-  expect(life.lasts()).toBe(true);
 });
 
 test('what is leased of a budget counts in every period: it is never more than the budget with what is spent in that one', async () => {

@@ -71,6 +71,34 @@ test('exactness 14: when no sign of life was confirmed for too long, nothing is 
   expect(balances.hold(1, 7, 10, { epoch: 1 }).ok).toBe(true);
 });
 
+test('exactness 14: the life of leases runs from the sending of the last sign, by the clock that ran further', () => {
+  let [monotonic, wall] = [1000, 1_000_000];
+  const life = createTenure(createMemory(), { steady: () => monotonic, wall: () => wall });
+  life.begins(1);
+  expect(life.lasts()).toBe(false);
+  const confirmed = life.sent();
+  monotonic += 11_000;
+  wall += 11_000;
+  confirmed();
+  expect(life.lasts()).toBe(true);
+  monotonic += 1000;
+  expect(life.lasts()).toBe(false);
+  life.sent()();
+  expect(life.lasts()).toBe(true);
+  // The machine slept: only the wall clock went on. Or somebody set it back.
+  wall += 12_000;
+  expect(life.lasts()).toBe(false);
+  wall -= 24_000;
+  expect(life.lasts()).toBe(false);
+  // An answer to an older sign says nothing new.
+  const old = life.sent();
+  monotonic += 5000;
+  life.sent()();
+  old();
+  monotonic += 8000;
+  expect(life.lasts()).toBe(true);
+});
+
 test('a request of an earlier number ends without touching what is leased under the next', () => {
   expect(balances.hold(1, 7, 60).ok).toBe(true);
   begin(2);
