@@ -47,8 +47,8 @@ export const company: readonly Break[] = [
   row(
     'rates: a node that drains keeps its share',
     'db/postgres/members.ts',
-    "WHERE state <> 'expired' OR figures",
-    "WHERE state = 'live' OR figures",
+    "WHERE state <> 'expired' OR figures <> '{}' AND expires_at > clock_timestamp() - make_interval(secs => $1)",
+    "WHERE state = 'live' AND $1 > 0",
   ).notices('tests/postgres/company.test.ts', 'limits are shared'),
   row(
     'rates: what a node has let in counts for a minute after it has gone',

@@ -180,6 +180,9 @@ test('acknowledged batches are kept for a quarter of an hour', () => {
   files.acknowledged.note(3, 2, [settle('b', 1, 1)]);
   expect(files.acknowledged.since(3, 1).map(({ ref }) => ref)).toEqual(['b']);
   expect(files.acknowledged.marks()).toEqual([{ epoch: 3, seq: 2 }]);
+  now += 14 * 60_000;
+  files.acknowledged.note(3, 3, [settle('d', 1, 1)]);
+  expect(files.acknowledged.since(3, 1).map(({ ref }) => ref)).toEqual(['b', 'd']);
   now += 16 * 60_000;
   files.acknowledged.note(4, 1, [settle('c', 1, 1)]);
   expect(files.acknowledged.marks()).toEqual([{ epoch: 4, seq: 1 }]);
