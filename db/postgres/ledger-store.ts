@@ -197,10 +197,16 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     }
   };
 
+  const isFound = (kind: Kind, asked: readonly unknown[]): boolean => {
+    const earlier = found.get(kind);
+    return earlier !== undefined && isSame(earlier.asked, asked);
+  };
+
   /** A new connection finds out what became of the last transaction. */
-  const resolve = async (kind: Kind) => {
+  const resolve = async (kind: Kind, asked: readonly unknown[]) => {
     if (pending === null) return;
-    const isOwn = pending.kind === kind;
+    // Whoever asked for what was done and was not told of it has to ask for the same again.
+    const isOwn = pending.kind === kind || isFound(kind, asked);
     try {
       await connected();
     } catch (error) {
@@ -213,10 +219,10 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     work: () => Omit<Work<Value>, 'asked'>,
     kind: Kind,
   ): Promise<Value> => {
-    await resolve(kind);
-    const earlier = found.get(kind);
+    await resolve(kind, asked);
+    const earlier = isFound(kind, asked) ? found.get(kind) : undefined;
     found.delete(kind);
-    if (earlier !== undefined && isSame(earlier.asked, asked)) return earlier.value as Value;
+    if (earlier !== undefined) return earlier.value as Value;
     for (let tries = 1; ; tries++) {
       try {
         return await attempt({ ...work(), asked }, kind);

@@ -214,6 +214,31 @@ test.each(['before', 'after'] as const)(
   },
 );
 
+test('exactness 1: what came of a move is known until it was told, whatever else is lost meanwhile', async () => {
+  let cut: (text: string) => 'before' | 'after' | null = () => null;
+  const shaky = site.node({ name: 'shaky', broken: (text) => cut(text) });
+  const { store } = shaky;
+  await apply(shaky, grant('g', 1, 100));
+  await lease(shaky, 1, 50);
+  const losing = (nth: number) => {
+    let commits = 0;
+    cut = (text) => (text === 'COMMIT' && ++commits === nth ? 'after' : null);
+  };
+  const back = [{ type: 'give-back', kind: 'account', subject: 1, amount: 20 }] as const;
+  losing(1);
+  await expect(store.move(back, store.epoch())).rejects.toSatisfy(store.isUnresolved);
+  // Finds out what came of it, and is lost itself.
+  losing(2);
+  const end = settle('r', 1, 5);
+  await expect(store.apply([end])).rejects.toSatisfy(store.isUnresolved);
+  cut = (text) => (text.includes('SET expires_at') ? 'before' : null);
+  await expect(store.move(back, store.epoch())).rejects.toSatisfy(store.isUnresolved);
+  cut = () => null;
+  await store.move(back, store.epoch());
+  expect(await apply(shaky, end)).toEqual(['done']);
+  expect(await leaseOf(shaky)).toBe(25);
+});
+
 test('exactness 4: what a database forgot that it had confirmed is sent again under a new number', async () => {
   await apply(node, grant('g', 1, 100), grant('g2', 2, 100));
   const { seq } = (await site.rows<{ seq: number }>('SELECT seq FROM nodes'))[0] ?? { seq: 0 };
