@@ -1,16 +1,13 @@
 /** What a key may use by day and by month, kept by two nodes together. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
-import { furnish, insist, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+import { answers, answersAfter, ask, insist, openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 let nodes: ServingNode[];
 /** What a request holds, and what it costs. */
 let need: number;
 let cost: number;
 
-const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 const nodeOf = (index: number): ServingNode => {
   const node = nodes[index % nodes.length];
   if (node === undefined) throw new Error(`no node ${index}`);
@@ -18,10 +15,9 @@ const nodeOf = (index: number): ServingNode => {
 };
 
 beforeAll(async () => {
-  site = await openServingSite();
-  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = await openSellingSite();
   const first = await site.start();
-  const key = await furnish(first, upstream.url);
+  const key = await site.furnish(first);
   nodes = [first, await site.start({ args: ['--relays', '2'] })];
   expect((await first.chat(key, ask)).status).toBe(200);
   const [row] = await site.rows<{ quota: number; leased: number }>(
@@ -30,11 +26,8 @@ beforeAll(async () => {
   cost = row?.quota ?? 0;
   need = cost + (row?.leased ?? 0);
 });
-beforeEach(() => upstream.script((response) => sendJson(response, completion(10, 5))));
-afterAll(async () => {
-  await upstream.stop();
-  await site.close();
-});
+beforeEach(() => site.upstream.script(answers));
+afterAll(() => site.close());
 
 const keyWith = async (fields: object): Promise<{ readonly id: number; readonly key: string }> => {
   const token = (await nodeOf(0).client.call('token.create', {
@@ -62,10 +55,7 @@ test.each(['day', 'month'] as const)(
       return row?.used ?? 0;
     };
     const gate = Promise.withResolvers<void>();
-    upstream.script(async (response) => {
-      await gate.promise;
-      sendJson(response, completion(10, 5));
-    });
+    site.upstream.script(answersAfter(gate.promise));
     let refused = 0;
     const asked = Array.from({ length: 40 }, async (_, n) => {
       const answer = await insist(() => nodeOf(n).chat(key, ask));

@@ -1,25 +1,20 @@
 /** Behind a pooler that lends connections by the transaction no node hears NOTIFY: what they want of each other comes all the same. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Stretch, startProxy } from './proxy.ts';
-import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+import { answersAfter, ask, openSellingSite, type SellingSite, type ServingNode, setBalance } from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 let proxy: Stretch;
 
 beforeEach(async () => {
-  site = await openServingSite();
-  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = await openSellingSite();
   proxy = await startProxy(site.url, { mute: true });
 });
 afterEach(async () => {
-  await upstream.stop();
   await site.close();
   await proxy.stop();
 });
 
-const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 const rowOf = async () =>
   (await site.rows<{ balance: number; leased: number }>('SELECT balance, leased FROM accounts WHERE id = 1'))[0] ?? {
     balance: 0,
@@ -44,15 +39,12 @@ async function needOf(node: ServingNode, key: string): Promise<number> {
 /** All of a balance for so many requests lies with one node, and nothing uses it. */
 async function leaseAll(node: ServingNode, key: string, { need, count }: Record<'need' | 'count', number>) {
   await nothingLeased();
-  await node.client.call('user.update', { id: 1, quota: count * need } as never);
+  await setBalance(node, count * need);
   const gate = Promise.withResolvers<void>();
-  upstream.script(async (response) => {
-    await gate.promise;
-    sendJson(response, completion(10, 5));
-  });
-  const before = upstream.requests.length;
+  site.upstream.script(answersAfter(gate.promise));
+  const before = site.upstream.requests.length;
   const asked = Array.from({ length: count }, () => node.chat(key, ask));
-  await expect.poll(() => upstream.requests.length - before, { timeout: 60_000 }).toBe(count);
+  await expect.poll(() => site.upstream.requests.length - before, { timeout: 60_000 }).toBe(count);
   gate.resolve();
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
   const { balance, leased } = await rowOf();
@@ -70,7 +62,7 @@ async function comesOver(holder: ServingNode, other: ServingNode, key: string): 
 
 test('what lies idle with one node comes to another that asks, and the operator is told why it takes longer', async () => {
   const [holder, other] = await Promise.all([site.start({ url: proxy.url }), site.start({ url: proxy.url })]);
-  const key = await furnish(holder, upstream.url);
+  const key = await site.furnish(holder);
   await expect
     .poll(() => [holder, other].filter((node) => node.said().includes('NOTIFY of the database does not arrive')), {
       timeout: 60_000,
@@ -80,7 +72,7 @@ test('what lies idle with one node comes to another that asks, and the operator 
   await leaseAll(holder, key, { need: await needOf(holder, key), count: 20 });
   expect(await comesOver(holder, other, key)).toBe(200);
   // Whoever has nothing left says so, too: a refusal is no matter of time.
-  await holder.client.call('user.update', { id: 1, quota: 0 } as never);
+  await setBalance(holder, 0);
   expect(await rowOf()).toEqual({ balance: 0, leased: 0 });
   expect((await other.chat(key, ask)).status).toBe(403);
   const { advice = [] } = await holder.client.call('local.check');
@@ -92,7 +84,7 @@ test('what lies idle with one node comes to another that asks, and the operator 
 
 test('a node that hears and one that does not serve each other', async () => {
   const [hears, deaf] = await Promise.all([site.start(), site.start({ url: proxy.url })]);
-  const key = await furnish(hears, upstream.url);
+  const key = await site.furnish(hears);
   await knows(deaf, key);
   const need = await needOf(hears, key);
   for (const [holder, other] of [

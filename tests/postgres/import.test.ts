@@ -3,22 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import BetterSqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
-import { furnish, openServingSite, type ServingSite } from './serving.ts';
+import { ask, openSellingSite, type SellingSite } from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 beforeEach(async () => {
-  site = await openServingSite();
-  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = await openSellingSite();
 });
-afterEach(async () => {
-  await upstream.stop();
-  await site.close();
-});
+afterEach(() => site.close());
 
 const tokenKey = 'A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8S9t0U1v2W3x4';
-const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 
 /** @returns a database as new-api leaves it. */
 function oldSite(folder: string): string {
@@ -30,7 +23,7 @@ function oldSite(folder: string): string {
     CREATE TABLE tokens (id, user_id, key, status, name, created_time, expired_time, remain_quota, unlimited_quota, used_quota);
     INSERT INTO tokens VALUES (4, 2, '${tokenKey}', 1, 'laptop', 1700000000, -1, 0, 1, 2500);
     CREATE TABLE channels (id, type, key, name, status, base_url, models, "group", used_quota);
-    INSERT INTO channels VALUES (6, 1, 'sk-canary-upstream', 'main', 1, '${upstream.url}', 'gpt-4o-mini', 'default', 60000);
+    INSERT INTO channels VALUES (6, 1, 'sk-canary-upstream', 'main', 1, '${site.upstream.url}', 'gpt-4o-mini', 'default', 60000);
     CREATE TABLE options (key, value);
     INSERT INTO options VALUES ('SystemName', 'Old site');
     CREATE TABLE logs (id, user_id, created_at, type, content, username, token_name, model_name, quota);
@@ -80,7 +73,7 @@ test('a site moves in whole: refused while a node lives, undone when it fails, a
 
   const again = await site.start({ dir });
   expect((await again.chat(tokenKey, ask)).status).toBe(200);
-  expect(upstream.requests.at(-1)?.headers.authorization).toBe('Bearer sk-canary-upstream');
+  expect(site.upstream.requests.at(-1)?.headers.authorization).toBe('Bearer sk-canary-upstream');
   expect(await again.stop()).toBe(0);
   const twice = await run();
   expect([twice.code, twice.err]).toEqual([6, expect.stringContaining('empty')]);
@@ -88,13 +81,13 @@ test('a site moves in whole: refused while a node lives, undone when it fails, a
 
 test('channels and prices of LiteLLM join a site that is served, and its nodes know them at once', async () => {
   const node = await site.start();
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   const file = join(node.dir, 'config.yaml');
   writeFileSync(
     file,
     `model_list:
   - model_name: gpt-of-elsewhere
-    litellm_params: { model: openai/gpt-of-elsewhere, api_key: sk-elsewhere, api_base: "${upstream.url}" }
+    litellm_params: { model: openai/gpt-of-elsewhere, api_key: sk-elsewhere, api_base: "${site.upstream.url}" }
     model_info: { input_cost_per_token: 0.000002, output_cost_per_token: 0.000004 }
 `,
   );
@@ -107,5 +100,5 @@ test('channels and prices of LiteLLM join a site that is served, and its nodes k
   expect(await rowsIn('channels')).toBe(2);
   const chat = () => node.chat(key, { ...ask, model: 'gpt-of-elsewhere' }).then(({ status }) => status);
   await expect.poll(chat, { timeout: 60_000 }).toBe(200);
-  expect(upstream.requests.at(-1)?.headers.authorization).toBe('Bearer sk-elsewhere');
+  expect(site.upstream.requests.at(-1)?.headers.authorization).toBe('Bearer sk-elsewhere');
 });

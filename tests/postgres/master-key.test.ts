@@ -5,21 +5,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../db/open.ts';
 import { endRotation, rotate } from '../../server/domain/secrets/rotation.ts';
 import { loadMasterKey } from '../../server/domain/secrets/vault.ts';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
-import { furnish, openServingSite, type ServingSite } from './serving.ts';
+import { ask, openSellingSite, type SellingSite } from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 beforeEach(async () => {
-  site = await openServingSite();
-  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = await openSellingSite();
 });
-afterEach(async () => {
-  await upstream.stop();
-  await site.close();
-});
+afterEach(() => site.close());
 
-const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 /** The key lies in a file of each machine. */
 const fromFile = { env: { GATEWAY_SECRET_KEY: '' } };
 const newKey = 'another key of the site';
@@ -28,7 +21,7 @@ const rotateTo = (dir: string) =>
 
 test('refused while a node lives, by its name; then keys, channels and secrets go on under the new one alone', async () => {
   const node = await site.start();
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   await node.client.call('option.set', { key: 'SMTPToken', value: 'canary-mail' } as never);
   const idle = site.folder();
   const refused = await rotateTo(idle);
@@ -47,7 +40,7 @@ test('refused while a node lives, by its name; then keys, channels and secrets g
   await expect(site.start({ dir: node.dir })).rejects.toThrow('Cannot decrypt');
   const fresh = await site.start({ dir: node.dir, env: { GATEWAY_SECRET_KEY: newKey } });
   expect((await fresh.chat(key, ask)).status).toBe(200);
-  expect(upstream.requests.at(-1)?.headers.authorization).toBe('Bearer sk-upstream-secret-key');
+  expect(site.upstream.requests.at(-1)?.headers.authorization).toBe('Bearer sk-upstream-secret-key');
 });
 
 test('a key in a file is replaced where the command runs, the others need the new file; a rotation that died is ended or undone', async () => {
@@ -90,7 +83,7 @@ test('a key in a file is replaced where the command runs, the others need the ne
 
 test('a node that only stood still ends when it wakes up after its key has been changed', async () => {
   const node = await site.start();
-  await furnish(node, upstream.url);
+  await site.furnish(node);
   node.process.kill('SIGSTOP');
   const rotated = async () => {
     // As time would do it, when the last sign of life that was on its way has come.

@@ -1,26 +1,20 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
-import { furnish, openServingSite, type ServingSite } from './serving.ts';
+import { openSellingSite, type SellingSite } from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 
 beforeEach(async () => {
-  site = await openServingSite();
-  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = await openSellingSite();
 });
-afterEach(async () => {
-  await upstream.stop();
-  await site.close();
-});
+afterEach(() => site.close());
 
 const ask = { model: 'gpt-4o-mini', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] };
 const spent = async () => (await site.rows<{ used_quota: number }>('SELECT used_quota FROM accounts WHERE id = 1'))[0];
 
 test('a node on PostgreSQL relays and bills', async () => {
   const node = await site.start();
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   const answer = await node.chat(key, ask);
   expect([answer.status, await answer.text()]).toMatchObject([200, expect.stringContaining('hello world')]);
   const [log] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
@@ -33,7 +27,7 @@ test('a node on PostgreSQL relays and bills', async () => {
 
 test('a node that brings another master key is told so, and does not start', async () => {
   const node = await site.start();
-  await furnish(node, upstream.url);
+  await site.furnish(node);
   const other = { env: { GATEWAY_SECRET_KEY: 'a key of another site altogether' } };
   await expect(site.start(other)).rejects.toThrow('does not belong to this database');
 });
@@ -41,7 +35,7 @@ test('a node that brings another master key is told so, and does not start', asy
 test('two nodes cannot have one outbox: the second says who has it and does not start, and the first serves on', async () => {
   const env = { GATEWAY_OUTBOX: join(site.folder(), 'outbox') };
   const node = await site.start({ env });
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   await expect(site.start({ env })).rejects.toThrow(
     new RegExp(`in use by process ${node.process.pid} on \\S+\\. Each node needs one of its own`),
   );

@@ -3,11 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTerminal } from '../binary/terminal.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
-import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+import { openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 let key: string;
 let [stays, leaves, dies]: ServingNode[] = [];
 
@@ -20,22 +18,19 @@ const stateOf = async (name: string) => (await listed()).find((one) => one.name 
 const codeIn = (err: string): string => JSON.parse(err.trimEnd().split('\n').at(-1) ?? '').error.code;
 
 beforeAll(async () => {
-  site = await openServingSite();
+  site = await openSellingSite();
   // Streams that begin, and never end.
-  upstream = await startUpstream((response) => {
+  site.upstream.script((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const words = 'data: {"choices":[{"index":0,"delta":{"content":"one two three "},"finish_reason":null}]}\n\n';
     const saying = setInterval(() => response.write(words), 500);
     response.on('close', () => clearInterval(saying));
   });
   stays = await site.start();
-  key = await furnish(stays, upstream.url);
+  key = await site.furnish(stays);
   [leaves, dies] = [await site.start(), await site.start()];
-}, 120_000);
-afterAll(async () => {
-  await upstream.stop();
-  await site.close();
 });
+afterAll(() => site.close());
 
 test('all are listed: as lines for scripts, as JSON, as names alone', async () => {
   const names = [stays, leaves, dies].map(nameOf).toSorted();

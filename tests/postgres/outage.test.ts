@@ -1,34 +1,29 @@
 /** The database is away for a while, or comes back as an older copy: what clients get meanwhile, and what the books say in the end. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 import { type Stretch, startProxy } from './proxy.ts';
-import { furnish, insist, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+import { answersAfter, ask, insist, openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 let proxy: Stretch;
 
 beforeEach(async () => {
-  site = await openServingSite();
-  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = await openSellingSite();
   proxy = await startProxy(site.url);
 });
 afterEach(async () => {
-  await upstream.stop();
   proxy.thaw();
   await site.close();
   await proxy.stop();
 });
 
-const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 const billed = async () =>
   (await site.rows<{ n: number }>("SELECT count(*) AS n FROM postings WHERE kind = 'settle'"))[0]?.n;
 const violations = async ({ client }: ServingNode) =>
   ((await client.call('ledger.verify')) as readonly { violations: number }[]).filter((one) => one.violations > 0);
 /** Many at once lease for all of them, and use less. */
 const warm = async (node: ServingNode, key: string) => {
-  const before = upstream.requests.length;
+  const before = site.upstream.requests.length;
   const answers = await Promise.all(Array.from({ length: 30 }, () => insist(() => node.chat(key, ask))));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   // Where commits are slow, ends wait in the outbox.
@@ -37,7 +32,7 @@ const warm = async (node: ServingNode, key: string) => {
 
 test('the database hangs: requests go on within what is leased, their ends are durable nearby, and all is billed when it is back', async () => {
   const node = await site.start({ url: proxy.url, env: { GATEWAY_OUTBOX: join(site.folder(), 'outbox') } });
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   await warm(node, key);
   const before = (await billed()) ?? 0;
   proxy.freeze();
@@ -49,14 +44,14 @@ test('the database hangs: requests go on within what is leased, their ends are d
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
   proxy.thaw();
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
-  const delivered = upstream.requests.length;
+  const delivered = site.upstream.requests.length;
   await expect.poll(billed, { timeout: 60_000 }).toBe(delivered);
   expect(await violations(node)).toEqual([]);
 });
 
 test('exactness 5: without a durable folder an answer waits for its bill, and newcomers are told to come again', async () => {
   const node = await site.start({ url: proxy.url });
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   await warm(node, key);
   proxy.freeze();
   let over = false;
@@ -70,13 +65,13 @@ test('exactness 5: without a durable folder an answer waits for its bill, and ne
   proxy.thaw();
   expect(await waiting).toBe(200);
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
-  expect(await billed()).toBe(upstream.requests.length);
+  expect(await billed()).toBe(site.upstream.requests.length);
 });
 
 test('a node that is killed while the database hangs ships what it owes when it starts again', async () => {
   const outbox = join(site.folder(), 'outbox');
   const node = await site.start({ url: proxy.url, env: { GATEWAY_OUTBOX: outbox } });
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   await warm(node, key);
   const before = (await billed()) ?? 0;
   proxy.freeze();
@@ -95,7 +90,7 @@ test('a node that is killed while the database hangs ships what it owes when it 
 
 test('exactness 4: a database that comes back as an older copy gets what it has forgotten, and nothing twice', async () => {
   const node = await site.start({ url: proxy.url, env: { GATEWAY_OUTBOX: join(site.folder(), 'outbox') } });
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   await warm(node, key);
   const name = new URL(site.url).pathname.slice(1);
   const alone = async (work: () => Promise<unknown>) => {
@@ -107,7 +102,7 @@ test('exactness 4: a database that comes back as an older copy gets what it has 
   await alone(() => site.administer(`CREATE DATABASE ${name}_copy TEMPLATE ${name}`));
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
   await warm(node, key);
-  const before = upstream.requests.length;
+  const before = site.upstream.requests.length;
   // As when a copy that lagged behind comes to power.
   await alone(async () => {
     await site.administer(`ALTER DATABASE ${name} RENAME TO ${name}_lost`);
@@ -115,7 +110,7 @@ test('exactness 4: a database that comes back as an older copy gets what it has 
   });
   await expect.poll(billed, { timeout: 60_000 }).toBeGreaterThanOrEqual(before);
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
-  await expect.poll(billed, { timeout: 60_000 }).toBe(upstream.requests.length);
+  await expect.poll(billed, { timeout: 60_000 }).toBe(site.upstream.requests.length);
   expect(await violations(node)).toEqual([]);
   expect(await site.rows('SELECT overrun FROM accounts WHERE overrun <> 0')).toEqual([]);
   await site.administer(`DROP DATABASE ${name}_lost WITH (FORCE)`);
@@ -123,15 +118,12 @@ test('exactness 4: a database that comes back as an older copy gets what it has 
 
 test('a node that sleeps for longer than its leases live wakes up: it spends nothing of them, and what it had open is billed whole', async () => {
   const [node, other] = await Promise.all([site.start(), site.start()]);
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   await warm(node, key);
   const gate = Promise.withResolvers<void>();
-  upstream.script(async (response) => {
-    await gate.promise;
-    sendJson(response, completion(10, 5));
-  });
+  site.upstream.script(answersAfter(gate.promise));
   const open = Array.from({ length: 3 }, () => node.chat(key, ask).then(({ status }) => status));
-  await expect.poll(() => upstream.requests.length, { timeout: 60_000 }).toBe(33);
+  await expect.poll(() => site.upstream.requests.length, { timeout: 60_000 }).toBe(33);
   node.process.kill('SIGSTOP');
   gate.resolve();
   await expect
@@ -142,14 +134,14 @@ test('a node that sleeps for longer than its leases live wakes up: it spends not
   node.process.kill('SIGCONT');
   expect(await Promise.all(open)).toEqual([200, 200, 200]);
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
-  await expect.poll(billed, { timeout: 60_000 }).toBe(upstream.requests.length);
+  await expect.poll(billed, { timeout: 60_000 }).toBe(site.upstream.requests.length);
   expect(await violations(node)).toEqual([]);
   expect(await site.rows('SELECT overrun FROM accounts WHERE overrun <> 0')).toEqual([]);
 });
 
 test('the database restarts under load: no request is lost, none is billed twice', async () => {
   const node = await site.start({ env: { GATEWAY_OUTBOX: join(site.folder(), 'outbox') } });
-  const key = await furnish(node, upstream.url);
+  const key = await site.furnish(node);
   await warm(node, key);
   for (let round = 0; round < 4; round++) {
     const asked = Array.from({ length: 20 }, () => node.chat(key, ask));
@@ -159,6 +151,6 @@ test('the database restarts under load: no request is lost, none is billed twice
     for (const answer of await Promise.all(asked)) expect([200, 503]).toContain(answer.status);
   }
   await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
-  await expect.poll(billed, { timeout: 60_000 }).toBe(upstream.requests.length);
+  await expect.poll(billed, { timeout: 60_000 }).toBe(site.upstream.requests.length);
   expect(await violations(node)).toEqual([]);
 });

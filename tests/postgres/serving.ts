@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { expect } from 'vitest';
 import { type Client as Caller, openClient } from '../../cli/client.ts';
 import { asked, newDatabase } from '../support/engines.ts';
+import { completion, type Script, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 const main = resolve(import.meta.dirname, '../../cli/main.ts');
 const secretKey = 'the same key on every machine of the site';
@@ -130,7 +132,8 @@ export async function openServingSite(): Promise<ServingSite> {
           userId: '',
           env,
           language: 'en',
-          timeoutMs: 60_000,
+          // Only what hangs takes so long.
+          timeoutMs: 600_000,
         }),
         chat: (key, body) =>
           fetch(`${address}/v1/chat/completions`, {
@@ -166,8 +169,12 @@ export async function insist(ask: () => Promise<Response>): Promise<Response> {
   }
 }
 
+/** What an administrator sets is a difference to what there is: what lies idle elsewhere and is slow to come is asked for again. */
+export const setBalance = ({ client }: ServingNode, quota: number) =>
+  expect.poll(() => client.call('user.update', { id: 1, quota } as never).then(() => 'set', String)).toBe('set');
+
 /** Sets a site up: an administrator, a channel, a key. @returns the key, without its beginning. */
-export async function furnish({ client }: ServingNode, upstream: string): Promise<string> {
+async function furnish({ client }: ServingNode, upstream: string): Promise<string> {
   await client.call('setup.run', { username: 'root', password: 'password1', confirmPassword: 'password1' });
   await client.call('channel.create', {
     type: 1,
@@ -178,4 +185,35 @@ export async function furnish({ client }: ServingNode, upstream: string): Promis
   } as never);
   const token = (await client.call('token.create', { name: 't', unlimited_quota: true } as never)) as { key: string };
   return token.key;
+}
+
+export interface SellingSite extends ServingSite {
+  readonly upstream: Upstream;
+  /** An administrator, a channel to the upstream, a key. @param node any of the site. @returns the key, without its beginning. */
+  furnish(node: ServingNode): Promise<string>;
+}
+
+/** What is asked of it, and what its upstream answers. */
+export const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
+export const answers: Script = (response) => sendJson(response, completion(10, 5));
+/** The same, when it may. */
+export const answersAfter =
+  (gate: Promise<void>): Script =>
+  async (response, received) => {
+    await gate;
+    answers(response, received);
+  };
+
+/** A site with an upstream that answers whatever it is asked, until it is told otherwise. */
+export async function openSellingSite(): Promise<SellingSite> {
+  const [site, upstream] = await Promise.all([openServingSite(), startUpstream(answers)]);
+  return {
+    ...site,
+    upstream,
+    furnish: (node) => furnish(node, upstream.url),
+    async close() {
+      await upstream.stop();
+      await site.close();
+    },
+  };
 }

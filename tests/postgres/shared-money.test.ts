@@ -1,30 +1,32 @@
 /** One site's money on several nodes, each a process of its own. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
-import { furnish, insist, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+import {
+  answers,
+  answersAfter,
+  ask,
+  insist,
+  openSellingSite,
+  type SellingSite,
+  type ServingNode,
+  setBalance,
+} from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 let nodes: ServingNode[];
 let key: string;
 
 beforeAll(async () => {
-  site = await openServingSite();
-  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = await openSellingSite();
   const first = await site.start();
-  key = await furnish(first, upstream.url);
+  key = await site.furnish(first);
   nodes = [first, ...(await Promise.all([site.start(), site.start({ args: ['--relays', '2'] })]))];
 });
 beforeEach(async () => {
-  upstream.script((response) => sendJson(response, completion(10, 5)));
-  await setBalance(1_000_000);
+  site.upstream.script(answers);
+  await setBalance(nodeOf(0), 1_000_000);
 });
-afterAll(async () => {
-  await upstream.stop();
-  await site.close();
-});
+afterAll(() => site.close());
 
-const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 const nodeOf = (index: number): ServingNode => {
   const node = nodes[index % nodes.length];
   if (node === undefined) throw new Error(`no node ${index}`);
@@ -58,20 +60,15 @@ const known = async (fresh: string) => {
       )
       .toBe(200);
 };
-/** What an administrator sets is a difference to what there is. */
-const setBalance = (quota: number) => nodeOf(0).client.call('user.update', { id: 1, quota } as never);
 
 test('a balance for ten requests admits ten of 300 over three nodes, the tenth is never refused, and nothing is left over', async () => {
   expect((await nodeOf(0).chat(key, ask)).status).toBe(200);
   const { leased } = (await balance(1)) ?? { leased: 0 };
   const [{ quota } = { quota: 0 }] = await site.rows<{ quota: number }>('SELECT quota FROM logs WHERE type = 2');
   const need = leased + quota;
-  await setBalance(10 * need);
+  await setBalance(nodeOf(0), 10 * need);
   const gate = Promise.withResolvers<void>();
-  upstream.script(async (response) => {
-    await gate.promise;
-    sendJson(response, completion(10, 5));
-  });
+  site.upstream.script(answersAfter(gate.promise));
   let refused = 0;
   const asked = Array.from({ length: 300 }, async (_, n) => {
     const answer = await insist(() => nodeOf(n).chat(key, ask));
@@ -96,10 +93,10 @@ test('exactness 2.2: an administrator takes from a balance what lies idle with o
   for (const node of nodes) expect((await node.chat(key, ask)).status).toBe(200);
   const before = await balance(1);
   expect(before?.leased).toBeGreaterThan(0);
-  await setBalance(0);
+  await setBalance(nodeOf(0), 0);
   expect(await balance(1)).toEqual({ balance: 0, leased: 0, overrun: 0 });
   expect((await nodeOf(1).chat(key, ask)).status).toBe(403);
-  await setBalance(1000);
+  await setBalance(nodeOf(0), 1000);
   expect((await insist(() => nodeOf(2).chat(key, ask))).status).toBe(200);
   expect(await violations()).toEqual([]);
 });

@@ -3,22 +3,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startBalancer } from '../../scripts/prove/cluster/balancer.ts';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
-import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+import { ask, openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 
 beforeEach(async () => {
-  site = await openServingSite();
-  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = await openSellingSite();
 });
-afterEach(async () => {
-  await upstream.stop();
-  await site.close();
-});
+afterEach(() => site.close());
 
-const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 const portOf = ({ url }: ServingNode): number => Number(new URL(url).port);
 const nameOf = ({ dir }: ServingNode): string => readFileSync(join(dir, 'node'), 'utf8').trim();
 /** As another sees it. */
@@ -66,7 +59,7 @@ function askThrough(url: string, key: string) {
 test.each(['a signal', 'an order in the books'])('by %s', async (how) => {
   const args = ['--stop-delay', '600'];
   const [stays, goes] = [await site.start(), await site.start({ args })];
-  const key = await furnish(stays, upstream.url);
+  const key = await site.furnish(stays);
   await expect.poll(async () => (await goes.chat(key, ask)).status, { timeout: 60_000 }).toBe(200);
   const balancer = await startBalancer([portOf(stays), portOf(goes)]);
   try {

@@ -1,29 +1,22 @@
 /** Commands of the terminal on a site that lies on PostgreSQL, with and without a server on their folder; nodes that are told to end. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { postgresMigrations } from '../../db/postgres/migrate.ts';
-import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
-import { furnish, openServingSite, type ServingNode, type ServingSite } from './serving.ts';
+import { answersAfter, ask, openSellingSite, type SellingSite, type ServingNode } from './serving.ts';
 
-let site: ServingSite;
-let upstream: Upstream;
+let site: SellingSite;
 let node: ServingNode;
 let key: string;
 /** No server runs on it. */
 let idle: string;
 
 beforeAll(async () => {
-  site = await openServingSite();
-  upstream = await startUpstream((response) => sendJson(response, completion(10, 5)));
+  site = await openSellingSite();
   idle = site.folder();
   node = await site.start();
-  key = await furnish(node, upstream.url);
+  key = await site.furnish(node);
 });
-afterAll(async () => {
-  await upstream.stop();
-  await site.close();
-});
+afterAll(() => site.close());
 
-const ask = { model: 'gpt-4o-mini', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 const run = async (...args: readonly string[]) => {
   const { code, out, err } = await site.run([...args, '--json', '--yes'], { dir: idle });
   expect([code, err], args.join(' ')).toEqual([0, expect.anything()]);
@@ -72,13 +65,10 @@ test('the schema is told without touching it', async () => {
 test('a node that is to be drained ends what it has open, gives everything back and ends', async () => {
   const other = await site.start();
   const gate = Promise.withResolvers<void>();
-  upstream.script(async (response) => {
-    await gate.promise;
-    sendJson(response, completion(10, 5));
-  });
-  const before = upstream.requests.length;
+  site.upstream.script(answersAfter(gate.promise));
+  const before = site.upstream.requests.length;
   const open = other.chat(key, ask).then(({ status }) => status);
-  await expect.poll(() => upstream.requests.length, { timeout: 60_000 }).toBe(before + 1);
+  await expect.poll(() => site.upstream.requests.length, { timeout: 60_000 }).toBe(before + 1);
   await site.rows("UPDATE nodes SET state = 'draining' WHERE epoch = (SELECT max(epoch) FROM nodes)");
   // From then on it lets nobody in.
   const asks = () =>
