@@ -22,6 +22,12 @@ function culprit(batch: readonly Mutant[], file: string, line: number): Mutant |
   return near.sort((a, b) => Math.abs(a.line - line) - Math.abs(b.line - line))[0];
 }
 
+/** What stands below keeps its line. */
+const inItsLines = (mutant: Mutant): Mutant => ({
+  ...mutant,
+  after: mutant.after + '\n'.repeat(mutant.before.split('\n').length - 1),
+});
+
 /** @returns ids of those noticed. */
 export async function typeErrors(
   copy: Copy,
@@ -37,13 +43,7 @@ export async function typeErrors(
     const texts = new Map(
       files.map(
         (file) =>
-          [
-            file,
-            applied(
-              textOf(file),
-              batch.filter((mutant) => mutant.file === file),
-            ),
-          ] as const,
+          [file, applied(textOf(file), batch.filter((mutant) => mutant.file === file).map(inItsLines))] as const,
       ),
     );
     const output = await copy.during(texts, async () => {

@@ -78,14 +78,19 @@ test.each([
   for (const { number, mutant } of numbered) expect(told(body, number)).toEqual(told(applied(source, [mutant]), -1));
 });
 
-test('a text that is no program hides no wrong type in another', async () => {
+/** Ids of the changes, each a file, what stands in it and what shall, that the type checker refuses when it sees all at once. */
+async function refused(changes: readonly (readonly [id: string, file: string, before: string, after: string])[]) {
   const dir = mkdtempSync(join(tmpdir(), 'gateway-types-'));
+  const filler = '\n'.repeat(20);
+  const texts = new Map([
+    ['a.ts', 'export const a = 1;\n'],
+    [
+      'b.ts',
+      `export const b = {\n  long: [\n${filler}  ],\n};${filler}export const c: 'x' = 'x';${filler}export const d = 2;\n`,
+    ],
+  ]);
+  const textOf = (file: string): string => texts.get(file) ?? '';
   try {
-    const texts = new Map([
-      ['a.ts', 'export const a = 1;\n'],
-      ['b.ts', "export const b: 'x' = 'x';\n"],
-      ['c.ts', 'export const c = 2;\n'],
-    ]);
     for (const [file, text] of texts) writeFileSync(join(dir, file), text);
     const compilerOptions = { strict: true, noEmit: true, types: [], lib: ['esnext'] };
     writeFileSync(join(dir, 'tsconfig.mutants.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
@@ -93,26 +98,43 @@ test('a text that is no program hides no wrong type in another', async () => {
     const copy: Copy = {
       dir,
       remove: () => undefined,
-      during(changes, work) {
-        for (const [file, text] of changes) writeFileSync(join(dir, file), text);
+      during(changed, work) {
+        for (const [file, text] of changed) writeFileSync(join(dir, file), text);
         return work().finally(() => {
-          for (const file of changes.keys()) writeFileSync(join(dir, file), texts.get(file) ?? '');
+          for (const file of changed.keys()) writeFileSync(join(dir, file), textOf(file));
         });
       },
     };
-    const textOf = (file: string): string => texts.get(file) ?? '';
-    const change = (file: string, before: string, after: string): Mutant => {
-      const start = textOf(file).lastIndexOf(before);
+    const mutants = changes.map(([id, file, before, after]): Mutant => {
+      const text = textOf(file);
+      const start = text.lastIndexOf(before);
       const end = start + before.length;
-      const where = { file, line: 1, start, end, whole: [start, end] as const, isKey: false };
-      return { id: file, ...where, before, after, operator: 'test' };
-    };
-    const mutants = [change('a.ts', '1', '):('), change('b.ts', "'x'", "'changed'"), change('c.ts', '2', '(3)')];
-    const wrong = await typeErrors(copy, mutants, textOf, () => undefined);
-    expect([...wrong].sort()).toEqual(['a.ts', 'b.ts']);
+      const line = text.slice(0, start).split('\n').length;
+      return { id, file, line, start, end, before, after, operator: '', whole: [start, end], isKey: false };
+    });
+    return [...(await typeErrors(copy, mutants, textOf, () => undefined))].sort();
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+test('a text that is no program hides no wrong type in another', async () => {
+  const all = [
+    ['no program', 'a.ts', '1', '):('],
+    ['wrong type', 'b.ts', "'x'", "'changed'"],
+    ['right type', 'b.ts', '2', '(3)'],
+  ] as const;
+  expect(await refused(all)).toEqual(['no program', 'wrong type']);
+});
+
+test('what takes fewer lines than before moves no blame to another', async () => {
+  const long = `[\n${'\n'.repeat(20)}  ]`;
+  const all = [
+    ['shorter', 'b.ts', long, '[]'],
+    ['wrong type', 'b.ts', "'x'", "'changed'"],
+    ['right type', 'b.ts', '2', '(3)'],
+  ] as const;
+  expect(await refused(all)).toEqual(['wrong type']);
 });
 
 test('a draw is the same for a seed, another for another, and its places carry names that survive an edit above', () => {
