@@ -18,6 +18,7 @@ test.each([
   ['claude-opus-4-7', 'eu-central-1', 'eu.anthropic.claude-opus-4-7'],
   ['claude-opus-4-8', 'ap-southeast-2', 'au.anthropic.claude-opus-4-8'],
   ['claude-sonnet-5', 'us-west-2', 'us.anthropic.claude-sonnet-5'],
+  ['claude-fable-5', 'eu-west-1', 'eu.anthropic.claude-fable-5'],
   ['claude-haiku-4-5', 'ap-southeast-2', 'au.anthropic.claude-haiku-4-5-20251001-v1:0'],
   ['claude-haiku-4-5-20251001', 'sa-east-1', 'global.anthropic.claude-haiku-4-5-20251001-v1:0'],
   ['claude-sonnet-4-5', 'us-gov-west-1', 'us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0'],
@@ -164,6 +165,21 @@ test('W4: what Bedrock takes stays', () => {
   expect(bedrock.shape?.(call('claude-sonnet-4-5', own, []))?.body.context_management).toEqual(own.context_management);
 });
 
+test('W4: Bedrock is told of no scope, wherever a cache has one', () => {
+  const cache_control = { type: 'ephemeral', scope: 'global' };
+  const said = { type: 'text', text: 'hi', cache_control };
+  const asked = {
+    ...own,
+    system: [said],
+    messages: [{ role: 'user', content: [said] }],
+    tools: [{ ...own.tools[0], cache_control }],
+  };
+  const body = bedrock.shape?.(call('claude-opus-4-5', asked, []))?.body ?? {};
+  const cached = { cache_control: { type: 'ephemeral' } };
+  expect(body).toMatchObject({ system: [cached], messages: [{ content: [cached] }], tools: [cached] });
+  expect(JSON.stringify(body)).not.toContain('scope');
+});
+
 const account = JSON.stringify({ project_id: 'p', client_email: 'e', private_key: 'k' });
 test.each([
   ['claude-3-5-sonnet-20241022', 'claude-3-5-sonnet-v2@20241022'],
@@ -172,6 +188,13 @@ test.each([
 ])('W14: Vertex calls %s %s', (model, id) =>
   expect(vertex.shape?.({ ...call(model, own, []), key: account })?.url).toContain(`/models/${id}:streamRawPredict`),
 );
+
+test('W4: Vertex knows both features of computer use, and none that was made up', () => {
+  const betas = 'computer-use-2025-01-24,computer-use-2025-11-24,computer-use-1999-01-01';
+  const shaped = vertex.shape?.({ ...call('claude-opus-4-5', own, []), betas, key: account });
+  const told = shaped?.headers?.['anthropic-beta']?.split(',').filter((beta) => beta.startsWith('computer'));
+  expect(told).toEqual(['computer-use-2025-01-24', 'computer-use-2025-11-24']);
+});
 
 test('W4: Vertex is told only of features that it knows', () => {
   const dropped: string[] = [];

@@ -107,6 +107,14 @@ describe('targets', () => {
     expect(targetFor(provider, model).efforts).toEqual(efforts);
   });
 
+  test.each([
+    ['perplexity', 'sonar-reasoning-pro', true],
+    ['perplexity', 'sonar-deep-research', true],
+    ['perplexity', 'sonar-pro', false],
+  ])('%s %s thinks whether it is asked to or not: %s', (provider, model, thinks) => {
+    expect(targetFor(provider, model)).toMatchObject({ alwaysThinks: thinks, thinksUnasked: thinks });
+  });
+
   test('W14: calls of every current Gemini model must be signed, whatever its name says', () => {
     for (const model of ['gemini-3-pro-preview', 'gemini-flash-latest', 'models/gemini-pro-latest'])
       expect(targetFor('gemini', model).signedCalls).toBe(true);
@@ -138,6 +146,28 @@ describe('provider rules', () => {
     return { within, dropped, edits: editsBetween(body, within) };
   };
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+
+  test.each([
+    [0, 0.01],
+    [0.01, 0.01],
+    [0.5, 0.5],
+    [1, 1],
+    [1.5, 1],
+  ])('MiniMax asked for the temperature %d is told %d', (temperature, told) => {
+    expect(applied('minimax', { messages: [], temperature }).within.temperature).toBe(told);
+  });
+
+  test('Volcengine has not heard of developers, and of everybody else', () => {
+    const roles = ['system', 'developer', 'user', 'assistant', 'tool'];
+    const { within } = applied('volcengine', { messages: roles.map((role) => ({ role, content: 'x' })) });
+    expect((within.messages as { role: string }[]).map(({ role }) => role)).toEqual([
+      'system',
+      'system',
+      'user',
+      'assistant',
+      'tool',
+    ]);
+  });
 
   test('W2: Mistral gets what it takes, and ids of calls in its shape on both sides', () => {
     const id = 'toolu_01A09q90qw90lq917835lq9';
