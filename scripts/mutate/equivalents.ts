@@ -95,6 +95,13 @@ export const equivalents: readonly Equivalent[] = [
     why: 'the long way names the one channel as well, sound or in trouble',
   },
   {
+    file: 'server/domain/sessions/throttle.ts',
+    line: "const crowd = subject === '' ? 0 : await brake(crowdAt(subject), limits.strangers);",
+    before: '0',
+    after: '(-1)',
+    why: 'the longer of two waits is taken, and the other one is never below 0',
+  },
+  {
     file: 'server/relay/routing/choose.ts',
     line: 'return pick < 0;',
     before: '<',

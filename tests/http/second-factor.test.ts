@@ -50,6 +50,10 @@ test.each([
 
 test('a password is half the way once the second factor is on; a code is the other half, once', async () => {
   expect((await post('/api/user/2fa/enable', { code: '123456' })).message).toBe('两步验证未启用');
+  expect((await api.send('GET', '/api/user/2fa', undefined, me)).body.data).toEqual({
+    enabled: false,
+    recovery_codes_left: 0,
+  });
   const { secret } = await turnOn();
   expect((await api.send('GET', '/api/user/2fa', undefined, me)).body.data).toEqual({
     enabled: true,

@@ -174,13 +174,18 @@ test('M2: an honest answer that costs more than was foreseen leaves the balance 
 test('M17: an administrator cannot push a balance beyond what a number can say, and can set a large one back', async () => {
   await open(0);
   const most = Number.MAX_SAFE_INTEGER;
+  const { display_name: before } = (await gateway.call('user.get', { id: gateway.userId })) as { display_name: string };
   await gateway.call('user.update', { id: gateway.userId, quota: most });
   expect(await gateway.balance()).toBe(most);
   await expect(gateway.call('user.update', { id: gateway.userId, add_quota: 1 })).rejects.toMatchObject({
     code: 'balance_too_large',
   });
   await gateway.call('user.update', { id: gateway.userId, quota: 7 });
-  expect(await gateway.balance()).toBe(7);
+  const change = { id: gateway.userId, add_quota: -8, display_name: 'Another' };
+  await expect(gateway.call('user.update', change)).rejects.toMatchObject({ code: 'user_insufficient' });
+  expect(await gateway.call('user.get', { id: gateway.userId })).toMatchObject({ quota: 7, display_name: before });
+  await gateway.call('user.update', { id: gateway.userId, add_quota: -7 });
+  expect(await gateway.balance()).toBe(0);
 });
 
 describe('self-use mode', () => {
