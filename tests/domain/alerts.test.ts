@@ -319,6 +319,21 @@ test.each(['slack', 'feishu', 'telegram', 'mail'])(
   },
 );
 
+test('who could not be told is told again after ten minutes, and no sooner', async () => {
+  await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
+  storage = { ...soundStorage, ok: false, reason: 'disk' };
+  answers.slack = { status: 500 };
+  const failed = now;
+  await look();
+  delete answers.slack;
+  now = failed + 599_000;
+  await look();
+  expect(told).toEqual([]);
+  now = failed + 600_000;
+  await look();
+  expect(told).toHaveLength(1);
+});
+
 test('a test tells every target and says how each took it', async () => {
   await expect(gateway.call('alert.test', {})).rejects.toMatchObject({ code: 'alert_targets_unset' });
   await everyTarget();

@@ -25,6 +25,7 @@ test('a payment page is opened for the order, in the smallest unit of the curren
   expect(await services.wallet.payByStripe(user, 3)).toBe('https://checkout.example/1');
   const [order] = (await services.wallet.orders({}, 1, 1)).items;
   expect(order).toMatchObject({ status: 'pending', money: '450', currency: 'jpy', quota: 1_500_000 });
+  expect(sent[0]?.url).toBe('https://api.stripe.com/v1/checkout/sessions');
   expect(sent[0]?.headers.get('authorization')).toBe('Bearer sk_test');
   expect(Object.fromEntries(sent[0]?.body ?? [])).toMatchObject({
     client_reference_id: order?.trade_no,

@@ -266,3 +266,15 @@ test.each([
   const told = { status, type: 'error', code: 'c', message: 'm', requestId: 'r' };
   expect(codecs['anthropic-messages'].client.encodeError(told)).toMatchObject({ error: { type } });
 });
+
+test.each([
+  [400, 'INVALID_ARGUMENT'],
+  [413, 'INVALID_ARGUMENT'],
+  [415, 'INVALID_ARGUMENT'],
+  [416, 'FAILED_PRECONDITION'],
+  [529, 'UNAVAILABLE'],
+  [599, 'INTERNAL'],
+])('Gemini: an error of the status %i is %s', (status, word) => {
+  const told = { status, type: 'error', code: 'c', message: 'm', requestId: 'r' };
+  expect(codecs['gemini-generate'].client.encodeError(told)).toMatchObject({ error: { status: word } });
+});

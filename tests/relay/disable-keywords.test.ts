@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRounds } from '../../server/domain/channels/rounds.ts';
 import { redact, withKeywords } from '../../server/relay/shared/failure.ts';
+import type { Prepared } from '../../server/relay/upstream/prepare.ts';
+import { inBodyFailure } from '../../server/relay/upstream/try-channels.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -117,4 +119,18 @@ test.each([
 test('a key is taken out of what others read wherever it stands, unless it is so short that words would go with it', () => {
   expect(redact('abcdef is wrong, not ABCDEF: abcdef', ['abcdef'])).toBe('*** is wrong, not ABCDEF: ***');
   expect(redact('the word is wrong', ['word', ''])).toBe('the word is wrong');
+});
+
+test.each([
+  ['rate_limit_error', 429, 'key'],
+  ['overloaded_error', 529, 'host'],
+  ['authentication_error', 401, 'key'],
+  ['permission_denied', 403, 'key'],
+  ['context_length_exceeded', 400, 'client'],
+  ['who_knows', 502, 'host'],
+])('an error inside of a 200 that calls itself %s counts as %i', (code, status, kind) => {
+  const error = { status: null, type: null, code, message: 'no' };
+  const prepared = { channel: { keys: ['abcdef'], baseUrl: 'http://up.example' } } as unknown as Prepared;
+  expect(inBodyFailure(error, prepared)).toMatchObject({ status, class: kind });
+  expect(inBodyFailure({ ...error, status: 418 }, prepared).status).toBe(418);
 });

@@ -201,6 +201,7 @@ test.each([
   ['/mj/submit/change', { action: 'UPSCALE' }, 'task_id_is_required'],
   ['/mj/submit/change', { taskId: '1' }, 'action_is_required'],
   ['/mj/submit/change', { taskId: '1', action: 'UPSCALE' }, 'index_is_required'],
+  ['/mj/submit/change', { taskId: '1', action: 'UPSCALE', index: 0 }, 'index_is_required'],
   ['/mj/submit/action', { taskId: '1', customId: 'x' }, 'custom_id_is_invalid'],
 ])('%s with %j: %s', async (path, body, description) => {
   expect((await call(path, body)).body.description).toBe(description);

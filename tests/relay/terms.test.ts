@@ -126,6 +126,9 @@ test('M7: a discount needs the channel’s word, an echo is not enough', async (
   await ask('/v1/chat/completions', { model: 'gpt-4.1', service_tier: 'flex', ...hello });
   expect(sent().service_tier).toBeUndefined();
   expect((await lastLog()).quota).toBe(dollars([10_000, 2], [2_000, 8]));
+  // Nor is it for who asked for nothing.
+  await ask('/v1/chat/completions', { model: 'gpt-4.1', ...hello });
+  expect((await lastLog()).quota).toBe(dollars([10_000, 2], [2_000, 8]));
   await gateway.services.channels.update(id, allowed);
   await gateway.sync();
   await ask('/v1/chat/completions', { model: 'gpt-4.1', service_tier: 'flex', ...hello });
