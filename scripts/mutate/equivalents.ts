@@ -102,6 +102,20 @@ export const equivalents: readonly Equivalent[] = [
     why: 'the long way names the one channel as well, sound or in trouble',
   },
   {
+    file: 'server/domain/wallet/stripe.ts',
+    line: "money: typeof session.amount_total === 'number' ? session.amount_total : -1,",
+    before: '1',
+    after: '(2)',
+    why: 'no order is for an amount below 0',
+  },
+  {
+    file: 'server/domain/accounts/codes.ts',
+    line: "const guesses = createAllowance('guesses at codes', codeSeconds, attempts, memos);",
+    before: "'guesses at codes'",
+    after: "'changed'",
+    why: 'the name tells these counts from others, and no other has that one either',
+  },
+  {
     file: 'server/domain/sessions/throttle.ts',
     line: "const crowd = subject === '' ? 0 : await brake(crowdAt(subject), limits.strangers);",
     before: '0',

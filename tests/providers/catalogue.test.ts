@@ -25,6 +25,10 @@ test('every type number of the wire contract has one row', () => {
   for (const type of unused) expect(providerByType(type)).toBeUndefined();
 });
 
+test('a channel of one’s own is called as in the wire contract', () => {
+  expect(providerByType(8)).toMatchObject({ slug: 'custom', label: { zh: '自定义渠道', en: 'Custom' } });
+});
+
 test('numbers and names are used once', () => {
   expect(new Set(allProviders.map(({ type }) => type)).size).toBe(allProviders.length);
   expect(new Set(allProviders.map(({ slug }) => slug)).size).toBe(allProviders.length);
@@ -116,6 +120,7 @@ test('default models by type number', () => {
   const models = modelsByType();
   expect(models['1']).toContain('gpt-4o-mini');
   expect(models['14']).toContain('claude-sonnet-4-5');
+  expect(models['46']).toEqual(expect.arrayContaining(['ernie-4.0-8k', 'deepseek-r1']));
   expect(models['8']).toBeUndefined();
 });
 

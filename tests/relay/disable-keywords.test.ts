@@ -1,7 +1,7 @@
 /** Words that say that a key must not be used again count with any status. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRounds } from '../../server/domain/channels/rounds.ts';
-import { redact, withKeywords } from '../../server/relay/shared/failure.ts';
+import { classify, redact, withKeywords } from '../../server/relay/shared/failure.ts';
 import type { Prepared } from '../../server/relay/upstream/prepare.ts';
 import { inBodyFailure } from '../../server/relay/upstream/try-channels.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -133,4 +133,19 @@ test.each([
   const prepared = { channel: { keys: ['abcdef'], baseUrl: 'http://up.example' } } as unknown as Prepared;
   expect(inBodyFailure(error, prepared)).toMatchObject({ status, class: kind });
   expect(inBodyFailure({ ...error, status: 418 }, prepared).status).toBe(418);
+});
+
+test.each([
+  [299, 'client'],
+  [300, 'host'],
+  [399, 'host'],
+  [400, 'client'],
+  [401, 'key'],
+  [404, 'host'],
+  [408, 'host'],
+  [429, 'key'],
+  [499, 'client'],
+  [500, 'host'],
+])('a status of %i is trouble of the %s', (status, kind) => {
+  expect(classify(status, null)).toBe(kind);
 });

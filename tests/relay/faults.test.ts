@@ -475,6 +475,7 @@ test('sound that breaks off ends as broken for the client too, and what came is 
       await expect(response.arrayBuffer()).rejects.toThrow();
       const [log] = await gateway.logs();
       expect(log).toMatchObject({ type: 2, end_reason: 'upstream_broken', prompt_tokens: 5 });
+      expect(JSON.parse(log?.other ?? '{}')).toMatchObject({ failure: 'broken' });
     },
     true,
   );

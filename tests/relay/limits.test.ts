@@ -9,6 +9,7 @@ import { createMemory } from '../../server/relay/admission/memory.ts';
 import { createSiteRates } from '../../server/relay/admission/site-rates.ts';
 import { createWindows, ringCells } from '../../server/relay/admission/windows.ts';
 import type { Principal } from '../../server/relay/intake/inquiry.ts';
+import { noPrompt, usualPromptTokens } from '../../server/relay/intake/prompt.ts';
 import { compileSettings } from '../../server/relay/state/settings.ts';
 import type { TokenLimits } from '../../server/relay/state/snapshot.ts';
 
@@ -246,4 +247,20 @@ test('where machines count together, a request that used what it had asked for n
     ['enter', ['t5:requests', 't5:tokens'], [60_000, 4, 1, 60_000, 60, 40]],
     ['change', ['t5:tokens'], [60_000, -10, 7000]],
   ]);
+});
+
+test('whoever is refused where machines count together waits a second at least', async () => {
+  const settings = compileSettings(new Map());
+  const refusedFor = (ms: number) =>
+    createSiteRates({ settings: () => settings, run: async () => [1, ms] }).enter(principal({ rpm: 1 }), 0);
+  await expect(refusedFor(0)).rejects.toMatchObject({ code: 'limit_rpm', params: { seconds: 1 } });
+  await expect(refusedFor(1001)).rejects.toMatchObject({ code: 'limit_rpm', params: { seconds: 2 } });
+});
+
+test('a prompt is guessed at a token for two units, with framing for each text', () => {
+  const guessed = (texts: readonly string[], media = 0) => usualPromptTokens({ ...noPrompt, texts, media });
+  expect([guessed([]), guessed(['abcd']), guessed(['abcd', 'abc'])]).toEqual([0, 6, 12]);
+  const picture = guessed([], 1);
+  expect(picture).toBeGreaterThan(0);
+  expect(guessed(['abcd'], 2)).toBe(6 + 2 * picture);
 });

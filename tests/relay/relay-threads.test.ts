@@ -474,3 +474,11 @@ test('visits are counted of users who come when they are counted already, in oth
   expect([other.visitor(1), other.visitor(2)]).toEqual([accounts.user(1), 0]);
   expect(accounts.user(1)).toBeGreaterThan(0);
 });
+
+test('frames that a client got add up in its row', () => {
+  const { memory, open } = createMoney(createMemory());
+  const [row = 0] = rowsIn(allotRows(memory));
+  open.delivered(row, 5, 2);
+  open.delivered(row, 6, 3);
+  expect([memory.get(row + Row.channelId), memory.get(row + Row.delivered)]).toEqual([6, 5]);
+});

@@ -164,6 +164,12 @@ test('an upstream may report by itself, with the proof it was given', async () =
   expect((await call('/mj/task/mj-1/fetch')).body.status).toBe('SUCCESS');
 });
 
+test('a path that goes on behind an order is none', () => {
+  expect(taskFor('/mj/submit/imagine')).toMatchObject({ kind: 'draw', submit: 'imagine' });
+  for (const path of ['/mj/submit/imagine//x', '/mj/task/1/fetch/x', '/mj/image/1//x'])
+    expect([path, taskFor(path)]).toEqual([path, null]);
+});
+
 test('songs: submitted, fetched, paid back when they fail', async () => {
   const began = Math.floor(Date.now() / 1000);
   await gateway.channel(upstream.url, { type: 36, models: 'suno_music,suno_lyrics' });
