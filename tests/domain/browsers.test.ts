@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { createVault } from '../../server/domain/secrets/vault.ts';
 import { browserOf } from '../../server/domain/sessions/browser.ts';
+import { createDevices } from '../../server/domain/sessions/devices.ts';
 
 const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)';
 
@@ -23,3 +25,12 @@ test.each([
   ['x'.repeat(60), 'x'.repeat(40)],
   ['', ''],
 ])('%s is %s', (agent, expected) => expect(browserOf(agent)).toBe(expected));
+
+test('a browser is remembered for the five accounts that it was in last', () => {
+  const vault = createVault(Buffer.from('a master key'));
+  const devices = createDevices(vault, () => 0);
+  const people = Array.from({ length: 7 }, (_, id) => ({ id, password_hash: `hash ${id}` }));
+  const cookie = people.reduce((before, person) => devices.remember(before, person), '');
+  const known = people.filter((person) => devices.nameOf(cookie, person) !== '');
+  expect(known.map(({ id }) => id)).toEqual([2, 3, 4, 5, 6]);
+});

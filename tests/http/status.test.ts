@@ -106,3 +106,9 @@ test('M13: whoever may edit the model ratios may reset them, and nothing else is
   const { headers: nobody } = await api.addUser('person', 1);
   expect((await api.send('POST', '/api/option/rest_model_ratio', {}, nobody)).body.code).toBe('role_too_low');
 });
+
+test('of the key of Telegram’s bot only the number in front is told', async () => {
+  expect(await status()).toMatchObject({ telegram_bot_id: '' });
+  await api.gateway.option('TelegramBotToken', '4711:secret');
+  expect(await status()).toMatchObject({ telegram_bot_id: '4711' });
+});

@@ -136,3 +136,12 @@ test('W6: recorded requests of real clients are not refused', () => {
   );
   expect(refused).toEqual([]);
 });
+
+test('a conversation that ends with a call is told that it got no result', () => {
+  const { body } = encode(decode({ messages: [user, called('a')] }));
+  expect(refusals(body)).toEqual([]);
+  expect(body.messages.at(-1)).toMatchObject({
+    role: 'user',
+    content: [{ toolResult: { toolUseId: 'a', status: 'error' } }],
+  });
+});

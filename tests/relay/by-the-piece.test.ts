@@ -1,5 +1,6 @@
 /** What is not counted in tokens: speech by its characters, pictures by the piece where a price of the piece is set. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { mediaBound } from '../../server/relay/intake/media-bound.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -55,4 +56,15 @@ test.each([
   );
   const { log } = await ask('/v1/images/generations', { model: 'picture-model', prompt: 'a cat', n: 2 });
   expect(log?.quota).toBe(charged);
+});
+
+test('a file that is sent along counts as pages, whatever kind it is of', () => {
+  const bound = (key: string, owner: Record<string, unknown> = {}) => {
+    const sums = { units: 0, words: 0, media: {} };
+    mediaBound(sums, 'x'.repeat(9000), { key, owner, ownerKey: '' });
+    return sums;
+  };
+  expect(bound('file_data')).toEqual({ units: 9000, words: 9000, media: {} });
+  expect(bound('data', { mimeType: 'application/pdf' })).toEqual({ units: 9000, words: 9000, media: {} });
+  expect(bound('data', { mimeType: 'text/plain' })).toEqual({ units: 0, words: 0, media: {} });
 });

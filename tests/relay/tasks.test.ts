@@ -164,6 +164,27 @@ test('an upstream may report by itself, with the proof it was given', async () =
   expect((await call('/mj/task/mj-1/fetch')).body.status).toBe('SUCCESS');
 });
 
+test('a picture is passed on where it is one, and nothing else that stands at its address', async () => {
+  await call('/mj/submit/imagine', { prompt: 'x' });
+  report({ status: 'SUCCESS', progress: '100%', imageUrl: `${upstream.url}/cat.png` });
+  await gateway.services.tasks.poll();
+  const image = async (status: number, type: string) => {
+    upstream.script((response) => {
+      response.writeHead(status, { 'content-type': type });
+      response.end('cat');
+    });
+    const request = new Request('http://gateway/mj/image/mj-1', { headers: { 'mj-api-secret': `sk-${key}` } });
+    const response = await gateway.relay.handle(request, '/mj/image/mj-1', { ip: () => '127.0.0.1' });
+    return [response.status, response.headers.get('content-type'), (await response.text()) === 'cat'];
+  };
+  expect(await image(200, 'image/png')).toEqual([200, 'image/png', true]);
+  for (const [status, type] of [
+    [404, 'image/png'],
+    [200, 'text/html'],
+  ] as const)
+    expect(await image(status, type)).toEqual([502, expect.stringContaining('json'), false]);
+});
+
 test('a path that goes on behind an order is none', () => {
   expect(taskFor('/mj/submit/imagine')).toMatchObject({ kind: 'draw', submit: 'imagine' });
   for (const path of ['/mj/submit/imagine//x', '/mj/task/1/fetch/x', '/mj/image/1//x'])
