@@ -42,3 +42,10 @@ test('a refusal inside of a 200', async () => {
   expect((await bench.gateway.chat(key, { model, messages: hi })).status).toBe(502);
   expect(await bench.log()).toMatchObject({ type: 5, quota: 0 });
 });
+
+test('a refusal without a word is a refusal', async () => {
+  const key = await bench.channel('aiproxy-library', model);
+  bench.script((response) => sendJson(response, { success: false, errCode: 1001 }));
+  expect((await bench.gateway.chat(key, { model, messages: hi })).status).toBe(502);
+  expect(JSON.stringify(await bench.log())).toContain('the library failed');
+});

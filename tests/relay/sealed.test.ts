@@ -93,6 +93,22 @@ describe('A7: the type of an answer', () => {
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expectSealed(response);
   });
+
+  test('what is told anew is what it was made into', async () => {
+    await gateway.channel(upstream.url, { type: 14, models: 'gpt-4o-mini' });
+    upstream.script((response) => {
+      response.writeHead(200, { 'content-type': 'application/vnd.upstream+json' });
+      const content = [{ type: 'text', text: 'hi' }];
+      const usage = { input_tokens: 1, output_tokens: 1 };
+      response.end(
+        JSON.stringify({ id: 'm', type: 'message', role: 'assistant', content, stop_reason: 'end_turn', usage }),
+      );
+    });
+    const response = await gateway.chat(key, { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }] });
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(await response.json()).toMatchObject({ object: 'chat.completion' });
+    expectSealed(response);
+  });
 });
 
 test('A7: every answer of the relay is sealed', async () => {
