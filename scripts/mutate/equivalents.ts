@@ -102,6 +102,13 @@ export const equivalents: readonly Equivalent[] = [
     why: 'the long way names the one channel as well, sound or in trouble',
   },
   {
+    file: 'server/relay/upstream/body.ts',
+    line: 'return edits.size === 0 ? json.bytes : editMembers(json.text, json.shape, edits);',
+    before: '0',
+    after: '(-1)',
+    why: 'a text without edits is the same bytes: what is no UTF-8, or has a mark in front, was refused before',
+  },
+  {
     file: 'server/domain/channels/service.ts',
     line: "if (row === undefined) throw new AppError('not_found', { what: 'channel' });",
     before: "'channel'",

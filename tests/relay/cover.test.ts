@@ -39,9 +39,9 @@ afterEach(async () => {
 });
 
 const ask = { model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'hi' }] };
-const open = async (quota: number, overcommit: string) => {
+const open = async (quota: number, overcommit: string, setting = '') => {
   gateway = await createTestGateway({ quota });
-  await gateway.channel(upstream.url);
+  await gateway.channel(upstream.url, { setting });
   await gateway.option('HoldOvercommit', overcommit);
   return (await gateway.token()).key;
 };
@@ -77,6 +77,18 @@ test('a stream that outgrows its stake is held for ahead, up to the most it may 
   release();
   expect(received(await response.text())).toBe(8);
   expect(await gateway.balance()).toBe(20_000 - 4801);
+});
+
+test.each([
+  ['{"drain":true}', true],
+  ['{"drain":false}', false],
+])('a stream is held for whole where it is read on when its client has left: %s, %s', async (setting, whole) => {
+  const key = await open(20_000, '4', setting);
+  script(1);
+  const response = await gateway.chat(key, ask);
+  expect(20_000 - gateway.balances.available(gateway.userId, 0) > 4900).toBe(whole);
+  release();
+  expect(received(await response.text())).toBe(1);
 });
 
 test('what cannot be covered is not delivered: the stream is cut, and nobody owes anything', async () => {
