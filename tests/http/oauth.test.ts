@@ -184,6 +184,11 @@ test('WeChat goes by the code its bridge gives', async () => {
   expect((await api.send('GET', '/api/oauth/wechat?code=123')).body.data).toMatchObject({ id, wechat_id: 'wx-1' });
   services['https://bridge.example/api/wechat/user'] = () => ({ success: false });
   expect((await api.send('GET', '/api/oauth/wechat?code=1')).body.message).toBe('验证码错误或已过期');
+  delete services['https://bridge.example/api/wechat/user'];
+  expect((await api.send('GET', '/api/oauth/wechat?code=1')).body).toMatchObject({
+    code: 'oauth_unreachable',
+    message: expect.stringContaining('微信'),
+  });
 });
 
 const widget = (token: string, fields: Record<string, string>): string => {
