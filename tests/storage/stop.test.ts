@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const opened = async (url: string, count: number) => {
   const open = Array.from({ length: count }, () => chat(url, key, true));
-  await expect.poll(() => said.open(), { timeout: 30_000 }).toBe(count);
+  await expect.poll(() => said.open()).toBe(count);
   return open;
 };
 
@@ -40,7 +40,7 @@ test('R7: while open streams end, whoever comes is told to come back, in the own
     return { ...facts, body: (await response.json()) as Record<string, unknown> };
   };
   const gone = { status: 503, wait: 5, connection: 'close' };
-  await expect.poll(async () => (await refused('/v1/chat/completions')).status, { timeout: 10_000 }).toBe(503);
+  await expect.poll(async () => (await refused('/v1/chat/completions')).status).toBe(503);
   expect(await refused('/v1/chat/completions')).toMatchObject({
     ...gone,
     body: { error: { code: 'shutting_down', type: 'api_error' } },
@@ -113,10 +113,10 @@ test.each(['1', '2'])(
     const ready = () => fetch(`${serving.url}/readyz`);
     expect((await ready()).status).toBe(200);
     serving.child.kill('SIGTERM');
-    await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(503);
+    await expect.poll(async () => (await ready()).status).toBe(503);
     expect(await (await ready()).json()).toEqual({ ok: false, hindrances: ['draining'] });
     const whole = chat(serving.url, key, true);
-    await expect.poll(() => said.open(), { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => said.open()).toBe(1);
     said.finish();
     expect(await whole).toMatchObject({ status: 200, whole: true });
     for (const path of ['/', '/api/status', '/v1/models', '/api/hello']) {
