@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
-import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 let api: ApiFixture;
 let admin: Headers;
@@ -146,12 +146,25 @@ test('a provider without such a call says so', async () => {
 });
 
 test('several are tested at once; a round over all runs only once', async () => {
-  const ids = [await add('a'), await add('b')];
+  await api.close();
+  api = await createApiFixture({}, { channelTests: true });
+  admin = (await api.addUser('boss', 10)).headers;
+  const at = { base_url: upstream.url };
+  const ids = [await add('a', at), await add('b', at)];
+  upstream.script((response) => sendJson(response, completion(1, 1)));
   const { data } = await call('POST', '/api/channel/batch/test', { ids });
   expect(data).toMatchObject([{ success: true }, { success: true }]);
+  const answered = Promise.withResolvers<void>();
+  upstream.script(async (response) => {
+    await answered.promise;
+    sendJson(response, completion(1, 1));
+  });
   const { rounds } = api.gateway.services;
   const started = await Promise.allSettled([rounds.startTests(), rounds.startTests()]);
-  expect(started.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  // Either may be the first at the database.
+  expect(started.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  expect((await call('GET', '/api/channel/test')).success).toBe(false);
+  answered.resolve();
   // Once that one is over.
   await expect.poll(async () => (await call('GET', '/api/channel/test')).success).toBe(true);
 });
