@@ -29,7 +29,7 @@ export const relays: readonly Break[] = [
   row(
     'who is refused by a budget has not come',
     'server/relay/admission/limits.ts',
-    'for (const each of visits) each.withdraw();',
+    'for (const each of entry.visits) each.withdraw();',
     '',
   )
     .keeps('rule 1')
@@ -61,8 +61,8 @@ export const relays: readonly Break[] = [
   row(
     'a row is another request’s when the bill is durable',
     'server/relay/admission/charge.ts',
-    '      open.over(row);\n    };\n',
-    '    };\n    open.over(row);\n',
+    'const type = vain ? LogType.error : LogType.consume;',
+    'open.over(row);\n    const type = vain ? LogType.error : LogType.consume;',
   )
     .keeps('rule 2', 'rule 3', 'correction 6')
     .notices('tests/relay/commit-wait.test.ts', 'exactness 6'),

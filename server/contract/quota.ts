@@ -121,6 +121,7 @@ export function priceFacts(usage: Usage, base: Prices): Record<string, unknown> 
   if (prices.surcharges !== undefined)
     facts.surcharges = Object.fromEntries(prices.surcharges.map(({ name, ratio }) => [name, ratio]));
   if (usage.parts !== undefined) facts.iterations = sharesOf(usage, base).map(iterationFacts(usage.parts, base));
+  if (hasNone(usage.toolCalls) && base.unpriced === undefined) return facts;
   const tools = Object.entries(usage.toolCalls).filter(([, calls]) => calls > 0);
   if (tools.length > 0) {
     facts.tools = Object.fromEntries(

@@ -1,7 +1,8 @@
 /** Token keys travel and are stored without `sk-`; whoever shows or hands one out puts it in front. */
 
 /** Clients of the family add `sk-` to what may have it already. */
-export const bareKey = (text: string): string => text.trim().replace(/^(?:sk-)+/, '');
+export const bareKey = (text: string): string => text.trim().replace(prefixes, '');
+const prefixes = /^(?:sk-)+/;
 
 /** @param key with or without `sk-`. */
 export const shownKey = (key: string): string => `sk-${bareKey(key)}`;

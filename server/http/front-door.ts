@@ -146,11 +146,11 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     return response;
   };
 
-  const closing = async (request: Request, answer: Promise<Response>): Promise<Response> => {
-    const response = await answer;
-    connections.answered(request);
-    return parting(response);
-  };
+  const closing = (request: Request, answer: Promise<Response>): Promise<Response> =>
+    answer.then((response) => {
+      connections.answered(request);
+      return parting(response);
+    });
 
   const server: Server<Conversation> = Bun.serve<Conversation>({
     ...handlers,

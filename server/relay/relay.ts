@@ -124,7 +124,13 @@ interface Asked {
   readonly asker?: ProtocolId | undefined;
 }
 
-type Identify = (route: RelayRoute) => Promise<{ readonly principal: Principal; readonly free: boolean }>;
+interface Identified {
+  readonly principal: Principal;
+  /** Nobody pays. */
+  readonly free: boolean;
+}
+/** At once, but for whoever is known by a session of the console. */
+type Identify = (route: RelayRoute) => Identified | Promise<Identified>;
 
 /** Agents ask before they begin; an estimate now is better than a count later. */
 const countPatienceMs = 5_000;
@@ -186,14 +192,15 @@ export function createRelay(deps: RelayDeps): Relay {
   const run = async (request: Request, path: string, { requestId, startedMs, seen }: Begun, identify: Identify) => {
     const matched = relayRouteFor(path);
     if (matched === undefined) {
-      const known = unimplementedPaths.test(path);
-      throw new AppError(known ? 'not_implemented' : 'route_unknown', { method: request.method, path });
+      const isKnown = unimplementedPaths.test(path);
+      throw new AppError(isKnown ? 'not_implemented' : 'route_unknown', { method: request.method, path });
     }
     // Clients that try a socket first go on with plain requests at once when they are told so.
     if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') throw new AppError('upgrade_refused');
     if (request.method !== 'POST') throw new AppError('method_not_allowed', { method: request.method });
     const { route } = matched;
-    const identified = tier === 1 ? { principal: unbilled, free: true } : await identify(route);
+    const known = tier === 1 ? nobody : identify(route);
+    const identified = known instanceof Promise ? await known : known;
     seen.principal = identified.principal;
     const { free } = identified;
     const parsed = await parse(request, matched, {
@@ -210,7 +217,7 @@ export function createRelay(deps: RelayDeps): Relay {
     const principal = route.session ? inChosenGroup(state, identified.principal, inquiry) : identified.principal;
     if (inquiry.operation === 'count_tokens') {
       authorise.allowModel(principal, inquiry.model);
-      return over(await countTokens(inquiry, principal));
+      return listed(over(await countTokens(inquiry, principal)), request, path);
     }
     if (tier !== 3) {
       const candidates = state.route(principal.group, inquiry.model).flat();
@@ -219,8 +226,9 @@ export function createRelay(deps: RelayDeps): Relay {
       measured ??= makePlan(planDeps, inquiry, principal, true);
       return answer(pipeline, { inquiry, plan: { ...measured, candidates }, charge: noCharge });
     }
-    const exchange = admit(inquiry, principal, free);
-    return answer(pipeline, exchange instanceof Promise ? await exchange : exchange);
+    const admitted = admit(inquiry, principal, free);
+    const exchange = admitted instanceof Promise ? await admitted : admitted;
+    return listed(await answer(pipeline, exchange), request, path);
   };
   /** What is answered at once is over with its answer. */
   const over = (response: Response): Response => {
@@ -239,7 +247,8 @@ export function createRelay(deps: RelayDeps): Relay {
     open++;
     try {
       const reached = await carry(begun);
-      if (reached instanceof Response || !isRefusal(reached)) return reached;
+      if (reached instanceof Response) return sealed(reached);
+      if (!isRefusal(reached)) return reached;
       refusal = reached;
     } catch (error) {
       refusal = { shown: clientError(error, requestId), retryAfter: retryAfterOf(error) };
@@ -251,12 +260,7 @@ export function createRelay(deps: RelayDeps): Relay {
       if (peer !== null) refusedRows.note({ request, path, peer, seen, error, shown: () => shown });
     }
     open--;
-    return refusalFor(request, path, refusal, asker);
-  };
-
-  const exchanged = async (request: Request, path: string, begun: Begun, identify: Identify) => {
-    const response = await run(request, path, begun, identify);
-    return response.status < 400 ? response : listedError(response, path, request.url);
+    return sealed(refusalFor(request, path, refusal, asker));
   };
 
   const realtime = createRealtime({
@@ -305,24 +309,20 @@ export function createRelay(deps: RelayDeps): Relay {
     if (route !== null)
       return guarded({ request, path, peer }, ({ requestId }) => answerTask(route, request, requestId, peer));
     const lists = isModelsPath(path);
-    const identify: Identify = async (route) => ({
-      principal: route.session
-        ? await identifyPlayer(state, deps.findSession, request)
-        : authorise.identify(request, peer),
-      free: false,
-    });
+    const identify: Identify = (route) =>
+      route.session
+        ? identifyPlayer(state, deps.findSession, request).then(paying)
+        : paying(authorise.identify(request, peer));
     const carry = (begun: Begun) => {
       stayOpen();
       if (isBillingPath(path)) return answerBilling({ ...deps, authorise }, request, path, peer).then(over);
       if (lists) return over(listModels({ state, authorise }, request, path, peer));
-      const exchange = () => exchanged(request, path, begun, identify);
       const turn = deps.wait?.() ?? null;
-      return turn === null
-        ? exchange()
-        : turn.then(() => {
-            stayOpen();
-            return exchange();
-          });
+      if (turn === null) return run(request, path, begun, identify);
+      return turn.then(() => {
+        stayOpen();
+        return run(request, path, begun, identify);
+      });
     };
     return guarded({ request, path, peer, asker: lists ? askerOf(request, path) : undefined }, carry);
   };
@@ -342,24 +342,22 @@ export function createRelay(deps: RelayDeps): Relay {
       refusedRows.note({ request, path, peer, seen: nothingSeen, error, shown });
       return response;
     },
-    handle: async (request, path, peer) => sealed(await answered(request, plainPath(path), peer)),
+    handle: (request, path, peer) => answered(request, plainPath(path), peer),
     test(order) {
       const request = new Request(`http://relay${order.path}`, {
         method: 'POST',
         body: order.body,
         headers: { 'content-type': 'application/json' },
       });
-      const identify = () => Promise.resolve({ principal: testPrincipal(order.channelId), free: true });
+      const identify = () => ({ principal: testPrincipal(order.channelId), free: true });
       const { path } = order;
-      return guarded({ request, path, peer: null }, (begun) => exchanged(request, path, begun, identify));
+      return guarded({ request, path, peer: null }, (begun) => run(request, path, begun, identify));
     },
-    realtime: async (request, peer) => {
-      const reached = await guarded({ request, path: '/v1/realtime', peer }, ({ requestId }) => {
+    realtime: (request, peer) =>
+      guarded({ request, path: '/v1/realtime', peer }, ({ requestId }) => {
         letIn();
         return realtime(request, requestId, peer);
-      });
-      return reached instanceof Response ? sealed(reached) : reached;
-    },
+      }),
     standings: (ids) =>
       ids.map((id) => {
         const channel = state.channel(id);
@@ -383,6 +381,12 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 }
 
+const paying = (principal: Principal): Identified => ({ principal, free: false });
+
+/** Errors in the form that some clients read whole lists in. */
+const listed = (response: Response, request: Request, path: string): Response | Promise<Response> =>
+  response.status < 400 ? response : listedError(response, path, request.url);
+
 const nothingSeen: Seen = { principal: null, inquiry: null };
 
 /** Channel tests and the lower tiers of the benchmark belong to nobody's account. */
@@ -403,5 +407,7 @@ const unbilled: Principal = {
   group: 'default',
   pinnedChannel: null,
 };
+
+const nobody: Identified = { principal: unbilled, free: true };
 
 const testPrincipal = (channelId: number): Principal => ({ ...unbilled, pinnedChannel: channelId });

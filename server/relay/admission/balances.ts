@@ -155,6 +155,7 @@ export function createBalances(money: Money = createMoney()): Balances {
     put(row + Row.state, RowState.ended);
   };
 
+  /** What every request passes does without it and its closure. */
   const locked = <T>(purse: number, step: () => T): T => {
     const stripe = userStripe(purse);
     memory.lock(stripe);
@@ -175,11 +176,24 @@ export function createBalances(money: Money = createMoney()): Balances {
     credit: accounts.credit,
     hold(userId, tokenId, amount, terms = usual) {
       const purse = accounts.user(userId);
-      return isGone(purse) ? refused('user', 0) : locked(purse, () => take(purse, capOf(tokenId), amount, terms));
+      if (isGone(purse)) return refused('user', 0);
+      const stripe = userStripe(purse);
+      memory.lock(stripe);
+      try {
+        return take(purse, capOf(tokenId), amount, terms);
+      } finally {
+        memory.unlock(stripe);
+      }
     },
     settle(userId, tokenId, spent) {
       const purse = accounts.user(userId);
-      locked(purse, () => settle(purse, capOf(tokenId), spent));
+      const stripe = userStripe(purse);
+      memory.lock(stripe);
+      try {
+        settle(purse, capOf(tokenId), spent);
+      } finally {
+        memory.unlock(stripe);
+      }
     },
     standing(userId, tokenId) {
       const purse = accounts.user(userId);
@@ -198,20 +212,28 @@ export function createBalances(money: Money = createMoney()): Balances {
       if (isGone(purse)) return 0;
       const cap = capOf(tokenId);
       if (isOver(cap, house)) return 0;
-      return locked(purse, () => {
+      const stripe = userStripe(purse);
+      memory.lock(stripe);
+      try {
         const here = house ? most : free(purse);
         return Math.max(0, cap === 0 ? here : Math.min(here, room(cap)));
-      });
+      } finally {
+        memory.unlock(stripe);
+      }
     },
     spare(userId, tokenId, overcommit, house) {
       const purse = accounts.user(userId);
       if (isGone(purse)) return 0;
       const cap = capOf(tokenId);
       if (isOver(cap, house)) return 0;
-      return locked(purse, () => {
+      const stripe = userStripe(purse);
+      memory.lock(stripe);
+      try {
         const here = house ? most : freeOf(purse, overcommit);
         return Math.max(0, cap === 0 ? here : Math.min(here, spareOf(cap, overcommit)));
-      });
+      } finally {
+        memory.unlock(stripe);
+      }
     },
     overrunOf(userId) {
       const purse = accounts.user(userId);

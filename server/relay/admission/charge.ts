@@ -114,26 +114,135 @@ const testLabel = storedText('channelTest');
 const usualPath = '/v1/chat/completions';
 
 /** @param facts.plan.hold must have been taken from the balances already. */
-export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
-  const { inquiry, principal, plan, free, admission, row, epoch } = facts;
-  const { open } = deps.balances.money;
-  const userId = principal.user.id;
-  const tokenId = principal.token?.id ?? 0;
-  const borrower: Borrower = borrowerOf(principal, plan.house);
-  let held = plan.hold;
-  let most = plan.most;
-  let charged: number | null = null;
-  let finished: Promise<void> | null = null;
+export const createCharge = (deps: ChargeDeps, facts: ChargeFacts): Charge => new RequestCharge(deps, facts);
 
-  const entry = (type: number, amount: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): LogEntry => {
-    const endedMs = deps.now();
+/** A class, for each request has one: its methods as closures would be a dozen objects more for each. */
+class RequestCharge implements Charge {
+  held: number;
+  charged: number | null = null;
+  readonly borrows: boolean;
+  private most: number;
+  private finished: Promise<void> | null = null;
+  /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
+  private wanted = 0;
+  private readonly tokenId: number;
+
+  constructor(
+    private readonly deps: ChargeDeps,
+    private readonly facts: ChargeFacts,
+  ) {
+    const { hold, most } = facts.plan;
+    this.held = hold;
+    this.most = most;
+    this.tokenId = facts.principal.token?.id ?? 0;
+    this.borrows = deps.borrowing !== null;
+  }
+
+  extendTo(usage: Usage): boolean {
+    const { free, plan } = this.facts;
+    return this.holdUpTo(free ? 0 : quotaOf(usage, plan.prices));
+  }
+
+  cover(outputTokens: number): boolean {
+    const { estimate } = this.facts.plan;
+    return this.holdUpTo(Math.min(this.most, holdFor(estimate, Math.min(outputTokens, estimate.maxTokens))));
+  }
+
+  async borrow(): Promise<boolean> {
+    const { borrowing } = this.deps;
+    if (borrowing === null || this.wanted === 0) return false;
+    return (await borrowing.borrow(this.borrower(), this.wanted, () => this.room())) === 'lent';
+  }
+
+  turn(spent: number): void {
+    this.facts.admission.turn(spent);
+  }
+
+  delivered(frames: number, channel: ChannelSnapshot): void {
+    if (this.finished === null) this.deps.balances.money.open.delivered(this.facts.row, channel.id, frames);
+  }
+
+  finish(finish: Finish): Promise<void> {
+    this.finished ??= this.settle(finish);
+    return this.finished;
+  }
+
+  checkpoint(usage: Usage, channel: ChannelSnapshot): void {
+    const { deps, tokenId } = this;
+    const { inquiry, principal, plan, free, row, epoch } = this.facts;
+    if (this.finished !== null || free) return;
+    const amount = quotaOf(usage, plan.prices);
+    deps.balances.money.open.used(row, usage);
+    const log = this.entry(LogType.consume, amount, usage, {
+      endReason: 'recovered',
+      usageSource: 'partial',
+      prices: plan.prices,
+      dropped: [],
+      channel,
+      upstreamModel: '',
+      firstByteMs: null,
+      tried: [triedOnly(channel)],
+    });
+    void deps.ledger
+      .execute({
+        type: 'hold',
+        ref: inquiry.requestId,
+        userId: principal.user.id,
+        tokenId,
+        channelId: channel.id,
+        estimate: this.held,
+        observed: amount,
+        at: Math.floor(deps.now() / 1000),
+        house: plan.house,
+        log,
+        epoch: epoch === 0 ? undefined : epoch,
+      })
+      .catch(() => undefined);
+  }
+
+  private borrower(): Borrower {
+    return borrowerOf(this.facts.principal, this.facts.plan.house);
+  }
+
+  private room(): number {
+    const { principal, plan } = this.facts;
+    return this.deps.balances.available(principal.user.id, this.tokenId, plan.house);
+  }
+
+  private holdUpTo(total: number): boolean {
+    const { deps, tokenId } = this;
+    const { principal, plan, admission, row, epoch } = this.facts;
+    const more = total - this.held;
+    if (more <= 0) return true;
+    this.wanted = 0;
+    const beyond = Math.max(0, total - this.most);
+    if (beyond > 0 && !admission.extend(beyond)) return false;
+    const { overcommit, house } = plan;
+    const terms = { most: beyond, overcommit, house, row, epoch };
+    if (!deps.balances.hold(principal.user.id, tokenId, more, terms).ok) {
+      this.wanted = more;
+      return false;
+    }
+    this.held = total;
+    this.most += beyond;
+    // As much again is what a stream that goes on will ask for next.
+    if (deps.borrowing !== null) {
+      this.wanted = more;
+      deps.borrowing.ahead(this.borrower(), more, () => this.room());
+    }
+    return true;
+  }
+
+  private entry(type: number, amount: number, usage: Usage | null, finish: Omit<Finish, 'usage'>): LogEntry {
+    const { inquiry, principal, free } = this.facts;
+    const endedMs = this.deps.now();
     return {
       requestId: inquiry.requestId,
       createdAt: Math.floor(endedMs / 1000),
       type,
-      userId,
+      userId: principal.user.id,
       username: principal.user.username,
-      tokenId,
+      tokenId: this.tokenId,
       tokenName: free ? testLabel : (principal.token?.name ?? ''),
       channelId: finish.channel?.id ?? 0,
       group: principal.group,
@@ -148,10 +257,14 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       usageSource: finish.usageSource,
       endReason: finish.endReason,
     };
-  };
+  }
 
-  const settle = (finish: Finish): Promise<void> => {
-    const usage = finish.usage;
+  private settle(finish: Finish): Promise<void> {
+    const { deps, tokenId, held, most } = this;
+    const { inquiry, principal, plan, free, admission, row, epoch } = this.facts;
+    const { open } = deps.balances.money;
+    const userId = principal.user.id;
+    const { usage } = finish;
     const amount = usage === null || free ? 0 : quotaOf(usage, finish.prices);
     const inputTokens = usage === null ? 0 : promptTokensOf(usage);
     const outputTokens = usage === null ? 0 : completionTokensOf(usage);
@@ -169,7 +282,7 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
       ms: endedMs - inquiry.startedMs,
       firstByteMs: finish.firstByteMs === null ? null : finish.firstByteMs - inquiry.startedMs,
     });
-    charged = usage === null ? null : amount;
+    this.charged = usage === null ? null : amount;
     if (deps.observe !== null) {
       const spent = { input: inputTokens, output: outputTokens };
       deps.observe({ inquiry, principal, finish, tokens: spent, charged: amount, endedMs });
@@ -177,16 +290,11 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
     const vain = usage === null;
     if (usage !== null) open.used(row, usage);
     deps.balances.alone(userId, () => {
-      admission.ended({ tokens, charged: amount, success: usage !== null });
+      admission.ended({ tokens, charged: amount, success: !vain });
       deps.balances.settle(userId, tokenId, { held, charged: amount, most, house: plan.house, row, vain, epoch });
     });
-    const type = usage === null ? LogType.error : LogType.consume;
-    const logged = type === LogType.error || deps.logConsumption();
-    const told = (refusal: string | null) => {
-      deps.figures.committed(deps.now() - endedMs);
-      if (refusal !== null) deps.refused(inquiry.requestId, refusal);
-      open.over(row);
-    };
+    const type = vain ? LogType.error : LogType.consume;
+    const logged = vain || deps.logConsumption();
     // Trouble with the disk is no answer: the ledger keeps the settlement and tries again.
     const durable = deps.ledger
       .execute({
@@ -198,100 +306,26 @@ export function createCharge(deps: ChargeDeps, facts: ChargeFacts): Charge {
         amount,
         at: Math.floor(endedMs / 1000),
         house: plan.house,
-        log: logged ? entry(type, amount, usage, finish) : null,
+        log: logged ? this.entry(type, amount, usage, finish) : null,
         tokens,
         model: inquiry.model,
         username: principal.user.username,
         epoch: epoch === 0 ? undefined : epoch,
       })
       .then(
-        (result) => told(refusalOf(result)),
-        (error: unknown) => told(String(error)),
+        (result) => this.booked(endedMs, refusalOf(result)),
+        (error: unknown) => this.booked(endedMs, String(error)),
       );
     return Number.isFinite(deps.commitCeilingMs) ? withinCeiling(deps, durable) : durable;
-  };
+  }
 
-  /** What the last hold that was refused by the balance, or the key's limit, would have taken. */
-  let wanted = 0;
-  const room = (): number => deps.balances.available(userId, tokenId, plan.house);
-  const holdUpTo = (total: number): boolean => {
-    const more = total - held;
-    if (more <= 0) return true;
-    wanted = 0;
-    const beyond = Math.max(0, total - most);
-    if (beyond > 0 && !admission.extend(beyond)) return false;
-    const { overcommit, house } = plan;
-    if (!deps.balances.hold(userId, tokenId, more, { most: beyond, overcommit, house, row, epoch }).ok) {
-      wanted = more;
-      return false;
-    }
-    held = total;
-    most += beyond;
-    // As much again is what a stream that goes on will ask for next.
-    if (deps.borrowing !== null) {
-      wanted = more;
-      deps.borrowing.ahead(borrower, wanted, room);
-    }
-    return true;
-  };
-
-  return {
-    get held() {
-      return held;
-    },
-    get charged() {
-      return charged;
-    },
-    extendTo(usage) {
-      const total = free ? 0 : quotaOf(usage, plan.prices);
-      return holdUpTo(total);
-    },
-    cover(outputTokens) {
-      return holdUpTo(Math.min(most, holdFor(plan.estimate, Math.min(outputTokens, plan.estimate.maxTokens))));
-    },
-    borrows: deps.borrowing !== null,
-    async borrow() {
-      return deps.borrowing !== null && wanted > 0 && (await deps.borrowing.borrow(borrower, wanted, room)) === 'lent';
-    },
-    turn: admission.turn,
-    delivered(frames, channel) {
-      if (finished === null) open.delivered(row, channel.id, frames);
-    },
-    finish(finish) {
-      finished ??= settle(finish);
-      return finished;
-    },
-    checkpoint(usage, channel) {
-      if (finished !== null || free) return;
-      const amount = quotaOf(usage, plan.prices);
-      open.used(row, usage);
-      const log = entry(LogType.consume, amount, usage, {
-        endReason: 'recovered',
-        usageSource: 'partial',
-        prices: plan.prices,
-        dropped: [],
-        channel,
-        upstreamModel: '',
-        firstByteMs: null,
-        tried: [triedOnly(channel)],
-      });
-      void deps.ledger
-        .execute({
-          type: 'hold',
-          ref: inquiry.requestId,
-          userId,
-          tokenId,
-          channelId: channel.id,
-          estimate: held,
-          observed: amount,
-          at: Math.floor(deps.now() / 1000),
-          house: plan.house,
-          log,
-          epoch: epoch === 0 ? undefined : epoch,
-        })
-        .catch(() => undefined);
-    },
-  };
+  /** @param refusal why the ledger's rules turned it down; null = they did not. */
+  private booked(endedMs: number, refusal: string | null): void {
+    const { deps, facts } = this;
+    deps.figures.committed(deps.now() - endedMs);
+    if (refusal !== null) deps.refused(facts.inquiry.requestId, refusal);
+    deps.balances.money.open.over(facts.row);
+  }
 }
 
 /** As the request words it in any dialect. */
@@ -322,12 +356,15 @@ function factsOf(
   if (finish.failure !== undefined) facts.failure = finish.failure;
   if (finish.compaction !== undefined) facts.compaction = finish.compaction;
   if (finish.dropped.length > 0) facts.dropped = finish.dropped;
-  const admin: Record<string, unknown> = { use_channel: tried.map(({ channelId }) => String(channelId)) };
-  if (tried.some(({ failed }) => failed !== null))
+  const admin: Record<string, unknown> = { use_channel: tried.map(channelIdOf) };
+  if (tried.some(hasFailed))
     admin.attempts = tried.map(({ channelId, name, failed }) => ({ channel: channelId, name, ...failed }));
   facts.admin_info = admin;
   return facts;
 }
+
+const channelIdOf = ({ channelId }: Tried): string => String(channelId);
+const hasFailed = ({ failed }: Tried): boolean => failed !== null;
 
 /** What is not durable by then goes out all the same, and is counted. */
 function withinCeiling({ commitLimits, commitCeilingMs, late }: ChargeDeps, durable: Promise<void>): Promise<void> {
@@ -337,7 +374,7 @@ function withinCeiling({ commitLimits, commitCeilingMs, late }: ChargeDeps, dura
     resolve();
   });
   void durable.then(() => {
-    written();
+    written.end();
     resolve();
   });
   return promise;

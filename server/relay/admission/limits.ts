@@ -7,7 +7,7 @@ import type { Principal } from '../intake/inquiry.ts';
 import type { ModelRequestRule, RelaySettings } from '../state/settings.ts';
 import type { RateLimits, TokenSnapshot } from '../state/snapshot.ts';
 import { Flow, Purse } from './accounts.ts';
-import { createBudgets } from './budgets.ts';
+import { type BudgetAnswer, createBudgets } from './budgets.ts';
 import { groupStripe, type Memory, userStripe } from './memory.ts';
 import { createMoney, type Money } from './money.ts';
 import { Row } from './open-requests.ts';
@@ -133,63 +133,63 @@ export function createLimits(deps: LimitsDeps): Limits {
     if (row !== 0) memory.put(row + runs, 0);
   };
 
-  const scopesOf = ({ token, group }: Principal, settings: RelaySettings): Scope[] => {
-    const scopes: Scope[] = [];
-    const scope = (name: string, place: number, limits: RateLimits, runs: number) => {
-      const requests = accounts.ratesOf(place);
-      if (requests !== 0) scopes.push({ name, place, requests, tokens: requests + ringCells, limits, runs });
-    };
-    if (token !== null && token.limits !== null)
-      scope(`API key ${token.name}`, accounts.seenToken(token), token.limits, Row.tokenRuns);
+  const scopeAt = (name: string, place: number, limits: RateLimits, runs: number): Scope | null => {
+    const requests = accounts.ratesOf(place);
+    return requests === 0 ? null : { name, place, requests, tokens: requests + ringCells, limits, runs };
+  };
+  const scopesOf = ({ token, group }: Principal, settings: RelaySettings): readonly Scope[] => {
     const groupLimits = settings.groupLimits.get(group);
-    if (groupLimits !== undefined) scope(`group ${group}`, accounts.group(group), groupLimits, Row.groupRuns);
-    return scopes;
+    if ((token === null || token.limits === null) && groupLimits === undefined) return noScopes;
+    const own =
+      token === null || token.limits === null
+        ? null
+        : scopeAt(`API key ${token.name}`, accounts.seenToken(token), token.limits, Row.tokenRuns);
+    const shared =
+      groupLimits === undefined ? null : scopeAt(`group ${group}`, accounts.group(group), groupLimits, Row.groupRuns);
+    return [own, shared].filter((scope) => scope !== null);
   };
 
-  /** The user's lock comes before that of the group, which everybody takes in this order. */
-  const locked = <T>(purse: number, scopes: readonly Scope[], step: () => T): T => {
-    const group = scopes.find(({ runs }) => runs === Row.groupRuns)?.place ?? 0;
+  /** The user's lock comes before that of the group, which everybody takes in this order. What every request passes does without `locked` and its closure. */
+  const lock = (purse: number, group: number) => {
     memory.lock(userStripe(purse));
     if (group !== 0) memory.lock(groupStripe(group));
+  };
+  const unlock = (purse: number, group: number) => {
+    if (group !== 0) memory.unlock(groupStripe(group));
+    memory.unlock(userStripe(purse));
+  };
+  const locked = <T>(purse: number, scopes: readonly Scope[], step: () => T): T => {
+    const group = groupIn(scopes);
+    lock(purse, group);
     try {
       return step();
     } finally {
-      if (group !== 0) memory.unlock(groupStripe(group));
-      memory.unlock(userStripe(purse));
+      unlock(purse, group);
     }
   };
 
-  return {
-    room: (token) =>
-      token.limits === null
-        ? Number.POSITIVE_INFINITY
-        : locked(accounts.user(token.userId), [], () => budgets.room(token, deps.now() / 1000)),
-    admit(principal, asked) {
-      const settings = deps.settings();
-      const { user, token } = principal;
-      const scopes = scopesOf(principal, settings);
-      const rule = user.id === 0 ? null : settings.modelRequests;
-      // The periods' sums are kept for every token: a budget may be set while one runs.
-      if (scopes.length === 0 && rule === null && token === null) return unlimited;
-      const { row } = asked;
-      const purse = accounts.user(user.id);
-      const now = deps.steady();
-      const visits: Visit[] = [];
-      const come = (at: number, counted: boolean) => {
-        const visitor = rule === null ? 0 : accounts.visitor(user.id);
-        if (rule !== null && visitor !== 0) visits.push(visit(visitor, rule, at, counted));
-      };
-      const holdBudget = (amount: number) => {
-        const lacking = token === null ? null : budgets.hold(token, amount, deps.now() / 1000);
-        if (lacking === null && row !== 0) change(row + Row.budgetHeld, amount);
-        return lacking;
-      };
-      locked(purse, scopes, () => {
+  const holdBudget = ({ principal: { token }, asked: { row } }: Entry, amount: number): BudgetAnswer | null => {
+    const lacking = token === null ? null : budgets.hold(token, amount, deps.now() / 1000);
+    if (lacking === null && row !== 0) change(row + Row.budgetHeld, amount);
+    return lacking;
+  };
+  /** Counted among the user's requests. */
+  const come = ({ principal: { user }, rule, visits }: Entry, at: number, counted: boolean) => {
+    const visitor = rule === null ? 0 : accounts.visitor(user.id);
+    if (rule !== null && visitor !== 0) visits.push(visit(visitor, rule, at, counted));
+  };
+
+  const books: Books = {
+    letIn(entry) {
+      const { purse, scopes, asked, enteredMs: now } = entry;
+      const group = groupIn(scopes);
+      lock(purse, group);
+      try {
         for (const scope of scopes) check(scope, asked, now);
-        come(now, asked.site !== undefined);
-        const lacking = holdBudget(asked.hold);
+        come(entry, now, asked.site !== undefined);
+        const lacking = holdBudget(entry, asked.hold);
         if (lacking !== null) {
-          for (const each of visits) each.withdraw();
+          for (const each of entry.visits) each.withdraw();
           throw new AppError(lacking.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
             remain: lacking.remain,
             need: asked.hold,
@@ -197,42 +197,127 @@ export function createLimits(deps: LimitsDeps): Limits {
           });
         }
         for (const scope of scopes) enter(scope, asked, now);
+      } finally {
+        unlock(purse, group);
+      }
+    },
+    extend: (entry, more) =>
+      entry.principal.token === null || locked(entry.purse, noScopes, () => holdBudget(entry, more)) === null,
+    turn(entry, spent, counted) {
+      const { scopes } = entry;
+      const at = deps.steady();
+      locked(entry.purse, scopes, () => {
+        for (const { tokens } of scopes) windows.add(tokens, spent, at);
+        counted();
+        for (const scope of scopes) checkRates(scope, 0, at);
+        // Turns are let in by the machine that carries the conversation.
+        come(entry, at, false);
+        for (const { requests } of scopes) windows.add(requests, 1, at);
       });
-      let held = asked.hold;
-      /** Tokens of earlier turns that are in the windows already. */
-      let counted = 0;
-      return {
-        extend(more) {
-          if (token === null) return true;
-          if (locked(purse, [], () => holdBudget(more)) !== null) return false;
-          held += more;
-          return true;
-        },
-        turn(spent) {
-          const at = deps.steady();
-          locked(purse, scopes, () => {
-            for (const { tokens } of scopes) windows.add(tokens, spent, at);
-            counted += spent;
-            for (const scope of scopes) checkRates(scope, 0, at);
-            // Turns are let in by the machine that carries the conversation.
-            come(at, false);
-            for (const { requests } of scopes) windows.add(requests, 1, at);
-          });
-        },
-        ended({ tokens: used, charged, success }) {
-          const endedAt = deps.steady();
-          locked(purse, scopes, () => {
-            for (const scope of scopes)
-              leave(scope, used - asked.tokens - counted, { entered: now, now: endedAt }, row);
-            if (token !== null) budgets.settle(accounts.seenToken(token), held, charged, deps.now() / 1000);
-            if (row !== 0) memory.put(row + Row.budgetHeld, 0);
-            if (!success) for (const each of visits) each.failed();
-          });
-          asked.site?.ended(used, success);
-        },
-      };
+    },
+    ended({ principal: { token }, purse, scopes, asked, enteredMs, visits }, { held, counted }, outcome) {
+      const { tokens: used, charged, success } = outcome;
+      const { row } = asked;
+      const times = { entered: enteredMs, now: deps.steady() };
+      const group = groupIn(scopes);
+      lock(purse, group);
+      try {
+        for (const scope of scopes) leave(scope, used - asked.tokens - counted, times, row);
+        if (token !== null) budgets.settle(accounts.seenToken(token), held, charged, deps.now() / 1000);
+        if (row !== 0) memory.put(row + Row.budgetHeld, 0);
+        if (!success) for (const each of visits) each.failed();
+      } finally {
+        unlock(purse, group);
+      }
+      asked.site?.ended(used, success);
     },
   };
+
+  return {
+    room: (token) =>
+      token.limits === null
+        ? Number.POSITIVE_INFINITY
+        : locked(accounts.user(token.userId), noScopes, () => budgets.room(token, deps.now() / 1000)),
+    admit(principal, asked) {
+      const settings = deps.settings();
+      const { user, token } = principal;
+      const scopes = scopesOf(principal, settings);
+      const rule = user.id === 0 ? null : settings.modelRequests;
+      // The periods' sums are kept for every token: a budget may be set while one runs.
+      if (scopes.length === 0 && rule === null && token === null) return unlimited;
+      const purse = accounts.user(user.id);
+      const entry = { principal, asked, purse, scopes, rule, enteredMs: deps.steady(), visits: [] };
+      books.letIn(entry);
+      return new Counted(books, entry);
+    },
+  };
+}
+
+const noScopes: readonly Scope[] = [];
+
+function groupIn(scopes: readonly Scope[]): number {
+  for (const { runs, place } of scopes) if (runs === Row.groupRuns) return place;
+  return 0;
+}
+
+/** One request, and where it is counted. */
+interface Entry {
+  readonly principal: Principal;
+  readonly asked: Asked;
+  /** The user's place. */
+  readonly purse: number;
+  readonly scopes: readonly Scope[];
+  readonly rule: ModelRequestRule | null;
+  /** By the clock that never goes back. */
+  readonly enteredMs: number;
+  readonly visits: Visit[];
+}
+
+/** What became of an entry meanwhile. */
+interface Course {
+  /** Quota of the budgets. */
+  readonly held: number;
+  /** Tokens of earlier turns that are in the windows already. */
+  readonly counted: number;
+}
+
+interface Books {
+  /** @throws AppError limit_*, token_budget_* */
+  letIn(entry: Entry): void;
+  extend(entry: Entry, more: number): boolean;
+  /** @param counted called when the tokens are in the windows. @throws AppError limit_* */
+  turn(entry: Entry, spent: number, counted: () => void): void;
+  ended(entry: Entry, course: Course, outcome: RequestEnd): void;
+}
+
+/** A class, for each request has one. */
+class Counted implements Admission, Course {
+  held: number;
+  counted = 0;
+
+  constructor(
+    private readonly books: Books,
+    private readonly entry: Entry,
+  ) {
+    this.held = entry.asked.hold;
+  }
+
+  extend(more: number): boolean {
+    const { entry } = this;
+    if (!this.books.extend(entry, more)) return false;
+    this.held += more;
+    return true;
+  }
+
+  turn(spent: number): void {
+    this.books.turn(this.entry, spent, () => {
+      this.counted += spent;
+    });
+  }
+
+  ended(outcome: RequestEnd): void {
+    this.books.ended(this.entry, this, outcome);
+  }
 }
 
 interface Visit {

@@ -11,7 +11,7 @@ import type { Health } from '../routing/health.ts';
 import type { Kept } from '../routing/hearsay.ts';
 import { traceOf } from '../routing/trace.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
-import type { RelayState, Route } from '../state/state.ts';
+import type { PriorityTier, RelayState, Route } from '../state/state.ts';
 import type { Estimate } from './meter.ts';
 import { estimate } from './meter.ts';
 import type { SiteVisit } from './site-rates.ts';
@@ -34,7 +34,7 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
   const route =
     pinned === null ? continuing(kept, state.route(group, inquiry.model)) : [[pinnedChannel(state, pinned, test)]];
   // With nobody to choose from, nothing needs to be remembered.
-  const conversation = route.some((tier) => tier.length > 1) ? conversationKey(inquiry, principal) : null;
+  const conversation = route.some(hasChoice) ? conversationKey(inquiry, principal) : null;
   const facts: ChooseFacts = {
     random: deps.random,
     condition: deps.health.condition,
@@ -70,6 +70,8 @@ export function makePlan(deps: PlanDeps, inquiry: Inquiry, principal: Principal,
     trace: settings.showTrace ? traceOf(route, candidates, facts) : null,
   };
 }
+
+const hasChoice = (tier: PriorityTier): boolean => tier.length > 1;
 
 /** What the request continues. The upstream knows our key alone: whose it is only we can tell. @throws AppError previous_response_not_found. */
 function keptFor(affinity: Affinity, inquiry: Inquiry, userId: number): Kept | null {

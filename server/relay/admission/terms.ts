@@ -180,6 +180,7 @@ export function reportedPrices(
   const terms = { ...facts.terms.sent, ...usage?.terms };
   const { surcharges, unpriced } = priceTerms(pricing.tables.termRules, models, terms, facts.terms.discounts);
   const own = underTerms(prices, surcharges);
+  if (usage?.parts === undefined && unpriced.length === 0) return own;
   const others = new Map<string, Prices>();
   const unknown = new Set<string>(unpriced);
   for (const { model } of usage?.parts ?? none) {

@@ -172,11 +172,7 @@ async function closeFailed(
   return refusal;
 }
 
-async function whole(
-  deps: AnswerDeps,
-  exchange: Exchange,
-  outcome: Extract<Outcome, { kind: 'whole' }>,
-): Promise<Response> {
+function whole(deps: AnswerDeps, exchange: Exchange, outcome: Extract<Outcome, { kind: 'whole' }>): Promise<Response> {
   const { inquiry } = exchange;
   const { prepared, body, bytes, response } = outcome;
   const { upstream } = prepared;
@@ -370,7 +366,7 @@ function pumpOptions(deps: AnswerDeps, exchange: Exchange, departure: Departure,
         ),
       ),
     cover: createCover(exchange, deps.settings().stake),
-    borrow: exchange.charge.borrow,
+    borrow: () => exchange.charge.borrow(),
     watch: createWordWatch(deps.settings().stopWords),
     delivered: (frames: number) => {
       const channel = reached()?.prepared.channel;

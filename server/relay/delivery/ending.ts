@@ -59,7 +59,7 @@ export function createEnding(
         finishReason: () => opened.frameRelay.finish()?.reason ?? null,
       });
     } finally {
-      calm();
+      calm.end();
     }
   };
   return {

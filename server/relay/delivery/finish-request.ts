@@ -48,15 +48,23 @@ export function finishRequest(
   ended: Ended,
   last: ChannelSnapshot | null = null,
 ): Promise<void> {
-  const { body = null, reported = ended.usage, ...told } = ended;
+  const { body = null, reported = ended.usage } = ended;
   const { model } = inquiry;
   const terms = served?.terms;
   const prices =
     served === null || terms === undefined
       ? plan.prices
       : reportedPrices(plan.prices, plan.pricing, { model, upstreamModel: served.upstreamModel, terms }, reported);
+  // Member by member: this runs for each request, and copies of whole objects cost as much as all the rest of it.
   return charge.finish({
-    ...told,
+    endReason: ended.endReason,
+    usage: ended.usage,
+    usageSource: ended.usageSource,
+    firstByteMs: ended.firstByteMs,
+    finishReason: ended.finishReason,
+    tried: ended.tried,
+    content: ended.content,
+    failure: ended.failure,
     prices: served === null ? prices : finalPrices(inquiry, prices, reported, body),
     channel: served?.channel ?? last,
     upstreamModel: served?.upstreamModel ?? '',

@@ -28,15 +28,15 @@ export const shownFrom = (response: Response): Record<string, string> => {
 export const ownHeaders = (
   { inquiry, plan, charge }: Exchange,
   outcome: Pick<Outcome, 'tried'>,
-): Record<string, string> => ({
-  'x-oneapi-request-id': inquiry.requestId,
-  ...(plan.showCost && charge.charged !== null
-    ? {
-        'x-gateway-quota': String(charge.charged),
-        'x-gateway-cost-usd': formatUsd(charge.charged, 6, plan.prices.quotaPerUnit),
-      }
-    : {}),
-  ...(plan.trace === null
-    ? {}
-    : { 'x-gateway-trace': `${plan.trace}; tried=${outcome.tried.map(({ channelId }) => channelId).join(',')}` }),
-});
+): Record<string, string> => {
+  const headers: Record<string, string> = { 'x-oneapi-request-id': inquiry.requestId };
+  if (plan.showCost && charge.charged !== null) {
+    headers['x-gateway-quota'] = String(charge.charged);
+    headers['x-gateway-cost-usd'] = formatUsd(charge.charged, 6, plan.prices.quotaPerUnit);
+  }
+  if (plan.trace !== null) {
+    const asked = outcome.tried.map(({ channelId }) => channelId);
+    headers['x-gateway-trace'] = `${plan.trace}; tried=${asked.join(',')}`;
+  }
+  return headers;
+};

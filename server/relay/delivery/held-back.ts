@@ -23,11 +23,11 @@ export function whenDurable(
   const calm = patience.start(waitMs, () => resolve(allButTheLastByte(durable, body)));
   durable.then(
     () => {
-      calm();
+      calm.end();
       resolve(body);
     },
     (error) => {
-      calm();
+      calm.end();
       reject(error);
     },
   );

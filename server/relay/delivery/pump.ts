@@ -46,7 +46,7 @@ async function pump(given: PumpOptions, raw: Sink): Promise<Ended> {
     },
   };
   const { upstream } = departure;
-  const present = whilePresent(raw, departure.gone);
+  const present = whilePresent(raw, () => departure.gone());
   const sink = options.reshape === null ? present : reshaped(present, options.reshape);
   const watchdog = createWatchdog(options, pinging(sink, options.ping));
   const client = createClientSide(options, sink, watchdog);

@@ -34,8 +34,8 @@ function finish(exchange: Exchange, facts: SettleFacts, end: StreamEnd, usage: U
     body: facts.body,
     firstByteMs: end.firstByteMs,
     tried: facts.tried,
-    ...(end.failure === undefined ? {} : { failure: end.failure }),
-    ...(end.finishReason === undefined ? {} : { finishReason: end.finishReason }),
+    failure: end.failure,
+    finishReason: end.finishReason,
   });
 }
 

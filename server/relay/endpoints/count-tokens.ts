@@ -47,7 +47,7 @@ export function createTokenCount(deps: CountDeps) {
       return elsewhere === null ? null : JSON.stringify(codecFor(inquiry.protocol).traits.countAnswer(elsewhere));
     } finally {
       atOnce--;
-      arrived();
+      arrived.end();
       inquiry.request.signal.removeEventListener('abort', leave);
     }
   };

@@ -67,12 +67,14 @@ const inContainer: readonly string[] = [
   ]),
 ];
 
+const plainName = /^[a-z0-9_]*$/;
+
 /**
  * How the most forgiving parser reads a name: case aside (with U+212A, U+017F and the dotless i, which Go and others
  * fold), width aside, as far as the first NUL, without blanks around it and halves of characters in it.
  */
 export function foldedName(name: string): string {
-  if (/^[a-z0-9_]*$/.test(name)) return name;
+  if (plainName.test(name)) return name;
   const [start = ''] = name.split('\0', 1);
   return start
     .replaceAll(/\p{Surrogate}/gu, '')
@@ -110,10 +112,10 @@ function checkName(name: string, folded: string, folds: ReadonlyMap<string, Read
 }
 
 /** Two spellings of one billed name are one name to somebody. @throws AppError body_invalid. */
-export function checkMemberNames(names: readonly string[], within: 'body' | 'container'): void {
+export function checkMemberNames(members: readonly { readonly key: string }[], within: 'body' | 'container'): void {
   const folds = within === 'body' ? known : knownInContainer;
   const seen = new Set<string>();
-  for (const name of names) {
+  for (const { key: name } of members) {
     const folded = foldedName(name);
     checkName(name, folded, folds);
     const spelled = unscored(folded);

@@ -34,6 +34,13 @@ function skipString(text: string, start: number): number {
 
 const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9;
 
+/** Index just past what stands before `end`, without the blanks in between. */
+function lastOf(text: string, end: number): number {
+  let last = end;
+  while (isSpace(text.charCodeAt(last - 1))) last--;
+  return last;
+}
+
 /**
  * Walks the text once. It does not validate: `JSON.parse` does that afterwards; what it promises is that nesting and
  * size are bounded and that, for valid JSON, the members' places are exact.
@@ -48,14 +55,6 @@ export function outline(text: string): Outline {
   let key = '';
   let keyStart = -1;
   let valueStart = -1;
-  const close = (end: number) => {
-    if (valueStart < 0) return;
-    let last = end;
-    while (isSpace(text.charCodeAt(last - 1))) last--;
-    members.push({ key, keyStart, valueStart, valueEnd: last });
-    valueStart = -1;
-    keyStart = -1;
-  };
   const length = text.length;
   while (at < length) {
     const code = text.charCodeAt(at);
@@ -81,14 +80,18 @@ export function outline(text: string): Outline {
       case 93: // ]
         depth--;
         if (depth === 0) {
-          close(at);
+          if (valueStart >= 0) members.push({ key, keyStart, valueStart, valueEnd: lastOf(text, at) });
           return { ok: true, members, end: at };
         }
         break;
       case 44: // ,
         nodes++;
         if (nodes > maxNodes) return { ok: false, reason: 'too_deep' };
-        if (depth === 1) close(at);
+        if (depth === 1 && valueStart >= 0) {
+          members.push({ key, keyStart, valueStart, valueEnd: lastOf(text, at) });
+          valueStart = -1;
+          keyStart = -1;
+        }
         break;
       case 58: // :
         if (depth === 1 && valueStart < 0) {

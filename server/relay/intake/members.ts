@@ -30,18 +30,11 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 
 /** @throws AppError body_invalid, background_unsupported. */
 export function checkMembers({ text, shape }: JsonContent, body: Body, { route, model }: MatchedRoute): void {
-  checkMemberNames(
-    shape.members.map(({ key }) => key),
-    'body',
-  );
+  checkMemberNames(shape.members, 'body');
   for (const { key, valueStart, valueEnd } of shape.members) {
     if (!containers.has(key)) continue;
     const inner = outline(text.slice(valueStart, valueEnd));
-    if (inner.ok)
-      checkMemberNames(
-        inner.members.map((member) => member.key),
-        'container',
-      );
+    if (inner.ok) checkMemberNames(inner.members, 'container');
   }
   checkNumbers(body, numbers);
   for (const [name, inner] of configs) {

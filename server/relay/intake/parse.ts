@@ -29,11 +29,12 @@ export async function parse(request: Request, matched: MatchedRoute, context: Pa
   const asksForm = route.body === 'form' && !(request.headers.get('content-type') ?? '').startsWith('application/json');
   const given = asksForm
     ? await readFormContent(request, context, route.operation)
-    : await readJsonContent(request, context);
+    : jsonContent(await readBody(request, context.bodyLimit));
   if (given.json === null) checkFields(given.body, route.operation);
   else checkMembers(given.json, given.body, matched);
   const { capsule } = context;
-  const whole = await withItems(given, route, context);
+  const recalled = recalledContent(given, route, context);
+  const whole = recalled === null ? given : await recalled;
   const content = capsule === undefined ? whole : plain(whole, route, capsule);
   const { body } = content;
   const compaction = capsule === undefined ? null : compactionOf(route, body, capsule);
@@ -69,11 +70,12 @@ function plain(content: Content, route: RelayRoute, capsule: Capsule): Content {
   return body === null ? content : { body, json: jsonOf(body), form: null };
 }
 
-/** With what it names in full. */
-async function withItems(content: Content, route: RelayRoute, { recall, bodyLimit }: ParseContext): Promise<Content> {
-  if (content.json === null || recall === undefined) return content;
-  const body = await recalledBody(route, content.body, { recall, bodyLimit });
-  return body === null ? content : { body, json: jsonOf(body), form: null };
+/** With what it names in full; null = it names nothing. */
+function recalledContent(content: Content, route: RelayRoute, context: ParseContext): Promise<Content> | null {
+  const { recall, bodyLimit } = context;
+  if (content.json === null || recall === undefined) return null;
+  const recalled = recalledBody(route, content.body, { recall, bodyLimit });
+  return recalled?.then((body) => (body === null ? content : { body, json: jsonOf(body), form: null })) ?? null;
 }
 
 interface Content {
@@ -89,8 +91,7 @@ async function readFormContent(request: Request, context: ParseContext, operatio
   return { body: Object.fromEntries(form.fields), json: null, form };
 }
 
-async function readJsonContent(request: Request, context: ParseContext): Promise<Content> {
-  const bytes = await readBody(request, context.bodyLimit);
+function jsonContent(bytes: Uint8Array<ArrayBuffer>): Content {
   const text = decode(bytes);
   const shape = outline(text);
   if (!shape.ok) {

@@ -1,6 +1,7 @@
 /** Items that a request names instead of repeating them are put in their places, before anything counts, prices or routes it. */
 import { AppError } from '../../contract/errors.ts';
 import { codecFor } from '../../protocols/registry.ts';
+import type { ReferenceRules } from '../../protocols/traits.ts';
 import type { RelayRoute } from './routes.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -11,16 +12,26 @@ export type Recall = (ids: readonly string[]) => Promise<ReadonlyMap<string, str
 /** Conversations have hundreds of turns, not tens of thousands. */
 const mostItems = 10_000;
 
-/** @returns null = nothing is named that was made here. @throws AppError item_reference_not_found, body_too_large. */
-export async function recalledBody(
-  route: RelayRoute,
-  body: Body,
-  { recall, bodyLimit }: { readonly recall: Recall; readonly bodyLimit: number },
-): Promise<Body | null> {
+/** At once where nothing is named. @returns null = nothing is named that was made here. @throws AppError item_reference_not_found, body_too_large. */
+export function recalledBody(route: RelayRoute, body: Body, from: RecallFrom): Promise<Body | null> | null {
   if (route.operation !== 'chat' && route.operation !== 'count_tokens') return null;
   const rules = codecFor(route.protocol).traits.references;
   const named = rules?.asked(body) ?? [];
-  if (rules === undefined || named.length === 0) return null;
+  return rules === undefined || named.length === 0 ? null : recalled(rules, named, body, from);
+}
+
+interface RecallFrom {
+  readonly recall: Recall;
+  /** Largest body in bytes. */
+  readonly bodyLimit: number;
+}
+
+async function recalled(
+  rules: ReferenceRules,
+  named: readonly string[],
+  body: Body,
+  { recall, bodyLimit }: RecallFrom,
+): Promise<Body> {
   if (named.length > mostItems)
     throw new AppError('body_invalid', { detail: `more than ${mostItems} items are named` });
   const kept = await recall([...new Set(named)]);

@@ -1,13 +1,28 @@
 /** Many time limits, one timer: precise to a few milliseconds, which is all these limits need. */
 
 export interface Deadlines {
-  /** Calls `expire` about `ms` from now unless the returned function is called before. */
-  start(ms: number, expire: () => void): () => void;
+  /** Calls `expire` about `ms` from now unless it is ended before. */
+  start(ms: number, expire: () => void): Deadline;
 }
 
-interface Entry {
-  readonly at: number;
-  readonly expire: () => void;
+export interface Deadline {
+  /** It will not expire. */
+  end(): void;
+}
+
+/** A class, for each request has several. */
+class Entry implements Deadline {
+  constructor(
+    private readonly open: Set<Entry>,
+    readonly at: number,
+    readonly expire: () => void,
+  ) {
+    open.add(this);
+  }
+
+  end(): void {
+    this.open.delete(this);
+  }
 }
 
 /** @param tickMs how late an expiry may be. The timer runs only while something waits. */
@@ -30,10 +45,8 @@ export function createDeadlines(tickMs: number): Deadlines {
 
   return {
     start(ms, expire) {
-      const entry = { at: performance.now() + ms, expire };
-      open.add(entry);
       timer ??= setInterval(sweep, tickMs);
-      return () => void open.delete(entry);
+      return new Entry(open, performance.now() + ms, expire);
     },
   };
 }

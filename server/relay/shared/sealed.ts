@@ -33,9 +33,11 @@ export function shownType(type: string): string {
   return subtitles.has(essence) ? 'text/plain; charset=utf-8' : 'application/octet-stream';
 }
 
+const json = /^application\/json(?:;|$)/i;
+
 /** For an answer that was read and is JSON. */
 export const jsonType = (type: string | undefined): string =>
-  type !== undefined && /^application\/json(?:;|$)/i.test(type) ? type : 'application/json; charset=utf-8';
+  type !== undefined && json.test(type) ? type : 'application/json; charset=utf-8';
 
 /** Only pictures, sound and films are shown. */
 export const isMedia = (type: string): boolean => media.test(readable.exec(type.trim().toLowerCase())?.[1] ?? '');

@@ -41,66 +41,99 @@ const longestDrainMs = 300_000;
 const notNear = () => false;
 
 /** @param billMs how long a bill is waited for. */
-export function createDeparture(client: AbortSignal, billMs: number): Departure {
-  let call: AbortController | null = null;
-  let aborted = false;
-  const listeners: (() => void)[] = [];
-  const upstream: UpstreamSide = {
-    get aborted() {
-      return aborted;
-    },
-    abort() {
-      if (aborted) return;
-      aborted = true;
-      call?.abort();
-      for (const listener of listeners) listener();
-    },
-    onAbort: (listener) => void listeners.push(listener),
-  };
-  let gone = false;
-  let current: ChannelSnapshot | null = null;
-  const leavers: (() => void)[] = [];
-  let near = notNear;
-  let billAlone = false;
-  let cutBy: AppError | null = null;
-  const leave = () => {
-    if (gone) return;
-    gone = true;
-    const drain = current === null ? 0 : drainOf(current);
-    billAlone = drain === 0 && near();
-    const ms = billAlone ? billMs : drain;
-    if (ms === 0) upstream.abort();
-    else setTimeout(upstream.abort, ms).unref();
-    for (const listener of leavers) listener();
-  };
-  if (client.aborted) leave();
-  else client.addEventListener('abort', leave, { once: true });
-  return {
-    upstream,
-    gone: () => gone,
-    onGone(listener) {
-      if (gone) listener();
-      else leavers.push(listener);
-    },
-    leave,
-    cut(reason) {
-      cutBy ??= reason;
-      upstream.abort();
-    },
-    cutBy: () => cutBy,
-    asking(channel) {
-      current = channel;
-      near = notNear;
-      // One for each call and none for the request: chained controllers cost more than all else that is done here.
-      call = new AbortController();
-      if (aborted) call.abort();
-      return call;
-    },
-    expecting(ask) {
-      near = ask;
-    },
-    forBillAlone: () => billAlone,
-  };
+export const createDeparture = (client: AbortSignal, billMs: number): Departure => new RequestDeparture(client, billMs);
+
+class RequestSide implements UpstreamSide {
+  aborted = false;
+  /** The call that is under way. */
+  call: AbortController | null = null;
+  private listeners: (() => void)[] | null = null;
+
+  abort(): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.call?.abort();
+    for (const listener of this.listeners ?? []) listener();
+  }
+
+  onAbort(listener: () => void): void {
+    this.listeners ??= [];
+    this.listeners.push(listener);
+  }
+}
+
+/** Classes, for each request has one: methods as closures would be a dozen objects more for each. */
+class RequestDeparture implements Departure {
+  readonly upstream = new RequestSide();
+  private hasLeft = false;
+  private asked: ChannelSnapshot | null = null;
+  private leavers: (() => void)[] | null = null;
+  private near = notNear;
+  private billAlone = false;
+  private reason: AppError | null = null;
+
+  constructor(
+    client: AbortSignal,
+    private readonly billMs: number,
+  ) {
+    if (client.aborted) this.leave();
+    else client.addEventListener('abort', this, { once: true });
+  }
+
+  /** The client's signal. */
+  handleEvent(): void {
+    this.leave();
+  }
+
+  gone(): boolean {
+    return this.hasLeft;
+  }
+
+  onGone(listener: () => void): void {
+    if (this.hasLeft) listener();
+    else {
+      this.leavers ??= [];
+      this.leavers.push(listener);
+    }
+  }
+
+  leave(): void {
+    if (this.hasLeft) return;
+    this.hasLeft = true;
+    const drain = this.asked === null ? 0 : drainOf(this.asked);
+    this.billAlone = drain === 0 && this.near();
+    const ms = this.billAlone ? this.billMs : drain;
+    if (ms === 0) this.upstream.abort();
+    else setTimeout(() => this.upstream.abort(), ms).unref();
+    for (const listener of this.leavers ?? []) listener();
+  }
+
+  cut(reason: AppError): void {
+    this.reason ??= reason;
+    this.upstream.abort();
+  }
+
+  cutBy(): AppError | null {
+    return this.reason;
+  }
+
+  asking(channel: ChannelSnapshot): AbortController {
+    this.asked = channel;
+    this.near = notNear;
+    // One for each call and none for the request: chained controllers cost more than all else that is done here.
+    const call = new AbortController();
+    this.upstream.call = call;
+    if (this.upstream.aborted) call.abort();
+    return call;
+  }
+
+  expecting(near: () => boolean): void {
+    this.near = near;
+  }
+
+  forBillAlone(): boolean {
+    return this.billAlone;
+  }
 }
 
 /** @returns milliseconds; 0 = the upstream is cancelled at once. */

@@ -34,13 +34,15 @@ const keptMs = 5 * 60_000;
 /** Seconds after which descriptors may have come free. */
 const starvedSeconds = 2;
 
+const isSocket = /^wss?:/;
+
 export function createDispatch(deps: DispatchDeps): Dispatch {
   const headerLimits = createDeadlines(250);
   /** When each channel answered last: before that no connection of it was kept. */
   const answeredMs = new Map<number, number>();
   const ask = (call: UpstreamCall, { signal }: AbortController, fresh: boolean): Promise<Response | null> => {
     const through = proxyOf(call.channel);
-    if (/^wss?:/.test(call.url)) return askBySocket({ fetch: deps.fetch, proxy: through.proxy ?? null }, call, signal);
+    if (isSocket.test(call.url)) return askBySocket({ fetch: deps.fetch, proxy: through.proxy ?? null }, call, signal);
     return deps.fetch(call.url, {
       method: call.body === null ? 'GET' : 'POST',
       headers: call.headers,
@@ -80,7 +82,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
         cause = error;
       }
     }
-    arrived();
+    arrived.end();
     if (response === null) {
       if (timedOut) return failed({ ...unreachable, reason: 'timeout' });
       if (!abort.signal.aborted && deps.starved?.() === true) return failed(starvation);
@@ -92,7 +94,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     }
     const told = headerLimits.start(Math.min(deps.headersTimeoutMs, errorBodyMs), () => abort.abort());
     const failure = await readFailure(response, call);
-    told();
+    told.end();
     return failed(failure);
   };
 }

@@ -300,7 +300,8 @@ function headersOf(attempt: Attempt): Record<string, string> {
 }
 
 /** Values that no header may have are left out; the request would fail for them. */
-const isHeaderValue = (value: string): boolean => value.length <= 4096 && /^[\x20-\x7e]*$/.test(value);
+const isHeaderValue = (value: string): boolean => value.length <= 4096 && printable.test(value);
+const printable = /^[\x20-\x7e]*$/;
 
 function passAgentHeaders(given: Headers, translated: boolean, headers: Record<string, string>): void {
   for (const { name, own } of agentHeaders) {

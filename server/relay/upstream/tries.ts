@@ -17,43 +17,66 @@ export interface Tries {
 const missing = 404;
 
 /** @param retryTimes null = whoever is left is asked: a refusal there has cost nobody anything. */
-export function createTries(
-  { condition }: Pick<Health, 'condition'>,
+export const createTries = (
+  health: Pick<Health, 'condition'>,
   candidates: readonly ChannelSnapshot[],
   retryTimes: number | null,
-): Tries {
-  let granted = retryTimes === null ? Number.POSITIVE_INFINITY : Math.max(1, retryTimes + 1);
-  let spared = false;
-  let turn = 0;
+): Tries => new RequestTries(health, candidates, retryTimes);
+
+/** A class, for each request has one. */
+class RequestTries implements Tries {
+  private granted: number;
+  private spared = false;
+  private turn = 0;
+
+  constructor(
+    private readonly health: Pick<Health, 'condition'>,
+    private readonly candidates: readonly ChannelSnapshot[],
+    private readonly retryTimes: number | null,
+  ) {
+    this.granted = retryTimes === null ? Number.POSITIVE_INFINITY : Math.max(1, retryTimes + 1);
+  }
+
+  next(failure: UpstreamFailure | null): ChannelSnapshot | null {
+    const { candidates, turn } = this;
+    const channel = candidates[turn % candidates.length];
+    if (channel === undefined || turn >= candidates.length * this.granted) return null;
+    if (turn >= candidates.length && !this.mayStandAgain(channel, failure)) return null;
+    this.turn++;
+    return channel;
+  }
+
+  left(asked: number): boolean {
+    return asked < this.granted;
+  }
+
+  grant(): void {
+    this.granted++;
+  }
+
+  spare(asked: number, sameAgain: boolean): void {
+    if (asked < this.granted || this.spared || !(sameAgain || this.someoneIsFree())) return;
+    this.spared = true;
+    this.granted++;
+  }
+
   /** Somebody who is well has not been asked yet. */
-  const someoneIsFree = (): boolean => {
-    for (let at = turn; at < candidates.length; at++) {
-      const other = candidates[at];
-      if (other !== undefined && condition(other) === 'up') return true;
+  private someoneIsFree(): boolean {
+    for (let at = this.turn; at < this.candidates.length; at++) {
+      const other = this.candidates[at];
+      if (other !== undefined && this.health.condition(other) === 'up') return true;
     }
     return false;
-  };
+  }
+
   /** All were asked, and there are tries left: hosts that stumbled may have caught themselves, those in trouble have not. */
-  const mayStandAgain = (channel: ChannelSnapshot, failure: UpstreamFailure | null): boolean =>
-    retryTimes !== null &&
-    failure?.class === 'host' &&
-    failure.reason !== 'timeout' &&
-    failure.status !== missing &&
-    condition(channel) === 'up';
-  return {
-    next(failure) {
-      const channel = candidates[turn % candidates.length];
-      if (channel === undefined || turn >= candidates.length * granted) return null;
-      if (turn >= candidates.length && !mayStandAgain(channel, failure)) return null;
-      turn++;
-      return channel;
-    },
-    left: (asked) => asked < granted,
-    grant: () => void granted++,
-    spare(asked, sameAgain) {
-      if (asked < granted || spared || !(sameAgain || someoneIsFree())) return;
-      spared = true;
-      granted++;
-    },
-  };
+  private mayStandAgain(channel: ChannelSnapshot, failure: UpstreamFailure | null): boolean {
+    return (
+      this.retryTimes !== null &&
+      failure?.class === 'host' &&
+      failure.reason !== 'timeout' &&
+      failure.status !== missing &&
+      this.health.condition(channel) === 'up'
+    );
+  }
 }

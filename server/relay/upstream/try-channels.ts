@@ -4,12 +4,13 @@ import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.
 import { codecFor, commonProtocol } from '../../protocols/registry.ts';
 import { record } from '../../protocols/shared/json.ts';
 import { refusesSignature } from '../../providers/knowledge/signatures.ts';
-import type { SignFacts } from '../../providers/quirk.ts';
+import type { Quirk, SignFacts } from '../../providers/quirk.ts';
 import type { Exchange } from '../admission/exchange.ts';
 import { asSummary } from '../intake/compaction.ts';
+import type { Form } from '../intake/form.ts';
 import type { Inquiry } from '../intake/inquiry.ts';
 import type { Affinity } from '../routing/affinity.ts';
-import type { Health } from '../routing/health.ts';
+import type { Health, KeyChoice } from '../routing/health.ts';
 import {
   classify,
   failedAttempt,
@@ -22,6 +23,7 @@ import {
 } from '../shared/failure.ts';
 import type { RelaySettings } from '../state/settings.ts';
 import type { ChannelSnapshot } from '../state/snapshot.ts';
+import type { UpstreamCall } from './call.ts';
 import type { Departure } from './client-disconnect.ts';
 import { isCompacted, lacksCompaction, type NativeCompactions, provenRelay, uncompacted } from './condense.ts';
 import { finished, inlined } from './custom-operation.ts';
@@ -82,26 +84,48 @@ export interface Left {
 
 /** Never rejects. */
 export const tryChannels = (deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> =>
-  eachChannel<Exclude<Outcome, Failed>>(deps, exchange, departure, async (prepared, tried, abort) => {
-    const once = async (asked: Prepared): ReturnType<Attempt<Exclude<Outcome, Failed>>> => {
-      const firstByteMs = patienceWith(deps, exchange, asked, tried);
-      const firstBy = deps.now() + firstByteMs;
-      const result = await send(deps, asked, abort, firstByteMs);
-      if (result.kind === 'failure') return { failure: result.failure, answered: false };
-      const facts = { prepared: asked, response: result.response, tried };
-      const reached = await open(deps, exchange, facts, { abort, departure, firstBy });
-      return 'kind' in reached ? reached : { failure: reached, answered: true };
-    };
-    const first = await once(prepared);
-    if (prepared.compaction !== 'native' || 'kind' in first || !lacksCompaction(first.failure)) return first;
-    const key = { key: prepared.key, index: prepared.keyIndex };
-    const plain = prepare(asSummary(exchange.inquiry), prepared.channel, key, deps.settings());
-    if (plain === null || plain instanceof AppError) return first;
-    const second = await once(plain);
-    // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
-    if ('kind' in second) deps.compactions.noteLack(prepared.channel);
-    return second;
+  eachChannel<Exclude<Outcome, Failed>>(deps, exchange, departure, (prepared, tried, abort) => {
+    const under = { departure, tried, abort };
+    return prepared.compaction === 'native'
+      ? askForCompaction(deps, exchange, prepared, under)
+      : ask(deps, exchange, prepared, under);
   });
+
+interface Under {
+  readonly departure: Departure;
+  readonly tried: readonly Tried[];
+  readonly abort: AbortController;
+}
+type Asked = Exclude<Outcome, Failed> | { readonly failure: UpstreamFailure; readonly answered: boolean };
+
+async function ask(deps: AttemptsDeps, exchange: Exchange, prepared: Prepared, under: Under): Promise<Asked> {
+  const { departure, tried, abort } = under;
+  const firstByteMs = patienceWith(deps, exchange, prepared, tried);
+  const firstBy = deps.now() + firstByteMs;
+  const result = await send(deps, prepared, abort, firstByteMs);
+  if (result.kind === 'failure') return { failure: result.failure, answered: false };
+  const facts = { prepared, response: result.response, tried };
+  const reached = await open(deps, exchange, facts, { abort, departure, firstBy });
+  return 'kind' in reached ? reached : { failure: reached, answered: true };
+}
+
+/** Where the upstream turns out to know nothing of it, it is asked in plain words. */
+async function askForCompaction(
+  deps: AttemptsDeps,
+  exchange: Exchange,
+  prepared: Prepared,
+  under: Under,
+): Promise<Asked> {
+  const first = await ask(deps, exchange, prepared, under);
+  if ('kind' in first || !lacksCompaction(first.failure)) return first;
+  const key = { key: prepared.key, index: prepared.keyIndex };
+  const plain = prepare(asSummary(exchange.inquiry), prepared.channel, key, deps.settings());
+  if (plain === null || plain instanceof AppError) return first;
+  const second = await ask(deps, exchange, plain, under);
+  // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
+  if ('kind' in second) deps.compactions.noteLack(prepared.channel);
+  return second;
+}
 
 export type CandidatesDeps = Pick<AttemptsDeps, 'now' | 'settings' | 'health' | 'affinity' | 'compactions'>;
 
@@ -150,7 +174,7 @@ export async function eachChannel<T extends { readonly kind: string }>(
       last = channel;
       const own = departure.asking(channel);
       deps.health.begin(channel);
-      inquiry.form?.onFault(() => own.abort());
+      if (inquiry.form !== null) abortOnFault(inquiry.form, own);
       const reached = await attempt(prepared, tried, own);
       if ('kind' in reached) {
         // Of what goes on only the end will tell.
@@ -195,35 +219,50 @@ export async function eachChannel<T extends { readonly kind: string }>(
   return failed();
 }
 
+const abortOnFault = (form: Form, call: AbortController): void => form.onFault(() => call.abort());
+
 const refusesThoughts = ({ error }: UpstreamFailure): boolean =>
   error !== null && refusesSignature(`${error.code ?? ''} ${error.message}`);
 
 /** Signs where the provider wants it, then calls. A key that cannot sign is a key in trouble. */
-export async function send(
-  deps: Pick<AttemptsDeps, 'dispatch' | 'now' | 'token'>,
+export function send(
+  deps: SendDeps,
   prepared: Prepared,
   abort: AbortController,
   firstByteMs?: number,
 ): Promise<UpstreamAnswer> {
   const { call, quirk, key } = prepared;
   if (quirk?.sign === undefined) return deps.dispatch(call, abort, firstByteMs);
-  try {
-    const body = typeof call.body === 'string' ? call.body : Buffer.from(call.body as Uint8Array).toString('utf8');
-    const signed = await quirk.sign(
-      { url: call.url, headers: call.headers, body },
-      { key, nowMs: deps.now(), token: deps.token },
-    );
-    const ready = { ...call, url: signed.url, headers: { ...signed.headers }, body: signed.body };
-    return await deps.dispatch(ready, abort, firstByteMs);
-  } catch {
-    return { kind: 'failure', failure: { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' } };
-  }
+  return signed(deps, quirk.sign, { call, key }).then(
+    (ready) => deps.dispatch(ready, abort, firstByteMs),
+    (): UpstreamAnswer => ({ kind: 'failure', failure: keyTrouble }),
+  );
+}
+
+type SendDeps = Pick<AttemptsDeps, 'dispatch' | 'now' | 'token'>;
+
+const keyTrouble: UpstreamFailure = { class: 'key', status: 401, error: null, retryAfter: null, reason: 'status' };
+
+/** @throws whatever the signature may throw. */
+async function signed(
+  { now, token }: SendDeps,
+  sign: NonNullable<Quirk['sign']>,
+  { call, key }: Pick<Prepared, 'call' | 'key'>,
+): Promise<UpstreamCall> {
+  const body = typeof call.body === 'string' ? call.body : Buffer.from(call.body as Uint8Array).toString('utf8');
+  const made = await sign({ url: call.url, headers: call.headers, body }, { key, nowMs: now(), token });
+  return { ...call, url: made.url, headers: { ...made.headers }, body: made.body };
 }
 
 /** What a client's request lacks for a translation is the client's mistake, told before anybody is called. */
-function prepare(...facts: Parameters<typeof prepareAttempt>): Prepared | AppError | null {
+function prepare(
+  inquiry: Inquiry,
+  channel: ChannelSnapshot,
+  key: KeyChoice,
+  settings: RelaySettings,
+): Prepared | AppError | null {
   try {
-    return prepareAttempt(...facts);
+    return prepareAttempt(inquiry, channel, key, settings);
   } catch (error) {
     return error instanceof AppError ? error : new AppError('internal', {}, error);
   }
@@ -255,7 +294,7 @@ async function open(
       now: deps.now,
       abort,
     });
-    if (opening.ok && isLacking(prepared, () => opening.stream.frameRelay.hasContent())) {
+    if (opening.ok && prepared.compaction === 'native' && !opening.stream.frameRelay.hasContent()) {
       void opening.stream.reader.cancel().catch(() => undefined);
       return uncompacted(response.status);
     }
@@ -268,7 +307,7 @@ async function open(
   if (operation === 'speech' || (isRecording(operation) && !type.includes('json')))
     return { kind: 'bytes', ...reached };
   // It is made already: whoever leaves now pays for it.
-  departure.expecting(() => true);
+  departure.expecting(isMade);
   const bytes = await readWhole(response, deps.idleMs(), abort);
   if (bytes === null) return hostFailure(response.status, abort.signal.aborted ? 'timeout' : 'broken');
   const firstByteMs = deps.now();
@@ -284,23 +323,22 @@ async function open(
     const plain = custom.form.decode(last.answer, custom.asked);
     body = await inlined(errand, custom, plain);
   }
-  const told = () => (custom === null ? new TextDecoder().decode(bytes) : JSON.stringify(body));
-  const error = errorIn(custom === null ? upstream : openAi, body, told, prepared.ownWire);
+  const error = errorIn(custom === null ? upstream : openAi, body, prepared.ownWire);
   if (error !== null) return inBodyFailure(error, prepared);
   // Work that goes on without us has been ordered: nobody else may be asked for it once more.
   const { status } = record(body) ?? {};
   if (operation === 'chat' && (status === 'queued' || status === 'in_progress')) {
     return { ...hostFailure(response.status, 'invalid'), class: 'client' };
   }
-  if (isLacking(prepared, () => isCompacted(exchange.inquiry, told()))) return uncompacted(response.status);
+  if (prepared.compaction === 'native' && !isCompacted(exchange.inquiry, JSON.stringify(body)))
+    return uncompacted(response.status);
   const usage = upstream.readUsage(body);
   const silent = operation === 'chat' && (usage === null || usage.output + usage.reasoning === 0);
   if (silent && saysNothing(upstream.decodeResponse(body), usage)) return hostFailure(response.status, 'empty');
   return { kind: 'whole', ...reached, bytes, body, firstByteMs };
 }
 
-/** It was asked natively and answered something else. */
-const isLacking = ({ compaction }: Prepared, holds: () => boolean): boolean => compaction === 'native' && !holds();
+const isMade = () => true;
 
 /** What answers of custom forms are made into. */
 const openAi = codecFor(commonProtocol).upstream;

@@ -30,7 +30,7 @@ export async function readWhole(
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      heard();
+      heard.end();
       heard = silences.start(idleMs, cut);
       size += chunk.length;
       if (size > wholeAnswerLimit) return null;
@@ -40,7 +40,7 @@ export async function readWhole(
   } catch {
     return null;
   } finally {
-    heard();
+    heard.end();
   }
 }
 
@@ -56,12 +56,7 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>): unknown {
 }
 
 /** An error that came with status 200, as some upstreams send it. @param ownWire the upstream tells errors in a form of its own. */
-export function errorIn(
-  upstream: UpstreamHalf,
-  body: unknown,
-  text: () => string,
-  ownWire: boolean,
-): UpstreamError | null {
+export function errorIn(upstream: UpstreamHalf, body: unknown, ownWire: boolean): UpstreamError | null {
   if (ownWire) {
     const found = upstream.decodeResponse(body).find((event) => event.type === 'error');
     return found?.type === 'error' ? found.error : null;
@@ -75,7 +70,7 @@ export function errorIn(
   }
   const error = answer?.error;
   if (error === undefined || error === null || error === false) return null;
-  return upstream.decodeError(200, text());
+  return upstream.decodeError(200, JSON.stringify(body));
 }
 
 /** HTTP statuses of the codes in `base_resp`. */

@@ -11,7 +11,7 @@ import { finishRequest } from '../../delivery/finish-request.ts';
 import type { Authorise } from '../../intake/authorise.ts';
 import type { Peer, Principal } from '../../intake/inquiry.ts';
 import { readPrompt } from '../../intake/prompt.ts';
-import type { Deadlines } from '../../shared/deadlines.ts';
+import type { Deadline, Deadlines } from '../../shared/deadlines.ts';
 import type { Tried } from '../../shared/failure.ts';
 import { clientError, toldTo } from '../../shared/render-error.ts';
 import { shortage } from '../../shared/shortage.ts';
@@ -98,7 +98,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
   /** Answers the client asked for, which were let in already. */
   let letIn = 0;
   let left: { readonly endReason: EndReason; readonly failure?: string } | null = null;
-  let stopWaiting: (() => void) | null = null;
+  let waiting: Deadline | null = null;
   let over = false;
   /** Either side waits by itself for money from another machine. */
   const [clientSide, upstreamSide] = [createTurnstile(), createTurnstile()];
@@ -116,7 +116,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     over = true;
     forget();
     deps.running.delete(cuttable);
-    stopWaiting?.();
+    waiting?.end();
     socket.close();
     await transcripts.finish(endReason);
     const usageSource = turns.source();
@@ -145,7 +145,7 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
       return void end(endReason === 'client_gone' && turns.waiting() === 0 ? 'completed' : endReason, failure);
     left = { endReason, ...(failure === undefined ? {} : { failure }) };
     void note();
-    stopWaiting = deps.wait(Math.max(deps.billMs, drainMs), () => void end(endReason, failure));
+    waiting = deps.wait(Math.max(deps.billMs, drainMs), () => void end(endReason, failure));
     if (drainMs === 0) cancelAnswer();
   };
   /** @returns the code of what the client was told. */
