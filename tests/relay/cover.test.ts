@@ -79,6 +79,25 @@ test('a stream that outgrows its stake is held for ahead, up to the most it may 
   expect(await gateway.balance()).toBe(20_000 - 4801);
 });
 
+test('where there is plenty the whole is held at once, and what is left is never all held', async () => {
+  const key = await open(400_000, '4');
+  script(1);
+  const held: number[] = [];
+  const answers: Response[] = [];
+  for (let before = 400_000; answers.length < 40; ) {
+    answers.push(await gateway.chat(key, ask));
+    const available = gateway.balances.available(gateway.userId, 0);
+    held.push(before - available);
+    before = available;
+  }
+  release();
+  for (const answer of answers) expect(received(await answer.text())).toBe(1);
+  // 16,384 tokens while that is a sixty-fourth of what is left, then 4,096.
+  expect(held[0]).toBeGreaterThan(4900);
+  expect(held.at(-1)).toBeLessThan(1300);
+  expect(held.filter((quota) => quota > 4900).length).toBeLessThan(20);
+});
+
 test.each([
   ['{"drain":true}', true],
   ['{"drain":false}', false],

@@ -68,14 +68,11 @@ export function createSseSplitter(limit: number = frameLimit): SseSplitter {
 function cut(bytes: Uint8Array, from: number, withCr: boolean, frames: RawFrame[]): number {
   let start = 0;
   const source = new Source(bytes);
-  const add = (past: number) => {
-    frames.push(new Frame(bytes.subarray(start, past), source, bytes.byteOffset + start));
-    start = past;
-  };
   if (!withCr) {
     for (let at = bytes.indexOf(lf, from); at >= 0; ) {
       if (bytes[at + 1] === lf) {
-        add(at + 2);
+        frames.push(frameOf(source, bytes, start, at + 2));
+        start = at + 2;
         at = bytes.indexOf(lf, start);
       } else {
         at = bytes.indexOf(lf, at + 1);
@@ -96,10 +93,14 @@ function cut(bytes: Uint8Array, from: number, withCr: boolean, frames: RawFrame[
     }
     if (blank === cr && line.next + 1 >= bytes.length) return start;
     const past = blank === cr && bytes[line.next + 1] === lf ? line.next + 2 : line.next + 1;
-    add(past);
+    frames.push(frameOf(source, bytes, start, past));
+    start = past;
     at = past;
   }
 }
+
+const frameOf = (source: Source, bytes: Uint8Array, start: number, past: number): Frame =>
+  new Frame(bytes.subarray(start, past), source, bytes.byteOffset + start);
 
 /** Finds line ends of all three kinds; a search that found nothing is not repeated. */
 function lineEnds(bytes: Uint8Array): (from: number) => { readonly next: number } | null {

@@ -48,6 +48,9 @@ const countedShare = 1 / 16;
 /** Other models make more tokens of the same text than the encodings that are counted with. */
 const otherEncodings = 1.5;
 
+/** Requests that each hold so small a part of what is left never take all of it. */
+const plenty = 64;
+
 /** A disk that was freed is noticed within a second. */
 const retrySeconds = 5;
 
@@ -75,12 +78,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
 
   /** @throws AppError limit_*, token_budget_*, *_exhausted. */
   const enter = (inquiry: Inquiry, principal: Principal, whole: Plan, free: boolean): Exchange => {
-    const tokenId = principal.token?.id ?? 0;
-    const { user } = principal;
-    const plan =
-      !free && isStaged(inquiry, whole)
-        ? staged(whole, settings().stake, balances.available(user.id, tokenId, whole.house))
-        : whole;
+    const plan = !free && isStaged(inquiry, whole) ? begun(principal, whole) : whole;
     const epoch = tenure?.epoch() ?? 0;
     const row = free ? 0 : begin(inquiry, principal, plan, epoch);
     try {
@@ -91,6 +89,12 @@ export function createAdmit(deps: AdmitDeps): Admit {
       open.over(row);
       throw error;
     }
+  };
+
+  /** Where there is plenty, the whole is held at once: nothing has to be read along then to see what it costs so far. */
+  const begun = ({ user, token }: Principal, whole: Plan): Plan => {
+    const available = balances.available(user.id, token?.id ?? 0, whole.house);
+    return whole.most * plenty <= available ? whole : staged(whole, settings().stake, available);
   };
 
   const begin = (inquiry: Inquiry, { user, token, group }: Principal, plan: Plan, epoch: number): number => {
