@@ -20,7 +20,12 @@ export interface LazyFrame {
 
 /** One event with its bytes as they came, blank line included. */
 export interface RawFrame extends LazyFrame {
+  /** Made when somebody asks: whoever passes frames on passes most of them together. */
   readonly bytes: Uint8Array;
+  readonly size: number;
+  /** What it came in, and where it begins there. */
+  readonly within: Uint8Array;
+  readonly start: number;
 }
 
 /** Turns an upstream's stream into events. A reader may be used only to watch bytes that pass untouched. */

@@ -71,7 +71,7 @@ function cut(bytes: Uint8Array, from: number, withCr: boolean, frames: RawFrame[
   if (!withCr) {
     for (let at = bytes.indexOf(lf, from); at >= 0; ) {
       if (bytes[at + 1] === lf) {
-        frames.push(frameOf(source, bytes, start, at + 2));
+        frames.push(new Frame(source, start, at + 2 - start));
         start = at + 2;
         at = bytes.indexOf(lf, start);
       } else {
@@ -93,14 +93,11 @@ function cut(bytes: Uint8Array, from: number, withCr: boolean, frames: RawFrame[
     }
     if (blank === cr && line.next + 1 >= bytes.length) return start;
     const past = blank === cr && bytes[line.next + 1] === lf ? line.next + 2 : line.next + 1;
-    frames.push(frameOf(source, bytes, start, past));
+    frames.push(new Frame(source, start, past - start));
     start = past;
     at = past;
   }
 }
-
-const frameOf = (source: Source, bytes: Uint8Array, start: number, past: number): Frame =>
-  new Frame(bytes.subarray(start, past), source, bytes.byteOffset + start);
 
 /** Finds line ends of all three kinds; a search that found nothing is not repeated. */
 function lineEnds(bytes: Uint8Array): (from: number) => { readonly next: number } | null {
@@ -118,29 +115,29 @@ function lineEnds(bytes: Uint8Array): (from: number) => { readonly next: number 
 }
 
 /** @param bytes one event; decoded when somebody looks at it. */
-export const rawFrame = (bytes: Uint8Array): RawFrame => new Frame(bytes, new Source(bytes), bytes.byteOffset);
+export const rawFrame = (bytes: Uint8Array): RawFrame => new Frame(new Source(bytes), 0, bytes.length);
 
 /** What came together is decoded together: where it is all ASCII, places in the bytes are places in the text. */
 class Source {
-  readonly #bytes: Uint8Array;
+  readonly bytes: Uint8Array;
   #text: string | null = null;
   #plain = false;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+    this.bytes = bytes;
   }
 
-  /** @param from offset in the buffer. */
-  textOf(bytes: Uint8Array, from: number): string {
-    const all = this.#bytes;
+  part(start: number, size: number): Uint8Array {
+    return size === this.bytes.length ? this.bytes : this.bytes.subarray(start, start + size);
+  }
+
+  textOf(start: number, size: number): string {
     if (this.#text === null) {
-      this.#text = decode(all);
-      this.#plain = this.#text.length === all.byteLength;
+      this.#text = decode(this.bytes);
+      this.#plain = this.#text.length === this.bytes.length;
     }
-    if (bytes.byteLength === all.byteLength) return this.#text;
-    if (!this.#plain) return decode(bytes);
-    const start = from - all.byteOffset;
-    return this.#text.slice(start, start + bytes.byteLength);
+    if (size === this.bytes.length) return this.#text;
+    return this.#plain ? this.#text.slice(start, start + size) : decode(this.part(start, size));
   }
 }
 
@@ -149,19 +146,27 @@ const decode = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
 
 /** A class, since a stream makes thousands: three closures for each would be most of its cost. */
 class Frame implements RawFrame {
-  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly size: number;
   readonly #source: Source;
-  readonly #from: number;
   #parsed: SseFrame | null = null;
 
-  constructor(bytes: Uint8Array, source: Source, from: number) {
-    this.bytes = bytes;
+  constructor(source: Source, start: number, size: number) {
     this.#source = source;
-    this.#from = from;
+    this.start = start;
+    this.size = size;
+  }
+
+  get within(): Uint8Array {
+    return this.#source.bytes;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#source.part(this.start, this.size);
   }
 
   text(): string {
-    return this.#source.textOf(this.bytes, this.#from);
+    return this.#source.textOf(this.start, this.size);
   }
 
   event(): string {

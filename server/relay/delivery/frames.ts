@@ -2,7 +2,7 @@
 import type { RawFrame } from '../../protocols/shared/sse.ts';
 import { untilHeld } from '../admission/lender.ts';
 import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
-import { joining, type Piece } from '../shared/sink.ts';
+import { joining, pieceOf, sizeOf, type Told } from '../shared/sink.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import type { ClientSide } from './client-side.ts';
 import type { Ending } from './ending.ts';
@@ -58,7 +58,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
   };
 
   /** As far as nothing has to be waited for. @returns the piece of the frame that ends the answer, undefined = none did. */
-  const pass = (chunk: Chunk): Piece | null | undefined => {
+  const pass = (chunk: Chunk): Told | null | undefined => {
     while (chunk.next < chunk.frames.length && full === null) {
       const frame = chunk.frames[chunk.next++];
       if (frame === undefined) break;
@@ -74,7 +74,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
       }
       if (!client.waited() && frameRelay.awaitsBill()) {
         out.put();
-        if (piece !== null) client.hold([piece]);
+        if (piece !== null) client.hold([pieceOf(piece)]);
         continue;
       }
       if (client.holds()) {
@@ -109,7 +109,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
   };
 
   /** The end, or a client that is slow. */
-  const slowly = async (chunk: Chunk, ended: Piece | null | undefined): Promise<boolean> => {
+  const slowly = async (chunk: Chunk, ended: Told | null | undefined): Promise<boolean> => {
     let end = ended;
     for (;;) {
       await taken();
@@ -155,13 +155,13 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
     return !(await borrowed(() => cover(bytes, frameRelay.words)));
   };
   const oneByOne = async (frames: readonly RawFrame[]): Promise<boolean> => {
-    for (const frame of frames) if ((await uncovered(frame.bytes.length)) || (await send([frame]))) return true;
+    for (const frame of frames) if ((await uncovered(frame.size)) || (await send([frame]))) return true;
     return false;
   };
   const deliver = (frames: readonly RawFrame[]): Over => {
     if (cover === null) return send(frames);
     let bytes = 0;
-    for (const frame of frames) bytes += frame.bytes.length;
+    for (const frame of frames) bytes += frame.size;
     return cover(bytes, frameRelay.words) ? send(frames) : oneByOne(frames);
   };
   const overdrawn = (): Over => {
@@ -186,18 +186,18 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
         await ending.cutAtWord(opened, nothingDelivered);
         return true;
       }
-      for (const piece of head) bytes += piece.length;
+      for (const told of head) bytes += sizeOf(told);
       if (await uncovered(bytes)) return true;
       options.delivered(head.length);
-      if (frameRelay.awaitsBill()) client.hold(head);
+      if (frameRelay.awaitsBill()) client.hold(head.map(pieceOf));
       else {
-        for (const piece of head) out.add(piece);
+        for (const told of head) out.add(told);
         out.put();
         await taken();
       }
       if (last !== null) {
         await ending.end(opened, 'completed');
-        client.write(last);
+        client.write(pieceOf(last));
       }
       const flushed = client.flush();
       if (flushed instanceof Promise) await flushed;

@@ -1,7 +1,14 @@
 /** Where the pieces of a stream go: to the client, in its form, as long as it is there. */
-import type { Reshape } from '../../protocols/codec.ts';
+import type { RawFrame, Reshape } from '../../protocols/codec.ts';
 
 export type Piece = Uint8Array | string;
+/** What is to go to the client, in whole frames where they pass as they came. */
+export type Told = Piece | RawFrame;
+
+export const pieceOf = (told: Told): Piece =>
+  typeof told === 'string' || told instanceof Uint8Array ? told : told.bytes;
+export const sizeOf = (told: Told): number =>
+  typeof told === 'string' || told instanceof Uint8Array ? told.length : told.size;
 
 /** The sink of a direct stream. */
 export interface Sink {
@@ -10,18 +17,19 @@ export interface Sink {
   end(): unknown;
 }
 
-/** Pieces on their way, joined where that costs nothing: texts, and bytes that lie side by side in memory. */
+/** On its way, joined where that costs nothing: texts, and frames that came side by side. */
 export interface Joined {
-  add(piece: Piece): void;
+  add(told: Told): void;
   /** What was joined goes out. */
   put(): void;
 }
 
 export function joining(write: (piece: Piece) => void): Joined {
   let text = '';
+  /** What the frames that are joined came in, and which part of it they are. */
   let run: Uint8Array | null = null;
-  /** Bytes from the beginning of `run`. */
-  let size = 0;
+  let start = 0;
+  let end = 0;
   const put = () => {
     if (text !== '') {
       const piece = text;
@@ -29,25 +37,26 @@ export function joining(write: (piece: Piece) => void): Joined {
       write(piece);
     }
     if (run === null) return;
-    const piece = size === run.length ? run : new Uint8Array(run.buffer, run.byteOffset, size);
+    const piece = end - start === run.length ? run : run.subarray(start, end);
     run = null;
     write(piece);
   };
   return {
     put,
-    add(piece) {
-      if (typeof piece === 'string') {
+    add(told) {
+      if (typeof told === 'string') {
         if (run !== null) put();
-        text += piece;
-        return;
+        text += told;
+      } else if (told instanceof Uint8Array) {
+        put();
+        write(told);
+      } else if (run === told.within && told.start === end) end += told.size;
+      else {
+        put();
+        run = told.within;
+        start = told.start;
+        end = start + told.size;
       }
-      if (run !== null && piece.buffer === run.buffer && piece.byteOffset === run.byteOffset + size) {
-        size += piece.length;
-        return;
-      }
-      put();
-      run = piece;
-      size = piece.length;
     },
   };
 }
