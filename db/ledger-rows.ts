@@ -1,7 +1,8 @@
 /** Writes postings and rows of the log, each once. */
-import type { Database as RawDatabase, Statement } from 'better-sqlite3';
+import type { Database as RawDatabase } from 'better-sqlite3';
 import type { LogEntry } from '../server/ledger/commands.ts';
 import type { Posting } from '../server/ledger/core.ts';
+import { manyRows, type Row } from './many-rows.ts';
 
 export interface Rows {
   /** @returns false when its ref was posted before. */
@@ -26,8 +27,6 @@ export const isRepeated = (error: unknown): boolean =>
 const postingColumns = 'ref, debit, credit, amount, kind, token_id, channel_id, at';
 const logColumns = `request_id, created_at, type, user_id, username, token_id, token_name, channel_id, group_name, model_name,
   is_stream, use_time, prompt_tokens, completion_tokens, quota, content, other, usage_source, end_reason`;
-
-type Row = readonly (string | number | null)[];
 
 const postingRow = ({ ref, debit, credit, amount, kind, tokenId, channelId, at }: Posting): Row => [
   ref,
@@ -62,30 +61,16 @@ const logRow = (log: LogEntry): Row => [
   log.endReason,
 ];
 
-/** Rows of one statement at most. */
-const mostRows = 64;
-
 function insertTo(raw: RawDatabase, table: string, columns: string, key: string) {
-  const values = `(${columns.replace(/\w+/g, '?')})`;
-  const one = raw.prepare(`INSERT INTO ${table} (${columns}) VALUES ${values} ON CONFLICT (${key}) DO NOTHING`);
-  const prepared = new Map<number, Statement>();
-  const statementOf = (count: number): Statement => {
-    const known = prepared.get(count);
-    if (known !== undefined) return known;
-    const all = Array.from({ length: count }, () => values).join(', ');
-    // What fails is rolled back with its transaction, so the statement needs no journal of its own.
-    const made = raw.prepare(`INSERT OR FAIL INTO ${table} (${columns}) VALUES ${all}`);
-    prepared.set(count, made);
-    return made;
-  };
+  const width = columns.split(',').length;
+  const one = raw.prepare(
+    `INSERT INTO ${table} (${columns}) VALUES (${columns.replace(/\w+/g, '?')}) ON CONFLICT (${key}) DO NOTHING`,
+  );
   return {
     /** @returns whether it is new. */
     one: (row: Row): boolean => one.run(row).changes > 0,
-    all(rows: readonly Row[]) {
-      let from = 0;
-      for (let count = mostRows; count >= 1; count /= 2)
-        for (; rows.length - from >= count; from += count) statementOf(count).run(...rows.slice(from, from + count));
-    },
+    // What fails is rolled back with its transaction, so the statement needs no journal of its own.
+    all: manyRows(raw, width, (values) => `INSERT OR FAIL INTO ${table} (${columns}) VALUES ${values}`),
   };
 }
 
