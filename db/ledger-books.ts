@@ -9,8 +9,8 @@ interface PostingRow extends Omit<Posting, 'tokenId' | 'channelId'> {
 }
 
 export interface LedgerReads {
-  /** @param pending sums of the batch that are not in the tables yet. */
-  books(pending: Pick<Sums, 'balance' | 'overrun'>): Books;
+  /** @param pending sums of the batch that are not in the tables yet. @param flush brings its postings there. */
+  books(pending: Pick<Sums, 'balance' | 'overrun'>, flush: () => void): Books;
   posting(ref: string): Posting | undefined;
   version(account: number): number;
 }
@@ -39,7 +39,7 @@ export function createLedgerReads(raw: RawDatabase): LedgerReads {
   return {
     posting,
     version: (account) => readAccount.get(account)?.version ?? 0,
-    books(pending) {
+    books(pending, flush) {
       // Each row is read once per batch: what the batch adds is in the pending sums.
       const known = new Map<number, { balance: number; overrun: number } | null>();
       const accountOf = (id: number) => {
@@ -54,7 +54,10 @@ export function createLedgerReads(raw: RawDatabase): LedgerReads {
         balanceOf: (account) => (accountOf(account)?.balance ?? 0) + pending.balance(account),
         hasAccount: (userId) => accountOf(userId) !== null,
         overrunOf: (userId) => (accountOf(userId)?.overrun ?? 0) + pending.overrun(userId),
-        posting,
+        posting(ref) {
+          flush();
+          return posting(ref);
+        },
         code: (id) => readCode.get(id),
         order: (tradeNo) => readOrder.get(tradeNo),
       };

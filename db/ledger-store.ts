@@ -1,10 +1,11 @@
 /** The ledger's SQL: applies a batch of decided commands in one transaction, with counters added up before they are written. */
 import type { Database as RawDatabase } from 'better-sqlite3';
 import type { BalanceEvent, Hold, LedgerCommand, LedgerResult, LogEntry } from '../server/ledger/commands.ts';
-import { decide, type Effects, type Posting, repeated } from '../server/ledger/core.ts';
+import { decide, type Effects, repeated } from '../server/ledger/core.ts';
 import { createLedgerReads } from './ledger-books.ts';
 import { eventOf } from './ledger-events.ts';
 import { createLedgerMarks } from './ledger-marks.ts';
+import { createLedgerRows, isRepeated, type Rows } from './ledger-rows.ts';
 import { createLedgerSums, type Sums } from './ledger-sums.ts';
 
 export interface Outcome {
@@ -45,14 +46,7 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const reads = createLedgerReads(raw);
   const newSums = createLedgerSums(raw);
   const mark = createLedgerMarks(raw);
-  const insertPosting = raw.prepare(
-    'INSERT INTO postings (ref, debit, credit, amount, kind, token_id, channel_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (ref) DO NOTHING',
-  );
-  const insertLog = raw.prepare(
-    `INSERT INTO logs (request_id, created_at, type, user_id, username, token_id, token_name, channel_id, group_name, model_name,
-      is_stream, use_time, prompt_tokens, completion_tokens, quota, content, other, usage_source, end_reason)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (request_id) DO NOTHING`,
-  );
+  const newRows = createLedgerRows(raw);
   const putHold = raw.prepare(
     `INSERT INTO holds (ref, user_id, token_id, channel_id, estimate, observed, epoch, at, log) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (ref) DO UPDATE SET estimate = excluded.estimate, observed = excluded.observed, at = excluded.at, log = excluded.log`,
@@ -73,44 +67,18 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
   const openHolds = new Set(raw.prepare<string>('SELECT ref FROM holds').pluck().all());
   let epoch = 0;
 
-  const writeLog = (log: LogEntry): boolean =>
-    insertLog.run(
-      log.requestId === '' ? null : log.requestId,
-      log.createdAt,
-      log.type,
-      log.userId,
-      log.username,
-      log.tokenId,
-      log.tokenName,
-      log.channelId,
-      log.group,
-      log.model,
-      log.isStream ? 1 : 0,
-      log.useTime,
-      log.promptTokens,
-      log.completionTokens,
-      log.quota,
-      log.content,
-      log.other,
-      log.usageSource,
-      log.endReason,
-    ).changes > 0;
-
-  const writePosting = ({ ref, debit, credit, amount, kind, tokenId, channelId, at }: Posting): boolean =>
-    insertPosting.run(ref, debit, credit, amount, kind, tokenId, channelId, at).changes > 0;
-
-  const write = (effects: Effects, ref: string, sums: Sums): LedgerResult => {
+  const write = (effects: Effects, ref: string, sums: Sums, rows: Rows): LedgerResult => {
     const { posting, beside, log, usage } = effects;
     if (effects.dropsHold && openHolds.has(ref)) dropHold.run(ref);
     if (posting !== null) {
-      if (!writePosting(posting)) {
+      if (!rows.posting(posting)) {
         const known = reads.posting(ref);
         return known === undefined ? { status: 'conflict' } : repeated(known, posting);
       }
       sums.post(posting);
-      if (beside !== null && writePosting(beside)) sums.post(beside);
+      if (beside !== null && rows.posting(beside)) sums.post(beside);
     }
-    const fresh = log === null || writeLog(log);
+    const fresh = log === null || rows.log(log);
     if (!fresh && posting === null) return { status: 'duplicate' };
     if (usage !== null) sums.use(usage);
     if (effects.mark !== null) mark(effects.mark);
@@ -124,27 +92,38 @@ export function createLedgerStore(raw: RawDatabase): LedgerStore {
     return { status: 'done' };
   };
 
-  const applyAll = raw.transaction((commands: readonly LedgerCommand[]) => {
+  const applyAll = raw.transaction((commands: readonly LedgerCommand[], rows: Rows) => {
     const sums = newSums();
-    const books = reads.books(sums);
+    const books = reads.books(sums, rows.flush);
     const events: BalanceEvent[] = [];
     const results = commands.map((command): LedgerResult => {
       const decision = decide(command, books);
       if (decision.kind === 'answer') return decision.result;
       if (decision.kind === 'hold') return writeHold(command as Hold);
-      const result = write(decision.effects, command.ref, sums);
+      const result = write(decision.effects, command.ref, sums, rows);
       const versionOf = (userId: number) => reads.version(userId) + sums.movements(userId);
       const event = result.status === 'done' ? eventOf(decision.effects, versionOf) : null;
       if (event !== null) events.push(event);
       return result;
     });
+    rows.flush();
     sums.flush();
     return { results, events };
   });
 
+  /** Nearly always all is new. */
+  const applyTogether = (commands: readonly LedgerCommand[]): Outcome => {
+    try {
+      return applyAll.immediate(commands, newRows.together());
+    } catch (error) {
+      if (!isRepeated(error)) throw error;
+      return applyAll.immediate(commands, newRows.singly);
+    }
+  };
+
   return {
     apply(commands) {
-      const outcome = applyAll.immediate(commands);
+      const outcome = applyTogether(commands);
       for (const command of commands) {
         if (command.type === 'hold') openHolds.add(command.ref);
         else if (command.type !== 'note') openHolds.delete(command.ref);

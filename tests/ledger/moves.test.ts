@@ -76,6 +76,36 @@ test('a refund gives back the charge and takes it out of every counter', async (
   expect(events.at(-1)).toMatchObject({ userId: 1, delta: 300, token: { id: 1, used: -300 } });
 });
 
+test('one commit of many settlements, some of them written before: each is written once', async () => {
+  await ledger.execute(grant('g', 1, 100_000));
+  await books.apply(settle('r7', 1, 7), settle('free', 1, 0));
+  const commands = Array.from({ length: 150 }, (_, n) => settle(`r${n}`, 1 + (n % 2), n));
+  const { results } = await books.apply(
+    ...commands,
+    settle('r7', 1, 7),
+    settle('r8', 2, 9),
+    settle('free', 1, 0),
+    refund('r10', 1, 10),
+    grant('late', 2, 5),
+  );
+  const words = results.map(({ status }) => status);
+  expect(words.flatMap((word, n) => (word === 'done' ? [] : [[n, word]]))).toEqual([
+    [7, 'conflict'],
+    [150, 'duplicate'],
+    [151, 'conflict'],
+    [152, 'duplicate'],
+  ]);
+  expect(await row("SELECT count(*) AS n FROM postings WHERE kind = 'settle'")).toEqual({ n: 149 });
+  expect(await row('SELECT count(*) AS n FROM logs')).toEqual({ n: 151 });
+});
+
+test('a settlement is paid back in the commit that wrote it', async () => {
+  await ledger.execute(grant('g', 1, 100));
+  const { results } = await books.apply(settle('one', 1, 30), refund('one', 1, 30), settle('two', 1, 20));
+  expect(results.map(({ status }) => status)).toEqual(['done', 'done', 'done']);
+  expect(await balance(1)).toBe(80);
+});
+
 test('a token remembers what it used in the current day and month', async () => {
   const at = (iso: string) => Date.parse(iso) / 1000;
   await ledger.execute(grant('g', 1, 1000));
