@@ -2,7 +2,7 @@
 import type { RawFrame } from '../../protocols/shared/sse.ts';
 import { untilHeld } from '../admission/lender.ts';
 import { type DeliveredText, deliveredTextOf, nothingDelivered } from '../shared/delivered-text.ts';
-import { joining, pieceOf, sizeOf, type Told } from '../shared/sink.ts';
+import { joining, type Outgoing, pieceOf, sizeOf } from '../shared/sink.ts';
 import type { OpenStream } from '../upstream/open-stream.ts';
 import type { ClientSide } from './client-side.ts';
 import type { Ending } from './ending.ts';
@@ -58,7 +58,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
   };
 
   /** As far as nothing has to be waited for. @returns the piece of the frame that ends the answer, undefined = none did. */
-  const pass = (chunk: Chunk): Told | null | undefined => {
+  const pass = (chunk: Chunk): Outgoing | null | undefined => {
     while (chunk.next < chunk.frames.length && full === null) {
       const frame = chunk.frames[chunk.next++];
       if (frame === undefined) break;
@@ -109,7 +109,7 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
   };
 
   /** The end, or a client that is slow. */
-  const slowly = async (chunk: Chunk, ended: Told | null | undefined): Promise<boolean> => {
+  const slowly = async (chunk: Chunk, ended: Outgoing | null | undefined): Promise<boolean> => {
     let end = ended;
     for (;;) {
       await taken();
@@ -186,12 +186,12 @@ export function createFrames(options: PumpOptions, opened: OpenStream, { client,
         await ending.cutAtWord(opened, nothingDelivered);
         return true;
       }
-      for (const told of head) bytes += sizeOf(told);
+      for (const one of head) bytes += sizeOf(one);
       if (await uncovered(bytes)) return true;
       options.delivered(head.length);
       if (frameRelay.awaitsBill()) client.hold(head.map(pieceOf));
       else {
-        for (const told of head) out.add(told);
+        for (const one of head) out.add(one);
         out.put();
         await taken();
       }

@@ -3,12 +3,13 @@ import type { RawFrame, Reshape } from '../../protocols/codec.ts';
 
 export type Piece = Uint8Array | string;
 /** What is to go to the client, in whole frames where they pass as they came. */
-export type Told = Piece | RawFrame;
+export type Outgoing = Piece | RawFrame;
 
-export const pieceOf = (told: Told): Piece =>
-  typeof told === 'string' || told instanceof Uint8Array ? told : told.bytes;
-export const sizeOf = (told: Told): number =>
-  typeof told === 'string' || told instanceof Uint8Array ? told.length : told.size;
+export const pieceOf = (one: Outgoing): Piece =>
+  typeof one === 'string' || one instanceof Uint8Array ? one : one.bytes;
+/** Bytes, of a text UTF-16 units. */
+export const sizeOf = (one: Outgoing): number =>
+  typeof one === 'string' || one instanceof Uint8Array ? one.length : one.size;
 
 /** The sink of a direct stream. */
 export interface Sink {
@@ -19,7 +20,7 @@ export interface Sink {
 
 /** On its way, joined where that costs nothing: texts, and frames that came side by side. */
 export interface Joined {
-  add(told: Told): void;
+  add(one: Outgoing): void;
   /** What was joined goes out. */
   put(): void;
 }
@@ -43,19 +44,19 @@ export function joining(write: (piece: Piece) => void): Joined {
   };
   return {
     put,
-    add(told) {
-      if (typeof told === 'string') {
+    add(one) {
+      if (typeof one === 'string') {
         if (run !== null) put();
-        text += told;
-      } else if (told instanceof Uint8Array) {
+        text += one;
+      } else if (one instanceof Uint8Array) {
         put();
-        write(told);
-      } else if (run === told.within && told.start === end) end += told.size;
+        write(one);
+      } else if (run === one.within && one.start === end) end += one.size;
       else {
         put();
-        run = told.within;
-        start = told.start;
-        end = start + told.size;
+        run = one.within;
+        start = one.start;
+        end = start + one.size;
       }
     },
   };

@@ -3,11 +3,11 @@ import type { ChatEvent, UpstreamError, Usage } from '../../protocols/canonical.
 import type { StreamReader, StreamWriter, UpstreamHalf } from '../../protocols/codec.ts';
 import { parseFrame, type RawFrame, rawFrame } from '../../protocols/shared/sse.ts';
 import { createDeliveredText, type DeliveredText, type DeliveredTextTally } from '../shared/delivered-text.ts';
-import type { Told } from '../shared/sink.ts';
+import type { Outgoing } from '../shared/sink.ts';
 
 export interface FrameRelay {
   /** @returns what the client gets for this frame, null = nothing. */
-  pass(frame: RawFrame): Told | null;
+  pass(frame: RawFrame): Outgoing | null;
   /** The piece just returned ends the answer: it is sent after the bill. */
   isLast(): boolean;
   /** The upstream closed. @param rest bytes after the last whole frame. @returns what is left to send. */

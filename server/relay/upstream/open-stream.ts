@@ -2,7 +2,7 @@
 import { completionTokensOf } from '../../contract/quota.ts';
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 import { createSseSplitter, type RawFrame, type SseSplitter } from '../../protocols/shared/sse.ts';
-import type { Told } from '../shared/sink.ts';
+import type { Outgoing } from '../shared/sink.ts';
 import type { FrameRelay } from './frame-relay.ts';
 
 /** A stream whose first content has been seen. */
@@ -11,9 +11,9 @@ export interface OpenStream {
   readonly framing: Framing;
   readonly frameRelay: FrameRelay;
   /** Pieces for the client that have been read already. */
-  readonly head: readonly Told[];
+  readonly head: readonly Outgoing[];
   /** The piece that waits for the bill, when the end has been read too. */
-  readonly last: Told | null;
+  readonly last: Outgoing | null;
   /** Frames of the same chunk that were not looked at yet. */
   readonly ahead: readonly RawFrame[];
   readonly done: boolean;
@@ -53,7 +53,7 @@ export interface OpenOptions {
 export async function openStream(options: OpenOptions): Promise<Opening> {
   const { framing, frameRelay } = options;
   const reader = options.upstream.getReader();
-  const head: Told[] = [];
+  const head: Outgoing[] = [];
   let firstByteMs: number | null = null;
   let idle = false;
   let timer = setTimeout(cut, options.firstMs);
@@ -105,8 +105,8 @@ export async function openStream(options: OpenOptions): Promise<Opening> {
 function firstContent(
   frameRelay: FrameRelay,
   frames: readonly RawFrame[],
-  head: Told[],
-): { readonly last: Told | null; readonly count: number } | null {
+  head: Outgoing[],
+): { readonly last: Outgoing | null; readonly count: number } | null {
   let count = 0;
   for (const frame of frames) {
     count++;
