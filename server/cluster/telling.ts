@@ -4,7 +4,7 @@ import type { Wire } from '../../db/postgres/wire.ts';
 type Recall = readonly [account: number, token: number, holders: readonly number[], mark: number];
 type Answer = readonly [account: number, to: number, mark: number];
 
-interface Told {
+interface NodeMessage {
   /** Number of the node that says it. */
   readonly from: number;
   /** Which of its messages this is. */
@@ -46,7 +46,7 @@ export function createTelling({ wire, epoch, later }: TellingDeps): Telling {
           number: ++number,
           recall: wanted.slice(at, at + together),
           answer: idle.slice(at, at + together),
-        } satisfies Told),
+        } satisfies NodeMessage),
       );
   };
   const soon = () => {
@@ -74,9 +74,9 @@ export interface TellingHearers {
 
 /** @param text as another node, or this one, has told it. */
 export function heard(text: string, own: number, { recalled, answered }: TellingHearers): void {
-  let told: Told;
+  let told: NodeMessage;
   try {
-    told = JSON.parse(text) as Told;
+    told = JSON.parse(text) as NodeMessage;
   } catch {
     return;
   }

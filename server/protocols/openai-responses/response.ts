@@ -13,7 +13,7 @@ export type Item = Record<string, unknown>;
 export const responseId = (id: string): string => (id.startsWith('resp_') ? id : `resp_${id}`);
 
 /** What an answer holds so far. */
-interface Told {
+interface SoFar {
   readonly output: readonly Item[];
   readonly usage: Usage | null;
   /** null = not over yet. */
@@ -23,7 +23,7 @@ interface Told {
 export function responseObject(
   context: ResponseContext,
   status: 'in_progress' | 'completed' | 'incomplete',
-  { output, usage, reason }: Told,
+  { output, usage, reason }: SoFar,
 ): Item {
   return {
     id: responseId(context.responseId),

@@ -82,7 +82,7 @@ const retryHeaders = (error: ClientError, retryAfter: number | null): Record<str
 
 const jsonType = 'application/json; charset=utf-8';
 
-function errorOf(protocol: ProtocolId, given: ClientError, retryAfter: number | null): Told {
+function errorOf(protocol: ProtocolId, given: ClientError, retryAfter: number | null): ErrorAnswer {
   const error = knownStatus(protocol, given);
   return {
     text: JSON.stringify(codecFor(protocol).client.encodeError(error)),
@@ -111,7 +111,7 @@ const forms: readonly (readonly [path: RegExp, form: (error: ClientError) => unk
 ];
 
 /** An error as a caller is told it. */
-export interface Told {
+export interface ErrorAnswer {
   readonly text: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -123,7 +123,7 @@ export function refusalOf(
   path: string,
   refusal: { readonly shown: ClientError; readonly retryAfter: number | null },
   protocol: ProtocolId = dialectOf(path),
-): Told {
+): ErrorAnswer {
   const { retryAfter } = refusal;
   const shown = toldTo(request, refusal.shown);
   const form = forms.find(([pattern]) => pattern.test(path))?.[1];
