@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -81,4 +82,12 @@ test('a row says when the first byte of an answer came, and none where nobody an
   const streamed = await ask('/v1/chat/completions', { ...chat, stream: true });
   expect(Number(streamed.frt)).toBeGreaterThanOrEqual(100);
   expect(Number(streamed.frt)).toBeLessThanOrEqual(Number(streamed.ms));
+});
+
+test('where no channel could be asked the row names none', async () => {
+  // Without the account there is no address to send anything to.
+  await gateway.channel(upstream.url, { type: providerBySlug('cloudflare')?.type, other: '' });
+  expect((await ask('/v1/chat/completions', chat)).admin_info).toEqual({ use_channel: [] });
+  expect((await gateway.logs())[0]).toMatchObject({ type: 5, channel: 0, quota: 0 });
+  expect(upstream.requests).toEqual([]);
 });
