@@ -58,6 +58,15 @@ test('all results of a turn stand right behind their calls, pictures in them com
   expect(dropped).toEqual([]);
 });
 
+test('a turn in which nothing is said stays a turn', () => {
+  const turns = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: 'hello' },
+    { role: 'user', content: [] },
+  ];
+  expect(messages({ messages: turns }).made.messages).toEqual([...turns.slice(0, 2), { role: 'user', content: '' }]);
+});
+
 test.each([
   [
     'chat',
