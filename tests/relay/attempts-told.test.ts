@@ -91,3 +91,12 @@ test('where no channel could be asked the row names none', async () => {
   expect((await gateway.logs())[0]).toMatchObject({ type: 5, channel: 0, quota: 0 });
   expect(upstream.requests).toEqual([]);
 });
+
+test('which channels were tried is told to the client where the operator wants it', async () => {
+  const id = await gateway.channel(upstream.url);
+  const { key } = await gateway.token();
+  const trace = async () => (await gateway.chat(key, chat)).headers.get('x-gateway-trace');
+  expect(await trace()).toBeNull();
+  await gateway.option('general_setting.route_trace_enabled', 'true');
+  expect(await trace()).toBe(`order=${id} p0 100%; tried=${id}`);
+});

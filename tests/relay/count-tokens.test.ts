@@ -183,4 +183,5 @@ test('W12: turns, and the names in tools, are part of a count that is made here'
   const properties = { search_query: { type: 'string' }, longest_answer_in_words: { type: 'integer' } };
   const tools = [{ name: 'f', input_schema: { type: 'object', properties } }];
   expect(await counted({ messages, tools })).toBeGreaterThan((await counted({ messages })) + 15);
+  expect(await counted({ messages, tools: [] })).toBe(await counted({ messages }));
 });
