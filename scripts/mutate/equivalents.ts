@@ -143,4 +143,18 @@ export const equivalents: readonly Equivalent[] = [
     after: '<=',
     why: 'a drawn real number that hits the border between two weights has no probability',
   },
+  {
+    file: 'server/domain/sessions/devices.ts',
+    line: "createHash('sha256').update(hash).digest('base64url').slice(0, 16);",
+    before: '16',
+    after: '(17)',
+    why: 'a mark is compared with marks that are made alike',
+  },
+  {
+    file: 'server/domain/oauth/journey.ts',
+    line: "const made = (): string => randomBytes(24).toString('base64url');",
+    before: '24',
+    after: '(25)',
+    why: 'what nobody guesses in 24 bytes nobody guesses in 25',
+  },
 ];
