@@ -1,5 +1,5 @@
 /** Everything the edges (HTTP, CLI, jobs) may ask for, composed once. */
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type { KeptItems } from '../db/kept-item.ts';
 import { createKeptItems } from '../db/kept-items.ts';
 import { createMemos } from '../db/memos.ts';
@@ -237,7 +237,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     }),
   });
   const tokens = createTokens(deps);
-  const affiliate = createAffiliate({ ...deps, options });
+  const affiliate = createAffiliate({ ...deps, options, randomInt });
   const signIn = createSignIn(deps, options, users);
   const { credentials, devices } = signIn;
   const signUps = createAllowance('new accounts of networks', 3600, signUpsPerHour, deps.memos);

@@ -143,4 +143,32 @@ export const equivalents: readonly Equivalent[] = [
     after: '<=',
     why: 'a drawn real number that hits the border between two weights has no probability',
   },
+  {
+    file: 'server/domain/sessions/devices.ts',
+    line: "createHash('sha256').update(hash).digest('base64url').slice(0, 16);",
+    before: '16',
+    after: '(17)',
+    why: 'a mark is compared with marks that are made alike',
+  },
+  {
+    file: 'server/domain/oauth/journey.ts',
+    line: "const made = (): string => randomBytes(24).toString('base64url');",
+    before: '24',
+    after: '(25)',
+    why: 'what nobody guesses in 24 bytes nobody guesses in 25',
+  },
+  {
+    file: 'server/relay/admission/terms.ts',
+    line: 'if (key.length < 5 || key.length > 15) return undefined;',
+    before: '5',
+    after: '(4)',
+    why: 'no member with a price has so short a name, in any spelling',
+  },
+  {
+    file: 'server/relay/admission/accounts.ts',
+    line: 'export const Purse = { balance: 0, used: 1, held: 2, most: 3, overrun: 4, gone: 5, visits: 6, visitsSpan: 7 } as const;',
+    before: '7',
+    after: '(8)',
+    why: 'the next cell of the place is as free as this one',
+  },
 ];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAffiliate } from '../../server/domain/affiliate/service.ts';
 import { type ApiFixture, createApiFixture, type Headers } from '../support/api.ts';
 
 let api: ApiFixture;
@@ -37,6 +38,26 @@ test('everybody has one code of their own', async () => {
   const other = await api.addUser('other', 1);
   expect(await code(other.headers)).not.toBe(first);
   expect(await api.gateway.services.affiliate.inviterOf('none')).toBe(0);
+});
+
+test('a code that somebody has is thrown again, 20 times in all, before codes have a letter more', async () => {
+  const { database, ledger, services } = api.gateway;
+  let thrown = 0;
+  const { code } = createAffiliate({
+    database,
+    ledger,
+    options: services.options,
+    now: Date.now,
+    randomInt() {
+      thrown++;
+      return 0;
+    },
+  });
+  const [first, second] = [await api.addUser('first', 1), await api.addUser('second', 1)];
+  expect(await code(first.id)).toBe('AAAA');
+  thrown = 0;
+  expect(await code(second.id)).toBe('AAAAA');
+  expect(thrown).toBe(20 * 4 + 5);
 });
 
 test('both sides get their reward once, however often it is asked for', async () => {

@@ -79,3 +79,16 @@ test('an answer of 16,384 characters is read to its end, one that is longer is n
   // What it says then is not known.
   expect(await told(taken.padEnd(16_385), '}')).toBe('refused');
 });
+
+test('a target that nobody has set up is not told, and that is why', async () => {
+  const tell = createTell({
+    options: { get: () => '' } as never,
+    sendMail: async () => undefined,
+    fetch: async () => new Response('{}'),
+  });
+  const alert = { site: 's', kind: 'test', title: 't', text: 't', subject: '', at: 0 } as const;
+  await expect(tell.to('slack', alert)).rejects.toMatchObject({
+    code: 'alert_undelivered',
+    params: { target: 'slack', reason: 'unset' },
+  });
+});

@@ -89,6 +89,14 @@ test('M16: a callback address with slashes at its end calls back where we answer
   expect(await callback()).toBe('/api/user/epay/notify');
 });
 
+test('a group pays as often as its ratio says, one that is not named pays once', async () => {
+  const asked = async () => (await post('/api/user/amount', { amount: 10 })).data;
+  await api.gateway.option('TopupGroupRatio', '{"default":0.5}');
+  expect(await asked()).toBe('36.50');
+  await api.gateway.option('TopupGroupRatio', '{"vip":0.5}');
+  expect(await asked()).toBe('73.00');
+});
+
 test('what cannot be topped up is said in data', async () => {
   await api.gateway.option('MinTopUp', '5');
   expect(await post('/api/user/amount', { amount: 4 })).toMatchObject({ message: 'error', data: '充值数量不能小于5' });
@@ -258,7 +266,8 @@ test('F5: without a key nothing is believed: Epay is told so in its word, Stripe
   const unsigned = { ...fields, sign: epaySign(fields, '') };
   const answer = await fetch(`${api.base}/api/user/epay/notify?${new URLSearchParams(unsigned)}`);
   expect([answer.status, await answer.text()]).toEqual([200, 'fail']);
-  expect((await fetch(`${api.base}/api/stripe/webhook`, { method: 'POST', body: '{}' })).status).toBe(404);
+  const unknown = await fetch(`${api.base}/api/stripe/webhook`, { method: 'POST', body: '{}' });
+  expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining('POST /api/stripe/webhook')]);
   expect(await balance()).toBe(0);
 });
 

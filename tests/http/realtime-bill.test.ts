@@ -269,6 +269,26 @@ test('M1: where answers begin unasked, the session is told what is carried befor
   expect(await row()).toMatchObject({ quota: 0 });
 });
 
+test('M1: what costs as much as there is goes on, one quota more ends it', async () => {
+  await gateway.option('ModelRatio', JSON.stringify({ [model]: 1 }));
+  upstream.script({ answer: (answer) => answer.done(realtimeUsage(8000, 0)) });
+  const { send, told, closed, heard } = await converse(await poorKey(8000));
+  send(ask);
+  await told('response.done');
+  send(say('go on'));
+  await told('conversation.item.added');
+  expect(heard.filter(({ type }) => type === 'error')).toEqual([]);
+  upstream.tell({
+    type: 'conversation.item.input_audio_transcription.completed',
+    item_id: 'item_heard',
+    content_index: 0,
+    transcript: 'a',
+    usage: { type: 'tokens', total_tokens: 1, input_tokens: 1, output_tokens: 0 },
+  });
+  expect(await closed).toEqual({ code: 1008, reason: 'user_exhausted' });
+  expect(await row()).toMatchObject({ prompt_tokens: 8001, end_reason: 'quota_cut' });
+});
+
 test('M5: what listening along costs is charged at the price of the model that listens', async () => {
   upstream.script({ answer: (answer) => answer.done(realtimeUsage(10, 10)) });
   const { send, told, leave } = await converse();

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { FrontDoor } from '../../server/http/front-door.ts';
 import { createLeased } from '../../server/relay/admission/leased.ts';
 import type { Lender } from '../../server/relay/admission/lender.ts';
+import type { Conversation } from '../../server/relay/endpoints/realtime/conversation.ts';
 import { openRelayDoor } from '../support/door.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { realtimeUsage, startRealtimeUpstream } from '../support/realtime-upstream.ts';
@@ -11,6 +12,7 @@ const model = 'gpt-4o-realtime-preview';
 let gateway: TestGateway;
 let door: FrontDoor;
 let key: string;
+let channelId: number;
 let upstream: ReturnType<typeof startRealtimeUpstream>;
 /** Loans wait for it. */
 let gate = Promise.withResolvers<void>();
@@ -46,7 +48,7 @@ beforeEach(async () => {
   gate.resolve();
   gateway = await createTestGateway({ leased: true, relay: { lender }, limits: { billMs: 300, checkpointMs: 0 } });
   upstream = startRealtimeUpstream({ answer: (answer) => answer.done(realtimeUsage(10, 2000)) });
-  await gateway.channel(upstream.url, { models: `${model},whisper-1` });
+  channelId = await gateway.channel(upstream.url, { models: `${model},whisper-1` });
   key = (await gateway.token()).key;
   door = openRelayDoor(gateway.relay);
 });
@@ -155,4 +157,76 @@ test('who writes down what is said has a bill of its own, as soon as its money i
   await expect.poll(() => gateway.relay.open()).toBe(0);
   const logs = await gateway.logs();
   expect(logs.find((log) => log.model_name === 'whisper-1')).toMatchObject({ prompt_tokens: 1000, quota: 15_000 });
+});
+
+/** All that was lent lies idle again, or was given back, but for what was charged. */
+const nothingHeld = (charged: number) =>
+  expect.poll(() => leasedHere().idle(account()) + free).toBe(500_000_000 - charged);
+
+test('a question whose client has left before its loan came is not asked, and nothing is held for it', async () => {
+  const { send, leave } = await converse();
+  nothingHere();
+  send(ask);
+  await askedForALoan();
+  leave();
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+  gate.resolve();
+  await expect.poll(() => free).toBeLessThan(500_000_000);
+  await nothingHeld(0);
+  expect(upstream.heard).toEqual([]);
+});
+
+test('an answer that is withheld until its client has left and its bill is written has nothing held for it', async () => {
+  let goOn: () => void = () => undefined;
+  upstream.script({
+    answer(answer) {
+      goOn = () => answer.say('word '.repeat(20_000));
+      answer.say('word');
+    },
+  });
+  const { send, told, leave } = await converse();
+  send(ask);
+  await told('response.output_text.delta');
+  nothingHere();
+  goOn();
+  await askedForALoan();
+  leave();
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+  const before = free;
+  gate.resolve();
+  await expect.poll(() => free).toBeLessThan(before);
+  const [log] = await gateway.logs();
+  expect(log).toMatchObject({ end_reason: 'client_gone', completion_tokens: 20_000 });
+  await nothingHeld(log?.quota ?? 0);
+});
+
+test('what waits behind a question for its loan is not looked at when its client has left', async () => {
+  await gateway.services.channels.update(channelId, { setting: '{"drain":300}' });
+  await gateway.sync();
+  let answered: () => void = () => undefined;
+  upstream.script({
+    answer(answer) {
+      answered = () => answer.done(realtimeUsage(10, 2000));
+      answer.say('word');
+    },
+  });
+  const heard: string[] = [];
+  const headers = { authorization: `Bearer sk-${key}` };
+  const request = new Request(`http://gateway/v1/realtime?model=${model}`, { headers });
+  const conversation = (await gateway.relay.realtime(request, { ip: () => '127.0.0.1' })) as Conversation;
+  conversation.open({ send: (data) => heard.push(String(data)), close: () => undefined });
+  conversation.message(JSON.stringify(ask));
+  await expect.poll(() => heard.some((event) => event.includes('response.output_text.delta'))).toBe(true);
+  nothingHere();
+  const before = free;
+  conversation.message(JSON.stringify(ask));
+  conversation.message(JSON.stringify({ ...ask, response: { max_output_tokens: 100 } }));
+  await askedForALoan();
+  conversation.close();
+  gate.resolve();
+  await expect.poll(() => free).toBeLessThan(before);
+  answered();
+  // Nothing but the first answer is waited for.
+  await expect.poll(() => gateway.relay.open()).toBe(0);
+  expect((await gateway.logs())[0]).toMatchObject({ completion_tokens: 2000, usage_source: 'reported' });
 });

@@ -104,8 +104,20 @@ test('frames pass untouched, turns are metered, one row tells the sum', async ()
   expect(log?.quota).toBeGreaterThan(0);
   expect(seen[0]?.headers.get('authorization')).toBe('Bearer sk-upstream-secret-key');
   expect(JSON.stringify([...(seen[0]?.headers ?? [])])).not.toContain(key);
-  expect(seen[0]?.url).toContain('model=gpt-4o-realtime-preview');
+  expect(seen[0]?.url).toBe(`http://127.0.0.1:${upstream.port}/v1/realtime?model=gpt-4o-realtime-preview`);
   expect(await gateway.verify()).toEqual([]);
+});
+
+test('where a channel’s address has a query of its own, the model is added to it', async () => {
+  // A whole address, called as it is.
+  const base_url = `http://127.0.0.1:${upstream.port}/own/realtime?tenant=a`;
+  await gateway.channel(base_url, { type: 8, models: 'mine', model_mapping: '{"mine":"theirs & more"}' });
+  await gateway.option('SelfUseModeEnabled', 'true');
+  const { socket, heard, closed } = await talk('?model=mine', [], { authorization: `Bearer sk-${key}` });
+  await expect.poll(() => heard.length).toBe(1);
+  expect(seen[0]?.url).toBe(`${base_url}&model=theirs%20%26%20more`);
+  socket.close(1000);
+  await closed;
 });
 
 test('who cannot pay for the next turn is told and cut off', async () => {

@@ -36,8 +36,8 @@ const works = async (method: string, path: string, body?: unknown, as: Headers =
 const refuses = async (code: string, method: string, path: string, body?: unknown, as: Headers = root) =>
   expect((await ask(method, path, body, as)).code).toBe(code);
 const set = (key: string, value: string) => works('PUT', '/api/option/', { key, value });
-const register = (username: string) =>
-  ask('POST', '/api/user/register', { username, password: 'password1', password2: 'password1' }, {});
+const register = (username: string, as: Headers = {}) =>
+  ask('POST', '/api/user/register', { username, password: 'password1', password2: 'password1' }, as);
 const channel = { type: 1, name: 'one', key: 'sk-key-one', models: 'm' };
 
 test.each([
@@ -49,6 +49,8 @@ test.each([
 ])('P8: a username with %s is refused, and the message says why', async (_name, username) => {
   const answer = await register(username);
   expect([answer.success, answer.message]).toEqual([false, '输入不合法：用户名不能包含不可见或控制字符']);
+  const english = await register(username, { 'accept-language': 'en' });
+  expect(english.message).toContain('the username must not contain invisible or control characters');
 });
 
 test('P8: names that read alike are one name', async () => {

@@ -111,6 +111,15 @@ test.each<[string, unknown[]]>([
   expect(meaning(chatStream(...deltas, { content: 'yes' }))).toMatchObject({ thoughts: 'hm', text: 'yes' });
 });
 
+test('words in a list of parts are read as they come, thoughts beside them', () => {
+  const content = [
+    { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+    { type: 'text', text: 'well, ' },
+    { type: 'text', text: 'yes' },
+  ];
+  expect(meaning(chatStream({ content }))).toMatchObject({ thoughts: 'hm', text: 'well, yes' });
+});
+
 test.each<[string, unknown[]]>([
   ['beside the choices', [{ error: { message: 'overloaded', code: 503 } }]],
   ['inside of a choice', [chunk({ content: '' }, { error: { message: 'overloaded' }, finish_reason: 'error' })]],
@@ -119,6 +128,19 @@ test.each<[string, unknown[]]>([
   expect(events.at(-1)).toMatchObject({ type: 'error', error: { message: 'overloaded' } });
   expect(events.filter(({ type }) => type === 'finish' || type === 'error')).toHaveLength(1);
   expect(meaning(events).text).toBe('half');
+});
+
+test('an error in the middle ends a stream of responses, and nothing is wrong besides', () => {
+  const events = readStream(
+    codecs['openai-responses'],
+    sse(
+      { type: 'response.created', response: { id: 'resp_1' } },
+      { type: 'error', code: 'server_error', message: 'overloaded' },
+    ),
+  );
+  expect(events.filter(({ type }) => type === 'finish' || type === 'error')).toEqual([
+    { type: 'error', error: expect.objectContaining({ code: 'server_error', message: 'overloaded' }) },
+  ]);
 });
 
 test('thoughts outside of the completion count are paid, as the total says', () => {

@@ -58,6 +58,15 @@ test('all results of a turn stand right behind their calls, pictures in them com
   expect(dropped).toEqual([]);
 });
 
+test('a turn in which nothing is said stays a turn', () => {
+  const turns = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: 'hello' },
+    { role: 'user', content: [] },
+  ];
+  expect(messages({ messages: turns }).made.messages).toEqual([...turns.slice(0, 2), { role: 'user', content: '' }]);
+});
+
 test.each([
   [
     'chat',
@@ -417,6 +426,26 @@ test('Ollama: options that have a place of their own are not carried along besid
   const asked = { model: 'm', messages: [{ role: 'user', content: 'hi' }], options };
   const { extra } = codecs['ollama-chat'].translation.decodeRequest(asked, { model: 'm', stream: false });
   expect(extra).toEqual({ options: { mirostat: 1 } });
+});
+
+test('Ollama: that calls must come one by one is declared lost, and nothing where they need not', () => {
+  const lost = (more: object) =>
+    told('openai-chat', 'ollama-chat', { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }).dropped;
+  expect(lost({ parallel_tool_calls: false })).toEqual([expect.stringContaining('/parallel_tool_calls')]);
+  for (const more of [{}, { parallel_tool_calls: true }]) expect(lost(more)).toEqual([]);
+});
+
+test('a call whose input is no JSON stays one in responses', () => {
+  const call = { id: 'a', type: 'custom', custom: { name: 'patch', input: '*** begin' } };
+  const { made } = told('openai-chat', 'openai-responses', {
+    model: 'm',
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'a', content: 'done' },
+    ],
+  });
+  expect(made.input).toContainEqual({ type: 'custom_tool_call', call_id: 'a', name: 'patch', input: '*** begin' });
 });
 
 test('Ollama: pictures are sent as bytes, and an address of one is declared lost', () => {

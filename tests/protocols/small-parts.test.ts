@@ -4,6 +4,7 @@ import {
   createReader as createMessagesReader,
   isTerminal as messagesEnd,
 } from '../../server/protocols/anthropic-messages/reader.ts';
+import { suffix as claudeSuffix } from '../../server/protocols/anthropic-messages/suffix.ts';
 import { encodeUsage } from '../../server/protocols/anthropic-messages/usage.ts';
 import type { Usage } from '../../server/protocols/canonical.ts';
 import { isTerminal as cohereEnd } from '../../server/protocols/cohere-chat/reader.ts';
@@ -237,6 +238,15 @@ test('Gemini: thoughts are shown where some are wished for, and not mentioned wh
     JSON.parse(geminiSuffix.edits({}, modelSuffix('m', { budget }), null).get('generationConfig') ?? '');
   expect(edits(0)).toEqual({ thinkingConfig: { thinkingBudget: 0 } });
   expect(edits(1)).toEqual({ thinkingConfig: { thinkingBudget: 1, includeThoughts: true } });
+});
+
+test('Claude: a model whose name asks for thoughts has room for them, however short the answer was to be', () => {
+  const edits = (body: object) =>
+    Object.fromEntries(claudeSuffix.edits(body as never, modelSuffix('m', { share: 0.8 }), null));
+  const thinking = (budget_tokens: number) => JSON.stringify({ type: 'enabled', budget_tokens });
+  const room = { top_p: undefined, temperature: '1' };
+  expect(edits({ max_tokens: 500 })).toEqual({ max_tokens: '1280', thinking: thinking(1024), ...room });
+  expect(edits({ max_tokens: 10_000 })).toEqual({ max_tokens: '10000', thinking: thinking(8000), ...room });
 });
 
 test('a whole answer keeps the name that its maker gave it where it has the form of the client’s dialect', () => {

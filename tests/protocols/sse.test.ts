@@ -61,3 +61,9 @@ test('a frame without end is refused, not kept for ever', () => {
     for (let i = 0; i < 100; i++) splitter.push(encoder.encode('x'.repeat(100)));
   }).toThrow(RangeError);
 });
+
+test('without another limit a frame may have 16 MiB', () => {
+  const longest = 16 * 1024 * 1024;
+  expect(createSseSplitter().push(new Uint8Array(longest))).toEqual([]);
+  expect(() => createSseSplitter().push(new Uint8Array(longest + 1))).toThrow(RangeError);
+});

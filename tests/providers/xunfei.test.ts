@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { sparkEdition } from '../../server/providers/quirks/xunfei.ts';
+import { providerBySlug } from '../../server/providers/catalogue.ts';
+import { sparkEdition, xunfei } from '../../server/providers/quirks/xunfei.ts';
 import { signUrl } from '../../server/providers/signing/signed-url.ts';
 import { completion, sendJson } from '../support/upstream.ts';
 import { chatOf, chunksOf, hi, providerBench, saidIn } from './bench.ts';
@@ -80,6 +81,22 @@ test.each([
   ['my-own', 'v3.5', 'my-own', '/v3.5/chat'],
 ])('%s at version "%s" is %s at %s', (name, version, domain, path) => {
   expect(sparkEdition(name, version)).toEqual({ domain, path });
+});
+
+test('where a channel names no address, its kind of key says which host is asked', () => {
+  const baseUrl = providerBySlug('xunfei')?.baseUrl ?? '';
+  const asked = {
+    operation: 'chat',
+    dialect: 'openai-chat',
+    model,
+    stream: true,
+    baseUrl,
+    other: '',
+    betas: '',
+  } as const;
+  const url = (key: string) => xunfei.shape?.({ ...asked, key, body: {}, dropped: [] })?.url;
+  expect(url(secret)).toBe('wss://spark-api.xf-yun.com/v3.5/chat');
+  expect(url('KEY:SECRET')).toBe('https://spark-api-open.xf-yun.com/v1/chat/completions');
 });
 
 test('a question over the socket: address, signature, message, streamed answer', async () => {

@@ -56,9 +56,21 @@ test('a place is free again after an answer, and after a failure', async () => {
   for (let n = 0; n < 3; n++) expect((await gateway.chat(key, ask)).status).toBe(502);
 });
 
+test('whoever was turned away without money counts at no other machine of the site either', async () => {
+  const told: string[] = [];
+  const visit = { ended: () => void told.push('ended'), withdraw: () => void told.push('withdrawn') };
+  gateway = await createTestGateway({ quota: 0, relay: { rates: { enter: async () => visit } } });
+  await gateway.channel(upstream.url);
+  const { key } = await gateway.token();
+  expect(await errorOf(await gateway.chat(key, ask))).toMatchObject({ status: 403, code: 'user_exhausted' });
+  expect(told).toEqual(['withdrawn']);
+});
+
 test('whoever was turned away without money has taken no place, and counts in no window', async () => {
   await open(0);
-  const { key } = await gateway.token({ concurrency_limit: 1, rpm_limit: 5 });
+  await gateway.option('ModelRequestRateLimitEnabled', 'true');
+  await gateway.option('ModelRequestRateLimitCount', '1');
+  const { key } = await gateway.token({ concurrency_limit: 1, rpm_limit: 1, tpm_limit: 20, day_budget: 1000 });
   for (let n = 0; n < 3; n++)
     expect(await errorOf(await gateway.chat(key, ask))).toMatchObject({ status: 403, code: 'user_exhausted' });
   await gateway.call('user.update', { id: gateway.userId, add_quota: 1_000_000 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { providerBySlug } from '../../server/providers/catalogue.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
 import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -81,4 +82,21 @@ test('a row says when the first byte of an answer came, and none where nobody an
   const streamed = await ask('/v1/chat/completions', { ...chat, stream: true });
   expect(Number(streamed.frt)).toBeGreaterThanOrEqual(100);
   expect(Number(streamed.frt)).toBeLessThanOrEqual(Number(streamed.ms));
+});
+
+test('where no channel could be asked the row names none', async () => {
+  // Without the account there is no address to send anything to.
+  await gateway.channel(upstream.url, { type: providerBySlug('cloudflare')?.type, other: '' });
+  expect((await ask('/v1/chat/completions', chat)).admin_info).toEqual({ use_channel: [] });
+  expect((await gateway.logs())[0]).toMatchObject({ type: 5, channel: 0, quota: 0 });
+  expect(upstream.requests).toEqual([]);
+});
+
+test('which channels were tried is told to the client where the operator wants it', async () => {
+  const id = await gateway.channel(upstream.url);
+  const { key } = await gateway.token();
+  const trace = async () => (await gateway.chat(key, chat)).headers.get('x-gateway-trace');
+  expect(await trace()).toBeNull();
+  await gateway.option('general_setting.route_trace_enabled', 'true');
+  expect(await trace()).toBe(`order=${id} p0 100%; tried=${id}`);
 });

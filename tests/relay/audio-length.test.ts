@@ -214,6 +214,9 @@ test('M12: WebM names its duration, or goes as far as its last block', () => {
   // As a browser records it: nothing but blocks, 20 ms each.
   const recorded = Buffer.concat([ebml, segment(Buffer.concat([info(Buffer.alloc(0)), cluster]))]);
   expect(seconds(recorded)).toBeCloseTo(1, 9);
+  // A block without its flags is none.
+  const cut = element([0xa3], Buffer.concat([Buffer.from([0x81]), be(5000, 2)]));
+  expect(seconds(Buffer.concat([recorded, cut]))).toBeCloseTo(1, 9);
   // Room that was left empty at its end takes no time: the size of that is the last byte of the file.
   expect(seconds(Buffer.concat([recorded, Buffer.from([0xec, 0x80])]))).toBeCloseTo(1, 9);
 });

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { mediaBound } from '../../server/relay/intake/media-bound.ts';
 import { createTestGateway, type TestGateway } from '../support/gateway.ts';
-import { sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
+import { completion, sendJson, startUpstream, type Upstream } from '../support/upstream.ts';
 
 let gateway: TestGateway;
 let upstream: Upstream;
@@ -67,4 +67,25 @@ test('a file that is sent along counts as pages, whatever kind it is of', () => 
   expect(bound('file_data')).toEqual({ units: 9000, words: 9000, media: {} });
   expect(bound('data', { mimeType: 'application/pdf' })).toEqual({ units: 9000, words: 9000, media: {} });
   expect(bound('data', { mimeType: 'text/plain' })).toEqual({ units: 0, words: 0, media: {} });
+});
+
+test('as many calls of a priced tool are held for as the request allows, 1,000 at most', async () => {
+  await gateway.channel(upstream.url, { models: 'gpt-4o-mini' });
+  await gateway.option('ToolPrices', '{"web_search":0.01}');
+  // Written with as many digits each: the prompt is held for by its bytes.
+  const heldFor = async (max_uses: string) => {
+    let held = 0;
+    const available = () => gateway.balances.available(gateway.userId, 0);
+    const before = available();
+    upstream.script((response) => {
+      held = before - available();
+      sendJson(response, completion(10, 1));
+    });
+    const tools = [{ type: 'web_search', max_uses }];
+    await ask('/v1/chat/completions', { model: 'gpt-4o-mini', max_tokens: 1, messages: [], tools });
+    return held;
+  };
+  const most = await heldFor('1000');
+  expect(most - (await heldFor('0999'))).toBe(5000);
+  expect(await heldFor('5000')).toBe(most);
 });

@@ -108,6 +108,19 @@ test('W14: a Live socket of Gemini is refused; no page opens it', async () => {
   expect(told).not.toBe('open');
 });
 
+test("a page of Anthropic's list of models is as long as its query says", async () => {
+  const page = async (query: string) => {
+    const headers = { 'x-api-key': key, 'anthropic-version': '2023-06-01' };
+    const { data, has_more } = (await (await fetch(`${base()}/v1/models${query}`, { headers })).json()) as {
+      data: { id: string }[];
+      has_more: boolean;
+    };
+    return [data.map(({ id }) => id), has_more];
+  };
+  expect(await page('')).toEqual([['claude', 'gpt-4.1', 'gpt-4o', 'text-embedding-3-small'], false]);
+  expect(await page('?limit=1&after_id=claude')).toEqual([['gpt-4.1'], true]);
+});
+
 const anthropic = (headers: Record<string, string> = {}) =>
   fetch(`${base()}/v1/messages`, {
     method: 'POST',

@@ -150,6 +150,20 @@ test('W12: Vertex counts for both of its families', async () => {
   expect((await count('/v1beta/models/gemini-3-flash-preview:countTokens', wrapped)).sent).toEqual([]);
 });
 
+test('W12: where a channel is pinned behind the key, that one counts and no other', async () => {
+  upstream.script(counting);
+  const own = await gateway.channel(`${upstream.url}/own`, { type: 14, models: 'twice', priority: 1 });
+  await gateway.channel(`${upstream.url}/other`, { type: 14, models: 'twice', priority: 9 });
+  const sent = async (pinned: string) => {
+    const headers = { 'x-api-key': `sk-${key}${pinned}` };
+    return (await count('/v1/messages/count_tokens', { model: 'twice', messages }, headers)).sent.map(
+      ({ path }) => path,
+    );
+  };
+  expect(await sent('')).toEqual(['/other/v1/messages/count_tokens']);
+  expect(await sent(`-${own}`)).toEqual(['/own/v1/messages/count_tokens']);
+});
+
 test('W12: words that may not go upstream do not go there to be counted', async () => {
   upstream.script(counting);
   await gateway.option('CheckSensitiveEnabled', 'true');
@@ -169,4 +183,5 @@ test('W12: turns, and the names in tools, are part of a count that is made here'
   const properties = { search_query: { type: 'string' }, longest_answer_in_words: { type: 'integer' } };
   const tools = [{ name: 'f', input_schema: { type: 'object', properties } }];
   expect(await counted({ messages, tools })).toBeGreaterThan((await counted({ messages })) + 15);
+  expect(await counted({ messages, tools: [] })).toBe(await counted({ messages }));
 });

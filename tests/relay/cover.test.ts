@@ -124,6 +124,20 @@ test('what cannot be covered is not delivered: the stream is cut, and nobody owe
   expect((await gateway.logs())[0]).toMatchObject({ end_reason: 'quota_cut' });
 });
 
+test('a stream that costs nothing goes on when its owner owes something in the middle of it', async () => {
+  gateway = await createTestGateway({ quota: 1000, limits: { checkpointMs: 0 } });
+  await gateway.channel(upstream.url);
+  await gateway.option('ModelRatio', '{"gpt-4o-mini":0}');
+  script(8);
+  const response = await gateway.chat((await gateway.token()).key, ask);
+  // Spent on another machine.
+  const event = { kind: 'balance', userId: gateway.userId, delta: -2000, overrun: 0, version: 1000 } as const;
+  gateway.balances.credit(event);
+  release();
+  expect(received(await response.text())).toBe(8);
+  expect((await gateway.logs())[0]).toMatchObject({ quota: 0, end_reason: 'completed' });
+});
+
 test.each([
   ['thinks where nobody sees it', 'gpt-5-mini', {}],
   ['is read to its end when its client has gone', 'gpt-4o-mini', { setting: '{"drain":true}' }],

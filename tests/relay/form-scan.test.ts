@@ -34,3 +34,11 @@ test('an empty line may stand in front of the first boundary, and nothing else',
   expect([read(''), read('\r\n')]).toEqual(['m', 'm']);
   for (const before of ['\r\v', '\r\r', '\n', 'x', '\r\n\r\n']) expect(() => read(before)).toThrow(refused);
 });
+
+test('a header of a part that is none is named as what is wrong', () => {
+  const scan = scanForm('b');
+  const detail = 'a part of the form has a header that cannot be read';
+  expect(() => scan.push(bytes(`--b\r\n${head}\r\nnothing\r\n\r\nm\r\n--b--\r\n`))).toThrow(
+    expect.objectContaining({ code: 'body_invalid', params: { detail } }),
+  );
+});

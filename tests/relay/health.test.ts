@@ -100,6 +100,17 @@ test.each([
   expect(troubles).toEqual([]);
 });
 
+test('where keys are drawn, each has its share', () => {
+  const a = channel(1, { keys: ['k0', 'k1', 'k2', 'k3'], setting: { key_mode: 'random' } });
+  let drawn = 0;
+  const drawing = createHealth({ now: () => now, random: () => drawn, trouble: () => undefined });
+  const keyAt = (chance: number) => {
+    drawn = chance;
+    return drawing.pickKey(a).key;
+  };
+  expect([0, 0.24, 0.25, 0.5, 0.99].map(keyAt)).toEqual(['k0', 'k0', 'k1', 'k2', 'k3']);
+});
+
 test('keys take turns, those that cool down are left out, the channel waits only when all do', () => {
   const a = channel(1, { keys: ['k0', 'k1', 'k2'] });
   expect([1, 2, 3, 4].map(() => health.pickKey(a).key)).toEqual(['k0', 'k1', 'k2', 'k0']);

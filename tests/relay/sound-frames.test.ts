@@ -78,6 +78,17 @@ test('what the standard reserves is no frame', () => {
   }
 });
 
+test('what has no room for a whole head at the end of a file is no frame', () => {
+  const [, , kind] = kinds;
+  if (kind === undefined) throw new Error('no kind');
+  const head = frame(kind, 9, 0, 0).subarray(0, 4);
+  const tail = (length: number) => {
+    const file = new Uint8Array(Buffer.concat([Buffer.alloc(100), head.subarray(0, length)]));
+    return mpegSeconds(file, file.length);
+  };
+  expect([tail(3), tail(4)]).toEqual([null, expect.closeTo(1152 / 44_100, 9)]);
+});
+
 // ISO/IEC 13818-7 and 14496-3: sampling_frequency_index 0 to 12.
 test.each(
   [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350].map(

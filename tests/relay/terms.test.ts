@@ -220,6 +220,25 @@ test('M7: a pass-through channel passes what has a price, and the operator’s o
   expect((await lastLog()).quota).toBe(dollars([10_000, 3.5], [2_000, 14]));
 });
 
+test('M7: what the operator’s own override makes dearer is held for', async () => {
+  const id = await asOpenAi();
+  const heldNow = async () => {
+    let held = 0;
+    const available = () => gateway.balances.available(gateway.userId, 0);
+    const before = available();
+    upstream.script((response) => {
+      held = before - available();
+      sendJson(response, completion());
+    });
+    await ask('/v1/chat/completions', { model: 'gpt-4.1', max_tokens: 1000, ...hello });
+    return held;
+  };
+  const usual = await heldNow();
+  await gateway.services.channels.update(id, { param_override: '{"service_tier":"priority"}' });
+  await gateway.sync();
+  expect((await heldNow()) / usual).toBeCloseTo(1.75, 2);
+});
+
 test('M7: in a stream the tier is read where it is told', async () => {
   await asOpenAi(allowed);
   upstream.script((response) => {

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { commands } from '../../cli/commands/index.ts';
 import manifest from '../../package.json' with { type: 'json' };
+import { providers } from '../../server/providers/catalogue.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const lists = ['cli/COMMANDS', 'server/contract/OPTIONS', 'server/providers/PROVIDERS'];
@@ -29,6 +30,13 @@ test('both languages name the same commands, options, files and packages', () =>
   const named = (text: string) =>
     new Set(code(text).filter((part) => !/\p{Script=Han}| in use|is damaged|Set-up code/u.test(part)));
   expect([...named(chinese)].sort()).toEqual([...named(english)].sort());
+});
+
+test('both lists of providers name each as the catalogue does', () => {
+  for (const { type, slug, label } of providers) {
+    expect(english).toContain(`| ${type} | \`${slug}\` | ${label.en} |`);
+    expect(chinese).toContain(`| ${type} | \`${slug}\` | ${label.zh} |`);
+  }
 });
 
 test.each([

@@ -1,6 +1,6 @@
 /** Invitations: codes, what both sides get, and moving it into the balance. */
 
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Database } from '../../../db/open.ts';
 import { createAffiliateRepository } from '../../../db/repositories/affiliate.ts';
 import type { UserRow } from '../../../db/repositories/users.ts';
@@ -26,6 +26,8 @@ export function createAffiliate(deps: {
   readonly options: OptionsService;
   /** Epoch milliseconds. */
   readonly now: () => number;
+  /** From 0 on and less than `below`; nobody can foresee it. */
+  readonly randomInt: (below: number) => number;
 }) {
   const { ledger, options } = deps;
   const repository = createAffiliateRepository(deps.database);
@@ -52,7 +54,7 @@ export function createAffiliate(deps: {
         const known = await repository.code(userId);
         if (known !== null) return known;
         const length = codeLength + Math.floor(attempt / throws);
-        const code = Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+        const code = Array.from({ length }, () => alphabet[deps.randomInt(alphabet.length)]).join('');
         await repository.claimCode(userId, code);
       }
     },

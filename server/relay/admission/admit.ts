@@ -135,7 +135,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
     const admission = inMoney(() => deps.limits.admit(principal, { tokens: promptTokens, hold: most, row, site }));
     const held = balances.hold(user.id, token?.id ?? 0, hold, { most, overcommit, house, row });
     if (held.ok) return admission;
-    admission.ended({ tokens: 0, charged: 0, success: false });
+    admission.withdraw();
     throw new AppError(
       held.who === 'user' ? 'user_exhausted' : 'token_exhausted',
       shortage(held.remain, hold, settings()),

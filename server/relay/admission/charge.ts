@@ -48,7 +48,7 @@ export interface Charge {
   readonly held: number;
   /** Quota of the settlement; null = not settled yet, or nothing was used. */
   readonly charged: number | null;
-  /** Takes more out of the balance while a stream outgrows its hold. */
+  /** Takes more out of the balance while a stream outgrows its hold. @returns false when the balance has not got it, or all is over. */
   extendTo(usage: Usage): boolean;
   /** Another turn of a conversation is let in. @param spent tokens of the turns before that were not told yet. @throws AppError limit_* */
   turn(spent: number): void;
@@ -215,6 +215,8 @@ class RequestCharge implements Charge {
     const more = total - this.held;
     if (more <= 0) return true;
     this.wanted = 0;
+    // Nobody would give it back.
+    if (this.finished !== null) return false;
     const beyond = Math.max(0, total - this.most);
     if (beyond > 0 && !admission.extend(beyond)) return false;
     const { overcommit, house } = plan;

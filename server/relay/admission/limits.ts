@@ -31,13 +31,15 @@ export interface RequestEnd {
   readonly success: boolean;
 }
 
-/** A request that was let in; `ended` must be called exactly once. */
+/** A request that was let in; `ended` or `withdraw` must be called exactly once. */
 export interface Admission {
   /** Takes more of the period budgets. @returns false when they do not have it. */
   extend(more: number): boolean;
   /** Another turn of a conversation counts as a request of its own. @param spent tokens of the turns before that were not told yet. @throws AppError limit_* */
   turn(spent: number): void;
   ended(outcome: RequestEnd): void;
+  /** It never ran, and counts here in nothing; what the whole site counted is taken back by whoever asked it. */
+  withdraw(): void;
 }
 
 export interface Limits {
@@ -75,7 +77,12 @@ const minuteMs = 60_000;
 /** Nobody knows when a request under way will end. */
 const concurrencySeconds = 1;
 
-export const unlimited: Admission = { extend: () => true, turn: () => undefined, ended: () => undefined };
+export const unlimited: Admission = {
+  extend: () => true,
+  turn: () => undefined,
+  ended: () => undefined,
+  withdraw: () => undefined,
+};
 
 export function createLimits(deps: LimitsDeps): Limits {
   const money = deps.money ?? createMoney();
@@ -231,6 +238,17 @@ export function createLimits(deps: LimitsDeps): Limits {
       }
       asked.site?.ended(used, success);
     },
+    withdraw({ principal: { token }, purse, scopes, asked, enteredMs: now, visits }, { held }) {
+      locked(purse, scopes, () => {
+        for (const scope of scopes) {
+          leave(scope, -asked.tokens, { entered: now, now }, asked.row);
+          windows.take(scope.requests, 1, now);
+        }
+        if (token !== null) budgets.settle(accounts.seenToken(token), held, 0, deps.now() / 1000);
+        if (asked.row !== 0) memory.put(asked.row + Row.budgetHeld, 0);
+        for (const each of visits) each.withdraw();
+      });
+    },
   };
 
   return {
@@ -288,6 +306,7 @@ interface Books {
   /** @param counted called when the tokens are in the windows. @throws AppError limit_* */
   turn(entry: Entry, spent: number, counted: () => void): void;
   ended(entry: Entry, course: Course, outcome: RequestEnd): void;
+  withdraw(entry: Entry, course: Course): void;
 }
 
 /** A class, for each request has one. */
@@ -317,6 +336,10 @@ class Counted implements Admission, Course {
 
   ended(outcome: RequestEnd): void {
     this.books.ended(this.entry, this, outcome);
+  }
+
+  withdraw(): void {
+    this.books.withdraw(this.entry, this);
   }
 }
 

@@ -107,9 +107,12 @@ export function converse(deps: ConverseDeps, parties: Parties): Conversation {
     const came = await Promise.all([charge.borrow(), transcripts.borrow()]).catch(() => []);
     return came.flat().includes(true);
   };
-  /** What lies on another machine is fetched before anything is refused or made shorter. */
-  const afterLoan = <T>(carries: () => boolean, then: () => T): T | Promise<T> =>
-    charge.borrows && !carries() ? untilHeld(carries, lent).then(then) : then();
+  /** What lies on another machine is fetched before anything is refused or made shorter. @returns null also where nobody waits for it any more. */
+  const afterLoan = <T>(carries: () => boolean, then: () => T): T | Promise<T | null> => {
+    if (!charge.borrows || carries()) return then();
+    const isEnding = () => over || left !== null;
+    return untilHeld(() => isEnding() || carries(), lent).then(() => (isEnding() ? null : then()));
+  };
 
   const end = async (endReason: EndReason, failure?: string) => {
     if (over) return;
