@@ -21,7 +21,7 @@ export const relays: readonly Break[] = [
   row(
     'who is refused by the balance is in no window and has no place',
     'server/relay/admission/admit.ts',
-    'admission.ended({ tokens: 0, charged: 0, success: false });',
+    'admission.withdraw();',
     '',
   )
     .keeps('rule 1')
