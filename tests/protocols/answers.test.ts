@@ -535,3 +535,24 @@ test('Responses: a refusal that its finished item calls a text is told once, and
   );
   expect(events.map(({ type }) => type)).toEqual(['refusal-delta', 'response-start', 'finish']);
 });
+
+test('Responses: a refusal that names no place of its own ends the text before it', () => {
+  const events = readStream(
+    codecs['openai-responses'],
+    sse(
+      { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Well, ' },
+      { type: 'response.refusal.delta', output_index: 0, delta: 'not ' },
+      { type: 'response.refusal.delta', output_index: 0, delta: 'this' },
+      { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } },
+    ),
+  );
+  expect(events.map(({ type }) => type)).toEqual([
+    'text-start',
+    'text-delta',
+    'text-end',
+    'refusal-delta',
+    'refusal-delta',
+    'response-start',
+    'finish',
+  ]);
+});

@@ -136,6 +136,8 @@ export function createReader(): StreamReader {
     if (words === null) return;
     if (kind === 'refusal') {
       refused = true;
+      // It may name no place of its own: what was said there before is over.
+      endText(key, events, []);
       // Remembered as told, so that the finished item does not tell it again.
       blocks.set(key, { index: -1, kind: 'text', told: true, open: false });
       events.push({ type: 'refusal-delta', text: words });
