@@ -3,9 +3,9 @@ import type { Database } from '../open.ts';
 
 export function createAffiliateRepository({ query }: Database) {
   return {
-    code: async (userId: number): Promise<string | null> =>
-      (await query.selectFrom('users').select('aff_code').where('id', '=', userId).executeTakeFirst())?.aff_code ??
-      null,
+    /** @returns null = none yet, undefined = there is no such user. */
+    code: async (userId: number): Promise<string | null | undefined> =>
+      (await query.selectFrom('users').select('aff_code').where('id', '=', userId).executeTakeFirst())?.aff_code,
     /** Gives a user without a code this one. @returns false when the user has one or another user has it. */
     claimCode: async (userId: number, code: string): Promise<boolean> =>
       (

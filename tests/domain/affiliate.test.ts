@@ -83,3 +83,7 @@ test('earned quota is moved from the minimum upwards, once in 500 parallel tries
   expect(await self(inviter.headers)).toMatchObject({ quota: 500_000, aff_quota: 100_000, aff_history_quota: 600_000 });
   expect(await api.gateway.verify()).toEqual([]);
 });
+
+test('nobody who does not exist has a code', async () => {
+  await expect(api.gateway.services.affiliate.code(4711)).rejects.toMatchObject({ code: 'user_unknown' });
+});

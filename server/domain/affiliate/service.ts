@@ -48,10 +48,11 @@ export function createAffiliate(deps: {
   };
 
   return {
-    /** The user's invitation code; made when first asked for. */
+    /** The user's invitation code; made when first asked for. @throws AppError user_unknown. */
     async code(userId: number): Promise<string> {
       for (let attempt = 0; ; attempt++) {
         const known = await repository.code(userId);
+        if (known === undefined) throw new AppError('user_unknown');
         if (known !== null) return known;
         const length = codeLength + Math.floor(attempt / throws);
         const code = Array.from({ length }, () => alphabet[deps.randomInt(alphabet.length)]).join('');
