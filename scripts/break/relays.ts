@@ -5,8 +5,8 @@ export const relays: readonly Break[] = [
   row(
     'a hold is looked for and taken under the user’s lock',
     'server/relay/admission/balances.ts',
-    'memory.lock(stripe);\n    try {\n      return step();',
-    'try {\n      return step();',
+    'memory.lock(stripe);\n      try {\n        return take(',
+    'try {\n        return take(',
   )
     .keeps('rule 1', 'correction 9')
     .notices('tests/relay/relay-threads.test.ts', 'exactness 9'),
