@@ -29,7 +29,7 @@ export const relays: readonly Break[] = [
   row(
     'who is refused by a budget has not come',
     'server/relay/admission/limits.ts',
-    'for (const each of entry.visits) each.withdraw();',
+    'for (const each of arrival.visits) each.withdraw();',
     '',
   )
     .keeps('rule 1')

@@ -38,7 +38,7 @@ beforeEach(() => {
       const versions = Object.fromEntries(
         [...tarballs].map(([known, bytes]) => {
           const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
-          const tarball = `http://127.0.0.1:${registry.port}/${known}.tgz`;
+          const tarball = String(new URL(`${known}.tgz`, registry.url));
           const dist = { tarball, integrity };
           return [known, { name: 'left-alone', version: known, hasInstallScript: true, dist }];
         }),

@@ -1,6 +1,6 @@
 /** Frames whose client takes nothing for a while. */
 import { expect, test } from 'vitest';
-import { rawFrame } from '../../server/protocols/shared/sse.ts';
+import { type RawFrame, rawFrame } from '../../server/protocols/shared/sse.ts';
 import { createFrames } from '../../server/relay/delivery/frames.ts';
 
 test('a client that takes nothing holds back the frames that came together with those it has', async () => {
@@ -17,7 +17,7 @@ test('a client that takes nothing holds back the frames that came together with 
     holds: () => false,
   };
   const frameRelay = {
-    pass: ({ bytes }: { readonly bytes: Uint8Array }) => bytes,
+    pass: (frame: RawFrame) => frame,
     isLast: () => false,
     error: () => null,
     awaitsBill: () => false,

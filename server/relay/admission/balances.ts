@@ -155,12 +155,29 @@ export function createBalances(money: Money = createMoney()): Balances {
     put(row + Row.state, RowState.ended);
   };
 
-  /** What every request passes does without it and its closure. */
   const locked = <T>(purse: number, step: () => T): T => {
     const stripe = userStripe(purse);
     memory.lock(stripe);
     try {
       return step();
+    } finally {
+      memory.unlock(stripe);
+    }
+  };
+
+  /** What is left of the balance or of the key's limit, whichever has less. @param overcommit null = for holds; else for all that open requests may cost. */
+  const lessOf = (userId: number, tokenId: number, house: boolean, overcommit: number | null): number => {
+    const purse = accounts.user(userId);
+    if (isGone(purse)) return 0;
+    const cap = capOf(tokenId);
+    if (isOver(cap, house)) return 0;
+    // Without `locked` and its closure, as hold and settlement: each request passes here more than once.
+    const stripe = userStripe(purse);
+    memory.lock(stripe);
+    try {
+      const own = house ? most : overcommit === null ? free(purse) : freeOf(purse, overcommit);
+      if (cap === 0) return Math.max(0, own);
+      return Math.max(0, Math.min(own, overcommit === null ? room(cap) : spareOf(cap, overcommit)));
     } finally {
       memory.unlock(stripe);
     }
@@ -207,34 +224,8 @@ export function createBalances(money: Money = createMoney()): Balances {
         return { limit: isUnlimited(cap) ? Number.POSITIVE_INFINITY : get(cap + Cap.limit), used: get(cap + Cap.used) };
       });
     },
-    available(userId, tokenId, house = false) {
-      const purse = accounts.user(userId);
-      if (isGone(purse)) return 0;
-      const cap = capOf(tokenId);
-      if (isOver(cap, house)) return 0;
-      const stripe = userStripe(purse);
-      memory.lock(stripe);
-      try {
-        const here = house ? most : free(purse);
-        return Math.max(0, cap === 0 ? here : Math.min(here, room(cap)));
-      } finally {
-        memory.unlock(stripe);
-      }
-    },
-    spare(userId, tokenId, overcommit, house) {
-      const purse = accounts.user(userId);
-      if (isGone(purse)) return 0;
-      const cap = capOf(tokenId);
-      if (isOver(cap, house)) return 0;
-      const stripe = userStripe(purse);
-      memory.lock(stripe);
-      try {
-        const here = house ? most : freeOf(purse, overcommit);
-        return Math.max(0, cap === 0 ? here : Math.min(here, spareOf(cap, overcommit)));
-      } finally {
-        memory.unlock(stripe);
-      }
-    },
+    available: (userId, tokenId, house = false) => lessOf(userId, tokenId, house, null),
+    spare: (userId, tokenId, overcommit, house) => lessOf(userId, tokenId, house, overcommit),
     overrunOf(userId) {
       const purse = accounts.user(userId);
       return purse === 0 ? 0 : get(purse + Purse.overrun);

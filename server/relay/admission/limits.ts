@@ -175,28 +175,28 @@ export function createLimits(deps: LimitsDeps): Limits {
     }
   };
 
-  const holdBudget = ({ principal: { token }, asked: { row } }: Entry, amount: number): BudgetAnswer | null => {
+  const holdBudget = ({ principal: { token }, asked: { row } }: Arrival, amount: number): BudgetAnswer | null => {
     const lacking = token === null ? null : budgets.hold(token, amount, deps.now() / 1000);
     if (lacking === null && row !== 0) change(row + Row.budgetHeld, amount);
     return lacking;
   };
   /** Counted among the user's requests. */
-  const come = ({ principal: { user }, rule, visits }: Entry, at: number, counted: boolean) => {
+  const come = ({ principal: { user }, rule, visits }: Arrival, at: number, counted: boolean) => {
     const visitor = rule === null ? 0 : accounts.visitor(user.id);
     if (rule !== null && visitor !== 0) visits.push(visit(visitor, rule, at, counted));
   };
 
-  const books: Books = {
-    letIn(entry) {
-      const { purse, scopes, asked, enteredMs: now } = entry;
+  const steps: Steps = {
+    letIn(arrival) {
+      const { purse, scopes, asked, enteredMs: now } = arrival;
       const group = groupIn(scopes);
       lock(purse, group);
       try {
         for (const scope of scopes) check(scope, asked, now);
-        come(entry, now, asked.site !== undefined);
-        const lacking = holdBudget(entry, asked.hold);
+        come(arrival, now, asked.site !== undefined);
+        const lacking = holdBudget(arrival, asked.hold);
         if (lacking !== null) {
-          for (const each of entry.visits) each.withdraw();
+          for (const each of arrival.visits) each.withdraw();
           throw new AppError(lacking.period === 'day' ? 'token_budget_day' : 'token_budget_month', {
             remain: lacking.remain,
             need: asked.hold,
@@ -208,17 +208,17 @@ export function createLimits(deps: LimitsDeps): Limits {
         unlock(purse, group);
       }
     },
-    extend: (entry, more) =>
-      entry.principal.token === null || locked(entry.purse, noScopes, () => holdBudget(entry, more)) === null,
-    turn(entry, spent, counted) {
-      const { scopes } = entry;
+    extend: (arrival, more) =>
+      arrival.principal.token === null || locked(arrival.purse, noScopes, () => holdBudget(arrival, more)) === null,
+    turn(arrival, spent, counted) {
+      const { scopes } = arrival;
       const at = deps.steady();
-      locked(entry.purse, scopes, () => {
+      locked(arrival.purse, scopes, () => {
         for (const { tokens } of scopes) windows.add(tokens, spent, at);
         counted();
         for (const scope of scopes) checkRates(scope, 0, at);
         // Turns are let in by the machine that carries the conversation.
-        come(entry, at, false);
+        come(arrival, at, false);
         for (const { requests } of scopes) windows.add(requests, 1, at);
       });
     },
@@ -264,9 +264,9 @@ export function createLimits(deps: LimitsDeps): Limits {
       // The periods' sums are kept for every token: a budget may be set while one runs.
       if (scopes.length === 0 && rule === null && token === null) return unlimited;
       const purse = accounts.user(user.id);
-      const entry = { principal, asked, purse, scopes, rule, enteredMs: deps.steady(), visits: [] };
-      books.letIn(entry);
-      return new Counted(books, entry);
+      const arrival = { principal, asked, purse, scopes, rule, enteredMs: deps.steady(), visits: [] };
+      steps.letIn(arrival);
+      return new Counted(steps, arrival);
     },
   };
 }
@@ -279,7 +279,7 @@ function groupIn(scopes: readonly Scope[]): number {
 }
 
 /** One request, and where it is counted. */
-interface Entry {
+interface Arrival {
   readonly principal: Principal;
   readonly asked: Asked;
   /** The user's place. */
@@ -291,7 +291,7 @@ interface Entry {
   readonly visits: Visit[];
 }
 
-/** What became of an entry meanwhile. */
+/** What became of an arrival meanwhile. */
 interface Course {
   /** Quota of the budgets. */
   readonly held: number;
@@ -299,14 +299,14 @@ interface Course {
   readonly counted: number;
 }
 
-interface Books {
+interface Steps {
   /** @throws AppError limit_*, token_budget_* */
-  letIn(entry: Entry): void;
-  extend(entry: Entry, more: number): boolean;
+  letIn(arrival: Arrival): void;
+  extend(arrival: Arrival, more: number): boolean;
   /** @param counted called when the tokens are in the windows. @throws AppError limit_* */
-  turn(entry: Entry, spent: number, counted: () => void): void;
-  ended(entry: Entry, course: Course, outcome: RequestEnd): void;
-  withdraw(entry: Entry, course: Course): void;
+  turn(arrival: Arrival, spent: number, counted: () => void): void;
+  ended(arrival: Arrival, course: Course, outcome: RequestEnd): void;
+  withdraw(arrival: Arrival, course: Course): void;
 }
 
 /** A class, for each request has one. */
@@ -315,31 +315,31 @@ class Counted implements Admission, Course {
   counted = 0;
 
   constructor(
-    private readonly books: Books,
-    private readonly entry: Entry,
+    private readonly steps: Steps,
+    private readonly arrival: Arrival,
   ) {
-    this.held = entry.asked.hold;
+    this.held = arrival.asked.hold;
   }
 
   extend(more: number): boolean {
-    const { entry } = this;
-    if (!this.books.extend(entry, more)) return false;
+    const { arrival } = this;
+    if (!this.steps.extend(arrival, more)) return false;
     this.held += more;
     return true;
   }
 
   turn(spent: number): void {
-    this.books.turn(this.entry, spent, () => {
+    this.steps.turn(this.arrival, spent, () => {
       this.counted += spent;
     });
   }
 
   ended(outcome: RequestEnd): void {
-    this.books.ended(this.entry, this, outcome);
+    this.steps.ended(this.arrival, this, outcome);
   }
 
   withdraw(): void {
-    this.books.withdraw(this.entry, this);
+    this.steps.withdraw(this.arrival, this);
   }
 }
 

@@ -85,27 +85,27 @@ export interface Left {
 /** Never rejects. */
 export const tryChannels = (deps: AttemptsDeps, exchange: Exchange, departure: Departure): Promise<Outcome> =>
   eachChannel<Exclude<Outcome, Failed>>(deps, exchange, departure, (prepared, tried, abort) => {
-    const under = { departure, tried, abort };
+    const facts = { departure, tried, abort };
     return prepared.compaction === 'native'
-      ? askForCompaction(deps, exchange, prepared, under)
-      : ask(deps, exchange, prepared, under);
+      ? askForCompaction(deps, exchange, prepared, facts)
+      : ask(deps, exchange, prepared, facts);
   });
 
-interface Under {
+interface CallFacts {
   readonly departure: Departure;
   readonly tried: readonly Tried[];
   readonly abort: AbortController;
 }
 type Asked = Exclude<Outcome, Failed> | { readonly failure: UpstreamFailure; readonly answered: boolean };
 
-async function ask(deps: AttemptsDeps, exchange: Exchange, prepared: Prepared, under: Under): Promise<Asked> {
-  const { departure, tried, abort } = under;
+async function ask(deps: AttemptsDeps, exchange: Exchange, prepared: Prepared, facts: CallFacts): Promise<Asked> {
+  const { departure, tried, abort } = facts;
   const firstByteMs = patienceWith(deps, exchange, prepared, tried);
   const firstBy = deps.now() + firstByteMs;
   const result = await send(deps, prepared, abort, firstByteMs);
   if (result.kind === 'failure') return { failure: result.failure, answered: false };
-  const facts = { prepared, response: result.response, tried };
-  const reached = await open(deps, exchange, facts, { abort, departure, firstBy });
+  const answer = { prepared, response: result.response, tried };
+  const reached = await open(deps, exchange, answer, { abort, departure, firstBy });
   return 'kind' in reached ? reached : { failure: reached, answered: true };
 }
 
@@ -114,14 +114,14 @@ async function askForCompaction(
   deps: AttemptsDeps,
   exchange: Exchange,
   prepared: Prepared,
-  under: Under,
+  facts: CallFacts,
 ): Promise<Asked> {
-  const first = await ask(deps, exchange, prepared, under);
+  const first = await ask(deps, exchange, prepared, facts);
   if ('kind' in first || !lacksCompaction(first.failure)) return first;
   const key = { key: prepared.key, index: prepared.keyIndex };
   const plain = prepare(asSummary(exchange.inquiry), prepared.channel, key, deps.settings());
   if (plain === null || plain instanceof AppError) return first;
-  const second = await ask(deps, exchange, plain, under);
+  const second = await ask(deps, exchange, plain, facts);
   // A mistake of the caller's fails in plain words as well, and says nothing about the upstream.
   if ('kind' in second) deps.compactions.noteLack(prepared.channel);
   return second;
