@@ -115,7 +115,9 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     if (row.alive) noted();
     if (pending !== null) {
       const committed = row.seq >= pending.seq;
-      if (committed) found.set(pending.kind, { asked: pending.asked, value: pending.value });
+      const { kind, asked, value } = pending;
+      // Every sign of life is another one, though all of them ask for the same.
+      if (committed && kind !== 'probe') found.set(kind, { asked, value });
       if (committed) acknowledge(fence, pending.seq, pending.commands);
       pending = null;
     }

@@ -57,7 +57,14 @@ export async function startCluster(site: Site, count: number): Promise<Cluster> 
 
 async function startNode(site: Site, name: string, peers: readonly ClusterNode[]): Promise<ClusterNode> {
   const proxy = await startProxy(site.url);
-  const node = site.node({ url: proxy.url, name, onEpoch: (epoch) => began(epoch) });
+  const ahead = { monotonic: 0, wall: 0 };
+  const life = createTenure(createMemory(), {
+    steady: () => performance.now() + ahead.monotonic,
+    wall: () => Date.now() + ahead.wall,
+  });
+  // What others take for gone has given no sign of life for a while.
+  const sign = () => (self.frozen ? () => undefined : life.sent());
+  const node = site.node({ url: proxy.url, name, onEpoch: (epoch) => began(epoch), sign });
   const { store } = node;
   const reach = new Map<string, number>();
   const held = new Map<string, number>();
@@ -65,11 +72,6 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
   const key = (kind: LeaseKind, subject: number) => `${kind} ${subject}`;
   const add = (map: Map<string, number>, of: string, by: number) => map.set(of, (map.get(of) ?? 0) + by);
   const free = (of: string): number => (reach.get(of) ?? 0) - (held.get(of) ?? 0);
-  const ahead = { monotonic: 0, wall: 0 };
-  const life = createTenure(createMemory(), {
-    steady: () => performance.now() + ahead.monotonic,
-    wall: () => Date.now() + ahead.wall,
-  });
   const others = () => peers.filter((peer) => peer.name !== name);
   // As NOTIFY does: in a while, and not to whoever is frozen.
   const wire = (peer: ClusterNode, work: () => void) =>
@@ -130,7 +132,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
     });
 
   const open: OpenRequest[] = [];
-  return {
+  const self: ClusterNode = {
     name,
     leases,
     engine,
@@ -168,12 +170,9 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
       }
       return submit({ ...settle(request.ref, request.account, charged), epoch: request.epoch });
     },
-    async beat() {
-      const confirmed = life.sent();
-      await store.probe();
-      confirmed();
-    },
+    beat: store.probe,
     rest: (account) => leases.idle('account', account),
     reachOf: (account) => reach.get(key('account', account)) ?? 0,
   };
+  return self;
 }

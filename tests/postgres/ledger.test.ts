@@ -297,3 +297,19 @@ test('exactness 14: what a connection finds out about an earlier commit is no ne
   expect(await apply(shaky, ...commands)).toEqual(['done']);
   expect(signs).toBe(before);
 });
+
+test('exactness 14: a sign of life whose answer was lost does not stand for the next one', async () => {
+  let cut = false;
+  let signs = 0;
+  const sign = () => () => void signs++;
+  const shaky = site.node({ name: 'shaky', sign, broken: (text) => (cut && text === 'COMMIT' ? 'after' : null) });
+  await shaky.store.probe();
+  cut = true;
+  await expect(shaky.store.probe()).rejects.toSatisfy(shaky.store.isUnresolved);
+  cut = false;
+  const commands = [grant('g', 1, 100)];
+  expect(await apply(shaky, ...commands)).toEqual(['done']);
+  const before = signs;
+  await shaky.store.probe();
+  expect(signs).toBe(before + 1);
+});
