@@ -1,5 +1,6 @@
 /** How serving ends: it is told to, something it cannot do without is gone, or another server has taken its place. */
 import { AppError } from './contract/errors.ts';
+import { reasonText } from './contract/storage-reasons.ts';
 import type { LedgerThread } from './ledger-thread.ts';
 import type { Relays } from './serving/relays.ts';
 import type { Stop } from './stop.ts';
@@ -42,7 +43,10 @@ export function createEndings({ relays, ledgerThread, say, before, close }: Endi
       const error = new AppError('thread_died', { thread, reason: why });
       say(error.message);
       // Why is said to the operator; a client is told what that means for it.
-      const reason = new AppError('storage_unavailable', { reason: thread, seconds: retrySeconds });
+      const reason = new AppError('storage_unavailable', {
+        reason: reasonText('thread_gone', { thread }),
+        seconds: retrySeconds,
+      });
       const failing = relays.fail(reason, thread === 'ledger');
       ending ??= failing.then(close);
       void ending.then(() => failed.resolve(error));

@@ -1,5 +1,6 @@
 /** Ends serving: open requests are let end, then ended; what is owed is written to the database or kept where the next start finds it; nothing is waited for without a limit. */
 import { AppError } from './contract/errors.ts';
+import { reasonText } from './contract/storage-reasons.ts';
 import type { FrontDoor } from './http/front-door.ts';
 import type { LedgerClient } from './ledger/client.ts';
 import { type OwedPlace, writeOwed } from './ledger/owed.ts';
@@ -116,7 +117,7 @@ export function createStop(deps: StopDeps): Stop & { fail(error: AppError): Prom
       ending ??= (async () => {
         // Why is said to the operator; a client is told what that means for it.
         const reason = new AppError('storage_unavailable', {
-          reason: error.params.thread ?? '',
+          reason: reasonText('thread_gone', { thread: error.params.thread ?? '' }),
           seconds: retrySeconds,
         });
         relay.close(reason);

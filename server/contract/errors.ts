@@ -9,6 +9,7 @@ import { terminalErrors } from './errors/terminal.ts';
 import { usersErrors } from './errors/users.ts';
 import { walletErrors } from './errors/wallet.ts';
 import { singular } from './singular.ts';
+import { reasonIn } from './storage-reasons.ts';
 
 /** Placeholders are {name}; texts in Chinese are the specification's own wording. */
 export const errors = {
@@ -67,7 +68,7 @@ export function formatError(code: ErrorCode, params: ErrorParams, language: Lang
     // Words that were made in both languages.
     const value = String(params[`${name}_${language}`] ?? params[name] ?? whole);
     if (language === 'en') return Object.hasOwn(brands, value) ? (brands[value] ?? value) : value;
-    return name === 'what' ? inChinese(value) : value;
+    return name === 'what' ? inChinese(value) : name === 'reason' ? reasonIn(value, language) : value;
   });
   return language === 'en' ? singular(text) : text;
 }

@@ -14,6 +14,11 @@ export const storageReasons = {
   standby_silent: { zh: '备用服务器未确认提交', en: 'the standby does not confirm' },
   commit_unknown: { zh: '数据库未答复提交是否成功', en: 'the database did not say whether it committed' },
   declared_gone: { zh: '本节点已被判定为离线', en: 'this node was declared gone' },
+  tenure_over: { zh: '已过久未收到数据库的答复', en: 'the database has not been heard of for too long' },
+  thread_gone: { zh: '{thread} 线程已终止', en: 'the {thread} thread is gone' },
+  outbox_full: { zh: '待送账目的存放处已满', en: 'the outbox is full' },
+  too_many: { zh: '同时进行的请求过多', en: 'too many requests at once' },
+  tasks: { zh: '任务无法保存', en: 'tasks cannot be kept' },
   /** All the others. */
   storage: { zh: '账目无法写入：{detail}', en: 'the books cannot be written: {detail}' },
 } as const satisfies Record<string, Reason>;
@@ -32,11 +37,11 @@ const filled = (text: string, params: StorageTrouble['params']): string =>
 /** In English, as it stands in the operator's log. */
 export const reasonText = (
   name: Exclude<StorageReason, 'storage'>,
-  params: Readonly<Record<string, number>> = {},
+  params: Readonly<Record<string, string | number>> = {},
 ): string => filled(storageReasons[name].en, params);
 
 const patterns = Object.entries(storageReasons).flatMap(([code, { en }]) =>
-  code === 'storage' ? [] : [{ code, fits: new RegExp(`^${en.replace(/\{(\w+)\}/g, '(?<$1>\\d+)')}$`) }],
+  code === 'storage' ? [] : [{ code, fits: new RegExp(`^${en.replace(/\{(\w+)\}/g, '(?<$1>\\w+)')}$`) }],
 );
 
 /** @param text as `reasonText` or somebody else has worded it. @returns null = '', all is well. */
@@ -45,7 +50,9 @@ export function troubleOf(text: string): StorageTrouble | null {
   for (const { code, fits } of patterns) {
     const found = fits.exec(text);
     if (found === null) continue;
-    const params = Object.entries(found.groups ?? {}).map(([name, value]) => [name, Number(value)] as const);
+    const params = Object.entries(found.groups ?? {}).map(
+      ([name, value]) => [name, /^\d+$/.test(value) ? Number(value) : value] as const,
+    );
     return { code, params: Object.fromEntries(params) };
   }
   return { code: 'storage', params: { detail: text } };
@@ -54,4 +61,10 @@ export function troubleOf(text: string): StorageTrouble | null {
 export function troubleIn({ code, params }: StorageTrouble, language: Language): string {
   if (Object.hasOwn(storageReasons, code)) return filled(storageReasons[code as StorageReason][language], params);
   return [code, ...Object.values(params)].join(' ');
+}
+
+/** What is worded as `reasonText` does it, in another language; somebody else's words stay as they are. */
+export function reasonIn(text: string, language: Language): string {
+  const trouble = language === 'en' ? null : troubleOf(text);
+  return trouble === null || trouble.code === 'storage' ? text : troubleIn(trouble, language);
 }

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type OutboxFile, openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
 import { AppError } from '../contract/errors.ts';
+import { reasonText } from '../contract/storage-reasons.ts';
 import type { LedgerCommand } from './commands.ts';
 
 export interface Kept {
@@ -61,7 +62,8 @@ export function openNodeFiles(dir: string, { nativeBinding, now, most = mostOwed
   return {
     outbox: {
       keep(commands) {
-        if (count + commands.length > most) throw new AppError('storage_unavailable', { reason: 'the outbox is full' });
+        if (count + commands.length > most)
+          throw new AppError('storage_unavailable', { reason: reasonText('outbox_full') });
         const numbers = owed.insert(commands);
         count += numbers.length;
         for (const number of numbers) inHand.add(number);

@@ -1,9 +1,15 @@
 /** Runs commands on a data directory in this process, as a pipe would see them. */
 import { join } from 'node:path';
 import { createProgram } from '../../cli/program.ts';
+import type { Language } from '../../server/contract/enums.ts';
 import { withCheapPasswords } from '../support/cheap-passwords.ts';
 
-export function createRunner(dir: string, env: Readonly<Record<string, string>> = {}, where: readonly string[] = []) {
+export function createRunner(
+  dir: string,
+  env: Readonly<Record<string, string>> = {},
+  where: readonly string[] = [],
+  language: Language = 'en',
+) {
   const run = async (args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> => {
     let out = '';
     const program = createProgram(
@@ -16,12 +22,12 @@ export function createRunner(dir: string, env: Readonly<Record<string, string>> 
           columns: 80,
         },
         stdin: process.stdin,
-        language: 'en',
+        language,
       },
       args,
     );
     const place = where.length === 0 ? ['--data-dir', join(dir, 'data')] : where;
-    await withCheapPasswords(() => program.parseAsync([...args, ...place, '--lang', 'en'], { from: 'user' }));
+    await withCheapPasswords(() => program.parseAsync([...args, ...place, '--lang', language], { from: 'user' }));
     return out.trimEnd();
   };
   return {

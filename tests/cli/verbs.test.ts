@@ -173,6 +173,15 @@ test('doctor repairs what others may read', async () => {
   expect(statSync(secret).mode & 0o777).toBe(0o600);
 });
 
+test('doctor speaks the reader’s language', async () => {
+  const found = async (language: 'zh' | 'en'): Promise<string[]> => {
+    const rows: { check: string; detail: string }[] = await createRunner(dir, {}, [], language).json(['doctor']);
+    return rows.filter(({ check }) => ['disk', 'server', 'backups'].includes(check)).map(({ detail }) => detail);
+  };
+  expect((await found('zh')).map((detail) => /\p{Script=Han}/u.test(detail))).toEqual([true, true, true]);
+  expect((await found('en')).map((detail) => /\p{Script=Han}/u.test(detail))).toEqual([false, false, false]);
+});
+
 test.each([
   ['bash', '.local/share/bash-completion/completions/gateway'],
   ['zsh', '.zfunc/_gateway'],

@@ -252,6 +252,22 @@ test('nothing secret is inside, and nothing is stored readable', async () => {
   expect(JSON.stringify(await gateway.services.alerts.list())).not.toContain('hush-');
 });
 
+test.each([
+  ['zh', '记账受阻或延迟：账本线程已终止', '超过阈值'],
+  ['en', 'Bills are late or not written: the ledger is gone', 'exceeds the limit'],
+])('reasons are told in the language of the alerts: %s', async (language, stopped, slow) => {
+  await everyTarget();
+  await gateway.option('alert_setting.language', language);
+  storage = { ...soundStorage, ok: false, reason: 'the ledger is gone' };
+  const id = await gateway.channel('http://127.0.0.1:1', { name: 'slow' });
+  const reason = '响应时间 9.00s 超过阈值 5s';
+  await setChannel(id, { status: 3, other_info: JSON.stringify({ status_reason: reason, status_time: 1 }) });
+  await look(2);
+  const texts = (await gateway.services.alerts.list()).alerts.map(({ text }) => text);
+  expect(texts.filter((text) => text.includes(stopped))).toHaveLength(1);
+  expect(texts.filter((text) => text.includes(slow))).toHaveLength(1);
+});
+
 test('told again only after it was over, or after its window', async () => {
   await gateway.option('alert_setting.slack_url', secrets['alert_setting.slack_url']);
   storage = { ...soundStorage, ok: false, reason: 'disk' };

@@ -1,15 +1,18 @@
 /** Why a node sells nothing: kept as a code, told in two languages. */
 import { expect, test } from 'vitest';
-import { reasonText, storageReasons, troubleIn, troubleOf } from '../../server/contract/storage-reasons.ts';
+import { AppError, formatError } from '../../server/contract/errors.ts';
+import { reasonIn, reasonText, storageReasons, troubleIn, troubleOf } from '../../server/contract/storage-reasons.ts';
 import { readFigures } from '../../server/domain/nodes/figures.ts';
 
 const ours = Object.keys(storageReasons).filter((code) => code !== 'storage') as Parameters<typeof reasonText>[0][];
 const han = /\p{Script=Han}/u;
 
 test.each(ours)('%s is known by its words, and told in both languages', (code) => {
-  const text = reasonText(code, { count: 51_000 });
+  const text = reasonText(code, { count: 51_000, thread: 'ledger' });
   const trouble = troubleOf(text);
-  expect(trouble).toEqual({ code, params: text.includes('51000') ? { count: 51_000 } : {} });
+  const count = text.includes('51000') ? { count: 51_000 } : {};
+  const thread = text.includes('ledger thread') ? { thread: 'ledger' } : {};
+  expect(trouble).toEqual({ code, params: { ...count, ...thread } });
   if (trouble === null) return;
   expect(troubleIn(trouble, 'en')).toBe(text);
   const chinese = troubleIn(trouble, 'zh');
@@ -26,6 +29,15 @@ test('somebody else’s words stay as they are, behind what they mean', () => {
     'the books cannot be written: connect ECONNREFUSED {detail} $1',
   ]);
   expect(troubleOf('')).toBeNull();
+});
+
+test('who is refused for it is told why in the language of the refusal', () => {
+  const { code, params } = new AppError('storage_unavailable', { reason: reasonText('ledger_gone') });
+  expect(formatError(code, params, 'en')).toBe(
+    'Storage is unavailable; billed requests are paused: the ledger is gone',
+  );
+  expect(formatError(code, params, 'zh')).toBe('存储暂不可用，计费请求已暂停：账本线程已终止');
+  expect(reasonIn('disk I/O error', 'zh')).toBe('disk I/O error');
 });
 
 test('a code of a newer version is told as it is', () => {

@@ -29,14 +29,22 @@ const well: ServerFacts = {
   oldest: null,
 };
 
+/** Numbers and names of the server's own settings are the same in every language. */
+const bare = /^$|^NOTIFY$|^TLS$|^on$|^read committed$|^serializable$/;
+
 const saidOf = (facts: Partial<ServerFacts>) =>
-  serverAdvice({ ...well, ...facts })
+  serverAdvice({ ...well, ...facts }, 'en')
+    .map((one, index) => {
+      const chinese = serverAdvice({ ...well, ...facts }, 'zh')[index]?.detail ?? '';
+      expect(/\p{Script=Han}/u.test(chinese) || bare.test(chinese), chinese).toBe(true);
+      return one;
+    })
     .filter(({ result }) => result !== 'ok')
     .map(({ check, result, detail, fix }) => ({ check, result, detail, hasFix: fix !== '' }));
 
 test('nothing is wrong with a server that is well', () => {
   expect(saidOf({})).toEqual([]);
-  expect(serverAdvice(well).map(({ check }) => check)).toEqual([
+  expect(serverAdvice(well, 'en').map(({ check }) => check)).toEqual([
     'durability',
     'standby',
     'news',

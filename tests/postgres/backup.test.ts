@@ -175,14 +175,14 @@ test('a server is looked after like a file: its schema, what is not whole, room 
     version: 'test',
     now: () => 7000,
   });
-  expect(await check()).toMatchObject({ schema: Object.keys(postgresMigrations).sort().at(-1), problems: [] });
+  expect(await check('en')).toMatchObject({ schema: Object.keys(postgresMigrations).sort().at(-1), problems: [] });
   const sizes = await vacuum();
   expect(Math.min(sizes.before, sizes.after)).toBeGreaterThan(0);
   const file = join(folder(), 'one.backup');
   expect(await backup(file)).toMatchObject({ created_at: 7, version: 'test' });
   expect(readdirSync(dirname(file))).toEqual(['one.backup']);
   await database.pool.query("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'users_username_key'::regclass");
-  expect((await check()).problems).toEqual(['index users_username_key is not whole']);
+  expect((await check('en')).problems).toEqual(['index users_username_key is not whole']);
   await database.close();
 });
 

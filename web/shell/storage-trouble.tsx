@@ -1,6 +1,8 @@
 /** Paid requests are refused, or bills are not written as they should be: said on every page, to administrators. */
 
 import { useTranslation } from 'react-i18next';
+import { reasonIn } from '../../server/contract/storage-reasons.ts';
+import { currentLanguage } from '../lib/i18n.ts';
 import { useAside } from '../lib/read.ts';
 import { statusQuery } from './status.ts';
 
@@ -10,7 +12,8 @@ export function StorageTrouble() {
   const { t } = useTranslation();
   const storage = useAside({ ...statusQuery, refetchInterval: lookMs }).data?.storage;
   if (storage === undefined) return null;
-  const { ok, reason, late, refused } = storage;
+  const { ok, late, refused } = storage;
+  const reason = reasonIn(storage.reason, currentLanguage());
   const text = !ok
     ? t('app.storage.stopped', { reason })
     : reason !== ''

@@ -1,6 +1,8 @@
 /** Everything that commonly goes wrong, one line each with its remedy. */
 import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
-import { AppError } from '../../../server/contract/errors.ts';
+import { AppError, formatError } from '../../../server/contract/errors.ts';
+import { reasonIn } from '../../../server/contract/storage-reasons.ts';
+import { storedIn } from '../../../server/contract/stored-texts.ts';
 import { dataDirFiles, lockOwner } from '../../../server/data-dir.ts';
 import type { CommandRun } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -34,39 +36,49 @@ function repair({ dataDir }: Context): string[] {
   });
 }
 
-function folder({ dataDir }: Context): Finding {
-  if (!existsSync(dataDir)) return wrong('data directory', 'warn', `${dataDir} is not there yet`, 'gateway setup');
+function folder({ dataDir, say }: Context): Finding {
+  if (!existsSync(dataDir))
+    return wrong('data directory', 'warn', say(`${dataDir} 尚不存在`, `${dataDir} is not there yet`), 'gateway setup');
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch {
-    return wrong('data directory', 'fail', `${dataDir} cannot be written`, `chown -R "$USER" ${dataDir}`);
+    const detail = say(`${dataDir} 不可写`, `${dataDir} cannot be written`);
+    return wrong('data directory', 'fail', detail, `chown -R "$USER" ${dataDir}`);
   }
   const { secretKey } = dataDirFiles(dataDir);
   if (existsSync(secretKey) && (statSync(secretKey).mode & othersMayRead) !== 0)
-    return wrong('data directory', 'fail', `others may read ${secretKey}`, `chmod 600 ${secretKey}`);
+    return wrong(
+      'data directory',
+      'fail',
+      say(`其他用户可读 ${secretKey}`, `others may read ${secretKey}`),
+      `chmod 600 ${secretKey}`,
+    );
   return fine('data directory', dataDir);
 }
 
-function disk({ dataDir }: Context): Finding {
+function disk({ dataDir, say }: Context): Finding {
   if (!existsSync(dataDir)) return fine('disk', '');
   const { bavail, bsize } = statfsSync(dataDir);
   const free = bavail * bsize;
-  const detail = `${(free / 1e9).toFixed(1)} GB free`;
+  const gigabytes = (free / 1e9).toFixed(1);
+  const detail = say(`剩余 ${gigabytes} GB`, `${gigabytes} GB free`);
   return free < leastFreeBytes
     ? wrong('disk', 'warn', detail, 'gateway logs prune --before 90d')
     : fine('disk', detail);
 }
 
 async function server(context: Context): Promise<Finding> {
+  const { say } = context;
   if (context.url !== '') return fine('server', context.url);
   const pid = lockOwner(dataDirFiles(context.dataDir));
-  if (pid === null) return wrong('server', 'warn', 'not running', 'gateway serve');
+  if (pid === null) return wrong('server', 'warn', say('未运行', 'not running'), 'gateway serve');
   const { relays } = await (await context.client()).call('status.overview');
-  return fine('server', `process ${pid}${relays === undefined ? '' : `, relay threads ${relays}`}`);
+  const threads = relays === undefined ? '' : say(`，转发线程 ${relays}`, `, relay threads ${relays}`);
+  return fine('server', `${say('进程', 'process')} ${pid}${threads}`);
 }
 
 async function database(context: Context): Promise<readonly Finding[]> {
-  if (context.url !== '') return [fine('database', 'remote')];
+  if (context.url !== '') return [fine('database', context.say('远程', 'remote'))];
   const { schema, problems, advice = [] } = await (await context.client()).call('local.check');
   const [problem] = problems;
   return [
@@ -78,15 +90,16 @@ async function database(context: Context): Promise<readonly Finding[]> {
 }
 
 async function ledger(context: Context): Promise<Finding> {
-  if (context.url !== '') return fine('ledger', 'remote');
+  if (context.url !== '') return fine('ledger', context.say('远程', 'remote'));
   const broken = (await (await context.client()).call('ledger.verify')).filter((report) => report.violations > 0);
   const names = broken.map((report) => report.id).join(', ');
   return broken.length === 0 ? fine('ledger', '') : wrong('ledger', 'fail', names, 'gateway ledger verify');
 }
 
 async function channels(context: Context): Promise<Finding> {
+  const { say } = context;
   const found = await allChannels(await context.client());
-  if (found.length === 0) return wrong('channels', 'warn', 'none', 'gateway channel add');
+  if (found.length === 0) return wrong('channels', 'warn', say('尚无渠道', 'none'), 'gateway channel add');
   const off = found.filter((channel) => channel.status === 3).map((channel) => channel.name);
   const failing = found.filter((channel) => channel.status === 1 && testErrorOf(channel) !== '');
   const [first] = failing;
@@ -94,15 +107,21 @@ async function channels(context: Context): Promise<Finding> {
     return wrong(
       'channels',
       'fail',
-      failing.map((channel) => `${channel.name}: ${testErrorOf(channel)}`).join('; '),
+      failing.map((channel) => `${channel.name}: ${storedIn(testErrorOf(channel), context.language)}`).join('; '),
       `gateway channel test ${first.name}`,
     );
   return off.length === 0
     ? fine('channels', String(found.length))
-    : wrong('channels', 'warn', `disabled: ${off.join(', ')}`, `gateway channel test ${off[0]}`);
+    : wrong(
+        'channels',
+        'warn',
+        `${say('已自动禁用：', 'disabled: ')}${off.join(', ')}`,
+        `gateway channel test ${off[0]}`,
+      );
 }
 
 async function prices(context: Context): Promise<Finding> {
+  const { say } = context;
   const client = await context.client();
   const models = await client.call('channel.models_enabled');
   const texts = new Map((await client.call('option.list')).map(({ key, value }) => [key, value]));
@@ -112,29 +131,44 @@ async function prices(context: Context): Promise<Finding> {
     (model) => resolvePrices(tables, model, { group: 'default', userGroup: 'default' }) === null,
   );
   return unset.length === 0
-    ? fine('prices', `${models.length} models`)
-    : wrong('prices', 'warn', `unset: ${unset.join(', ')}`, `gateway ratios set ModelRatio ${unset[0]}=RATIO`);
+    ? fine('prices', say(`${models.length} 个模型`, `${models.length} models`))
+    : wrong(
+        'prices',
+        'warn',
+        `${say('未设置：', 'unset: ')}${unset.join(', ')}`,
+        `gateway ratios set ModelRatio ${unset[0]}=RATIO`,
+      );
 }
 
-/** Whether bills are written; where no server runs there are none to write. */
+/** Whether bills are written; where no server runs there are none to write. The names of figures are those of `gateway status`. */
 async function storage(context: Context): Promise<Finding> {
   const found = await (await context.client()).call('status.overview');
   const facts = ['settlements_waiting', 'late_ends', 'settlements_refused']
     .filter((name) => found[name] !== undefined)
     .map((name) => `${name} ${found[name]}`);
   const reason = String(found.storage ?? 'ok');
-  const detail = [reason === 'ok' ? '' : reason, ...facts].filter((part) => part !== '').join('; ');
+  const told = reasonIn(reason, context.language);
+  const detail = [reason === 'ok' ? '' : told, ...facts].filter((part) => part !== '').join('; ');
   if (reason !== 'ok') return wrong('storage', 'fail', detail, remedyOf(reason));
   return facts.length === 0 ? fine('storage', '') : wrong('storage', 'warn', detail, 'gateway ledger verify');
 }
 
 /** How old the last backup by the clock is. */
 async function backups(context: Context): Promise<Finding> {
+  const { say } = context;
   const found = await (await context.client()).call('backup.status');
   const age = Math.floor((Date.now() / 1000 - found.made_at) / 3600);
-  const last = found.made_at === 0 ? 'none yet' : `last ${age} h ago, ${found.place}`;
+  const last =
+    found.made_at === 0
+      ? say('尚无备份', 'none yet')
+      : say(`上次在 ${age} 小时前，${found.place}`, `last ${age} h ago, ${found.place}`);
   if (found.every_hours === 0)
-    return wrong('backups', 'warn', 'not scheduled', 'gateway option set backup_setting.every_hours=24');
+    return wrong(
+      'backups',
+      'warn',
+      say('未设置定时备份', 'not scheduled'),
+      'gateway option set backup_setting.every_hours=24',
+    );
   return found.missing === ''
     ? fine('backups', last)
     : wrong('backups', 'fail', `${last}: ${found.missing}`, 'gateway backup run');
@@ -158,7 +192,7 @@ export const doctor: CommandRun = async (context, flags) => {
       findings.push(...[await part(context)].flat());
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      findings.push(wrong(part.name, 'fail', error.message, ''));
+      findings.push(wrong(part.name, 'fail', formatError(error.code, error.params, context.language), ''));
     }
   }
   context.output.list(

@@ -8,8 +8,11 @@ import {
   alertKindNames,
   filledIn,
 } from '../../contract/alert-kinds.ts';
+import type { Language } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { singular } from '../../contract/singular.ts';
+import { reasonIn } from '../../contract/storage-reasons.ts';
+import { storedIn } from '../../contract/stored-texts.ts';
 import type { OptionsService } from '../options/service.ts';
 import type { Alert } from './alert.ts';
 import type { AlertFacts } from './facts.ts';
@@ -31,6 +34,12 @@ export type AlertsService = ReturnType<typeof createAlerts>;
 
 /** A target that could not be reached is tried again after so long. */
 const againSeconds = 600;
+/** Reasons are kept as they were worded where they were noticed. */
+const inWordsOf = (values: Found['values'], language: Language): Found['values'] =>
+  typeof values.reason === 'string'
+    ? { ...values, reason: storedIn(reasonIn(values.reason, language), language) }
+    : values;
+
 /** Kinds that must have been there at the look before as well: a moment's failure is nobody's concern. */
 const lasting: ReadonlySet<AlertKindName> = new Set(['channel_failing']);
 
@@ -45,7 +54,7 @@ export function createAlerts(deps: AlertsDeps) {
     const language = options.get('alert_setting.language') === 'en' ? 'en' : 'zh';
     const { label, text } = alertKind(kind);
     const site = options.get('SystemName');
-    const words = filledIn(text[language], values);
+    const words = filledIn(text[language], inWordsOf(values, language));
     return { kind, subject, site, title: label[language], text: language === 'en' ? singular(words) : words, at };
   };
   const seen = async (): Promise<(readonly [AlertKindName, Found])[]> => {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { DatabaseCheck } from '../../../db/maintenance.ts';
 import type { Database } from '../../../db/open.ts';
 import { checkSite, portableCopy, vacuumSite } from '../../../db/upkeep.ts';
+import type { Language } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
 import { type Advice, serverAdvice } from '../status/server-advice.ts';
 import { type BackupHeader, writeBackup } from './format.ts';
@@ -12,11 +13,15 @@ import { backupHome, type DataFolder } from './home.ts';
 export type MaintenanceService = ReturnType<typeof createMaintenance>;
 
 /** @param now milliseconds. */
-async function lookedAt(database: Database, now: number): Promise<DatabaseCheck & { readonly advice?: Advice[] }> {
+async function lookedAt(
+  database: Database,
+  now: number,
+  language: Language,
+): Promise<DatabaseCheck & { readonly advice?: Advice[] }> {
   const found = await checkSite(database);
   if (database.engine === 'sqlite') return found;
   const { serverFacts } = await import('../../../db/postgres/server-facts.ts');
-  return { ...found, advice: serverAdvice(await serverFacts(database, now)) };
+  return { ...found, advice: serverAdvice(await serverFacts(database, now), language) };
 }
 
 export function createMaintenance(deps: {
@@ -26,7 +31,7 @@ export function createMaintenance(deps: {
   readonly now: () => number;
 }) {
   return {
-    check: () => lookedAt(deps.database, deps.now()),
+    check: (language: Language) => lookedAt(deps.database, deps.now(), language),
     vacuum: () => vacuumSite(deps.database),
     /** @param file absolute path of a file that does not exist yet. @throws AppError backup_unwritable */
     async backup(file: string): Promise<BackupHeader> {

@@ -7,7 +7,7 @@ import type { HandlersOf } from './handlers-of.ts';
 export const localHandlers: HandlersOf<
   'local.check' | 'local.vacuum' | 'local.backup' | 'local.password' | 'local.access_token'
 > = {
-  'local.check': async ({ services }) => services.maintenance.check(),
+  'local.check': async ({ services, meta }) => services.maintenance.check(meta.language),
   'local.vacuum': async ({ services }) => services.maintenance.vacuum(),
   'local.backup': ({ services, input }) => services.maintenance.backup(input.file),
   'local.password': async ({ services, input }) => {

@@ -1,5 +1,6 @@
 /** Stage 3: the model allowed, the plan made, limits kept and money held: what every paid request passes, whatever it asks for. */
 import { AppError } from '../../contract/errors.ts';
+import { reasonText } from '../../contract/storage-reasons.ts';
 import type { Ledger } from '../../ledger/commands.ts';
 import type { Authorise } from '../intake/authorise.ts';
 import type { Inquiry, Principal } from '../intake/inquiry.ts';
@@ -113,7 +114,7 @@ export function createAdmit(deps: AdmitDeps): Admit {
       house: plan.house,
       epoch,
     });
-    if (row === null) throw new AppError('storage_unavailable', { reason: 'too many requests at once', seconds: 1 });
+    if (row === null) throw new AppError('storage_unavailable', { reason: reasonText('too_many'), seconds: 1 });
     return row;
   };
 

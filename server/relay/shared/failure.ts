@@ -1,6 +1,7 @@
 /** What went wrong upstream, in the classes that decide everything else: retry elsewhere, cool down, refund. */
 import type { FailureClass } from '../../contract/errors/row.ts';
 import { AppError } from '../../contract/errors.ts';
+import { reasonText } from '../../contract/storage-reasons.ts';
 import type { UpstreamError, Usage } from '../../protocols/canonical.ts';
 
 export interface UpstreamFailure {
@@ -105,8 +106,6 @@ export function withKeywords(
 export const mayRetry = (failure: UpstreamFailure): boolean =>
   failure.ordered !== true && (failure.class === 'key' || failure.class === 'host');
 
-const tenureOver = 'the database has not been heard of for too long';
-
 /** Too much to do, in the status of one dialect; in the others a plain 503. */
 const overloaded = 529;
 
@@ -118,7 +117,10 @@ export function failureError(failure: UpstreamFailure): AppError {
     case 'starved':
       return new AppError('overloaded', { seconds: failure.retryAfter ?? 1 });
     case 'untenured':
-      return new AppError('storage_unavailable', { reason: tenureOver, seconds: failure.retryAfter ?? 1 });
+      return new AppError('storage_unavailable', {
+        reason: reasonText('tenure_over'),
+        seconds: failure.retryAfter ?? 1,
+      });
     case 'timeout':
       return new AppError('upstream_timeout');
     case 'broken':

@@ -1,5 +1,6 @@
 /** The store of drawings and songs as the relay sees it: every call is a message to the control thread. */
 import { AppError } from '../../../contract/errors.ts';
+import { reasonText } from '../../../contract/storage-reasons.ts';
 import type { TaskCall, TaskStore } from './store.ts';
 
 interface Waiting {
@@ -42,13 +43,13 @@ export function createTaskCalls(send: (id: number, call: TaskCall) => void) {
     /** The thread that was asked is gone. */
     giveUp(): void {
       for (const { reject } of waiting.values())
-        reject(new AppError('storage_unavailable', { reason: 'tasks', seconds: 5 }));
+        reject(new AppError('storage_unavailable', { reason: reasonText('tasks'), seconds: 5 }));
       waiting.clear();
     },
     answered({ id, value, failed }: TaskCallAnswer): void {
       const caller = waiting.get(id);
       waiting.delete(id);
-      if (failed) caller?.reject(new AppError('storage_unavailable', { reason: 'tasks' }));
+      if (failed) caller?.reject(new AppError('storage_unavailable', { reason: reasonText('tasks') }));
       else caller?.resolve(value);
     },
   };
