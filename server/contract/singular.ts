@@ -2,7 +2,7 @@
 
 const things = [
   'second|minute|hour|day|byte|character|request|token|access token|filter|passkey',
-  'change|charge|secret|channel|entr(?=ies)|difference|trade',
+  'change|charge|secret|channel|entr(?=ies)|difference|trade|standby|row|node|version|model',
 ].join('|');
 const counted = new RegExp(`(?<![\\d.,])1 (${things})(?:s|ies)\\b`, 'g');
 

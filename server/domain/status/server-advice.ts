@@ -1,6 +1,7 @@
 /** What the state of a shared database server means for money and news, and what to do about it. */
 import type { ServerFacts } from '../../../db/server-facts.ts';
 import type { Language } from '../../contract/enums.ts';
+import { singular } from '../../contract/singular.ts';
 
 export interface Advice {
   readonly check: string;
@@ -40,7 +41,10 @@ const standby: Rule = ({ standbyNames, standbys, syncStandbys, unseenStandbys },
   const check = 'standby';
   if (standbyNames === '')
     return standbys === 0
-      ? fine(check, say('没有备用服务器：服务器磁盘丢失的数据无法找回', 'none: what the server’s disk loses is lost'))
+      ? fine(
+          check,
+          say('没有备用服务器：服务器磁盘丢失的数据无法找回', 'none: what the disk of the server loses is lost'),
+        )
       : warn(
           check,
           say(
@@ -64,7 +68,7 @@ const standby: Rule = ({ standbyNames, standbys, syncStandbys, unseenStandbys },
     check,
     say(
       `没有备用服务器确认（${standbyNames}）：提交会一直等待`,
-      `no standby confirms (${standbyNames}): commits wait for ever`,
+      `no standby confirms (${standbyNames}): commits wait forever`,
     ),
     say('启动其中一台', 'start one of them'),
   );
@@ -98,10 +102,10 @@ const stall: Rule = ({ oldest }, say) => {
 const clock: Rule = ({ aheadMs }, say) => {
   const off = Math.abs(aheadMs);
   const seconds = (off / 1000).toFixed(1);
-  const detail = say(
-    `比数据库服务器${aheadMs > 0 ? '快' : '慢'} ${seconds} 秒`,
-    `${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the server`,
-  );
+  const detail =
+    aheadMs > 0
+      ? say(`比数据库服务器快 ${seconds} 秒`, `${seconds} s ahead of the server`)
+      : say(`比数据库服务器慢 ${seconds} 秒`, `${seconds} s behind the server`);
   if (off > clockMs.fail) return fail('clock', detail, 'timedatectl set-ntp true');
   return off > clockMs.warn ? warn('clock', detail, 'timedatectl set-ntp true') : fine('clock', detail);
 };
@@ -114,7 +118,7 @@ const months: Rule = ({ monthsMissing, strayLogs }, say) => {
   return strayLogs > 0
     ? warn(
         'log partitions',
-        say(`${strays}日志在 logs_rest 中，不属于任何月份`, `${strays} lie in logs_rest, in no month`),
+        say(`logs_rest 中有 ${strays}日志不属于任何月份`, `logs_rest holds ${strays} that belong to no month`),
         'gateway serve',
       )
     : fine('log partitions', say('本月和下月的分区均已建立', 'this month and the next are there'));
@@ -168,4 +172,4 @@ const nodes: Rule = ({ liveNodes, versions }, say) => {
 const rules: readonly Rule[] = [disk, standby, news, stall, clock, months, connections, isolation, vacuum, wire, nodes];
 
 export const serverAdvice = (facts: ServerFacts, language: Language): Advice[] =>
-  rules.map((rule) => rule(facts, (zh, en) => (language === 'zh' ? zh : en)));
+  rules.map((rule) => rule(facts, (zh, en) => (language === 'zh' ? zh : singular(en))));
