@@ -9,7 +9,7 @@ import type { LedgerCommand } from '../../server/ledger/commands.ts';
 import { decideMoves, type LeaseMove, type MoveOutcome, readsForMoves } from './leases.ts';
 import { type BatchOutcome, decideBatch } from './ledger-batch.ts';
 import { readsFor } from './ledger-known.ts';
-import type { Answer, Line, Statement } from './line.ts';
+import { type Answer, type Line, type Statement, staleCodes } from './line.ts';
 import { begin, beginning, type Fence, lookAt } from './nodes.ts';
 
 /** Batches that were confirmed, kept for a while beside the node. */
@@ -84,8 +84,8 @@ interface Pending {
 const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((item, index) => item === other[index]);
 
-/** Two nodes met: whoever lost begins again with the same number. */
-const collisions = new Set(['23505', '40001', '40P01', '55P03']);
+/** Two nodes met, or a statement has to be parsed again: whoever lost begins again with the same number. */
+const collisions = new Set(['23505', '40001', '40P01', '55P03', ...staleCodes]);
 const mostTries = 6;
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
 

@@ -31,8 +31,18 @@ const inFailedTransaction = '25P02';
 /** "The transaction has already committed locally, but might not have been replicated to the standby." */
 const localOnly = /waiting? for synchronous replication|committed locally/i;
 
+export interface LineOptions {
+  /** As the server lists it. */
+  readonly name?: string;
+  /** Whether the session is this connection's alone: then the server parses and plans each statement once. */
+  readonly isOwn?: () => boolean;
+}
+
 /** @throws the driver's error. */
-export async function openLine(place: PostgresPlace, name = 'gateway ledger'): Promise<Line> {
+export async function openLine(
+  place: PostgresPlace,
+  { name = 'gateway ledger', isOwn = () => false }: LineOptions = {},
+): Promise<Line> {
   const client = new Client({
     connectionString: readAsLibpq(place.url),
     connectionTimeoutMillis: connectWithinMs,
@@ -43,6 +53,8 @@ export async function openLine(place: PostgresPlace, name = 'gateway ledger'): P
   });
   let broken = false;
   let local = false;
+  /** A statement that was parsed is not what it was: the session was another's meanwhile, or the tables have changed. */
+  let isStale = false;
   const close = () => {
     broken = true;
     client.end().catch(() => undefined);
@@ -68,7 +80,10 @@ export async function openLine(place: PostgresPlace, name = 'gateway ledger'): P
   return {
     async send(statements) {
       const timer = setTimeout(close, silenceMs);
-      const sent = statements.map(({ text, values }) => client.query({ text, values: [...(values ?? [])] }));
+      const isKept = !isStale && isOwn();
+      const sent = statements.map(({ text, values = [] }) =>
+        client.query({ text, values: [...values], ...(isKept && keptAs(text)) }),
+      );
       const settled = await Promise.allSettled(sent);
       clearTimeout(timer);
       const answers: Answer[] = [];
@@ -78,6 +93,7 @@ export async function openLine(place: PostgresPlace, name = 'gateway ledger'): P
         else if (failure === undefined || codeOf(failure) === inFailedTransaction) failure = one.reason;
       }
       if (failure === undefined) return answers;
+      if (staleCodes.has(String(codeOf(failure)))) isStale = true;
       // Without a code the server never answered.
       if (!isServers(failure)) close();
       throw failure;
@@ -93,6 +109,24 @@ export async function openLine(place: PostgresPlace, name = 'gateway ledger'): P
     close,
   };
 }
+
+/** Names of statements, by their texts: the same in every session. */
+const kept = new Map<string, { readonly name: string }>();
+/** Texts are constants; should one ever not be, the server's memory is not filled with it. */
+const mostKept = 200;
+
+/** @returns null = parsed each time: there is nothing to plan, or there are too many. */
+function keptAs(text: string): { readonly name: string } | null {
+  if (/^(BEGIN|COMMIT|ROLLBACK)$/.test(text)) return null;
+  const known = kept.get(text);
+  if (known !== undefined || kept.size >= mostKept) return known ?? null;
+  const made = { name: `gateway_${kept.size}` };
+  kept.set(text, made);
+  return made;
+}
+
+/** Such a failure of a statement that was parsed before says nothing about the statement: the next try parses it anew. */
+export const staleCodes: ReadonlySet<string> = new Set(['26000', '42P05', '0A000']);
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 

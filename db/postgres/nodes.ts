@@ -17,21 +17,28 @@ const graceSeconds = 5;
 /** The longest request; what was set aside for one that never ended is free after that. */
 export const longestRequestSeconds = 600;
 
-const settings = [
-  // Whatever the server's usual is: an answer says that it is durable.
-  'SET LOCAL synchronous_commit = on',
-  // A node that stands still in the middle of a transaction must not stop the others.
-  "SET LOCAL idle_in_transaction_session_timeout = '5s'",
-  "SET LOCAL lock_timeout = '10s'",
-  "SET LOCAL statement_timeout = '30s'",
-].map((text): Statement => ({ text }));
+const settings: Statement = {
+  text: `SELECT ${Object.entries({
+    // Whatever the server's usual is: an answer says that it is durable.
+    synchronous_commit: 'on',
+    // A node that stands still in the middle of a transaction must not stop the others.
+    idle_in_transaction_session_timeout: '5s',
+    lock_timeout: '10s',
+    statement_timeout: '30s',
+    // Every statement finds its rows by their key: one plan is good for any number of them, and was not made for an empty table.
+    plan_cache_mode: 'force_generic_plan',
+    enable_seqscan: 'off',
+  })
+    .map(([name, value]) => `set_config('${name}', '${value}', true)`)
+    .join(', ')}`,
+};
 
 const life = `clock_timestamp() + interval '${lifeSeconds} s'`;
 
 /** The last of its answers has no row when the node may not write, or when the number has been used. */
 export const beginning = ({ epoch, run }: Fence, seq: number): readonly Statement[] => [
   { text: 'BEGIN' },
-  ...settings,
+  settings,
   {
     text: `UPDATE nodes SET seq = $1, expires_at = ${life} WHERE epoch = $2 AND run = $3 AND state <> 'expired' AND seq = $1 - 1 RETURNING seq`,
     values: [seq, epoch, run],
@@ -48,7 +55,7 @@ export async function lookAt(line: Line, { epoch, run }: Fence): Promise<Found> 
   line.wasLocal();
   const answers = await line.send([
     { text: 'BEGIN' },
-    ...settings,
+    settings,
     {
       text: `UPDATE nodes SET expires_at = CASE state WHEN 'expired' THEN expires_at ELSE ${life} END WHERE epoch = $1 AND run = $2 RETURNING seq, state`,
       values: [epoch, run],
@@ -100,7 +107,7 @@ export async function begin(
 export async function expireNodes(line: Line, force: readonly number[] = []): Promise<number[]> {
   const answers = await line.send([
     { text: 'BEGIN' },
-    ...settings,
+    settings,
     {
       text: `SELECT epoch FROM nodes WHERE state <> 'expired'
         AND (expires_at < clock_timestamp() - interval '${graceSeconds} s' OR epoch = ANY($1::bigint[])) ORDER BY epoch FOR UPDATE`,
@@ -194,7 +201,7 @@ export async function orphans(
 export async function clearLeases(line: Line): Promise<void> {
   const answers = await line.send([
     { text: 'BEGIN' },
-    ...settings,
+    settings,
     {
       text: `SELECT n.epoch FROM nodes n WHERE n.state = 'expired' AND EXISTS (SELECT 1 FROM leases l WHERE l.epoch = n.epoch)
         AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.epoch = n.epoch) ORDER BY n.epoch FOR UPDATE`,

@@ -61,8 +61,9 @@ export function createPool(url: string, options: PostgresOptions = {}): Pool {
     keepAlive: true,
     application_name: options.name ?? 'gateway',
     types: parsers,
-    // Whoever has a connection waits for nothing else: a transaction that stands still belongs to a process that does.
-    idle_in_transaction_session_timeout: 60_000,
+    // Whoever has a connection waits for nothing else: a transaction that stands still belongs to a process that does. Said
+    // afterwards, because PgBouncer lets nobody in who asks for it at the door.
+    onConnect: async (client) => void (await client.query("SET idle_in_transaction_session_timeout = '60s'")),
   });
   // A connection that breaks while nobody uses it is replaced by the next who asks.
   pool.on('error', () => undefined);

@@ -77,10 +77,11 @@ export async function openBooks(order: NodeOrder, told: BooksHearers): Promise<B
   return { ...books, report: { recovery, owed, migrated, sample } };
 }
 
+/** A pooler gives nobody a session; migrations want one, and statements that are parsed once. */
+const directPlace = (place: PostgresPlace): PostgresPlace => ({ ...place, url: place.direct ?? place.url });
+
 async function prepare(place: PostgresPlace) {
-  // A pooler gives nobody a session, and migrations want one.
-  const direct = { ...place, url: place.direct ?? place.url };
-  const database = await openPostgres(direct, { connections: 1, name: 'gateway ledger' });
+  const database = await openPostgres(directPlace(place), { connections: 1, name: 'gateway ledger' });
   try {
     const migrated = await migratePostgres(database);
     return { migrated, sample: await sealedSampleOn(database), schema: await postgresSchemaOf(database) };
@@ -90,6 +91,7 @@ async function prepare(place: PostgresPlace) {
 }
 
 async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
+  const direct = directPlace(order.place);
   const files = openFiles(order);
   const { memory: shared } = order;
   const memory = shared === null ? createMemory() : attachMemory(shared.parts, shared.thread);
@@ -100,7 +102,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
       engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result))),
     );
   const store = createPostgresLedgerStore({
-    connect: () => openLine(order.place),
+    connect: () => openLine(direct, { isOwn: () => order.place.direct !== undefined || wire.hears() }),
     node: { name: order.name, version: order.version, schema },
     acknowledged: files.acknowledged,
     onEpoch(epoch) {
@@ -138,7 +140,7 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     name: randomUUID().replaceAll('-', ''),
   });
   const keeper: Keeper = createKeeper({
-    connect: () => openLine(order.place, 'gateway keeper'),
+    connect: () => openLine(order.place, { name: 'gateway keeper' }),
     name: order.name,
     epoch: store.epoch,
     beat: store.probe,

@@ -12,6 +12,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await site.close();
+  expect(proxy.refused).toEqual([]);
   await proxy.stop();
 });
 

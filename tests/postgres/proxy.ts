@@ -6,6 +6,8 @@ export type Fate = 'passes' | 'late' | 'lost' | 'unanswered';
 export interface Stretch {
   /** The same address, through here. */
   readonly url: string;
+  /** What was asked for that nobody can have here. */
+  readonly refused: readonly string[];
   /** What becomes of the next COMMIT. */
   next: () => Fate;
   freeze(): void;
@@ -32,13 +34,50 @@ function withoutNotices(): (chunk: Buffer) => Buffer {
   };
 }
 
-/** @param mute as behind a pooler that lends connections by the transaction: NOTIFY is heard by nobody. */
+/** What PgBouncer lets in with its usual settings; it closes the door to whoever asks for more. */
+const asked = ['user', 'database', 'application_name', 'client_encoding', 'datestyle', 'timezone'];
+const protocol = 196_608;
+
+/** @returns what a session's own words ask for that a pooler which lends connections by the transaction cannot give. */
+function beyondTransactions(): (chunk: Buffer) => string | null {
+  let rest = Buffer.alloc(0);
+  let isIn = false;
+  const opening = (): string | null | undefined => {
+    const size = rest.readInt32BE(0);
+    if (rest.length < size) return undefined;
+    const [words, version] = [rest.toString('utf8', 8, size - 1).split('\0'), rest.readInt32BE(4)];
+    rest = rest.subarray(size);
+    isIn = version === protocol;
+    const names = isIn ? words.filter((_, index) => index % 2 === 0 && words[index] !== '') : [];
+    return names.find((name) => !asked.includes(name.toLowerCase())) ?? null;
+  };
+  const message = (): string | null | undefined => {
+    const size = rest.length < 5 ? Number.POSITIVE_INFINITY : 1 + rest.readInt32BE(1);
+    if (rest.length < size) return undefined;
+    const [type, name] = [String.fromCharCode(rest[0] ?? 0), rest.toString('utf8', 5, rest.indexOf(0, 5))];
+    rest = rest.subarray(size);
+    // A statement with a name is another session's the next time.
+    return type === 'P' && name !== '' ? `statement ${name}` : null;
+  };
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    while (rest.length >= 5) {
+      const found = isIn ? message() : opening();
+      if (found !== null) return found ?? null;
+    }
+    return null;
+  };
+}
+
+/** @param mute as behind a pooler that lends connections by the transaction: NOTIFY is heard by nobody, and what is a session's own is refused. */
 export async function startProxy(url: string, { mute = false } = {}): Promise<Stretch> {
   const to = new URL(url);
   const sockets = new Set<Socket>();
+  const refused: string[] = [];
   let frozen = false;
   const server = createServer((client) => {
     const upstream = connect(Number(to.port), to.hostname);
+    const beyond = mute ? beyondTransactions() : () => null;
     const heard = mute ? withoutNotices() : (chunk: Buffer) => chunk;
     let isDeaf = false;
     /** What follows a late COMMIT. */
@@ -66,6 +105,11 @@ export async function startProxy(url: string, { mute = false } = {}): Promise<St
       }, ms);
     };
     client.on('data', (chunk: Buffer) => {
+      const wrong = beyond(chunk);
+      if (wrong !== null) {
+        refused.push(wrong);
+        return void client.destroy();
+      }
       if (behind !== null) return void behind.push(chunk);
       const fate = chunk.toString('latin1').includes(commit) ? proxy.next() : 'passes';
       if (fate === 'lost') client.destroy();
@@ -88,6 +132,7 @@ export async function startProxy(url: string, { mute = false } = {}): Promise<St
 
   const proxy: Stretch = {
     url: here.href,
+    refused,
     next: () => 'passes',
     freeze() {
       frozen = true;

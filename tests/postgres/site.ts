@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { postgresFacts } from '../../db/postgres/ledger-facts.ts';
 import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/postgres/ledger-store.ts';
-import { openLine } from '../../db/postgres/line.ts';
+import { type Line, openLine } from '../../db/postgres/line.ts';
 import { migratePostgres } from '../../db/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '../../db/postgres/open.ts';
 import { recompute } from '../../server/contract/quota.ts';
@@ -48,6 +48,10 @@ export interface NodeOptions {
   readonly committing?: () => Promise<void>;
   readonly onEpoch?: (epoch: number) => void;
   readonly sign?: () => () => void;
+  /** A connection of its own to the books, whenever it makes one. */
+  readonly opened?: (line: Line) => void;
+  /** Whether its session is its own, default: it is. */
+  readonly isOwn?: () => boolean;
 }
 
 export interface TestNode {
@@ -138,14 +142,15 @@ let runs = 0;
 
 function openNode(
   url: string,
-  { name = 'node', broken = () => null, sending, committing, onEpoch, sign }: NodeOptions,
+  { name = 'node', broken = () => null, sending, committing, onEpoch, sign, opened, isOwn = () => true }: NodeOptions,
 ): TestNode {
   const batches: TestNode['batches'] = [];
   const forgotten: LedgerCommand[] = [];
   const epochs: number[] = [];
   const store = createPostgresLedgerStore({
     connect: async () => {
-      const line = await openLine({ engine: 'postgres', url });
+      const line = await openLine({ engine: 'postgres', url }, { isOwn });
+      opened?.(line);
       return {
         ...line,
         get broken() {
