@@ -164,6 +164,30 @@ export const books: readonly Break[] = [
     .keeps('rule 9', 'correction 15')
     .notices('tests/postgres/words.test.ts', 'ten nodes'),
   row(
+    'nothing is asked of a pooler at its door that it does not know',
+    'db/postgres/open.ts',
+    `onConnect: async (client) => void (await client.query("SET idle_in_transaction_session_timeout = '60s'")),`,
+    'idle_in_transaction_session_timeout: 60_000,',
+  )
+    .keeps('rule 9', 'correction 15')
+    .notices('tests/postgres/kept-statements.test.ts', 'a pooler lets in'),
+  row(
+    'a statement that was parsed for somebody else is parsed anew',
+    'db/postgres/line.ts',
+    'if (staleCodes.has(String(codeOf(failure)))) isStale = true;',
+    '',
+  )
+    .keeps('rule 9', 'correction 15')
+    .notices('tests/postgres/kept-statements.test.ts', 'the bills are written all the same'),
+  row(
+    'a sign of life is never answered by an earlier one',
+    'db/postgres/ledger-store.ts',
+    "if (committed && kind !== 'probe') found.set",
+    'if (committed) found.set',
+  )
+    .keeps('rule 5', 'correction 14')
+    .notices('tests/postgres/ledger.test.ts', 'a sign of life'),
+  row(
     'a commit on one disk alone is not durable',
     'db/postgres/ledger-store.ts',
     "if (on.wasLocal() || last?.command !== 'COMMIT') {",
@@ -182,8 +206,8 @@ export const books: readonly Break[] = [
   row(
     'every transaction of the books waits for the standby, whatever the server’s usual is',
     'db/postgres/nodes.ts',
-    "'SET LOCAL synchronous_commit = on'",
-    "'SET LOCAL synchronous_commit = local'",
+    "synchronous_commit: 'on'",
+    "synchronous_commit: 'local'",
   )
     .keeps('rule 7', 'correction 4', 'correction 13')
     .notices('tests/postgres/confirmed.test.ts'),

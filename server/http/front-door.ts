@@ -9,6 +9,7 @@ import type { Relay } from '../relay/relay.ts';
 import { bodyLimit } from './body-limit.ts';
 import { clientAddress } from './client-ip.ts';
 import type { Connections } from './connections.ts';
+import { isOpenToPages, isPreflight, meantMethod, openToPages, preflightAnswer } from './cross-origin.ts';
 import { createMoving, createUnderWay, handedFrom } from './handing-on.ts';
 import { placeOf } from './places.ts';
 import { isProbe, probe } from './probes.ts';
@@ -97,7 +98,7 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       }),
   };
   const serve = (request: Request, listener: Server<Conversation>): Response | Promise<Response | undefined> => {
-    const path = forgivenPath(pathOf(request.url), request.method);
+    const path = forgivenPath(pathOf(request.url), meantMethod(request));
     const direct = () => (listener === inner ? handedFrom(request) : (listener.requestIP(request)?.address ?? ''));
     const peer = {
       ip: () => clientAddress(direct(), request.headers.get('x-forwarded-for'), options.trustsProxy),
@@ -105,7 +106,10 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     if (isProbe(path)) return probed(request, path);
     // Load balancers ask how one stands without naming anybody; whoever wants more must say whom it wants it of.
     if (isHostless(request.url)) return new Response(null, { status: 400, headers: { connection: 'close' } });
-    if (draining) return turnedAway(options.relay, request, path, peer);
+    const isOpen = isOpenToPages(request, path);
+    if (isOpen && isPreflight(request)) return parting(preflightAnswer(request));
+    const told = isOpen ? openToPages : asItIs;
+    if (draining) return turnedAway(options.relay, request, path, peer).then(told);
     // Coding agents look whether anybody is there before they log in.
     if (path === '/api/hello') return parting(new Response(null));
     if (isRealtime(request, path))
@@ -113,12 +117,12 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     const place = placeOf(path);
     if (place === 'relay') {
       const away = options.relay.turnAway(request, path, peer);
-      if (away !== null) return parting(away);
+      if (away !== null) return parting(told(away));
     }
     // A page is no answer to a socket: programs would take it for one that opened.
     if (place === 'relay' || (place === 'console' && wantsSocket(request))) {
       const going = connections.begin(request);
-      return closing(going, options.relay.handle(going, path, peer));
+      return closing(going, options.relay.handle(going, path, peer), told);
     }
     if (place === 'nowhere') return unknownRoute(request, path);
     const secure = cameOverTls({
@@ -146,10 +150,10 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     return response;
   };
 
-  const closing = (request: Request, answer: Promise<Response>): Promise<Response> =>
+  const closing = (request: Request, answer: Promise<Response>, told = asItIs): Promise<Response> =>
     answer.then((response) => {
       connections.answered(request);
-      return parting(response);
+      return parting(told(response));
     });
 
   const server: Server<Conversation> = Bun.serve<Conversation>({
@@ -194,6 +198,8 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     },
   };
 }
+
+const asItIs = (response: Response): Response => response;
 
 /** In the language the caller names. */
 function wordsOf(request: Request, code: ErrorCode, params: ErrorParams = {}): string {

@@ -48,6 +48,22 @@ test('user.edit_quota: quota is read as a whole number', async () => {
   expect(sent).toMatchObject([{ call: 'PUT /api/user/', body: { id: 2, add_quota: 12 } }]);
 });
 
+test('channel.add: who types faster than the catalogue comes finds the provider all the same', async () => {
+  const came = Promise.withResolvers<void>();
+  await page.route('**/api/channel/types', async (route) => {
+    await came.promise;
+    await route.continue();
+  });
+  await page.goto(`${inside.stage.url}/channel/add`);
+  await dialog().getByRole('searchbox').fill('practice');
+  await page.keyboard.press('Enter');
+  expect(await dialog().getByText(en.channels.noProvider).count()).toBe(0);
+  came.resolve();
+  await field(en.channels.name).fill('quick');
+  expect(await dialog().getByRole('button', { name: 'Practice' }).count()).toBeGreaterThan(0);
+  await page.unroute('**/api/channel/types');
+});
+
 test('register.needs_both: nothing is sent without a name and a password', async () => {
   const visitor = await inside.visitor();
   const calls: string[] = [];

@@ -1,5 +1,5 @@
 /** Who stands behind a channel: found by name, picked from the catalogue. */
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { currentLanguage } from '../../lib/i18n.ts';
 import type { ChannelType } from './channel-form.ts';
@@ -23,14 +23,22 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
   const { t } = useTranslation();
   const [open, setOpen] = useState(value === undefined);
   const [search, setSearch] = useState('');
+  /** Enter came before the catalogue did. */
+  const [awaited, setAwaited] = useState(false);
   const language = currentLanguage();
   const words = search.trim().toLowerCase();
   const found = types.filter(({ zh, en, slug }) => `${zh} ${en} ${slug}`.toLowerCase().includes(words));
   const pick = (type: ChannelType) => {
     setOpen(false);
     setSearch('');
+    setAwaited(false);
     onChange(type);
   };
+  const [first] = found;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed is judged once, when there is something to find.
+  useEffect(() => {
+    if (awaited && first !== undefined) pick(first);
+  }, [types]);
   if (!open && value !== undefined)
     return (
       <div className="mb-4 grid gap-1">
@@ -52,11 +60,15 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
         placeholder={t('channels.searchProviders', { count: types.length })}
         aria-label={t('channels.searchProviders', { count: types.length })}
         value={search}
-        onChange={(event) => setSearch(event.target.value)}
+        onChange={(event) => {
+          setSearch(event.target.value);
+          setAwaited(false);
+        }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return;
           event.preventDefault();
-          if (found[0] !== undefined) pick(found[0]);
+          if (first !== undefined) pick(first);
+          else setAwaited(types.length === 0);
         }}
       />
       <ul className="grid grid-cols-2 gap-1 max-sm:grid-cols-1">
@@ -75,7 +87,7 @@ export function ProviderPicker({ types, value, onChange }: ProviderPickerProps) 
         ))}
       </ul>
       <p role="status" className="text-[12px] text-ink-3">
-        {found.length === 0 ? t('channels.noProvider') : ''}
+        {types.length > 0 && first === undefined ? t('channels.noProvider') : ''}
       </p>
     </section>
   );

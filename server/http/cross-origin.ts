@@ -1,0 +1,46 @@
+/**
+ * Pages of other origins may call the relay, as they may call its upstreams: what opens it is a key that the page has to
+ * know, never a cookie that a browser adds by itself. Everything else is this site's own.
+ */
+import { placeOf } from './places.ts';
+
+/** What the console's own session opens. */
+const ownPaths = '/pg/';
+
+const readable = { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' } as const;
+const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+/** `*` does not mean `authorization`, and SDKs send headers of their own: whatever is named is allowed. */
+const names = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
+const usualNames = 'authorization, content-type';
+/** Seconds a browser need not ask again; none remembers it for longer. */
+const rememberedFor = '7200';
+
+/** Whether a page of any origin may read what is answered here. */
+export const isOpenToPages = (request: Request, path: string): boolean =>
+  request.headers.has('origin') && placeOf(path) === 'relay' && !path.startsWith(ownPaths);
+
+/** A browser's question before it sends what a form could not. */
+export const isPreflight = (request: Request): boolean =>
+  request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
+
+/** What is asked for, in a preflight as in what follows it. */
+export const meantMethod = (request: Request): string =>
+  (request.method === 'OPTIONS' ? request.headers.get('access-control-request-method') : null) ?? request.method;
+
+export function preflightAnswer(request: Request): Response {
+  const asked = request.headers.get('access-control-request-headers') ?? '';
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...readable,
+      'access-control-allow-methods': methods,
+      'access-control-allow-headers': names.test(asked) ? asked : usualNames,
+      'access-control-max-age': rememberedFor,
+    },
+  });
+}
+
+export function openToPages(response: Response): Response {
+  for (const [name, value] of Object.entries(readable)) response.headers.set(name, value);
+  return response;
+}
