@@ -2,6 +2,7 @@
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Line, openLine } from '../../db/postgres/line.ts';
+import { beginning } from '../../db/postgres/nodes.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { grant, settle } from '../ledger/support.ts';
 import { startProxy } from './proxy.ts';
@@ -52,6 +53,16 @@ test('each is planned once, whatever its tables held then', async () => {
   const often = kept.filter(({ generic_plans: used }) => used >= 8).map(({ statement }) => statement as string);
   for (const table of ['UPDATE nodes', 'FROM accounts', 'INSERT INTO ends', 'INSERT INTO postings', 'INSERT INTO logs'])
     expect(often.filter((text) => text.includes(table)).length, table).toBeGreaterThan(0);
+});
+
+test('what has no index to go by is looked through, and not compiled before', async () => {
+  const line = await openLine({ engine: 'postgres', url: site.url });
+  const asked = { text: 'EXPLAIN SELECT count(*) FROM users WHERE display_name = $1', values: ['x'] };
+  const answers = await line.send([...beginning({ epoch: 1, run: '' }, 1), asked, { text: 'ROLLBACK' }]);
+  const plan = (answers.at(-2)?.rows ?? []).map((row) => String(row['QUERY PLAN'])).join('\n');
+  expect(plan).toContain('Seq Scan');
+  expect(plan).not.toContain('JIT');
+  line.close();
 });
 
 test('a session that belongs to a pooler keeps none', async () => {
