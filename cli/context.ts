@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError } from '../server/contract/errors.ts';
 import { safeText } from '../server/contract/safe-text.ts';
-import { singular } from '../server/contract/singular.ts';
+import { sayIn } from '../server/contract/singular.ts';
 import { resolveDataDir } from '../server/data-dir.ts';
 import { type Client, type ClientOptions, openClient } from './client.ts';
 import { currentContext } from './contexts.ts';
@@ -82,7 +82,7 @@ export function createContext(
     !env.GATEWAY_NO_INPUT;
   const dataDir = resolveDataDir(flags.dataDir, env, process.cwd());
   const remote = remoteOf(flags, env);
-  const say = (zh: string, en: string) => (language === 'zh' ? zh : singular(en));
+  const say = sayIn(language);
   let client: Promise<Client> | null = null;
 
   const ask = (question: string, hidden = false): Promise<string> => {

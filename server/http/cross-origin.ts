@@ -2,7 +2,7 @@
  * Pages of other origins may call the relay, as they may call its upstreams: what opens it is a key that the page has to
  * know, never a cookie that a browser adds by itself. Everything else is this site's own.
  */
-import { placeOf } from './places.ts';
+import type { Place } from './places.ts';
 
 /** What the console's own session opens. */
 const ownPaths = '/pg/';
@@ -16,8 +16,8 @@ const usualNames = 'authorization, content-type';
 const rememberedFor = '7200';
 
 /** Whether a page of any origin may read what is answered here. */
-export const isOpenToPages = (request: Request, path: string): boolean =>
-  request.headers.has('origin') && placeOf(path) === 'relay' && !path.startsWith(ownPaths);
+export const isOpenToPages = (request: Request, place: Place, path: string): boolean =>
+  place === 'relay' && request.headers.has('origin') && !path.startsWith(ownPaths);
 
 /** A browser's question before it sends what a form could not. */
 export const isPreflight = (request: Request): boolean =>

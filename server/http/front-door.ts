@@ -106,7 +106,8 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     if (isProbe(path)) return probed(request, path);
     // Load balancers ask how one stands without naming anybody; whoever wants more must say whom it wants it of.
     if (isHostless(request.url)) return new Response(null, { status: 400, headers: { connection: 'close' } });
-    const isOpen = isOpenToPages(request, path);
+    const place = placeOf(path);
+    const isOpen = isOpenToPages(request, place, path);
     if (isOpen && isPreflight(request)) return parting(preflightAnswer(request));
     const told = isOpen ? openToPages : asItIs;
     if (draining) return turnedAway(options.relay, request, path, peer).then(told);
@@ -114,7 +115,6 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
     if (path === '/api/hello') return parting(new Response(null));
     if (isRealtime(request, path))
       return upgrade(listener, request, connections, options.relay.realtime(request, peer));
-    const place = placeOf(path);
     if (place === 'relay') {
       const away = options.relay.turnAway(request, path, peer);
       if (away !== null) return parting(told(away));

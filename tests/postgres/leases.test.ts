@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { postgresFacts } from '../../db/postgres/ledger-facts.ts';
 import { type Line, openLine } from '../../db/postgres/line.ts';
 import { clearLeases, expireNodes, orphans } from '../../db/postgres/nodes.ts';
+import { Account } from '../../server/ledger/commands.ts';
 import { endFor } from '../../server/ledger/recovery.ts';
 import { grant } from '../ledger/support.ts';
 import { often } from '../support/often.ts';
@@ -227,6 +228,8 @@ test.each(Array.from({ length: seeds }, (_, n) => first + n))(
       ),
       `seed ${seed}`,
     ).toEqual([]);
+    // Who had nothing left by then is charged by overrun, and nobody else in anybody's place.
+    expect(ends.filter(({ ref, account }) => ![accounts.get(ref), Account.overrun].includes(account))).toEqual([]);
     for (const id of [1, 2]) {
       const asked = ends.filter(({ ref }) => accounts.get(ref) === id).reduce((sum, one) => sum + one.asked, 0);
       const [row] = await site.rows<{ overrun: number }>('SELECT overrun FROM accounts WHERE id = $1', id);

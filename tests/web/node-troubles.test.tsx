@@ -12,13 +12,6 @@ beforeAll(aroundPages);
 afterAll(() => vi.unstubAllGlobals());
 
 const nothing = { leases: 0, leased_quota: 0, open: 0, settles_seconds: null, owes: false, forgotten: false };
-test('above every page', async () => {
-  const { StorageTrouble } = await import('../../web/shell/storage-trouble.tsx');
-  const storage = { ok: false, reason: 'the ledger is gone', late: 0, refused: 0 };
-  const shown = rendered(<StorageTrouble />, { answers: { status: { storage } } });
-  expect(shown).toContain('计费请求已暂停：账本线程已终止');
-});
-
 const silent = { cpu_percent: null, memory_bytes: null, relays: null, waiting: null, news_ms: null, hears: null };
 const node = { name: 'alpha', state: 'live', version: '1', schema: '1', started_at: 1, silent_seconds: 1 } as const;
 
@@ -34,4 +27,12 @@ test.each([
   expect(page([ails])).toContain(words);
   expect(page([{ ...ails, trouble: null }])).not.toContain(words);
   expect(rendered(<NodeFacts node={{ ...ails, id: 1 }} />)).toContain(words);
+});
+
+test('above every page', async () => {
+  await i18next.changeLanguage('zh');
+  const { StorageTrouble } = await import('../../web/shell/storage-trouble.tsx');
+  const storage = { ok: false, reason: 'the ledger is gone', late: 0, refused: 0 };
+  const shown = rendered(<StorageTrouble />, { answers: { status: { storage } } });
+  expect(shown).toContain('计费请求已暂停：账本线程已终止');
 });

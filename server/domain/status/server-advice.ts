@@ -1,7 +1,7 @@
 /** What the state of a shared database server means for money and news, and what to do about it. */
 import type { ServerFacts } from '../../../db/server-facts.ts';
 import type { Language } from '../../contract/enums.ts';
-import { singular } from '../../contract/singular.ts';
+import { sayIn } from '../../contract/singular.ts';
 
 export interface Advice {
   readonly check: string;
@@ -11,8 +11,7 @@ export interface Advice {
   readonly fix: string;
 }
 
-type Say = (zh: string, en: string) => string;
-type Rule = (facts: ServerFacts, say: Say) => Advice;
+type Rule = (facts: ServerFacts, say: ReturnType<typeof sayIn>) => Advice;
 
 const fine = (check: string, detail: string): Advice => ({ check, result: 'ok', detail, fix: '' });
 const warn = (check: string, detail: string, fix: string): Advice => ({ check, result: 'warn', detail, fix });
@@ -172,4 +171,4 @@ const nodes: Rule = ({ liveNodes, versions }, say) => {
 const rules: readonly Rule[] = [disk, standby, news, stall, clock, months, connections, isolation, vacuum, wire, nodes];
 
 export const serverAdvice = (facts: ServerFacts, language: Language): Advice[] =>
-  rules.map((rule) => rule(facts, (zh, en) => (language === 'zh' ? zh : singular(en))));
+  rules.map((rule) => rule(facts, sayIn(language)));
