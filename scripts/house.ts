@@ -1,4 +1,4 @@
-/** Prints how the code is as a place to live in; ends with 1 when a limit is passed. `--list N` also prints the N largest functions of each kind. */
+/** Counts files and functions and lists circles between files; ends with 1 when there is a circle. `--list N` prints the N largest functions by each measure. */
 import { measureHouse } from './house/measure.ts';
 
 const at = process.argv.indexOf('--list');

@@ -122,17 +122,6 @@ test('SQL lives in db alone', () => {
   ).toEqual([]);
 });
 
-test('files stay small', () => {
-  const exempt = /catalogue|locales|migrations\/|endpoints\/index|db\/schema|cli\/commands\/index/;
-  const sizes = source
-    .filter((path) => !exempt.test(path))
-    .map((path) => ({ path, lines: textOf(path).split('\n').length }))
-    .sort((a, b) => a.lines - b.lines);
-  expect(sizes.filter((file) => file.lines > 450)).toEqual([]);
-  expect(sizes[Math.floor(sizes.length * 0.5)]?.lines).toBeLessThanOrEqual(80);
-  expect(sizes[Math.floor(sizes.length * 0.95)]?.lines).toBeLessThanOrEqual(300);
-});
-
 test('no provider is named outside its catalogue', () => {
   // Names of wire dialects, and words of the language.
   const words = ['openai', 'anthropic', 'gemini', 'custom', 'practice'];

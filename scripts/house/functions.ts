@@ -6,7 +6,7 @@ export interface FunctionFacts {
   /** '' = it has none of its own. */
   readonly name: string;
   readonly line: number;
-  /** Without those of named functions inside, which are measured themselves. */
+  /** With those of the functions inside. */
   readonly lines: number;
   /** Ways to part: if, ?:, loops, case, catch. */
   readonly branches: number;
@@ -59,22 +59,22 @@ export function functionsIn(file: string, text: string): readonly FunctionFacts[
     return low + 1;
   };
   const found: FunctionFacts[] = [];
-  /** @returns what lies below a node and belongs to the function around it: functions with a name are measured themselves. */
-  const walk = (node: Node, parent: Node): { branches: number; nested: number } => {
+  /** @returns the branches below a node. */
+  const walk = (node: Node, parent: Node): number => {
     let branches = partings.has(node.type) || (node.type === 'SwitchCase' && isNode(node.test)) ? 1 : 0;
-    let nested = 0;
-    for (const child of childrenOf(node)) {
-      const below = walk(child, node);
-      branches += below.branches;
-      nested += below.nested;
-    }
-    if (!kinds.has(node.type)) return { branches, nested };
-    const name = nameIn(node.id) || nameFrom(parent);
+    for (const child of childrenOf(node)) branches += walk(child, node);
+    if (!kinds.has(node.type)) return branches;
     const line = lineOf(node.start);
-    const whole = lineOf(node.end) - line + 1;
     const parameters = Array.isArray(node.params) ? node.params.length : 0;
-    found.push({ file, name, line, lines: whole - nested, branches, parameters });
-    return name === '' ? { branches, nested } : { branches: 0, nested: whole };
+    found.push({
+      file,
+      name: nameIn(node.id) || nameFrom(parent),
+      line,
+      lines: lineOf(node.end) - line + 1,
+      branches,
+      parameters,
+    });
+    return branches;
   };
   const program = parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }) as unknown as Node;
   walk(program, program);
