@@ -3,6 +3,8 @@
 /** Re-serialising 50,000 nested arrays stalls the loop for two seconds; no real request comes near these. */
 const maxDepth = 128;
 const maxNodes = 100_000;
+/** The widest request of any client seen has 19 members. */
+export const mostMembers = 1000;
 
 /** A top-level member: `text.slice(valueStart, valueEnd)` is its value. */
 export interface Member {
@@ -44,8 +46,9 @@ function lastOf(text: string, end: number): number {
 /**
  * Walks the text once. It does not validate: `JSON.parse` does that afterwards; what it promises is that nesting and
  * size are bounded and that, for valid JSON, the members' places are exact.
+ * @param most members.
  */
-export function outline(text: string): Outline {
+export function outline(text: string, most = Number.POSITIVE_INFINITY): Outline {
   let at = 0;
   while (isSpace(text.charCodeAt(at))) at++;
   if (text.charCodeAt(at) !== 123) return { ok: false, reason: 'not_object' };
@@ -89,6 +92,7 @@ export function outline(text: string): Outline {
         if (nodes > maxNodes) return { ok: false, reason: 'too_deep' };
         if (depth === 1 && valueStart >= 0) {
           members.push({ key, keyStart, valueStart, valueEnd: lastOf(text, at) });
+          if (members.length >= most) return { ok: false, reason: 'too_deep' };
           valueStart = -1;
           keyStart = -1;
         }
@@ -118,40 +122,25 @@ export type Edits = ReadonlyMap<string, string | undefined>;
 
 /** Applies edits to top-level members and leaves every other byte alone; new members go to the end. */
 export function editMembers(text: string, shape: Outline & { ok: true }, edits: Edits): string {
-  const open = new Map(edits);
-  let out = '';
-  let copied = 0;
-  const members = shape.members;
+  const added = new Map(edits);
+  const { members, end } = shape;
+  const first = members[0];
+  let out = text.slice(0, first?.keyStart ?? end);
+  let before = out.length;
   let kept = 0;
-  for (const [index, member] of members.entries()) {
-    if (!edits.has(member.key)) {
-      kept++;
-      continue;
-    }
-    const value = edits.get(member.key);
-    open.delete(member.key);
+  for (const member of members) {
+    const edited = edits.has(member.key);
+    const value = edited ? edits.get(member.key) : text.slice(member.valueStart, member.valueEnd);
+    if (edited) added.delete(member.key);
+    // The comma and the blanks before a member stay with it and go with it; the first one kept has none.
     if (value !== undefined) {
-      out += text.slice(copied, member.valueStart) + value;
-      copied = member.valueEnd;
-      kept++;
-      continue;
+      if (kept++ > 0) out += text.slice(before, member.keyStart);
+      out += text.slice(member.keyStart, member.valueStart) + value;
     }
-    // Removing takes the comma behind the member, or the one before it when it is the last.
-    const next = members[index + 1];
-    if (next !== undefined) {
-      out += text.slice(copied, member.keyStart);
-      copied = next.keyStart;
-    } else {
-      const before = text.slice(copied, member.keyStart).replace(/,\s*$/, '');
-      out += before;
-      copied = member.valueEnd;
-    }
+    before = member.valueEnd;
   }
-  out += text.slice(copied, shape.end);
-  for (const [key, value] of open) {
-    if (value === undefined) continue;
-    out += `${kept > 0 ? ',' : ''}${JSON.stringify(key)}:${value}`;
-    kept++;
-  }
-  return out + text.slice(shape.end);
+  if (first !== undefined) out += text.slice(before, end);
+  for (const [key, value] of added)
+    if (value !== undefined) out += `${kept++ > 0 ? ',' : ''}${JSON.stringify(key)}:${value}`;
+  return out + text.slice(end);
 }
