@@ -5,7 +5,7 @@ import type { InputOf, OutputOf } from '../server/contract/endpoint.ts';
 import { type EndpointId, type EndpointOf, endpointById } from '../server/contract/endpoints/index.ts';
 import type { Language } from '../server/contract/enums.ts';
 import { AppError, isErrorCode } from '../server/contract/errors.ts';
-import { dataDirFiles, lockOwner } from '../server/data-dir.ts';
+import { checkSocketDir, dataDirFiles, lockOwner } from '../server/data-dir.ts';
 
 export interface Client {
   call<Id extends EndpointId>(id: Id, input?: Partial<InputOf<EndpointOf<Id>>>): Promise<OutputOf<EndpointOf<Id>>>;
@@ -29,6 +29,7 @@ export interface ClientOptions {
 export async function openClient(options: ClientOptions): Promise<Client> {
   if (options.url !== '') return httpClient(options.url, remoteHeaders(options), undefined, options);
   const files = dataDirFiles(options.dataDir);
+  checkSocketDir(files);
   const until = performance.now() + lockWaitMs;
   for (;;) {
     const owner = lockOwner(files);
@@ -54,6 +55,7 @@ const lockLookMs = 25;
 /** Waits while another command has the folder, not while a server serves it: that is for the caller to be told. */
 export async function folderFree(dataDir: string): Promise<void> {
   const files = dataDirFiles(dataDir);
+  checkSocketDir(files);
   const until = performance.now() + lockWaitMs;
   while (lockOwner(files) !== null && performance.now() < until && !(await listens(files.localSocket)))
     await Bun.sleep(lockLookMs);

@@ -31,6 +31,10 @@ const fixes: Partial<Readonly<Record<ErrorCode, Fix>>> = {
   },
   data_dir_locked: { zh: '先停止该进程，或换用 --data-dir', en: 'stop that process first, or use another --data-dir' },
   outbox_locked: { zh: '为本节点的 GATEWAY_OUTBOX 指定另一个目录', en: 'give this node another GATEWAY_OUTBOX' },
+  outbox_unusable: {
+    zh: '在 GATEWAY_OUTBOX 所在磁盘上腾出空间，或另外指定目录',
+    en: 'make room on the disk of GATEWAY_OUTBOX, or name another directory',
+  },
   port_taken: { zh: '换一个端口，例如 --port 3001', en: 'use another port, such as --port 3001' },
   database_corrupt: { zh: 'gateway backup restore FILE', en: 'gateway backup restore FILE' },
   secret_unreadable: {

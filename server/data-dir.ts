@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import {
   accessSync,
-  chmodSync,
   constants,
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -15,6 +15,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type DatabasePlace, placeName, placeOf } from '../db/place.ts';
+import { processStart } from '../db/process-start.ts';
 import { AppError } from './contract/errors.ts';
 
 export interface DataDirFiles {
@@ -24,6 +25,8 @@ export interface DataDirFiles {
   readonly lock: string;
   /** Folders and beginnings of names for what is owed and could not be written to the database, the likeliest first. */
   readonly owed: readonly { readonly dir: string; readonly name: string }[];
+  /** The data directory, or a folder of its own where its path is too long for sockets. */
+  readonly socketDir: string;
   /** Requests the front door hands over. */
   readonly httpSocket: string;
   /** The owner's own commands. */
@@ -47,8 +50,23 @@ export function resolveDataDir(flag: string | undefined, env: Environment, cwd: 
   if (home === '') return join(cwd, 'data');
   return process.platform === 'darwin'
     ? join(home, 'Library', 'Application Support', 'gateway')
-    : join(home || homedir(), '.local', 'share', 'gateway');
+    : join(home, '.local', 'share', 'gateway');
 }
+
+/** A container's user may have neither HOME nor an entry in passwd: then there is no home. */
+export function homeOf(env: Environment): string {
+  if (env.HOME) return env.HOME;
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
+}
+
+const homePlace = (hash: string): DataDirFiles['owed'] => {
+  const home = homeOf(process.env);
+  return home === '' ? [] : [{ dir: home, name: `.gateway-${hash}.owed-` }];
+};
 
 /** Unix socket paths end at 107 bytes. */
 const longestSocketPath = 100;
@@ -62,11 +80,8 @@ export function dataDirFiles(dir: string): DataDirFiles {
     database: join(dir, 'gateway.db'),
     secretKey: join(dir, 'secret.key'),
     lock: join(dir, 'gateway.lock'),
-    owed: [
-      { dir, name: 'gateway.owed-' },
-      { dir: homedir(), name: `.gateway-${hash}.owed-` },
-      { dir: tmpdir(), name: `gateway-${hash}.owed-` },
-    ],
+    owed: [{ dir, name: 'gateway.owed-' }, ...homePlace(hash), { dir: tmpdir(), name: `gateway-${hash}.owed-` }],
+    socketDir: sockets,
     httpSocket: join(sockets, 'http.sock'),
     localSocket: join(sockets, 'local.sock'),
     successionSocket: join(sockets, 'next.sock'),
@@ -88,25 +103,40 @@ export function databasePlace(files: Pick<DataDirFiles, 'database'>, env: Enviro
 export const databaseName = (files: Pick<DataDirFiles, 'database'>, env: Environment): string =>
   placeName(databasePlace(files, env));
 
-/** Creates the folder for its owner alone. @throws AppError data_dir_unreadable */
+const unreadable = (dir: string, error: unknown): AppError =>
+  new AppError('data_dir_unreadable', { dir, detail: error instanceof Error ? error.message : String(error) }, error);
+
+/** Creates the folder for its owner alone. @throws AppError data_dir_unreadable, socket_dir_foreign */
 export function ensureDataDir(dir: string): DataDirFiles {
   const files = dataDirFiles(dir);
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
-    const socketDir = resolve(files.localSocket, '..');
-    if (socketDir !== dir) {
-      mkdirSync(socketDir, { recursive: true, mode: 0o700 });
-      chmodSync(socketDir, 0o700);
-    }
   } catch (error) {
-    throw new AppError(
-      'data_dir_unreadable',
-      { dir, detail: error instanceof Error ? error.message : String(error) },
-      error,
-    );
+    throw unreadable(dir, error);
   }
+  try {
+    if (files.socketDir !== dir) mkdirSync(files.socketDir, { mode: 0o700 });
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw unreadable(files.socketDir, error);
+  }
+  checkSocketDir(files);
   return files;
+}
+
+/**
+ * The folder for sockets outside of the data directory has a name that anybody on the machine can foresee: whoever made
+ * it could put a socket of their own in place of ours and read what is sent there.
+ * @throws AppError socket_dir_foreign where it is not a real folder of this user alone.
+ */
+export function checkSocketDir({ dir, socketDir }: DataDirFiles): void {
+  if (socketDir === dir || process.getuid === undefined) return;
+  const found = lstatSync(socketDir, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  const ours = found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o077) === 0;
+  const parent = lstatSync(resolve(socketDir, '..'));
+  const movable = (parent.mode & 0o002) !== 0 && (parent.mode & 0o1000) === 0;
+  if (!ours || movable) throw new AppError('socket_dir_foreign', { dir: socketDir });
 }
 
 interface LockOwner {
@@ -115,23 +145,13 @@ interface LockOwner {
   readonly started: string;
 }
 
-/** Field 22 of the process table: start time in clock ticks since boot. Empty where there is no such table. */
-function startTime(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-  } catch {
-    return '';
-  }
-}
-
 function isAlive(owner: LockOwner): boolean {
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
     if ((error as { code?: string }).code === 'ESRCH') return false;
   }
-  return owner.started === '' || startTime(owner.pid) === owner.started;
+  return owner.started === '' || processStart(owner.pid) === owner.started;
 }
 
 /** The process that uses the folder now, or null. */
@@ -185,7 +205,7 @@ function takeOver(files: DataDirFiles, text: string): boolean {
   }
 }
 
-const lockText = (pid: number): string => JSON.stringify({ pid, started: startTime(pid) } satisfies LockOwner);
+const lockText = (pid: number): string => JSON.stringify({ pid, started: processStart(pid) } satisfies LockOwner);
 
 /** From here on the folder is another process's: there is no moment in which it is nobody's. */
 export function giveLock(files: DataDirFiles, pid: number): void {

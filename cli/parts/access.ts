@@ -6,6 +6,7 @@ import { TokenStatus } from '../../server/contract/enums.ts';
 import { AppError } from '../../server/contract/errors.ts';
 import { shownKey } from '../../server/contract/token-key.ts';
 import type { Context } from '../context.ts';
+import { everyPage, isId, only } from './find.ts';
 
 const fileOf = (dataDir: string): string => join(dataDir, 'gateway.url');
 
@@ -27,17 +28,25 @@ export function addressOf(context: Context): string {
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : `http://127.0.0.1:${port}`;
 }
 
-/** The named token, else the first enabled one, its key as programs want it. @throws AppError not_found */
+/**
+ * The named token, else the first enabled one, its key as programs want it. Only tokens of the user who runs the command:
+ * a program on the operator's machine spends nobody else's money. @throws AppError not_found
+ */
 export async function tokenFor(context: Context, name: string | undefined): Promise<Token> {
   const client = await context.client();
+  const own = await everyPage(100, (p) => client.call('token.list', { p, size: 100, owner: 'self' }));
   if (name !== undefined) {
-    const { findToken } = await import('../commands/token/token.ts');
-    return shown(await findToken(client, name));
+    const named = own.filter((token) => (isId(name) ? token.id === Number(name) : token.name === name));
+    return shown(only(named, context.say('自己的令牌', 'token of your own'), name));
   }
-  const found = (await client.call('token.list', { p: 0, size: 100 })).findLast(
-    (token) => token.status === TokenStatus.enabled,
-  );
-  if (found === undefined) throw new AppError('not_found', { what: context.say('可用的令牌', 'an enabled token') });
+  const found = own.findLast((token) => token.status === TokenStatus.enabled);
+  if (found === undefined)
+    throw new AppError('not_found', {
+      what: context.say(
+        '自己的可用令牌（gateway token create）',
+        'an enabled token of your own (gateway token create)',
+      ),
+    });
   return shown(found);
 }
 

@@ -102,6 +102,8 @@ const sameShape = (pattern: string, path: string): boolean =>
 async function answer(row: Endpoint, request: Request, response: Response, options: AppOptions): Promise<void> {
   const local = options.listener === 'local';
   try {
+    const proxy = request.header('x-gateway-undeclared-proxy');
+    if (proxy !== undefined) options.services.undeclaredProxy.saw(proxy);
     const identity = local
       ? await authenticateOwner(request, options.services)
       : await authenticate(request, options.services, row.access !== 'public', mutates(row));

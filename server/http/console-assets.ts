@@ -43,8 +43,8 @@ const once = <T>(make: () => T): (() => T) => {
 
 const bytesOf = (file: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileSync(file));
 
-function load(): Map<string, Asset> {
-  const files = consoleFiles ?? fromDisk(join(import.meta.dirname, '../../web/dist'));
+function load(embedded: readonly EmbeddedFile[] | null): Map<string, Asset> {
+  const files = embedded ?? fromDisk(join(import.meta.dirname, '../../web/dist'));
   return new Map(
     files.map(({ path, plain, brotli, gzip }) => {
       const body = once(() => (plain === null ? new Uint8Array(gunzipSync(bytesOf(gzip ?? ''))) : bytesOf(plain)));
@@ -98,9 +98,15 @@ export interface ConsoleFacts {
   readonly payAddress: string;
 }
 
-/** @returns null when there is no console in this build or the method is not a read. */
-export function createConsoleAssets(facts: () => ConsoleFacts): (request: Request, path: string) => Response | null {
-  const assets = once(load);
+/**
+ * @param embedded null = the files of the last build on disk.
+ * @returns null when there is no console in this build or the method is not a read.
+ */
+export function createConsoleAssets(
+  facts: () => ConsoleFacts,
+  embedded: readonly EmbeddedFile[] | null = consoleFiles,
+): (request: Request, path: string) => Response | null {
+  const assets = once(() => load(embedded));
   return (request, path) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return null;
     const found = assets().get(path);

@@ -137,7 +137,8 @@ export function openFrontDoor(options: FrontDoorOptions): FrontDoor {
       if (asset !== null) return parting(asset);
     }
     const going = connections.begin(request);
-    return closing(going, asked.during(forward(going, { ip: peer.ip(), secure }, options)));
+    const undeclaredProxy = request.headers.has('x-forwarded-for') && !options.trustsProxy(direct()) ? direct() : '';
+    return closing(going, asked.during(forward(going, { ip: peer.ip(), secure, undeclaredProxy }, options)));
   };
 
   const probed = (request: Request, path: string): Response => {
@@ -286,13 +287,14 @@ async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | null>
 /** Hands a request to the control thread; headers of the inner border are ours alone to set. */
 async function forward(
   request: Request,
-  { ip, secure }: { readonly ip: string; readonly secure: boolean },
+  { ip, secure, undeclaredProxy }: { readonly ip: string; readonly secure: boolean; readonly undeclaredProxy: string },
   { controlSocket, connections }: FrontDoorOptions,
 ): Promise<Response> {
   const headers = new Headers(request.headers);
   for (const name of [...headers.keys()]) if (name.startsWith('x-gateway-')) headers.delete(name);
   headers.set('x-gateway-client-ip', ip);
   if (secure) headers.set('x-gateway-tls', '1');
+  if (undeclaredProxy !== '') headers.set('x-gateway-undeclared-proxy', undeclaredProxy);
   const start = request.url.indexOf('/', 8);
   const target = `http://control${start < 0 ? '/' : request.url.slice(start)}`;
   // Both are those of the body as it is sent now; two lengths that agree are one (RFC 9112 6.3), those that disagree the listener refuses.

@@ -1,5 +1,17 @@
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -101,4 +113,26 @@ test('the thread that counts tokens is in the executable', async () => {
 
 test('the executable is no bigger than promised', () => {
   expect(statSync(join(sandbox.dir, 'gateway')).size).toBeLessThanOrEqual(140e6);
+});
+
+test('a user without HOME and without an entry in passwd runs commands', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'gateway-no-home-'));
+  chmodSync(dir, 0o755);
+  const program = join(dir, 'gateway');
+  copyFileSync(resolve(import.meta.dirname, '../../dist/gateway'), program);
+  chmodSync(program, 0o755);
+  const data = join(dir, 'data');
+  mkdirSync(data);
+  // Only root may become somebody else; anybody else has an entry and no HOME.
+  const uid = process.getuid?.() === 0 ? 65_431 : undefined;
+  if (uid !== undefined) chownSync(data, uid, uid);
+  const run = (args: string[]) =>
+    spawnSync(program, args, { cwd: data, env: { PATH: '/usr/bin:/bin' }, encoding: 'utf8', uid, gid: uid });
+  try {
+    expect(run(['version'])).toMatchObject({ status: 0 });
+    expect(run(['token', 'list', '--data-dir', data])).toMatchObject({ status: 0, stderr: '' });
+    expect(run(['token', 'list'])).toMatchObject({ status: 0 });
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 });

@@ -1,10 +1,12 @@
 /** What lies in the data folder is its owner's alone, also in a folder that everybody may look into. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openClient } from '../../cli/client.ts';
 import { migrate } from '../../db/migrate.ts';
 import { openDatabase } from '../../db/open.ts';
+import { dataDirFiles, ensureDataDir } from '../../server/data-dir.ts';
 import { openDirect } from '../../server/direct.ts';
 import { restoreBackup } from '../../server/domain/backup/restore.ts';
 import { createMaintenance } from '../../server/domain/backup/service.ts';
@@ -77,4 +79,57 @@ test('A12: a backup is closed while it is made, and so is what it is restored to
   await restoreBackup(join(dir, 'kept.backup'), file, 'stamp', undefined);
   expect(readdirSync(dir)).toEqual(expect.arrayContaining(['gateway.db', 'gateway.db.before-stamp', 'kept.backup']));
   expect(open(dir)).toEqual([]);
+});
+
+describe('a data directory whose path is too long for sockets', () => {
+  const long = () => ensureDataDir(join(home, 'x'.repeat(100)));
+  const remove = (path: string) => rmSync(path, { recursive: true, force: true });
+  /** The folder's name follows from the path alone. */
+  const socketDir = () => dataDirFiles(join(home, 'x'.repeat(100))).socketDir;
+
+  afterEach(() => remove(socketDir()));
+
+  test('has them in a folder of its own, which its user alone may enter', () => {
+    const files = long();
+    expect(files.socketDir).not.toBe(files.dir);
+    expect(statSync(files.socketDir).mode & 0o777).toBe(0o700);
+    expect(long().localSocket).toBe(files.localSocket);
+  });
+
+  test('is refused by server and commands when others may enter that folder, own it, or put a link in its place', async () => {
+    const refused = async () => {
+      expect(long).toThrowError(expect.objectContaining({ code: 'socket_dir_foreign' }));
+      const client = openClient({
+        dataDir: join(home, 'x'.repeat(100)),
+        url: '',
+        token: '',
+        userId: '',
+        env: {},
+        language: 'en',
+        timeoutMs: 1000,
+      });
+      await expect(client).rejects.toMatchObject({ code: 'socket_dir_foreign' });
+    };
+    mkdirSync(socketDir(), { mode: 0o700 });
+    chmodSync(socketDir(), 0o770);
+    await refused();
+    remove(socketDir());
+    symlinkSync(home, socketDir());
+    await refused();
+    remove(socketDir());
+    writeFileSync(socketDir(), '');
+    await refused();
+    remove(socketDir());
+    mkdirSync(socketDir(), { mode: 0o700 });
+    const own = process.getuid;
+    process.getuid = () => (own?.() ?? 0) + 1;
+    try {
+      // Another user's folder of the same name: the name holds the user's number, so the stranger's is made here.
+      mkdirSync(socketDir(), { mode: 0o700 });
+      await refused();
+    } finally {
+      remove(socketDir());
+      process.getuid = own;
+    }
+  });
 });

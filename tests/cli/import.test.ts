@@ -170,8 +170,8 @@ test.each([
   const said = await runner.json(['import', 'new-api', file]);
   expect(said).toMatchObject(report);
   expect(JSON.stringify(said)).not.toContain('canary');
-  expect(await runner.run(['token', 'show-key', 'laptop', '-q'])).toBe(`sk-${tokenKey}`);
-  expect(await runner.json(['token', 'get', 'laptop'])).toMatchObject({
+  expect(await runner.run(['token', 'show-key', '4', '-q'])).toBe(`sk-${tokenKey}`);
+  expect(await runner.json(['token', 'get', 'laptop', '--user', 'ann'])).toMatchObject({
     id: 4,
     user_id: 2,
     remain_quota: 700,
@@ -241,7 +241,7 @@ test('one-api: its own type numbers, subnets, configs and log types', async () =
     type: types.find((one) => one.slug === 'deepseek')?.type,
     other: 'v1',
   });
-  expect(await runner.json(['token', 'get', 'laptop'])).toMatchObject({
+  expect(await runner.json(['token', 'get', 'laptop', '--user', 'ann'])).toMatchObject({
     model_limits_enabled: true,
     model_limits: 'm-1,m-2',
     allow_ips: '10.0.0.0/8',

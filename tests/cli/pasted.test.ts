@@ -6,8 +6,8 @@ import { askLine } from '../../cli/prompt.ts';
 
 const account = JSON.stringify({ type: 'service_account', private_key: '-----BEGIN\\nx\\n' }, null, 2);
 
-const terminal = () =>
-  Object.assign(new EventEmitter(), { setRawMode: () => {}, setEncoding: () => {}, resume: () => {}, pause: () => {} });
+const terminal = (setRawMode: (on: boolean) => void = () => {}) =>
+  Object.assign(new EventEmitter(), { setRawMode, setEncoding: () => {}, resume: () => {}, pause: () => {} });
 
 test.each([
   ['at once', [`${account}\n`], account],
@@ -33,4 +33,17 @@ test.each([
   let whole = false;
   for (const chunk of chunks) if (!whole) ({ text, whole } = withInput(text, chunk));
   expect({ text, whole }).toEqual({ text: expected, whole: true });
+});
+
+test.each([
+  ['answered', 'name\n'],
+  ['given up', '\u001b'],
+])('a question that is %s leaves the terminal as it found it', async (_how, typed) => {
+  const modes: boolean[] = [];
+  const stdin = terminal((on) => modes.push(on));
+  const answer = askLine(stdin as unknown as NodeJS.ReadStream, { write: () => true }, 'Name: ', false);
+  stdin.emit('data', typed);
+  await answer.catch(() => undefined);
+  expect(modes).toEqual([true, false]);
+  expect(stdin.listenerCount('data')).toBe(0);
 });

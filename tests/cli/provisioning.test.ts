@@ -71,13 +71,16 @@ test('everything is made once; a second time says 0 changes and writes nothing',
   expect(await runner.run(['apply', '-f', file])).toContain('0 changes');
   expect(rows()).toEqual(before);
   expect(await runner.run(['diff', '-f', file])).toContain('0 changes');
-  expect(await runner.json(['token', 'get', 'ci'])).toMatchObject({ unlimited_quota: true, key: 'sk-cana…0000' });
+  expect(await runner.json(['token', 'get', 'ci', '--user', 'ann'])).toMatchObject({
+    unlimited_quota: true,
+    key: 'sk-cana…0000',
+  });
   expect(JSON.parse(await runner.run(['option', 'get', 'GroupRatio']))).toMatchObject({ vip: 0.5, default: 1 });
 });
 
 test('what was exported changes nothing when it is applied', async () => {
   await runner.run(['apply', '-f', file]);
-  await runner.run(['token', 'disable', 'ci']);
+  await runner.run(['token', 'disable', 'ci', '--user', 'ann']);
   const exported = await runner.run(['export']);
   expect(exported).not.toContain('canary');
   expect(exported).toMatch(/name: ci\b[^-]*status: disabled/);

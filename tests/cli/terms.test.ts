@@ -21,6 +21,15 @@ test('M7: a channel is told what it allows, and other settings stay', async () =
     expect(JSON.parse(await setting())).toEqual({ allow_tiers: true, region: 'eu' });
     await runner.run(['channel', 'edit', 'one', '--allow-tiers', 'off', '--region', '']);
     expect(await setting()).toBe('');
+    await runner.run(['channel', 'edit', 'one', '--cache-marks', 'on', '--unknown-ids', 'refuse']);
+    expect(JSON.parse(await setting())).toEqual({ cache_marks: true, unknown_ids: 'refuse' });
+    await runner.run(['channel', 'edit', 'one', '--unknown-ids', 'default', '--cache-marks', 'off']);
+    expect(await setting()).toBe('');
+    for (const flags of [
+      ['--cache-marks', 'maybe'],
+      ['--unknown-ids', 'maybe'],
+    ])
+      await expect(runner.run(['channel', 'edit', 'one', ...flags])).rejects.toMatchObject({ code: 'usage' });
     await expect(runner.run(['channel', 'edit', 'one', '--allow-tiers', 'maybe'])).rejects.toMatchObject({
       code: 'usage',
     });

@@ -233,3 +233,17 @@ test('model explain: what a model takes somewhere, what is changed in requests, 
     code: 'not_found',
   });
 });
+
+test('ratios sync: an address that answers an error is no price list', async () => {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) => new Response('{"m-0":9}', { status: url.endsWith('/gone') ? 404 : 200 }),
+  });
+  try {
+    const from = (path: string) => ['ratios', 'sync', '--from', `http://127.0.0.1:${server.port}${path}`, '--yes'];
+    await expect(runner.run(from('/gone'))).rejects.toMatchObject({ code: 'usage', params: { detail: /HTTP 404/ } });
+  } finally {
+    await server.stop(true);
+  }
+});

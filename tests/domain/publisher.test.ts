@@ -18,6 +18,7 @@ function fixture() {
   const order: string[] = [];
   const errors: unknown[] = [];
   let broken = false;
+  let withheld = false;
   const publisher = createPublisher({
     source: {
       load: async () => ({ kind: 'snapshot', seq: 0, users: [], tokens: [], channels: [], options: {} }),
@@ -31,11 +32,20 @@ function fixture() {
     publish: (news) => {
       published.push(news.seq);
       order.push(`news ${news.seq}`);
+      if (!withheld) publisher.applied(news.seq);
     },
     optionsChanged: async () => void order.push('options'),
     report: (error) => void errors.push(error),
   });
-  return { feed, published, order, errors, publisher, breakDown: (is: boolean) => (broken = is) };
+  return {
+    feed,
+    published,
+    order,
+    errors,
+    publisher,
+    breakDown: (is: boolean) => (broken = is),
+    withhold: (is: boolean) => (withheld = is),
+  };
 }
 
 test('when look resolves, everything written before it is out, in order and once', async () => {
@@ -49,6 +59,26 @@ test('when look resolves, everything written before it is out, in order and once
   expect(published).toEqual([0, 1, 2, 3]);
   await early;
   await Promise.all([publisher.look(), publisher.look(), publisher.look()]);
+  expect(published).toEqual([0, 1, 2, 3]);
+  publisher.stop();
+});
+
+test('a look waits until every relay thread has applied what was published, and not for ever', async () => {
+  const { feed, published, publisher, withhold } = fixture();
+  await publisher.start();
+  withhold(true);
+  feed.push(delta(1), delta(2));
+  let done = false;
+  const look = publisher.look().then(() => (done = true));
+  await expect.poll(() => published).toEqual([0, 1, 2]);
+  publisher.applied(1);
+  await Bun.sleep(20);
+  expect(done).toBe(false);
+  publisher.applied(2);
+  await look;
+  // A thread that is stuck delays a change by a second.
+  feed.push(delta(3));
+  await publisher.look();
   expect(published).toEqual([0, 1, 2, 3]);
   publisher.stop();
 });

@@ -117,3 +117,16 @@ test('guessing codes is slowed down; ordinary users reach no list', async () => 
   expect(answers.slice(20)).toEqual(['too_many_attempts', 'too_many_attempts']);
   expect((await api.send('GET', '/api/redemption/', undefined, guesser.headers)).body.code).toBe('role_too_low');
 });
+
+test('the second page of codes goes on where the first ends', async () => {
+  await create({ name: 'paged', quota: 1, count: 5 });
+  const pages = [];
+  for (const p of [1, 2, 3]) {
+    const { items } = (await call('GET', `/api/redemption/search?keyword=paged&p=${p}&page_size=2`)).data as {
+      items: { id: number }[];
+    };
+    pages.push(...items.map(({ id }) => id));
+  }
+  expect(pages).toHaveLength(5);
+  expect(pages).toEqual([...new Set(pages)].toSorted((a, b) => b - a));
+});

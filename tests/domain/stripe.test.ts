@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createApiFixture } from '../support/api.ts';
 import { createTestGateway } from '../support/gateway.ts';
 
 test('a payment page is opened for the order, in the smallest unit of the currency', async () => {
@@ -35,4 +36,31 @@ test('a payment page is opened for the order, in the smallest unit of the curren
   status = 402;
   await expect(services.wallet.payByStripe(user, 3)).rejects.toMatchObject({ code: 'topup_pay_failed' });
   await gateway.close();
+});
+
+test('the order that the API opens at Stripe is of the amount that was asked for, for the user who asked', async () => {
+  const sent: URLSearchParams[] = [];
+  const api = await createApiFixture(
+    {},
+    {
+      fetch: (async (_url: string, init: RequestInit) => {
+        sent.push(new URLSearchParams(String(init.body)));
+        return Response.json({ url: 'https://checkout.example/2' });
+      }) as typeof fetch,
+    },
+  );
+  const alice = await api.addUser('alice', 1);
+  for (const [key, value] of [
+    ['StripeApiSecret', 'sk_test'],
+    ['StripeWebhookSecret', 'whsec'],
+    ['ServerAddress', 'https://site.example'],
+    ['StripeUnitPrice', '8'],
+  ] as const)
+    await api.gateway.option(key, value);
+  const { body } = await api.send('POST', '/api/user/stripe/pay', { amount: 50 }, alice.headers);
+  expect(body).toMatchObject({ message: 'success', data: { pay_link: 'https://checkout.example/2' } });
+  expect(sent.map((fields) => fields.get('line_items[0][price_data][unit_amount]'))).toEqual(['40000']);
+  const [order] = (await api.gateway.services.wallet.orders({}, 1, 10)).items;
+  expect(order).toMatchObject({ user_id: alice.id, amount: 50, status: 'pending', quota: 25_000_000 });
+  await api.close();
 });

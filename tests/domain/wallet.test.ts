@@ -106,6 +106,20 @@ test('what cannot be topped up is said in data', async () => {
   expect(await pay()).toMatchObject({ success: false, message: 'error', data: '管理员未开启在线充值！' });
 });
 
+test('an order that was paid stays paid however old it gets; one that was not expires after a day', async () => {
+  const [first, second] = [await pay(), await pay()];
+  expect(await notify(paid(first.data))).toBe('success');
+  await api.gateway.rows('UPDATE top_ups SET created_at = created_at - 90000');
+  await api.gateway.services.wallet.sweep();
+  const { items } = (await api.send('GET', '/api/user/topup/self', undefined, user.headers)).body.data as {
+    items: { trade_no: string; status: string }[];
+  };
+  expect(Object.fromEntries(items.map((order) => [order.trade_no, order.status]))).toEqual({
+    [first.data.out_trade_no ?? '']: 'success',
+    [second.data.out_trade_no ?? '']: 'expired',
+  });
+});
+
 test('orders cannot be opened without end', async () => {
   for (let n = 0; n < 30; n++) expect((await pay()).message).toBe('success');
   expect(await pay()).toMatchObject({ message: 'error', code: 'too_many_attempts' });

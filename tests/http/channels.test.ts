@@ -265,6 +265,8 @@ test.each([
   ['[{"models":"^a","refuses":["nonsense"]}]', 'rule 1: refuses'],
   ['[{"models":"^a","outputcap":5}]', 'no member outputcap'],
   ['[{"models":"^a","efforts":["Very High"]}]', 'rule 1: efforts'],
+  ['[{"models":"^a"},{"models":"^b(?=c)"}]', 'rule 2: models must be a pattern of RE2'],
+  ['[{"models":"(a)\\\\1"}]', 'rule 1: models must be a pattern of RE2'],
   ['[', 'JSON'],
 ])('the rules %s are refused: %s', async (value, said) => {
   const answer = await api.send(

@@ -160,3 +160,59 @@ const proofs: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 test.each(Object.keys(proofs))('%s', async (id) => void (await proofs[id]?.()));
+
+test('the account shows its balance and what it used, each under its own name', async () => {
+  const shown = await personal({ self: { ...reader(1), quota: 1_500_000, used_quota: 250_000, request_count: 42 } });
+  const facts = [...shown.matchAll(/<dt[^>]*>([^<]*)<\/dt><dd[^>]*>([^<]*)<\/dd>/g)].map(([, name, value]) => [
+    name,
+    value,
+  ]);
+  expect(facts.slice(0, 3)).toEqual([
+    [i18next.t('personal.balance'), expect.stringMatching(/^\D*3(\.0+)?$/)],
+    [i18next.t('personal.used'), expect.stringMatching(/^\D*0?\.50*$/)],
+    [i18next.t('personal.requests'), '42'],
+  ]);
+});
+
+test('a drawing that took ninety seconds says so, from its times in milliseconds', async () => {
+  vi.useFakeTimers({ now: new Date('2026-03-15T10:00:00') });
+  try {
+    const { DrawingsPage } = await import('../../web/features/tasks/drawings-page.tsx');
+    const row = {
+      ...{ id: 1, mj_id: 'mj-1', code: 1, action: 'IMAGINE', status: 'SUCCESS', progress: '100%', channel_id: 1 },
+      ...{ submit_time: 1_700_000_000_000, finish_time: 1_700_000_090_000, image_url: '', prompt: 'p', prompt_en: '' },
+      fail_reason: '',
+    };
+    const { rememberedSize } = await import('../../web/components/pager.tsx');
+    const key = [
+      'tasks',
+      i18next.t('nav.drawings'),
+      true,
+      '',
+      '',
+      '2026-02-13T10:00',
+      '2026-03-15T11:00',
+      1,
+      rememberedSize(),
+    ];
+    const shown = rendered(<DrawingsPage />, { path: '/midjourney', answers: { status: {}, [key.join(',')]: [row] } });
+    expect(shown).toContain('mj-1');
+    expect(shown).toMatch(/text-danger[^>]*>1 min 30 s|text-danger[^>]*>90 s|text-danger[^>]*>1m 30s/);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a channel that is tried in its form asks the cheapest model unless one is chosen', async () => {
+  const { ChannelTry } = await import('../../web/features/channels/channel-try.tsx');
+  const shown = rendered(
+    <ChannelTry models={['dall-e-3', 'gpt-4o-mini']} ask={async () => Promise.reject(new Error('not asked'))} />,
+  );
+  expect(
+    [...shown.matchAll(/<option value="([^"]*)"( selected="")?/g)].map(([, value, on]) => [value, on !== undefined]),
+  ).toEqual([
+    ['', true],
+    ['dall-e-3', false],
+    ['gpt-4o-mini', false],
+  ]);
+});

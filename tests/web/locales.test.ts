@@ -97,6 +97,8 @@ const aloneOnPurpose: readonly (readonly [file: string, why: RegExp])[] = [
   ['server/practice/strict/plan.ts', /日本/],
   ['server/providers/knowledge/providers.ts', /docs\.bigmodel/],
   ['server/providers/knowledge/rows/others.ts', /docs\.bigmodel/],
+  // How upstreams name amounts, which are taken out of their words.
+  ['server/relay/shared/failure.ts', /余额/],
   // Halves of a pair that is put together from rows.
   ['cli/commands/import/rows.ts', /^从/],
   ['cli/commands/user/rows.ts', /^(启用|封禁|提升|降为)/],

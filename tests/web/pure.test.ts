@@ -142,7 +142,7 @@ test('a switch of a channel changes its own member of the settings alone', () =>
 
 test('a channel form says what is missing, and sends numbers and lists', () => {
   const form = { ...formOf(null), name: ' a ', key: 'sk-1', models: 'm, n,,m', weight: '-3', priority: 'x' };
-  expect(fieldsOf({ ...form, base_url: 'http://h/ ' }, undefined)).toMatchObject({
+  expect(fieldsOf({ ...form, base_url: 'http://h/ ' })).toMatchObject({
     name: 'a',
     models: 'm,n',
     weight: 0,

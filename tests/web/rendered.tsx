@@ -34,7 +34,8 @@ export async function aroundPages(): Promise<void> {
   await (await import('../../web/lib/i18n.ts')).startLanguage();
 }
 
-const part = (text: string): string | number => (/^\d+$/.test(text) ? Number(text) : text);
+const part = (text: string): string | number | boolean =>
+  text === 'true' ? true : /^\d+$/.test(text) ? Number(text) : text;
 
 export function rendered(
   piece: ReactNode,

@@ -145,24 +145,33 @@ export async function checkDialect(client: Client, flags: FlagValues, types: rea
       throw new AppError('usage', { detail: `--dialect ${wanted}: ${['auto', ...dialects].join(', ')}` });
 }
 
+/** A flag that is one of some words. @throws AppError usage */
+function wordOf(flags: FlagValues, name: string, flag: string, words: readonly string[]): string | undefined {
+  const said = text(flags[name]);
+  if (said !== undefined && !words.includes(said))
+    throw new AppError('usage', { detail: `--${flag} ${said}: ${words.join(', ')}` });
+  return said;
+}
+
 /** The channel's settings with what the flags change; undefined = nothing. @param before as stored. @throws AppError usage */
 export function settingOf(flags: FlagValues, before: string): string | undefined {
-  const tiers = text(flags.allowTiers);
-  if (tiers !== undefined && tiers !== 'on' && tiers !== 'off')
-    throw new AppError('usage', { detail: `--allow-tiers ${tiers}: on, off` });
+  const tiers = wordOf(flags, 'allowTiers', 'allow-tiers', ['on', 'off']);
+  const marks = wordOf(flags, 'cacheMarks', 'cache-marks', ['on', 'off']);
+  const ids = wordOf(flags, 'unknownIds', 'unknown-ids', ['allow', 'refuse', 'default']);
   const region = typeof flags.region === 'string' ? flags.region.trim() : undefined;
   const spoken = text(flags.dialect);
-  if (tiers === undefined && region === undefined && spoken === undefined) return undefined;
-  const { allow_tiers, region: formerly, dialect, ...rest } = JSON.parse(before || '{}') as Record<string, unknown>;
-  const allowed = tiers === undefined ? allow_tiers === true : tiers === 'on';
-  const place = region ?? formerly;
-  const tongue = spoken === undefined ? dialect : spoken === 'auto' ? undefined : spoken;
-  const next = {
-    ...rest,
-    ...(tongue === undefined ? {} : { dialect: tongue }),
-    ...(allowed ? { allow_tiers: true } : {}),
-    ...(place === undefined || place === '' ? {} : { region: place }),
+  if ([tiers, marks, ids, region, spoken].every((said) => said === undefined)) return undefined;
+  const next = JSON.parse(before || '{}') as Record<string, unknown>;
+  const put = (name: string, said: string | undefined, value: unknown) => {
+    if (said === undefined) return;
+    delete next[name];
+    if (value !== undefined) next[name] = value;
   };
+  put('dialect', spoken, spoken === 'auto' ? undefined : spoken);
+  put('allow_tiers', tiers, tiers === 'on' ? true : undefined);
+  put('cache_marks', marks, marks === 'on' ? true : undefined);
+  put('unknown_ids', ids, ids === 'default' ? undefined : ids);
+  put('region', region, region === '' ? undefined : region);
   return Object.keys(next).length === 0 ? '' : JSON.stringify(next);
 }
 

@@ -22,6 +22,16 @@ const fields: readonly Flag[] = [
     zh: '允许按倍率计费的服务等级、速度和区域',
     en: 'let priced service tiers, speeds and regions through',
   },
+  {
+    flag: '--cache-marks <on|off>',
+    zh: '上游接受 cache_control 缓存标记',
+    en: 'the upstream takes cache_control marks',
+  },
+  {
+    flag: '--unknown-ids <mode>',
+    zh: '归属未知的编号：allow、refuse、default',
+    en: 'ids of unknown owners: allow, refuse, default',
+  },
   { flag: '--region <name>', zh: '价格区域，留空则删除', en: 'region whose price factor holds; empty removes it' },
   {
     flag: '--dialect <name>',

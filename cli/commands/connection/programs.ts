@@ -1,7 +1,7 @@
 /** Other programs through the gateway: their environment, their start, and a first question. */
-import { homedir } from 'node:os';
 import { type Agent, type AgentFacts, agentOf, agents, setupSteps } from '../../../server/contract/agents.ts';
 import { AppError } from '../../../server/contract/errors.ts';
+import { homeOf } from '../../../server/data-dir.ts';
 import { type CommandRun, type FlagValues, needed, text } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type Audience, addressOf, audiences, tokenFor, variablesFor } from '../../parts/access.ts';
@@ -70,7 +70,7 @@ export const exec: CommandRun = async (context, flags, first, command) => {
   const run =
     agent === undefined
       ? ordinaryRun(await variablesOf(context, flags))
-      : prepareRun(agent, await agentFacts(context, flags, agent), context.env.HOME ?? homedir());
+      : prepareRun(agent, await agentFacts(context, flags, agent), homeOf(context.env));
   await context.close();
   try {
     const child = Bun.spawn([first, ...run.arguments, ...command.slice(1)], {

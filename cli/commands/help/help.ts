@@ -1,8 +1,8 @@
 /** Completions, topics, and the manifest for programs. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AppError, errors } from '../../../server/contract/errors.ts';
+import { homeOf } from '../../../server/data-dir.ts';
 import { legalText } from '../../../server/embedded/legal-text.ts';
 import { commit, version as release } from '../../../server/embedded/version.ts';
 import type { CommandRow, CommandRun } from '../../command.ts';
@@ -27,7 +27,7 @@ export const completion: CommandRun = async (context, flags, shell) => {
   if (flags.install !== true) return context.output.object({ shell, script }, [script.trimEnd()], shell);
   const place = folders[shell];
   if (place === undefined) throw new AppError('usage', { detail: `--install ${shell}: bash, zsh, fish` });
-  const file = place(context.env, context.env.HOME ?? homedir());
+  const file = place(context.env, homeOf(context.env));
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, script);
   context.output.object({ result: 'updated', file }, [file], file);

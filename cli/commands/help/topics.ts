@@ -44,6 +44,11 @@ export const environment: readonly (Words & { readonly name: string })[] = [
     zh: '持久目录：数据库不可用时账单暂存于此（缺省则返回 503）',
     en: 'durable directory for bills while the database is away (without one: 503)',
   },
+  {
+    name: 'GATEWAY_LEASE_SECONDS',
+    zh: '租约秒数：数据库不可用时节点可继续服务的时间（少 3 秒），也是死节点的额度归还前的时间（多 5 秒；10 至 600，默认 30）',
+    en: 'seconds a lease lasts: a node serves for so long without the database (less 3), and what a dead one leased is free after as long (and 5 more; 10 to 600, else 30)',
+  },
   { name: 'GATEWAY_URL', zh: '远程网关', en: 'remote gateway' },
   { name: 'GATEWAY_TOKEN', zh: '访问令牌', en: 'access token' },
   { name: 'GATEWAY_USER', zh: '访问令牌的用户编号', en: 'user id of the access token' },

@@ -41,6 +41,14 @@ const refusal = ({ created_at: at, username, token_name: token }: Log, facts: Re
   const skipped = Number(facts.skipped ?? 0);
   return [
     { zh: `  拒绝：${told}`, en: `  refused: ${told}` },
+    ...(facts.unread === true
+      ? [
+          {
+            zh: '  拒绝时尚未读取请求体，因此没有模型',
+            en: '  refused before the body was read: the model is not known',
+          },
+        ]
+      : []),
     ...(skipped > 0
       ? [{ zh: `  此前还有 ${skipped} 次未记录`, en: `  ${skipped} more before it left no row of their own` }]
       : []),

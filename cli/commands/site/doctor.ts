@@ -89,6 +89,23 @@ async function database(context: Context): Promise<readonly Finding[]> {
   ];
 }
 
+/** Behind a proxy that is not declared all callers are one address: for limits of connections and for wrong passwords. */
+async function proxy(context: Context): Promise<Finding> {
+  if (context.url !== '') return fine('proxy', context.say('远程', 'remote'));
+  const { undeclared_proxy: address = '' } = await (await context.client()).call('local.check');
+  return address === ''
+    ? fine('proxy', '')
+    : wrong(
+        'proxy',
+        'warn',
+        context.say(
+          `来自 ${address} 的请求带有 X-Forwarded-For，但它不是受信任的代理：其后的所有客户端被视为同一地址`,
+          `requests from ${address} carry X-Forwarded-For, but it is no trusted proxy: all clients behind it count as one address`,
+        ),
+        `gateway option set general_setting.trusted_proxies=${address}`,
+      );
+}
+
 async function ledger(context: Context): Promise<Finding> {
   if (context.url !== '') return fine('ledger', context.say('远程', 'remote'));
   const broken = (await (await context.client()).call('ledger.verify')).filter((report) => report.violations > 0);
@@ -153,6 +170,16 @@ async function storage(context: Context): Promise<Finding> {
   return facts.length === 0 ? fine('storage', '') : wrong('storage', 'warn', detail, 'gateway ledger verify');
 }
 
+/** How long each node serves without the database: what it has leased is free for others five seconds later. */
+async function leases(context: Context): Promise<readonly Finding[]> {
+  const { several, nodes } = await (await context.client()).call('node.list');
+  if (!several) return [];
+  const known = nodes.flatMap(({ name, state, lease_seconds: seconds }) =>
+    state === 'gone' || seconds === null ? [] : [`${name} ${seconds} s`],
+  );
+  return known.length === 0 ? [] : [fine('leases', known.join(', '))];
+}
+
 /** How old the last backup by the clock is. */
 async function backups(context: Context): Promise<Finding> {
   const { say } = context;
@@ -181,7 +208,7 @@ const remedyOf = (reason: string): string =>
       ? 'gateway logs prune --before 90d'
       : 'dmesg; df; mount';
 
-const parts = [folder, disk, server, storage, database, ledger, channels, prices, backups] as const;
+const parts = [folder, disk, server, proxy, storage, database, leases, ledger, channels, prices, backups] as const;
 
 export const doctor: CommandRun = async (context, flags) => {
   if (flags.fix === true && context.url === '')

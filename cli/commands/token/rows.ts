@@ -14,6 +14,12 @@ const fields: readonly Flag[] = [
   { flag: '--concurrency <n>', zh: '同时请求数', en: 'requests at once' },
 ];
 
+const user: Flag = {
+  flag: '--user <name>',
+  zh: '令牌所属用户（默认：执行命令者）',
+  en: 'who owns the token (default: who runs the command)',
+};
+
 export const tokenRows: readonly CommandRow[] = [
   {
     name: 'token create',
@@ -21,6 +27,7 @@ export const tokenRows: readonly CommandRow[] = [
     en: 'create an API token; its key is printed once',
     flags: [
       ...fields,
+      user,
       { flag: '--count <n>', zh: '数量', en: 'how many' },
       { flag: '--if-exists <mode>', zh: '同名时：error、skip、update', en: 'same name: error, skip, update' },
       { flag: '--key-stdin', zh: '从标准输入读取自带的密钥', en: "bring one's own key, from standard input" },
@@ -33,7 +40,8 @@ export const tokenRows: readonly CommandRow[] = [
     name: 'token list',
     zh: '令牌列表',
     en: 'list API tokens',
-    examples: ['token list', 'token list --json=id,name,status'],
+    flags: [{ flag: '--user <name>', zh: '只列此用户的令牌', en: 'only those of this user' }],
+    examples: ['token list', 'token list --json=id,name,status', 'token list --user alice'],
     load: async () => (await import('./token.ts')).list,
   },
   {
@@ -41,6 +49,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id>',
     zh: '令牌详情',
     en: 'show one token',
+    flags: [user],
     examples: ['token get 1', 'token get ci --json'],
     load: async () => (await import('./token.ts')).get,
   },
@@ -49,6 +58,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id>',
     zh: '显示完整密钥',
     en: "print a token's key",
+    flags: [user],
     examples: ['token show-key ci', 'token show-key ci -o env'],
     load: async () => (await import('./token.ts')).showKey,
   },
@@ -57,7 +67,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id>',
     zh: '修改令牌',
     en: 'change a token',
-    flags: fields,
+    flags: [...fields, user],
     examples: ['token edit ci --quota unlimited', 'token edit 1 --expires 30d --rpm 60'],
     load: async () => (await import('./token.ts')).edit,
   },
@@ -66,6 +76,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id...>',
     zh: '更换密钥：旧密钥立即失效，新密钥只显示这一次',
     en: "replace a token's key; the old one stops at once",
+    flags: [user],
     examples: ['token rotate ci -q', 'token rotate ci --yes -o env'],
     load: async () => (await import('./token.ts')).rotate,
   },
@@ -74,7 +85,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id...>',
     zh: '启用令牌',
     en: 'enable tokens',
-    flags: [dryRun],
+    flags: [user, dryRun],
     examples: ['token enable ci', 'token enable 1 2 3'],
     load: async () => (await import('./token.ts')).enable,
   },
@@ -83,7 +94,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id...>',
     zh: '禁用令牌',
     en: 'disable tokens',
-    flags: [dryRun],
+    flags: [user, dryRun],
     examples: ['token disable ci', 'token disable 1 2 3'],
     load: async () => (await import('./token.ts')).disable,
   },
@@ -92,7 +103,7 @@ export const tokenRows: readonly CommandRow[] = [
     argument: '<id...>',
     zh: '删除令牌',
     en: 'delete tokens',
-    flags: [dryRun],
+    flags: [user, dryRun],
     examples: ['token rm 1', 'token rm ci --yes'],
     load: async () => (await import('./token.ts')).remove,
   },

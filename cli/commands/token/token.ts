@@ -23,6 +23,7 @@ function masked(token: Token): Token {
 
 const columns = (money: Money): readonly Column<Token>[] => [
   { name: 'id', value: (row) => String(row.id), right: true },
+  { name: 'owner', value: (row) => String(row.user_id), right: true },
   { name: 'name', value: (row) => row.name },
   { name: 'key', value: (row) => row.key },
   { name: 'status', value: (row) => statusWord(row.status) },
@@ -34,22 +35,32 @@ const columns = (money: Money): readonly Column<Token>[] => [
 
 const pageSize = 100;
 
-/** With their keys: mask before printing. */
-const allTokens = (client: Client): Promise<Token[]> =>
-  everyPage(pageSize, (p) => client.call('token.list', { p, size: pageSize }));
+/** With their keys: mask before printing. @param owner `self`, a user's id, or undefined: all that the caller may see. */
+const allTokens = (client: Client, owner: string | undefined): Promise<Token[]> =>
+  everyPage(pageSize, (p) => client.call('token.list', { p, size: pageSize, owner }));
 
-/** By id or by name, with its key. @throws AppError not_found, name_ambiguous. */
-export async function findToken(client: Client, ref: string): Promise<Token> {
+/** The user that `--user` names, else the one that acts. @throws AppError not_found, user_unknown. */
+async function ownerOf(client: Client, flags: FlagValues): Promise<string> {
+  const user = text(flags.user);
+  if (user === undefined) return 'self';
+  const { findUser } = await import('../user/user.ts');
+  return String((await findUser(client, user)).id);
+}
+
+/** By id, or by name among its owner's: names repeat between users. With its key. @throws AppError not_found, name_ambiguous. */
+export async function findToken(client: Client, ref: string, owner: string): Promise<Token> {
   if (isId(ref)) return client.call('token.get', { id: Number(ref) });
   return only(
-    (await allTokens(client)).filter((token) => token.name === ref),
+    (await allTokens(client, owner)).filter((token) => token.name === ref),
     'token',
     ref,
   );
 }
 
-const findAll = (client: Client, refs: readonly string[]): Promise<Token[]> =>
-  Promise.all(refs.map((ref) => findToken(client, ref)));
+async function findAll(client: Client, flags: FlagValues, refs: readonly string[]): Promise<Token[]> {
+  const owner = await ownerOf(client, flags);
+  return Promise.all(refs.map((ref) => findToken(client, ref, owner)));
+}
 
 async function fieldsOf(context: Context, flags: FlagValues) {
   const asked = [flags.quota, flags.dayBudget, flags.monthBudget].some((value) => value !== undefined);
@@ -91,10 +102,11 @@ export const create: CommandRun = async (context, flags) => {
   const { '--name': name } = needed({ '--name': text(flags.name) });
   const count = integer(text(flags.count), '--count') ?? 1;
   const client = await context.client();
-  // Names of tokens may repeat: only who asks for it is told that one exists.
+  const owner = await ownerOf(client, flags);
+  // A user's names may repeat: only `--if-exists` looks for one.
   if (flags.ifExists !== undefined) {
     const mode = modeOf(flags, 'error');
-    const existing = (await allTokens(client)).find((token) => token.name === name);
+    const existing = (await allTokens(client, owner)).find((token) => token.name === name);
     if (existing !== undefined && mode === 'error') throw new AppError('conflict', { what: `token ${name}` });
     if (existing !== undefined && mode === 'skip') return print(context, [masked(existing)], 'unchanged');
     if (existing !== undefined) {
@@ -111,38 +123,42 @@ export const create: CommandRun = async (context, flags) => {
         name: count === 1 ? name : `${name}-${number}`,
         ...(await fieldsOf(context, flags)),
         key,
+        owner,
       }),
     );
   context.output.note(context.say('请妥善保存密钥。', 'Keep this key safe.'));
   print(context, made, 'created');
 };
 
-export const list: CommandRun = async (context) => {
-  const rows = await allTokens(await context.client());
+export const list: CommandRun = async (context, flags) => {
+  const client = await context.client();
+  const rows = await allTokens(client, flags.user === undefined ? undefined : await ownerOf(client, flags));
   context.output.list(rows.map(masked), columns(await moneyOf(context)), (row) => String(row.id));
 };
 
-export const get: CommandRun = async (context, _flags, ref) => {
-  const token = masked(await findToken(await context.client(), ref));
+export const get: CommandRun = async (context, flags, ref) => {
+  const client = await context.client();
+  const token = masked(await findToken(client, ref, await ownerOf(client, flags)));
   context.output.object(token, detailLines({ ...token, status: statusWord(token.status) }), String(token.id));
 };
 
-export const showKey: CommandRun = async (context, _flags, ref) => {
-  print(context, [await findToken(await context.client(), ref)], 'unchanged');
+export const showKey: CommandRun = async (context, flags, ref) => {
+  const client = await context.client();
+  print(context, [await findToken(client, ref, await ownerOf(client, flags))], 'unchanged');
 };
 
 export const edit: CommandRun = async (context, flags, ref) => {
   const client = await context.client();
-  const { id } = await findToken(client, ref);
+  const { id } = await findToken(client, ref, await ownerOf(client, flags));
   const token = masked(
     await client.call('token.update', { id, name: text(flags.name), ...(await fieldsOf(context, flags)) }),
   );
   context.output.object(token, detailLines({ ...token, status: statusWord(token.status) }), String(id));
 };
 
-export const rotate: CommandRun = async (context, _flags, _ref, refs) => {
+export const rotate: CommandRun = async (context, flags, _ref, refs) => {
   const client = await context.client();
-  const tokens = await findAll(client, refs);
+  const tokens = await findAll(client, flags, refs);
   const names = tokens.map((token) => token.name).join(', ');
   await context.confirm(
     context.say(`更换 ${names} 的密钥？旧密钥立即失效`, `New key for ${names}? The old one stops working at once`),
@@ -159,7 +175,7 @@ const setStatus =
     const client = await context.client();
     await eachOf(
       context,
-      await findAll(client, refs),
+      await findAll(client, flags, refs),
       async ({ id }) => statusWord((await client.call('token.update', { id, status, status_only: true })).status),
       flags.dryRun === true,
     );
@@ -170,7 +186,7 @@ export const disable = setStatus(2);
 
 export const remove: CommandRun = async (context, flags, _ref, refs) => {
   const client = await context.client();
-  const tokens = await findAll(client, refs);
+  const tokens = await findAll(client, flags, refs);
   const names = tokens.map((token) => token.name).join(', ');
   const dry = flags.dryRun === true;
   if (!dry) await context.confirm(context.say(`删除令牌 ${names}？`, `Delete token ${names}?`));

@@ -13,7 +13,7 @@ export interface Standing {
 export interface RoutesDeps {
   readonly repository: ReturnType<typeof createChannelsRepository>;
   /** @returns the group a token's requests use. @throws AppError not_found */
-  readonly groupOfToken: (name: string) => Promise<string>;
+  readonly groupOfToken: (name: string, userId: number) => Promise<string>;
   /** Asks the relay; null where no server runs. */
   readonly standingOf: ((ids: readonly number[]) => Promise<readonly Standing[]>) | null;
 }
@@ -46,15 +46,18 @@ function mapped(row: ChannelRow, model: string): string {
 
 export function createRoutes(deps: RoutesDeps) {
   return {
-    /** @throws AppError params_invalid, not_found. */
-    async explain(asked: {
-      readonly model?: string | undefined;
-      readonly group?: string | undefined;
-      readonly token?: string | undefined;
-    }) {
+    /** @param userId whose tokens a name is looked up in. @throws AppError params_invalid, not_found. */
+    async explain(
+      asked: {
+        readonly model?: string | undefined;
+        readonly group?: string | undefined;
+        readonly token?: string | undefined;
+      },
+      userId: number,
+    ) {
       const model = asked.model ?? '';
       if (model === '') throw new AppError('params_invalid', { detail: 'model' });
-      const group = asked.token ? await deps.groupOfToken(asked.token) : asked.group || 'default';
+      const group = asked.token ? await deps.groupOfToken(asked.token, userId) : asked.group || 'default';
       const rows = await deps.repository.all();
       const serving = rows.filter((row) => reasonAgainst(row, model, group) === null);
       serving.sort((a, b) => b.priority - a.priority || b.weight - a.weight || a.id - b.id);

@@ -125,7 +125,8 @@ export function createChannels(deps: {
       if (!isServed(type)) throw new AppError('channel_type_unknown', { type });
       if (members(fields.models ?? '').length === 0) throw new AppError('channel_models_required');
       checkJson(fields);
-      const fallback = providerByType(type)?.other?.fallback ?? '';
+      const other = providerByType(type)?.other;
+      const fallback = other === undefined || other === null || other.byOption ? '' : other.fallback;
       const shared = {
         type,
         status: fields.status ?? ChannelStatus.enabled,

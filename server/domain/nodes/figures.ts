@@ -7,6 +7,7 @@ export interface NodeFigures {
   readonly relays: number | null;
   readonly waiting: number | null;
   readonly news_ms: number | null;
+  readonly lease_seconds: number | null;
   readonly hears: boolean | null;
   readonly trouble: StorageTrouble | null;
 }
@@ -40,6 +41,7 @@ export function readFigures(text: string): NodeFigures {
     relays: whole(given.relays),
     waiting: whole(given.waiting),
     news_ms: whole(given.news_ms),
+    lease_seconds: whole(given.lease_seconds),
     hears: typeof given.hears === 'boolean' ? given.hears : null,
     trouble: readTrouble(given.trouble),
   };

@@ -3,6 +3,7 @@ import type { Database } from '../../../db/open.ts';
 import { createOptionsRepository } from '../../../db/repositories/options.ts';
 import { Role } from '../../contract/enums.ts';
 import { AppError } from '../../contract/errors.ts';
+import { modelRules } from '../../contract/model-rules.ts';
 import {
   isOptionKey,
   type OptionKey,
@@ -13,6 +14,7 @@ import {
   optionValue,
 } from '../../contract/options.ts';
 import { priceOptionKeys } from '../../contract/pricing-tables.ts';
+import { unrunnableRule } from '../../providers/knowledge/own.ts';
 import type { Vault } from '../secrets/vault.ts';
 
 export interface OptionView {
@@ -81,6 +83,13 @@ export async function createOptions(deps: {
     const text = row.kind.clean?.(value) ?? value;
     const complaint = row.kind.check(text);
     if (complaint !== null) throw new AppError('option_invalid', { key, ...complaint });
+    const unrunnable = key === 'model_rules' ? unrunnableRule(modelRules.parse(text)) : 0;
+    if (unrunnable > 0)
+      throw new AppError('option_invalid', {
+        key,
+        zh: `第 ${unrunnable} 条规则：models 不能使用前后查找或反向引用，且须符合 RE2 语法`,
+        en: `rule ${unrunnable}: models must be a pattern of RE2, without lookaround and back-references`,
+      });
     if (
       row.needs !== null &&
       text === 'true' &&

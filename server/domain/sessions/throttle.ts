@@ -1,7 +1,8 @@
 /**
- * Slows guessing down without keeping anybody out. Every origin has counters of its own and pays with time: per network
- * and per network and subject. Tries of strangers at one subject, and of everybody together, only add a short wait.
- * A browser that was inside before has a counter that no stranger reaches. All nodes count together.
+ * Slows guessing down without locking anybody out. Tries of one network at one subject wait in a queue, which refuses the
+ * newest when it is long. Wrong tries of one network at any subject, of strangers at one subject, and of everybody only
+ * add a short wait: many people may share one address, behind a NAT or a proxy that the operator has not declared.
+ * A browser that was signed in before has a counter that no stranger reaches. All nodes count together.
  */
 import type { Memos } from '../../../db/memo.ts';
 import { AppError } from '../../contract/errors.ts';
@@ -10,7 +11,7 @@ import { networkOf } from './network.ts';
 export interface ThrottleLimits {
   /** Seconds without a try after which an origin starts anew, and the window of the sums. */
   readonly seconds: number;
-  /** Tries of one network, whoever they are at, before they cost time. */
+  /** Wrong tries of one network at any subject in a window after which each of its tries waits a little. */
   readonly perAddress: number;
   /** Tries of one network or known browser at one subject before they cost time. */
   readonly perSubject: number;
@@ -35,8 +36,8 @@ export interface Patience {
 
 export interface Throttle {
   /**
-   * Waits as long as earlier tries of the same origin ask for; one after the other, however many come at once.
-   * @param subject an account's name, an e-mail address; '' = none. @throws AppError too_many_attempts when the origin has others waiting already.
+   * Waits as long as earlier tries ask for; those of one network at one subject pass one after the other.
+   * @param subject an account's name, an e-mail address; '' = none. @throws AppError too_many_attempts when too many of this network wait for this subject.
    */
   enter(guesser: Guesser, subject: string): Promise<void>;
   /** It was no guess after all. */
@@ -74,6 +75,7 @@ export function createThrottle(name: string, limits: ThrottleLimits, { memos, pa
 
   const pairKey = ({ ip, device }: Guesser, subject: string): string =>
     `${device === '' ? networkOf(ip) : `device ${device}`} at ${subject.toLowerCase()}`;
+  const networkKey = ({ ip }: Guesser): string => `from ${networkOf(ip)}`;
   const crowdAt = (subject: string): string => `at ${subject.toLowerCase()}`;
 
   return {
@@ -82,16 +84,18 @@ export function createThrottle(name: string, limits: ThrottleLimits, { memos, pa
         await waited(await place(pairKey(guesser, subject), limits.perSubject));
         return;
       }
-      const own = await place(networkOf(guesser.ip), limits.perAddress);
       const atSubject = subject === '' ? 0 : await place(pairKey(guesser, subject), limits.perSubject);
-      const crowd = subject === '' ? 0 : await brake(crowdAt(subject), limits.strangers);
-      await waited(Math.max(own, atSubject) + Math.max(crowd, await brake('everybody', limits.everybody)));
+      const brakes = [
+        await brake(networkKey(guesser), limits.perAddress),
+        subject === '' ? 0 : await brake(crowdAt(subject), limits.strangers),
+        await brake('everybody', limits.everybody),
+      ];
+      await waited(atSubject + Math.max(...brakes));
     },
     async succeeded(guesser, subject) {
       await memos.drop(origin(pairKey(guesser, subject)));
       if (guesser.device !== '') return;
-      await memos.uncount(origin(networkOf(guesser.ip)));
-      for (const key of [crowdAt(subject), 'everybody']) await memos.uncount(sum(key));
+      for (const key of [networkKey(guesser), crowdAt(subject), 'everybody']) await memos.uncount(sum(key));
     },
     strangersAt: (subject) => memos.counted(sum(crowdAt(subject))),
   };

@@ -90,9 +90,9 @@ export function createTokens(deps: { readonly database: Database; readonly vault
       const bare = bareKey(key);
       return (await repository.search(owner, keyword, bare === '' ? null : deps.vault.keyHmac(bare))).map(view);
     },
-    /** By id or by name. @throws AppError not_found */
-    async named(name: string): Promise<Token> {
-      const row = /^\d+$/.test(name) ? await repository.find(Number(name), null) : await repository.findByName(name);
+    /** By id, or by name among its owner's. @throws AppError not_found */
+    async named(name: string, owner: number): Promise<Token> {
+      const row = await (/^\d+$/.test(name) ? repository.find(Number(name), null) : repository.findByName(name, owner));
       if (row === undefined) throw new AppError('not_found', { what: `token ${name}` });
       return view(row);
     },

@@ -7,6 +7,7 @@ import { operationsOf } from '../../providers/offers.ts';
 import type { Actor } from '../call.ts';
 import type { HandlersOf } from './handlers-of.ts';
 import { pushedFields } from './pushed-channel.ts';
+import { creator } from './token.ts';
 
 const pageSize = (size: number | undefined): number => Math.min(1000, size === undefined || size <= 0 ? 10 : size);
 /** Over the network nobody but who types it may send a key elsewhere, the super administrator included. */
@@ -140,7 +141,7 @@ export const channelHandlers: HandlersOf<
   'channel.tag_edit': ({ services, input: { tag, ...change } }) => services.channels.editTag(tag, change),
   'channel.tag_enable': ({ services, input }) => services.channels.tagStatus(input.tag, true),
   'channel.tag_disable': ({ services, input }) => services.channels.tagStatus(input.tag, false),
-  'route.explain': ({ services, input }) => services.routes.explain(input),
+  'route.explain': async (call) => call.services.routes.explain(call.input, await creator(call)),
   'model.explain': ({ services, input: { model, channel, provider } }) =>
     services.knowledge.explain(model, { channel, provider }),
   'model.by_type': async ({ services }) =>

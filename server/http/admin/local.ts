@@ -7,7 +7,10 @@ import type { HandlersOf } from './handlers-of.ts';
 export const localHandlers: HandlersOf<
   'local.check' | 'local.vacuum' | 'local.backup' | 'local.password' | 'local.access_token'
 > = {
-  'local.check': async ({ services, meta }) => services.maintenance.check(meta.language),
+  'local.check': async ({ services, meta }) => ({
+    ...(await services.maintenance.check(meta.language)),
+    undeclared_proxy: services.undeclaredProxy.address(),
+  }),
   'local.vacuum': async ({ services }) => services.maintenance.vacuum(),
   'local.backup': ({ services, input }) => services.maintenance.backup(input.file),
   'local.password': async ({ services, input }) => {

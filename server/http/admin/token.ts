@@ -16,12 +16,23 @@ const shownTo = (actor: Actor) =>
     ? (token: Token): Token => token
     : (token: Token): Token => ({ ...token, key: keyHint(token.key) });
 
-/** The operator creates tokens for the first administrator. */
+/** Commands on the machine act as the first administrator. */
 export async function creator({ actor, services }: Pick<Call<unknown>, 'actor' | 'services'>): Promise<number> {
   if (actor.via !== 'local') return actor.userId;
   const root = await services.users.firstWithRole(Role.root);
   if (root === undefined) throw new AppError('setup_needed');
   return root.id;
+}
+
+/** @param named `self`, a user's id, or nothing. @returns null when nothing is named. @throws AppError params_invalid, not_found */
+async function namedOwner(call: Pick<Call<unknown>, 'actor' | 'services'>, named: string | undefined) {
+  if (named === undefined || named === '') return null;
+  if (named === 'self') return creator(call);
+  const user = /^\d+$/.test(named) ? await call.services.users.find(Number(named)) : undefined;
+  if (call.actor.via !== 'local' && user?.id !== call.actor.userId)
+    throw new AppError('params_invalid', { detail: 'owner' });
+  if (user === undefined) throw new AppError('not_found', { what: `user ${named}` });
+  return user.id;
 }
 
 /** A group that its user may not use would be refused with every request. @throws AppError token_group */
@@ -49,9 +60,10 @@ export const tokenHandlers: HandlersOf<
   | 'token.delete_many'
   | 'chat.open'
 > = {
-  'token.list': async ({ services, input, actor, reply }) => {
+  'token.list': async (call) => {
+    const { services, input, actor, reply } = call;
     const { items, total } = await services.tokens.list(
-      ownerOf(actor),
+      (await namedOwner(call, input.owner)) ?? ownerOf(actor),
       Math.max(0, input.p ?? 0),
       pageSize(input.size),
     );
@@ -63,10 +75,10 @@ export const tokenHandlers: HandlersOf<
   'token.get': async ({ services, input, actor }) =>
     shownTo(actor)(await services.tokens.get(input.id, ownerOf(actor))),
   'token.create': async (call) => {
-    const { key } = call.input;
+    const { key, owner, ...fields } = call.input;
     if (key !== undefined && call.actor.role < Role.admin) throw new AppError('role_too_low');
     await checkGroup(call);
-    return call.services.tokens.create(await creator(call), call.input, key);
+    return call.services.tokens.create((await namedOwner(call, owner)) ?? (await creator(call)), fields, key);
   },
   'token.update': async (call) => {
     const { services, input, actor } = call;

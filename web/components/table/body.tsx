@@ -1,6 +1,6 @@
 /** The rows of a table; of many only those in view are built, and scrolling builds nothing else. */
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type ReactNode, type RefObject, useCallback, useEffect } from 'react';
+import { memo, type ReactNode, useCallback, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Column } from './column.ts';
 import { Line } from './line.tsx';
@@ -19,8 +19,8 @@ export interface BodyProps<Row extends { readonly id: number }> {
   readonly onSelect: (id: number, on: boolean) => void;
   readonly onOpen: (row: Row) => void;
   readonly note: ((row: Row) => ReactNode) | undefined;
-  /** What scrolls. */
-  readonly box: RefObject<HTMLElement | null>;
+  /** What scrolls, null = not there yet. */
+  readonly scroller: HTMLElement | null;
   /** Pixels, roughly. */
   readonly rowHeight: number;
   /** Called whenever the last rows come near. */
@@ -28,13 +28,13 @@ export interface BodyProps<Row extends { readonly id: number }> {
 }
 
 function PlainBody<Row extends { readonly id: number }>(props: BodyProps<Row>) {
-  const { rows, columns, chosen, onSelect, onOpen, note, box, rowHeight, onEnd } = props;
+  const { rows, columns, chosen, onSelect, onOpen, note, scroller, rowHeight, onEnd } = props;
   const { t } = useTranslation();
   const labelOf = useCallback((id: number) => t('table.row', { id }), [t]);
   const many = rows.length > virtualFrom || onEnd !== undefined;
   const virtual = useVirtualizer({
     count: many ? rows.length : 0,
-    getScrollElement: () => box.current,
+    getScrollElement: () => scroller,
     estimateSize: () => rowHeight,
     overscan,
   });

@@ -1,5 +1,5 @@
 /** The one table of the console: sorting, columns, density, selection, keys, many rows, cards on a phone. */
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useCallback, useRef, useState } from 'react';
 import type { FilterPlace } from '../../../server/contract/endpoints/access-token.ts';
 import type { ListState } from '../../lib/read.ts';
 import { FailureNote } from '../failure.tsx';
@@ -42,6 +42,12 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
   const { caption, rows, columns, empty, list, selection, storeKey = '', place, bar, note, onEnd } = props;
   const preferences = usePreferences(storeKey);
   const box = useRef<HTMLElement>(null);
+  // Rows mount together with what scrolls: they are looked for again when it is there.
+  const [scroller, setScroller] = useState<HTMLElement | null>(null);
+  const holdBox = useCallback((element: HTMLElement | null) => {
+    box.current = element;
+    setScroller(element);
+  }, []);
   const { sortOn, direction, shown, visibleKey, ordered } = useSorting({ rows, columns, visible: preferences.shown });
   const cells = useAmounts(shown, ordered);
   const { select, open } = useHandlers(props);
@@ -63,8 +69,8 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
         ) : null
       ) : (
         <section
-          ref={box}
-          className={`overflow-auto ${many ? 'max-h-[calc(100dvh-220px)]' : ''} ${list.failure === null ? '' : 'opacity-60'}`}
+          ref={holdBox}
+          className={`overflow-auto ${many ? 'min-h-64 max-h-[calc(100dvh-220px)]' : ''} ${list.failure === null ? '' : 'opacity-60'}`}
           aria-busy={list.pending}
           aria-label={caption}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
@@ -85,7 +91,7 @@ export function DataTable<Row extends { readonly id: number }>(props: DataTableP
               onSelect={select}
               onOpen={open}
               note={note}
-              box={box}
+              scroller={scroller}
               rowHeight={heights[preferences.density]}
               onEnd={onEnd}
             />

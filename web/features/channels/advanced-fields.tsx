@@ -75,6 +75,29 @@ function DialectField({ form, provider, onChange }: AdvancedFieldsProps) {
   );
 }
 
+function UnknownIdsField({ form, onChange }: Omit<AdvancedFieldsProps, 'provider'>) {
+  const { t } = useTranslation();
+  const setting = settingIn(form.setting);
+  const chosen = setting?.unknown_ids;
+  return (
+    <Field label={t('channels.unknownIds')} help={t('channels.unknownIdsHelp')}>
+      {(ids) => (
+        <select
+          {...ids}
+          className="field"
+          value={chosen === 'allow' || chosen === 'refuse' ? chosen : ''}
+          disabled={setting === null}
+          onChange={(event) => onChange({ setting: withSetting(form.setting, 'unknown_ids', event.target.value) })}
+        >
+          <option value="">{t('channels.unknownIdsUsual')}</option>
+          <option value="allow">{t('channels.unknownIdsAllow')}</option>
+          <option value="refuse">{t('channels.unknownIdsRefuse')}</option>
+        </select>
+      )}
+    </Field>
+  );
+}
+
 /** A word of the setting. */
 function SettingField({
   name,
@@ -141,6 +164,7 @@ export function AdvancedFields({ form, provider, onChange }: AdvancedFieldsProps
       <JsonField {...both} name="param_override" label={t('channels.override')} help={t('channels.overrideHelp')} />
       <ChannelSwitches form={form} onChange={onChange} />
       <DialectField form={form} provider={provider} onChange={onChange} />
+      <UnknownIdsField {...both} />
       <SettingField
         {...both}
         name="proxy"

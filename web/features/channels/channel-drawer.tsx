@@ -37,7 +37,7 @@ export function ChannelDrawer({ channel, types, onClose, onSaved }: ChannelDrawe
   const store = async () => {
     setAsking(false);
     setBusy(true);
-    const fields = fieldsOf(form, provider);
+    const fields = fieldsOf(form);
     try {
       if (channel === null) await call('channel.create', fields);
       else await call('channel.update', { id: channel.id, ...fields });

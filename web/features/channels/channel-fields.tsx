@@ -80,7 +80,7 @@ function ModelFields({ form, channel, provider, onChange: change }: ChannelField
           models={models}
           ask={(model) =>
             call('channel.try', {
-              ...fieldsOf(form, provider),
+              ...fieldsOf(form),
               ...(channel === null ? {} : { id: channel.id }),
               key: keysIn(form.key)[0],
               model,

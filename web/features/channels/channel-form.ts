@@ -43,12 +43,12 @@ export const formOf = (channel: Channel | null) => ({
 });
 export type ChannelForm = ReturnType<typeof formOf>;
 
-export const fieldsOf = (form: ChannelForm, provider: ChannelType | undefined) => ({
+export const fieldsOf = (form: ChannelForm) => ({
   ...form,
   name: form.name.trim(),
   base_url: form.base_url.trim().replace(/\/$/, ''),
   models: [...new Set(namesIn(form.models))].join(','),
-  other: form.other.trim() === '' ? (provider?.other?.fallback ?? '') : form.other.trim(),
+  other: form.other.trim(),
   key: form.key === '' ? undefined : form.key,
   auto_ban: form.auto_ban ? 1 : 0,
   priority: Number.parseInt(form.priority, 10) || 0,

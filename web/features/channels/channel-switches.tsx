@@ -42,6 +42,9 @@ export function ChannelSwitches({ form, onChange }: ChannelSwitchesProps) {
       {flag(t('channels.tiers'), t('channels.tiersHelp'), setting?.allow_tiers === true, (on) =>
         put('allow_tiers', on),
       )}
+      {flag(t('channels.cacheMarks'), t('channels.cacheMarksHelp'), setting?.cache_marks === true, (on) =>
+        put('cache_marks', on),
+      )}
       {flag(t('channels.drain'), t('channels.drainHelp'), setting?.drain === true, (on) => put('drain', on))}
     </fieldset>
   );

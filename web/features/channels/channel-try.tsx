@@ -21,7 +21,8 @@ export function ChannelTry({ models, ask }: ChannelTryProps) {
   const [model, setModel] = useState('');
   const [busy, setBusy] = useState(false);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
-  const chosen = models.includes(model) ? model : (models[0] ?? '');
+  // Without a name the server asks the cheapest model that answers a small question: never for a picture or a research run.
+  const chosen = models.includes(model) ? model : '';
   const run = async () => {
     setBusy(true);
     setOutcome(null);
@@ -43,8 +44,11 @@ export function ChannelTry({ models, ask }: ChannelTryProps) {
           value={chosen}
           onChange={(event) => setModel(event.target.value)}
         >
+          <option value="">{t('channels.tryCheapest')}</option>
           {models.map((name) => (
-            <option key={name}>{name}</option>
+            <option key={name} value={name}>
+              {name}
+            </option>
           ))}
         </select>
         <button type="button" className="button h-8 max-sm:h-11" aria-disabled={busy} onClick={() => void run()}>

@@ -44,6 +44,7 @@ const requestRows = (log: Log, facts: Record<string, unknown>, t: TFunction): (r
   [t('logs.time'), dateTime(log.created_at)],
   [t('logs.model'), log.model_name],
   [t('logs.path'), pathOf(facts) ?? ''],
+  [t('logs.unread'), facts.unread === true ? t('logs.unreadText') : ''],
   [t('logs.upstreamModel'), typeof facts.upstream_model_name === 'string' ? facts.upstream_model_name : ''],
   [t('logs.source'), log.usage_source],
   [t('logs.end'), log.end_reason],
