@@ -2,13 +2,15 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import BetterSqlite, { type Database as RawDatabase } from 'better-sqlite3';
-import type { Kept, KeptItemLimits, KeptItems } from './kept-item.ts';
+import type { Kept, KeptItemLimits, KeptItems, Owned } from './kept-item.ts';
 import type { Database, SqliteDatabase } from './open.ts';
 import { createPostgresKeptItems } from './postgres/kept-items.ts';
 import { keepPrivate } from './private-file.ts';
 
-const usual: KeptItemLimits = { perUser: 64 * 1024 * 1024, inAll: 256 * 1024 * 1024 };
+const usual: KeptItemLimits = { perUser: 64 * 1024 * 1024, inAll: 256 * 1024 * 1024, owners: 1_000_000 };
 const dayMs = 86_400_000;
+/** As long as upstreams keep responses. */
+const ownerDays = 30;
 /** Between two looks at what is too old or too much. */
 const sweepMs = 60_000;
 
@@ -23,6 +25,13 @@ const schema = `
     UNIQUE (user_id, id)
   ) STRICT;
   CREATE INDEX IF NOT EXISTS items_sizes ON items (user_id, number, size);
+  CREATE TABLE IF NOT EXISTS owners (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    owner_id INTEGER NOT NULL,
+    channel_id INTEGER NOT NULL,
+    until INTEGER NOT NULL
+  ) STRICT;
 `;
 
 const fileBeside = (database: SqliteDatabase): string =>
@@ -70,6 +79,9 @@ function createItemFile(database: SqliteDatabase, now: () => number, limits: Kep
     for (const { user_id } of large) trim(limits.perUser, 'WHERE user_id = ?', user_id);
     const sum = file().prepare<number | null>('SELECT sum(size) FROM items').pluck().get() ?? 0;
     if (sum > limits.inAll) trim(limits.inAll, '');
+    // Numbers rise with time, so that age and number sort alike.
+    file().prepare('DELETE FROM owners WHERE number <= (SELECT max(number) FROM owners) - ?').run(limits.owners);
+    file().prepare('DELETE FROM owners WHERE number <= (SELECT max(number) FROM owners WHERE until <= ?)').run(now());
   };
   return {
     async keepItems(userId, items, days) {
@@ -95,6 +107,23 @@ function createItemFile(database: SqliteDatabase, now: () => number, limits: Kep
         .prepare('DELETE FROM items WHERE until > ?')
         .run(now() + days * dayMs);
       sweep();
+    },
+    async keepOwners(owned) {
+      const add = file().prepare('INSERT OR REPLACE INTO owners (id, owner_id, channel_id, until) VALUES (?, ?, ?, ?)');
+      const until = now() + ownerDays * dayMs;
+      file().transaction(() => {
+        for (const { id, ownerId, channelId } of owned) add.run(id, ownerId, channelId, until);
+      })();
+      if (now() - sweptMs >= sweepMs) sweep();
+    },
+    async ownersOf(ids) {
+      if (raw === null && !existsSync(path)) return [];
+      return file()
+        .prepare<Owned>(
+          `SELECT id, owner_id AS ownerId, channel_id AS channelId FROM owners
+           WHERE until > ? AND id IN (SELECT value FROM json_each(?))`,
+        )
+        .all(now(), JSON.stringify(ids));
     },
     closeItems() {
       raw?.close();

@@ -1,4 +1,4 @@
-/** Two files beside a node: what is owed to books that cannot be reached, durable when written; and what they acknowledged lately, as far as the disk has come. */
+/** Two files beside a node: what is owed to books that cannot be reached, durable when written; and what they acknowledged lately, in the hands of the system when written. */
 import BetterSqlite from 'better-sqlite3';
 import type { LedgerCommand } from '../server/ledger/commands.ts';
 import { keepPrivate } from './private-file.ts';
@@ -16,13 +16,27 @@ export interface OutboxFile {
   close(): void;
 }
 
+/** The last batch of one start of a node: epochs can be given out again by an older copy of the database, runs cannot. */
+export interface BatchMark {
+  readonly epoch: number;
+  readonly run: string;
+  readonly seq: number;
+}
+
 export interface AcknowledgedFile {
-  insert(epoch: number, seq: number, at: number, commands: readonly LedgerCommand[]): void;
-  /** Commands of batches later than that, oldest first. */
-  since(epoch: number, seq: number): LedgerCommand[];
-  /** The last of each epoch. */
-  marks(): { readonly epoch: number; readonly seq: number }[];
+  insert(mark: BatchMark, at: number, commands: readonly LedgerCommand[]): void;
+  remove(mark: BatchMark): void;
+  /** Commands of later batches of the same run, oldest first. */
+  since(mark: BatchMark): LedgerCommand[];
+  /** Removes later batches of the same run. */
+  removeSince(mark: BatchMark): void;
+  /** The last of each run. */
+  marks(): BatchMark[];
+  /** @returns when the last batch was kept, 0 = there is none. */
+  newest(): number;
   forgetBefore(at: number): void;
+  /** Writes as much as a batch takes, and nothing that stays. */
+  check(): void;
   close(): void;
 }
 
@@ -60,25 +74,39 @@ export function openOutboxFile(file: string, nativeBinding?: string): OutboxFile
   };
 }
 
-/** @throws the driver's error. */
-export function openAcknowledgedFile(file: string, nativeBinding?: string): AcknowledgedFile {
+/** About as much as a batch of some dozen requests takes. */
+const roomBytes = 65_536;
+
+/** @param mostPages of 4 KiB; default: as many as the disk has. @throws the driver's error. */
+export function openAcknowledgedFile(file: string, nativeBinding?: string, mostPages?: number): AcknowledgedFile {
   const raw = open(file, nativeBinding, 'OFF');
-  raw.exec(
-    'CREATE TABLE IF NOT EXISTS batches (epoch INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, commands TEXT NOT NULL, PRIMARY KEY (epoch, seq)) STRICT, WITHOUT ROWID',
-  );
-  const insert = raw.prepare('INSERT OR REPLACE INTO batches (epoch, seq, at, commands) VALUES (?, ?, ?, ?)');
+  if (mostPages !== undefined) raw.pragma(`max_page_count = ${mostPages}`);
+  // Version 1 named its batches by their epoch alone; it kept them for minutes.
+  raw.exec(`DROP TABLE IF EXISTS batches;
+    CREATE TABLE IF NOT EXISTS confirmed (epoch INTEGER NOT NULL, run TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL,
+      commands TEXT NOT NULL, PRIMARY KEY (epoch, run, seq)) STRICT, WITHOUT ROWID`);
+  const insert = raw.prepare('INSERT OR REPLACE INTO confirmed (epoch, run, seq, at, commands) VALUES (?, ?, ?, ?, ?)');
+  const remove = raw.prepare('DELETE FROM confirmed WHERE epoch = ? AND run = ? AND seq = ?');
   const since = raw.prepare<{ commands: string }>(
-    'SELECT commands FROM batches WHERE epoch = ? AND seq > ? ORDER BY seq',
+    'SELECT commands FROM confirmed WHERE epoch = ? AND run = ? AND seq > ? ORDER BY seq',
   );
-  const marks = raw.prepare<{ epoch: number; seq: number }>(
-    'SELECT epoch, max(seq) AS seq FROM batches GROUP BY epoch',
-  );
-  const forget = raw.prepare('DELETE FROM batches WHERE at < ?');
+  const removeSince = raw.prepare('DELETE FROM confirmed WHERE epoch = ? AND run = ? AND seq > ?');
+  const marks = raw.prepare<BatchMark>('SELECT epoch, run, max(seq) AS seq FROM confirmed GROUP BY epoch, run');
+  const newest = raw.prepare<{ at: number }>('SELECT coalesce(max(at), 0) AS at FROM confirmed');
+  const forget = raw.prepare('DELETE FROM confirmed WHERE at < ?');
   return {
-    insert: (epoch, seq, at, commands) => void insert.run(epoch, seq, at, JSON.stringify(commands)),
-    since: (epoch, seq) => since.all(epoch, seq).flatMap(({ commands }) => JSON.parse(commands) as LedgerCommand[]),
+    insert: ({ epoch, run, seq }, at, commands) => void insert.run(epoch, run, seq, at, JSON.stringify(commands)),
+    remove: ({ epoch, run, seq }) => void remove.run(epoch, run, seq),
+    since: ({ epoch, run, seq }) =>
+      since.all(epoch, run, seq).flatMap(({ commands }) => JSON.parse(commands) as LedgerCommand[]),
+    removeSince: ({ epoch, run, seq }) => void removeSince.run(epoch, run, seq),
     marks: () => marks.all(),
+    newest: () => newest.get()?.at ?? 0,
     forgetBefore: (at) => void forget.run(at),
+    check() {
+      insert.run(0, '', 0, 0, ' '.repeat(roomBytes));
+      remove.run(0, '', 0);
+    },
     close: () => void raw.close(),
   };
 }

@@ -1,6 +1,7 @@
 /** Keeps a control thread running: one that dies is replaced, and the relay goes on with what it knows meanwhile. */
 import { AppError, isErrorCode } from './contract/errors.ts';
 import type { ControlStart, FromControl, ToControl } from './control/messages.ts';
+import { clockReading } from './serving/clock.ts';
 import { createRestarts, watchThread, within } from './threads.ts';
 
 export interface ControlThread {
@@ -14,7 +15,7 @@ export interface ControlThread {
 
 export interface ControlThreadDeps {
   readonly spawn: () => Worker;
-  readonly order: Omit<ControlStart, 'kind' | 'ledger'>;
+  readonly order: Omit<ControlStart, 'kind' | 'clock' | 'ledger'>;
   /** A new line to the ledger for each thread. */
   readonly ledgerPort: () => MessagePort;
   readonly receive: (message: FromControl) => void;
@@ -60,7 +61,7 @@ export function createControlThread(deps: ControlThreadDeps): ControlThread {
       else deps.receive(data);
     };
     const ledger = deps.ledgerPort();
-    own.postMessage({ kind: 'start', ...deps.order, ledger } satisfies ToControl, [ledger]);
+    own.postMessage({ kind: 'start', ...deps.order, clock: clockReading(), ledger } satisfies ToControl, [ledger]);
     return promise;
   };
 

@@ -37,11 +37,13 @@ export function createEndings({ relays, ledgerThread, say, before, close }: Endi
   const followed = Promise.withResolvers<void>();
   const retired = Promise.withResolvers<void>();
   let isFollowed = false;
+  let isFailed = false;
   let ending: Promise<void> | null = null;
   return {
     fail(thread, why) {
       const error = new AppError('thread_died', { thread, reason: why });
       say(error.message);
+      isFailed = true;
       // Why is said to the operator; a client is told what that means for it.
       const reason = new AppError('storage_unavailable', {
         reason: reasonText('thread_gone', { thread }),
@@ -58,7 +60,9 @@ export function createEndings({ relays, ledgerThread, say, before, close }: Endi
         await before;
         await close();
       });
-      return ending.then(retired.resolve);
+      return ending.then(() => {
+        if (!isFailed) retired.resolve();
+      });
     },
     stop(graceMs, delayMs) {
       if (isFollowed) setTimeout(relays.hurry, graceMs).unref();

@@ -121,7 +121,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       spawn: controls.take,
       order: { place, nativeBinding, setupCode, log, ...machineOf(files, node, options) },
       ledgerPort: () => ledgerThread.newPort(controlName),
-      receive: hearControl({ state, relays, before, places: placesFor(ledgerThread, balances.money) }),
+      receive: hearControl({
+        ...{ state, relays, before, places: placesFor(ledgerThread, balances.money) },
+        applied: (seq) => control.tell({ kind: 'applied', seq }),
+      }),
       lost(why) {
         say(`the control thread died and is started again: ${why}`);
         relays.tasksLost();
@@ -138,7 +141,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
     await before?.hold({ balances, ledger, control: control.tell, now: Date.now });
     const openPort = await relays.open();
-    const monitors = createMonitors(metrics, { env, relays, ledger, state });
+    const monitors = createMonitors(metrics, { env, relays, ledger, state, leaseSeconds: node?.leaseSeconds ?? null });
     await monitors.open();
     threads.push({ terminate: monitors.close });
     before?.open(options.relays, order.handedOn);
@@ -183,9 +186,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-const machineOf = (files: DataDirFiles, node: { readonly name: string } | null, { relays }: GatewayOptions) => ({
+const machineOf = (
+  files: DataDirFiles,
+  node: { readonly name: string; readonly leaseSeconds: number } | null,
+  { relays }: GatewayOptions,
+) => ({
   dataDir: files.dir,
   node: node?.name ?? '',
+  leaseSeconds: node?.leaseSeconds ?? null,
   relays,
 });
 
@@ -226,17 +234,19 @@ interface ControlHearers {
   readonly before: Inheritance | null;
   /** Told of users and keys before any relay is. */
   readonly places: (news: Snapshot | SnapshotDelta) => void;
+  /** Every relay thread has applied the changes up to this sequence number. */
+  readonly applied: (seq: number) => void;
 }
 
 const hearControl =
-  ({ state, relays, before, places }: ControlHearers) =>
+  ({ state, relays, before, places, applied }: ControlHearers) =>
   (data: FromControl): void => {
     switch (data.kind) {
       case 'snapshot':
       case 'delta':
         state.apply(data);
         places(data);
-        relays.news(data);
+        void relays.news(data).then(() => applied(data.seq));
         break;
       case 'test':
         relays.test(data);
@@ -280,6 +290,7 @@ interface MetricsSources {
   readonly relays: Relays;
   readonly ledger: LedgerClient;
   readonly state: RelayState;
+  readonly leaseSeconds: number | null;
 }
 
 function createMonitors(address: MetricsAddress | null, sources: MetricsSources) {
@@ -298,7 +309,8 @@ function createMonitors(address: MetricsAddress | null, sources: MetricsSources)
 }
 
 /** @throws AppError port_taken. */
-async function openMetrics(address: MetricsAddress, { env, relays, ledger, state }: MetricsSources) {
+async function openMetrics(address: MetricsAddress, sources: MetricsSources) {
+  const { env, relays, ledger, state, leaseSeconds } = sources;
   // Most sites have no monitor, and their start shall not wait for what one needs.
   const { createExposition } = await import('./metrics/exposition.ts');
   const exposition = createExposition(async () => ({
@@ -307,6 +319,7 @@ async function openMetrics(address: MetricsAddress, { env, relays, ledger, state
     oldestOwedMs: ledger.owed().oldestMs,
     version,
     quotaPerUnit: state.settings().priceTables.quotaPerUnit,
+    leaseSeconds,
   }));
   return serveMetrics(address, { token: env.GATEWAY_METRICS_TOKEN ?? '', ...exposition });
 }

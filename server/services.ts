@@ -46,6 +46,7 @@ import { createSecondFactor, type SecondFactorService } from './domain/sessions/
 import { createSessions, type SessionsService } from './domain/sessions/service.ts';
 import { createSetup } from './domain/setup/service.ts';
 import { createStatus } from './domain/status/service.ts';
+import { createUndeclaredProxy, type UndeclaredProxy } from './domain/status/undeclared-proxy.ts';
 import { checkForUpdate, type UpdateCheck } from './domain/status/updates.ts';
 import { createTaskLists, type TaskListsService } from './domain/tasks/lists.ts';
 import { createTasks, type TasksService } from './domain/tasks/service.ts';
@@ -118,6 +119,7 @@ export interface Services {
   /** Throws away short-lived things that are over. */
   readonly sweepMemos: () => Promise<void>;
   readonly maintenance: MaintenanceService;
+  readonly undeclaredProxy: UndeclaredProxy;
   readonly provisioning: ProvisioningService;
   verifyLedger(): Promise<InvariantReport[]>;
 }
@@ -292,8 +294,8 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     routes: createRoutes({
       repository: createChannelsRepository(deps.database),
       standingOf: deps.standingOf ?? null,
-      groupOfToken: async (name) => {
-        const token = await tokens.named(name);
+      groupOfToken: async (name, userId) => {
+        const token = await tokens.named(name, userId);
         const owner = await users.find(token.user_id);
         return token.group || (owner?.group_name ?? 'default');
       },
@@ -318,6 +320,7 @@ export async function createServices(given: ServiceDeps): Promise<Services> {
     relays: deps.relays ?? 0,
     sweepMemos: deps.memos.sweep,
     maintenance: createMaintenance(deps),
+    undeclaredProxy: createUndeclaredProxy(deps.now),
     provisioning: createProvisioning({
       ...deps,
       options,

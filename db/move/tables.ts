@@ -60,6 +60,8 @@ export const serverTables: Readonly<Record<string, string>> = {
   memos: 'what lives for minutes: a file keeps it in the memory of its process',
   kept_items:
     'items of answers, which a file keeps beside it in answers.db: without them a client sends its conversation again',
+  kept_owners:
+    'whose the things are that upstreams keep: a file keeps it in answers.db, and what nobody is known to own is refused',
   gateway_migrations: 'how old the schema is: each place has its own',
 };
 

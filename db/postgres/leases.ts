@@ -43,7 +43,7 @@ export interface Grant {
   readonly tokenMost: number;
   /** What of the token there is least of: of its limit, or of its budget for a period. */
   readonly tokenBound: 'limit' | Period;
-  /** Other nodes that live and have some of either. */
+  /** Other nodes that live and have some of what was not granted in full. */
   readonly holders: readonly number[];
 }
 
@@ -185,7 +185,8 @@ export function decideMoves(
     const limit = known.tokens.get(token);
     const holders = known.holdings.filter(
       ({ kind, subject }) =>
-        (kind === 'account' && subject === account && move.need > 0) || (kind === 'token' && subject === token),
+        (kind === 'account' && subject === account && granted < move.need) ||
+        (kind === 'token' && subject === token && tokenGranted < move.tokenNeed),
     );
     grants.push({
       ...{ account, token, granted, tokenGranted, most },

@@ -4,33 +4,48 @@
  * the last one was committed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { reasonText } from '../../server/contract/storage-reasons.ts';
+import { reasonText, troubleOf } from '../../server/contract/storage-reasons.ts';
 import type { LedgerCommand } from '../../server/ledger/commands.ts';
 import { decideMoves, type LeaseMove, type MoveOutcome, readsForMoves } from './leases.ts';
 import { type BatchOutcome, decideBatch } from './ledger-batch.ts';
 import { readsFor } from './ledger-known.ts';
 import { type Answer, type Line, type Statement, staleCodes } from './line.ts';
-import { begin, beginning, type Fence, lookAt } from './nodes.ts';
+import { begin, beginning, type Fence, lookAt, type SeqMark, usualLeaseSeconds } from './nodes.ts';
 
-/** Batches that were confirmed, kept for a while beside the node. */
+/** Copies of what is confirmed, kept for a while beside the node. */
 export interface AcknowledgedBatches {
-  note(epoch: number, seq: number, commands: readonly LedgerCommand[]): void;
-  since(epoch: number, seq: number): readonly LedgerCommand[];
-  /** The last of each epoch. */
-  marks(): readonly { readonly epoch: number; readonly seq: number }[];
+  /** @throws when it cannot be kept; then the batch is not committed. */
+  keep(mark: SeqMark, commands: readonly LedgerCommand[]): void;
+  /** It was not committed. */
+  retract(mark: SeqMark): void;
+  since(mark: SeqMark): readonly LedgerCommand[];
+  /** Everything later than that was taken care of. */
+  resent(mark: SeqMark): void;
+  /** The last of each run. */
+  marks(): readonly SeqMark[];
 }
 
 export interface PostgresLedgerDeps {
   readonly connect: () => Promise<Line>;
-  readonly node: { readonly name: string; readonly version: string; readonly schema: string };
+  readonly node: {
+    readonly name: string;
+    readonly version: string;
+    readonly schema: string;
+    /** Its leases end so long after the database has last heard of it. */
+    readonly leaseSeconds?: number;
+  };
   readonly acknowledged: AcknowledgedBatches;
   /** The database is about to note that this node lives. @returns to be called when it has. */
   readonly sign?: () => () => void;
   /** The node goes by another number from now on: whatever it had leased is not its own any more. */
   readonly onEpoch: (epoch: number) => void;
-  /** The database forgot what it had confirmed: to be sent again. */
-  readonly onForgotten: (commands: readonly LedgerCommand[]) => void;
-  /** Tells starts of processes apart. */
+  /** The database does not have what it had confirmed: to be sent again. @param done to be called when that cannot be lost any more. */
+  readonly onForgotten: (commands: readonly LedgerCommand[], done: () => void) => void;
+  /** The database cannot be reached, or it can again. @param error of the driver; null = again. */
+  readonly onReach?: (error: unknown) => void;
+  /** Milliseconds that never go back. */
+  readonly steady?: () => number;
+  /** Tells apart who had the same epoch: an older copy of the database gives it out again. */
   readonly newRun: () => string;
   /** Epoch seconds. */
   readonly now: () => number;
@@ -47,6 +62,10 @@ export interface PostgresLedgerStore {
   probe(): Promise<void>;
   isCommandsFault(error: unknown): boolean;
   isUnresolved(error: unknown): boolean;
+  /** The database could not be reached the last time, or leaves the transaction under way without an answer: nobody need wait for it. */
+  away(): boolean;
+  /** In words for callers, where the driver's would be the only ones; null = the error has words of its own. */
+  reasonOf(error: unknown): string | null;
   /** 0 = it has none yet. */
   epoch(): number;
   close(): void;
@@ -84,13 +103,16 @@ interface Pending {
 const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((item, index) => item === other[index]);
 
+/** A transaction that takes longer is not waited for by whoever can do without: most take some milliseconds. */
+const silentMs = 2000;
+
 /** Two nodes met, or a statement has to be parsed again: whoever lost begins again with the same number. */
 const collisions = new Set(['23505', '40001', '40P01', '55P03', ...staleCodes]);
 const mostTries = 6;
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
 
 export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLedgerStore {
-  const run = deps.newRun();
+  const { leaseSeconds = usualLeaseSeconds } = deps.node;
   const sign = deps.sign ?? (() => () => undefined);
   let line: Line | null = null;
   let fence: Fence | null = null;
@@ -100,9 +122,33 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   /** What came of such transactions, for those who come again with the same. */
   const found = new Map<Kind, { readonly asked: readonly unknown[]; readonly value: unknown }>();
   let turn: Promise<unknown> = Promise.resolve();
+  const steady = deps.steady ?? (() => performance.now());
+  /** Since when the transaction under way, with its connection, waits for an answer. */
+  let since: number | null = null;
+  let unreachable = false;
+  const isSilent = (): boolean => since !== null && steady() - since >= silentMs;
+  const reached = (error: unknown) => {
+    if (unreachable === (error !== null)) return;
+    unreachable = error !== null;
+    deps.onReach?.(error instanceof Unresolved ? error.cause : error);
+  };
 
   const alone = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const next = turn.then(work, work);
+    const timed = async () => {
+      since = steady();
+      try {
+        const value = await work();
+        reached(null);
+        return value;
+      } catch (error) {
+        if (line !== null && !line.broken) reached(null);
+        else if (isSilent() || line === null) reached(error);
+        throw error;
+      } finally {
+        since = null;
+      }
+    };
+    const next = turn.then(timed, timed);
     turn = next.catch(() => undefined);
     return next;
   };
@@ -111,24 +157,20 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   const verify = async (on: Line) => {
     if (fence === null) return;
     const noted = sign();
-    const row = await lookAt(on, fence);
+    const row = await lookAt(on, fence, leaseSeconds);
     if (row.alive) noted();
     if (pending !== null) {
       const committed = row.seq >= pending.seq;
       const { kind, asked, value } = pending;
       // Every sign of life is another one, though all of them ask for the same.
       if (committed && kind !== 'probe') found.set(kind, { asked, value });
-      if (committed) acknowledge(fence, pending.seq, pending.commands);
+      if (committed) seq = pending.seq;
+      else deps.acknowledged.retract({ ...fence, seq: pending.seq });
       pending = null;
     }
     // What it forgot is sent again under a new number, as what a node says that was declared gone.
     if (!row.alive || row.seq < seq) fence = null;
     seq = row.seq;
-  };
-
-  const acknowledge = (own: Fence, number: number, commands: readonly LedgerCommand[]) => {
-    seq = number;
-    deps.acknowledged.note(own.epoch, number, commands);
   };
 
   const connected = async (): Promise<Line> => {
@@ -145,14 +187,15 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       line = fresh;
     }
     if (fence === null) {
-      const { marks, since } = deps.acknowledged;
+      const { marks, since, resent } = deps.acknowledged;
       const noted = sign();
-      const started = await begin(line, { ...deps.node, run, now: deps.now() }, marks());
+      const run = deps.newRun();
+      const started = await begin(line, { ...deps.node, leaseSeconds, run, now: deps.now() }, marks());
       fence = { epoch: started.epoch, run };
       seq = 0;
       deps.onEpoch(fence.epoch);
       noted();
-      for (const { epoch, seq: known } of started.behind) deps.onForgotten(since(epoch, known));
+      for (const mark of started.behind) deps.onForgotten(since(mark), () => resent(mark));
     }
     return line;
   };
@@ -160,7 +203,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
   const commit = async <Value>(on: Line, own: Fence, work: Work<Value>, kind: Kind): Promise<Value> => {
     const next = seq + 1;
     const noted = sign();
-    const head = beginning(own, next);
+    const head = beginning(own, next, leaseSeconds);
     const answers = await on.send([...head, ...work.statements]);
     if (answers[head.length - 1]?.rows.length === 0) {
       await on.send([{ text: 'ROLLBACK' }]);
@@ -169,6 +212,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       throw new Fenced(reasonText('declared_gone'));
     }
     const { value, statements } = work.decide(answers.slice(head.length));
+    if (work.commands.length > 0) deps.acknowledged.keep({ ...own, seq: next }, work.commands);
     pending = { seq: next, asked: work.asked, commands: work.commands, value, kind };
     on.wasLocal();
     const last = (await on.send([...statements, { text: 'COMMIT' }])).at(-1);
@@ -178,8 +222,8 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
       throw new Unresolved(new Error(last?.command));
     }
     pending = null;
+    seq = next;
     noted();
-    acknowledge(own, next, work.commands);
     return value;
   };
 
@@ -193,6 +237,7 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
         if (pending === null || error instanceof Unresolved) throw error;
         throw new Unresolved(error);
       }
+      if (pending !== null) deps.acknowledged.retract({ ...fence, seq: pending.seq });
       pending = null;
       await on.send([{ text: 'ROLLBACK' }]).catch(() => on.close());
       throw error;
@@ -281,10 +326,19 @@ export function createPostgresLedgerStore(deps: PostgresLedgerDeps): PostgresLed
     probe: () => alone(async () => void (await settled([], () => nothing, 'probe'))),
     isCommandsFault,
     isUnresolved: (error) => error instanceof Unresolved,
+    away: () => unreachable || isSilent(),
+    reasonOf: (error) => (unreachable || !hasOwnWords(error) ? reasonText('database_away') : null),
     epoch: () => fence?.epoch ?? 0,
     close: () => line?.close(),
   };
 }
+
+/** Of this store itself, or of a server that answers; all else is about the way to it. */
+const hasOwnWords = (error: unknown): boolean => {
+  const { message = '', severity } = (error ?? {}) as { message?: string; severity?: unknown };
+  const isGoing = /^(08|57P)/.test(codeOf(error));
+  return (severity !== undefined && !isGoing) || (troubleOf(message)?.code ?? 'storage') !== 'storage';
+};
 
 /** Data that PostgreSQL cannot keep, or that its checks refuse; everything else is storage. */
 function isCommandsFault(error: unknown): boolean {

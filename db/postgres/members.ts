@@ -1,6 +1,6 @@
 /** The nodes of a site as people see them: who lives, what each has in hand, and who is to end. */
 
-import { lifeSeconds, longestRequestSeconds } from './nodes.ts';
+import { longestRequestSeconds, usualLeaseSeconds } from './nodes.ts';
 import type { PostgresDatabase } from './open.ts';
 
 export interface MemberRow {
@@ -34,7 +34,7 @@ const counted = `SELECT newest.*,
 
 /** One that was forgotten on the spot is nobody's any more. */
 const all = `SELECT epoch, node, state, version, schema, started_at, left_at, forgotten_at, figures, leases, leased, holds,
-    greatest(0, extract(epoch FROM clock_timestamp() - expires_at) + ${lifeSeconds})::bigint AS silent,
+    greatest(0, extract(epoch FROM clock_timestamp() - expires_at) + coalesce((figures::json ->> 'lease_seconds')::int, ${usualLeaseSeconds}))::bigint AS silent,
     CASE WHEN state = 'expired' AND (leases > 0 OR holds > 0)
       THEN greatest(0, extract(epoch FROM expires_at - clock_timestamp()) + ${longestRequestSeconds})::bigint END AS settles
   FROM (${counted}) counted WHERE expires_at > '-infinity'`;

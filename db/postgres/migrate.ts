@@ -6,6 +6,7 @@ import type { Schema } from '../schema.ts';
 import * as initial from './migrations/0001-initial.ts';
 import * as nodeMessages from './migrations/0002-node-messages.ts';
 import * as memos from './migrations/0003-memos.ts';
+import * as keptOwners from './migrations/0004-kept-owners.ts';
 import { prepareMonths } from './months.ts';
 import type { PostgresDatabase } from './open.ts';
 
@@ -20,6 +21,7 @@ export const postgresMigrations: Readonly<Record<string, PostgresMigration>> = {
   '0001-initial': { up: initial.up, breaks: true },
   '0002-node-messages': { up: nodeMessages.up, breaks: false },
   '0003-memos': { up: memos.up, breaks: false },
+  '0004-kept-owners': { up: keptOwners.up, breaks: false },
 };
 
 interface Applied {

@@ -1,5 +1,6 @@
 /** A node's row: its number, its life by the database's clock, and what becomes of what it leased when that is over. */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { reasonText } from '../../server/contract/storage-reasons.ts';
 import type { StoredHold } from '../ledger-store.ts';
 import { numbers } from './arrays.ts';
@@ -10,8 +11,8 @@ export interface Fence {
   readonly run: string;
 }
 
-/** By the database's clock; the node itself stops three seconds earlier by its own. */
-export const lifeSeconds = 15;
+/** Where a node does not say for how long its leases last. */
+export const usualLeaseSeconds = 15;
 /** Clocks, and messages on their way. */
 const graceSeconds = 5;
 /** The longest request; what was set aside for one that never ended is free after that. */
@@ -35,15 +36,16 @@ const settings: Statement = {
     .join(', ')}`,
 };
 
-const life = `clock_timestamp() + interval '${lifeSeconds} s'`;
+/** By the database's clock; the node itself stops three seconds earlier by its own. */
+const lifeOf = (parameter: string): string => `clock_timestamp() + make_interval(secs => ${parameter})`;
 
-/** The last of its answers has no row when the node may not write, or when the number has been used. */
-export const beginning = ({ epoch, run }: Fence, seq: number): readonly Statement[] => [
+/** The last of its answers has no row when the node may not write, or when the number has been used. @param leaseSeconds until its leases end. */
+export const beginning = ({ epoch, run }: Fence, seq: number, leaseSeconds: number): readonly Statement[] => [
   { text: 'BEGIN' },
   settings,
   {
-    text: `UPDATE nodes SET seq = $1, expires_at = ${life} WHERE epoch = $2 AND run = $3 AND state <> 'expired' AND seq = $1 - 1 RETURNING seq`,
-    values: [seq, epoch, run],
+    text: `UPDATE nodes SET seq = $1, expires_at = ${lifeOf('$4')} WHERE epoch = $2 AND run = $3 AND state <> 'expired' AND seq = $1 - 1 RETURNING seq`,
+    values: [seq, epoch, run, leaseSeconds],
   },
 ];
 
@@ -53,14 +55,14 @@ export interface Found {
 }
 
 /** Waits for whatever an earlier connection has begun, and for every disk that has to confirm. */
-export async function lookAt(line: Line, { epoch, run }: Fence): Promise<Found> {
+export async function lookAt(line: Line, { epoch, run }: Fence, leaseSeconds: number): Promise<Found> {
   line.wasLocal();
   const answers = await line.send([
     { text: 'BEGIN' },
     settings,
     {
-      text: `UPDATE nodes SET expires_at = CASE state WHEN 'expired' THEN expires_at ELSE ${life} END WHERE epoch = $1 AND run = $2 RETURNING seq, state`,
-      values: [epoch, run],
+      text: `UPDATE nodes SET expires_at = CASE state WHEN 'expired' THEN expires_at ELSE ${lifeOf('$3')} END WHERE epoch = $1 AND run = $2 RETURNING seq, state`,
+      values: [epoch, run, leaseSeconds],
     },
     { text: 'COMMIT' },
   ]);
@@ -75,29 +77,30 @@ export interface NodeStart {
   readonly version: string;
   readonly schema: string;
   readonly now: number;
+  readonly leaseSeconds: number;
 }
 
-type SeqMark = { readonly epoch: number; readonly seq: number };
+export type SeqMark = Fence & { readonly seq: number };
 
 /** @param marks what earlier starts of this node had confirmed. @returns the new number, and the marks that the database is behind of, with what it has. */
 export async function begin(
   line: Line,
-  { name, run, version, schema, now }: NodeStart,
+  { name, run, version, schema, now, leaseSeconds }: NodeStart,
   marks: readonly SeqMark[],
 ): Promise<{ readonly epoch: number; readonly behind: readonly SeqMark[] }> {
   const [inserted, found] = await line.send([
     {
-      text: `INSERT INTO nodes (node, run, version, schema, expires_at, started_at) VALUES ($1, $2, $3, $4, ${life}, $5) RETURNING epoch`,
-      values: [name, run, version, schema, now],
+      text: `INSERT INTO nodes (node, run, version, schema, expires_at, started_at) VALUES ($1, $2, $3, $4, ${lifeOf('$6')}, $5) RETURNING epoch`,
+      values: [name, run, version, schema, now, leaseSeconds],
     },
     {
-      text: 'SELECT epoch, seq FROM nodes WHERE epoch = ANY($1::bigint[]) AND node = $2',
-      values: [numbers(marks.map(({ epoch }) => epoch)), name],
+      text: 'SELECT run, seq FROM nodes WHERE epoch = ANY($1::bigint[])',
+      values: [numbers(marks.map(({ epoch }) => epoch))],
     },
   ]);
-  const there = new Map((found?.rows ?? []).map(({ epoch, seq }) => [epoch as number, seq as number]));
+  const there = new Map((found?.rows ?? []).map(({ run: of, seq }) => [of as string, seq as number]));
   const behind = marks
-    .map(({ epoch, seq }) => ({ epoch, seq: there.get(epoch) ?? 0, had: seq }))
+    .map((mark) => ({ ...mark, seq: there.get(mark.run) ?? 0, had: mark.seq }))
     .filter(({ seq, had }) => seq < had);
   return { epoch: inserted?.rows[0]?.epoch as number, behind };
 }
@@ -234,4 +237,29 @@ export async function noteLeft(line: Line, epoch: number): Promise<void> {
       values: [epoch],
     },
   ]);
+}
+
+/** Longer than from one heartbeat to the next. */
+const watchMs = 4500;
+const lookMs = 250;
+
+/** @returns whether a process reports heartbeats under that name: its row changes while it is watched. */
+export async function reportsElsewhere(line: Line, name: string): Promise<boolean> {
+  const first = new Map<number, string>();
+  for (let waited = 0; waited <= watchMs; waited += lookMs) {
+    const [answer] = await line.send([
+      {
+        text: "SELECT epoch, expires_at::text AS until FROM nodes WHERE node = $1 AND state <> 'expired' AND expires_at > clock_timestamp()",
+        values: [name],
+      },
+    ]);
+    const rows = (answer?.rows ?? []) as { epoch: number; until: string }[];
+    if (rows.length === 0) return false;
+    for (const { epoch, until } of rows) {
+      if ((first.get(epoch) ?? until) !== until) return true;
+      first.set(epoch, until);
+    }
+    await pause(lookMs);
+  }
+  return false;
 }

@@ -36,8 +36,9 @@ export function createTokensRepository({ query, dialect }: Database) {
         .orderBy('id', 'desc')
         .limit(100)
         .execute(),
-    findByName: (name: string): Promise<TokenRow | undefined> =>
-      query.selectFrom('tokens').selectAll().where('name', '=', name).orderBy('id').executeTakeFirst(),
+    /** The oldest of that name. */
+    findByName: (name: string, owner: number): Promise<TokenRow | undefined> =>
+      live().where('name', '=', name).where('user_id', '=', owner).orderBy('id').executeTakeFirst(),
     find: (id: number, owner: number | null): Promise<TokenRow | undefined> =>
       live()
         .where('id', '=', id)

@@ -66,7 +66,12 @@ export const books: readonly Break[] = [
   )
     .keeps('rule 7', 'correction 4')
     .notices('tests/postgres/ledger.test.ts', 'exactness 4'),
-  row('an outbox needs a durable folder', 'server/cluster/books.ts', '...(order.durable ?', '...(true ?')
+  row(
+    'an outbox needs a durable folder',
+    'server/cluster/books.ts',
+    'standbyOf(files.outbox, order.durable, tenure, told)',
+    'standbyOf(files.outbox, true, tenure, told)',
+  )
     .keeps('correction 5')
     .notices('tests/postgres/outage.test.ts', 'exactness 5'),
   row(
@@ -99,7 +104,7 @@ export const books: readonly Break[] = [
   row(
     'money that lies elsewhere is not used up',
     'server/relay/admission/lender.ts',
-    "if (loan === 'elsewhere') return",
+    "if (loan === 'elsewhere' || loan === 'lent') return",
     "if (loan === 'lent') return",
   )
     .keeps('rule 6', 'correction 10')
@@ -211,6 +216,14 @@ export const books: readonly Break[] = [
   )
     .keeps('rule 7', 'correction 4', 'correction 13')
     .notices('tests/postgres/confirmed.test.ts'),
+  row(
+    'what cannot be kept for a failover is not committed',
+    'db/postgres/ledger-store.ts',
+    'if (work.commands.length > 0) deps.acknowledged.keep({ ...own, seq: next }, work.commands);',
+    '',
+  )
+    .keeps('rule 7', 'correction 4')
+    .notices('tests/postgres/ledger.test.ts', 'what cannot be kept'),
   row(
     'what was acknowledged is kept for as long as a copy may lag behind',
     'server/ledger/outbox.ts',
@@ -340,8 +353,8 @@ export const books: readonly Break[] = [
   row(
     'ends are durable nearby when a commit takes long',
     'server/ledger/engine.ts',
-    'outbox === undefined ? undefined : setInterval(keep, patienceMs)',
-    'undefined',
+    'if (standby?.durable !== true) return pending;',
+    'if (pending !== undefined) return pending;',
   )
     .keeps('rule 10', 'correction 13')
     .notices('tests/ledger/standby.test.ts', 'exactness 13'),

@@ -29,8 +29,8 @@ export const company: readonly Break[] = [
   row(
     'rates: one window that refuses counts in none',
     'server/relay/admission/site-rates.ts',
-    'if most >= 0 and sum > most then',
-    "redis.call('HINCRBY', KEYS[at], newest, 1)\n  if most >= 0 and sum > most then",
+    'if most >= 0 and sum + math.max(adds, least) > most then',
+    "redis.call('HINCRBY', KEYS[at], newest, 1)\n  if most >= 0 and sum + math.max(adds, least) > most then",
   ).notices('tests/postgres/rates.test.ts', 'one window that refuses'),
   row(
     'rates: what never ran is taken back',

@@ -20,17 +20,25 @@ export const relays: readonly Break[] = [
     .notices('tests/relay/relay-threads.test.ts', 'exactness 9'),
   row(
     'who is refused by the balance is in no window and has no place',
-    'server/relay/admission/admit.ts',
-    'admission.withdraw();',
-    '',
+    'server/relay/admission/gate.ts',
+    'withdraw(admission);\n      throw error;',
+    'throw error;',
   )
     .keeps('rule 1')
     .notices('tests/relay/admission.test.ts', 'without money'),
   row(
+    'who is refused after the gate is in no window and has no place',
+    'server/relay/admission/admit.ts',
+    'deps.gates.withdraw(admission);',
+    '',
+  )
+    .keeps('rule 1')
+    .notices('tests/relay/gate.test.ts', 'refused for its model'),
+  row(
     'who is refused by a budget has not come',
     'server/relay/admission/limits.ts',
-    'for (const each of arrival.visits) each.withdraw();',
-    '',
+    'admission.withdraw();\n        throw error;',
+    'throw error;',
   )
     .keeps('rule 1')
     .notices('tests/relay/limits.test.ts', 'a refused budget'),
@@ -101,8 +109,8 @@ export const relays: readonly Break[] = [
   row(
     'a prompt has no more tokens than bytes',
     'server/relay/intake/prompt.ts',
-    'Math.max(0, bytes - prompt.bound.units)',
-    'Math.max(0, bytes - prompt.bound.units) / 2',
+    'Math.max(0, bytes - bound.units)',
+    'Math.max(0, bytes - bound.units) / 2',
   )
     .keeps('rule 4', 'correction 12')
     .notices('tests/relay/shortened.test.ts', 'no tokenizer'),
@@ -141,7 +149,7 @@ export const relays: readonly Break[] = [
   row(
     'what a model thinks in secret is held for at once',
     'server/relay/admission/admit.ts',
-    ' && !answer.model.thinks',
+    '  !answer.model.thinks &&\n',
     '',
   )
     .keeps('rule 4', 'correction 12')
@@ -149,8 +157,8 @@ export const relays: readonly Break[] = [
   row(
     'an upstream that goes on when nobody listens is held for at once',
     'server/relay/admission/admit.ts',
-    ' && candidates.every(stopsOnCancel)',
-    '',
+    '  candidates.every(stopsOnCancel);',
+    '  true;',
   )
     .keeps('rule 4', 'correction 12')
     .notices('tests/relay/cover.test.ts', 'is held for whole'),

@@ -6,6 +6,7 @@ import type { BatchOutcome } from '../../db/postgres/ledger-batch.ts';
 import { createPostgresLedgerStore, type PostgresLedgerStore } from '../../db/postgres/ledger-store.ts';
 import { openLine } from '../../db/postgres/line.ts';
 import { migratePostgres, postgresSchemaOf } from '../../db/postgres/migrate.ts';
+import { reportsElsewhere } from '../../db/postgres/nodes.ts';
 import { openPostgres } from '../../db/postgres/open.ts';
 import { sealedSampleOn } from '../../db/postgres/sealed.ts';
 import { openWire, type Wire } from '../../db/postgres/wire.ts';
@@ -14,7 +15,7 @@ import { AppError } from '../contract/errors.ts';
 import type { BooksAnswer, BooksQuestion, LedgerMessage } from '../ledger/client.ts';
 import type { LedgerCommand, LedgerResult } from '../ledger/commands.ts';
 import { createEngine, type Engine, type Standby, type StoreHealth } from '../ledger/engine.ts';
-import { type NodeFiles, openNodeFiles } from '../ledger/outbox.ts';
+import { type Acknowledged, type NodeFiles, openNodeFiles } from '../ledger/outbox.ts';
 import { type OwedPlace, type OwedReport, settleOwedFar } from '../ledger/owed.ts';
 import type { RecoveryReport } from '../ledger/recovery.ts';
 import { attachMemory, createMemory } from '../relay/admission/memory.ts';
@@ -22,6 +23,7 @@ import { createTenure, type OwnTenure } from '../relay/admission/tenure.ts';
 import { createSteadyClock } from '../serving/clock.ts';
 import { createKeeper, type Keeper } from './keeper.ts';
 import { createLending, type Lending } from './lending.ts';
+import { folderError } from './node-name.ts';
 import { createPocket } from './pocket.ts';
 import { createReach, type PlacesNews, type SharedMemory } from './reach.ts';
 
@@ -33,6 +35,8 @@ export interface NodeOrder {
   readonly owed: readonly OwedPlace[];
   /** Folder of the node's own files. */
   readonly dir: string;
+  /** Its leases end so long after the database has last heard of it. */
+  readonly leaseSeconds: number;
   /** What is written there outlives the machine's crash: ends may wait there while the database is away. */
   readonly durable: boolean;
   /** What the relays spend from; null = nothing is relayed here. */
@@ -68,9 +72,17 @@ export interface BooksHearers {
 
 const unheard =
   'NOTIFY of the database does not arrive, as behind a pooler that lends connections by the transaction: what other nodes want is asked for every 250 ms; DATABASE_DIRECT_URL=postgres://… leads around it';
+const awayFor = ({ durable, leaseSeconds }: NodeOrder, error: unknown): string => {
+  const words = error instanceof Error ? error.message : String(error);
+  const meanwhile = durable
+    ? `requests go on within what is leased, for ${leaseSeconds - 3} s since it was last heard of at most`
+    : 'paid requests are refused: GATEWAY_OUTBOX names no folder for bills';
+  return `the database cannot be reached (${words}); ${meanwhile}`;
+};
+const reachedAgain = 'the database answers again';
 const heardAgain = 'NOTIFY of the database arrives again';
 
-/** @throws AppError database_*, data_dir_unreadable, outbox_locked */
+/** @throws AppError database_*, data_dir_unreadable, outbox_unusable, outbox_locked, node_copied */
 export async function openBooks(order: NodeOrder, told: BooksHearers): Promise<Books> {
   const { schema, migrated, sample } = await prepare(order.place);
   const { recovery, owed, ...books } = await begin(order, schema, told);
@@ -93,30 +105,32 @@ async function prepare(place: PostgresPlace) {
 async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   const direct = directPlace(order.place);
   const files = openFiles(order);
+  await refuseTwin(order, files);
   const { memory: shared } = order;
   const memory = shared === null ? createMemory() : attachMemory(shared.parts, shared.thread);
   const reach = shared === null ? createPocket() : createReach(memory);
-  const tenure = createTenure(memory, { steady: createSteadyClock(), wall: Date.now });
+  const tenure = createTenure(memory, { steady: createSteadyClock(shared?.clock), wall: Date.now });
   const submitted = (command: LedgerCommand): Promise<LedgerResult> =>
     new Promise((resolve, reject) =>
       engine.submit(command, (result) => (result instanceof AppError ? reject(result) : resolve(result))),
     );
   const store = createPostgresLedgerStore({
     connect: () => openLine(direct, { isOwn: () => order.place.direct !== undefined || wire.hears() }),
-    node: { name: order.name, version: order.version, schema },
+    node: { name: order.name, version: order.version, schema, leaseSeconds: order.leaseSeconds },
     acknowledged: files.acknowledged,
     onEpoch(epoch) {
       tenure.ended();
       lending.began(epoch);
-      tenure.begins(epoch);
+      tenure.begins(epoch, order.leaseSeconds);
     },
+    onReach: (error) => told.say(error === null ? reachedAgain : awayFor(order, error)),
     sign: tenure.sent,
-    onForgotten(commands) {
-      if (commands.length === 0) return;
-      told.say(`the database had forgotten ${commands.length} postings of this node; they are sent again`);
-      setImmediate(() => {
-        for (const command of commands) void submitted(command).catch(() => undefined);
-      });
+    onForgotten(commands, done) {
+      if (commands.length === 0) return done();
+      told.say(
+        `${commands.length} postings of this node are not in the database, as after a failover to an older copy; they are sent again`,
+      );
+      engine.resend(commands.map(again), done);
     },
     newRun: randomUUID,
     now: () => Math.floor(Date.now() / 1000),
@@ -127,6 +141,8 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
       tenure,
       move: store.move,
       isUnresolved: store.isUnresolved,
+      away: store.away,
+      leaseMs: order.leaseSeconds * 1000,
       epoch: store.epoch,
       tell: (text) => wire.tell(text),
     },
@@ -144,16 +160,17 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
     name: order.name,
     epoch: store.epoch,
     beat: store.probe,
+    away: store.away,
     sweep: lending.sweep,
     submit: submitted,
     say: told.say,
     drain: told.drain,
   });
   const engine = createEngine({
-    store: lendingStore(store, lending),
+    store: lendingStore(store, lending, files.acknowledged),
     onBalance: told.message,
     onHealth: told.health,
-    ...(order.durable ? { standby: standbyOf(files.outbox, tenure, told) } : {}),
+    standby: standbyOf(files.outbox, order.durable, tenure, told),
   });
   const close = async () => {
     keeper.stop();
@@ -193,26 +210,47 @@ async function begin(order: NodeOrder, schema: string, told: BooksHearers) {
   }
 }
 
-/** @throws AppError data_dir_unreadable, outbox_locked */
-function openFiles({ dir, nativeBinding }: NodeOrder): NodeFiles {
+/** @throws AppError data_dir_unreadable, outbox_unusable, outbox_locked, node_copied */
+function openFiles({ dir, durable, nativeBinding }: NodeOrder): NodeFiles {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     return openNodeFiles(dir, { nativeBinding, now: Date.now });
   } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw new AppError('data_dir_unreadable', { dir, detail: error instanceof Error ? error.message : '' }, error);
+    throw folderError({ dir, durable }, error);
   }
 }
 
-const standbyOf = (outbox: Standby['outbox'], tenure: OwnTenure, { say }: BooksHearers): Standby => ({
+/** A folder that was copied while its node runs, such as a machine's snapshot, has the name of that node. @throws AppError node_copied */
+async function refuseTwin({ place, name, dir }: NodeOrder, files: NodeFiles): Promise<void> {
+  if (files.before === 'gone') return;
+  try {
+    const line = await openLine(directPlace(place), { name: 'gateway ledger' });
+    const isTwin = await reportsElsewhere(line, name).finally(line.close);
+    if (isTwin) throw new AppError('node_copied', { dir });
+  } catch (error) {
+    files.close();
+    throw error;
+  }
+}
+
+/** Its code or order may be younger than the copy of the database: the credit is posted without it. */
+const again = (command: LedgerCommand): LedgerCommand =>
+  command.type === 'redeem' || command.type === 'topup' ? { ...command, resent: true } : command;
+
+const standbyOf = (outbox: Standby['outbox'], durable: boolean, tenure: OwnTenure, { say }: BooksHearers): Standby => ({
   outbox,
-  mayAdmit: tenure.lasts,
+  durable,
+  mayAdmit: () => durable && tenure.lasts(),
   onRefused: ({ ref }, result) => say(`what was owed for ${ref} was turned down: ${JSON.stringify(result)}`),
 });
 
 /** After the commit, what was not paid out of leases is in reach again. */
-const lendingStore = (store: PostgresLedgerStore, lending: Lending) => ({
+const lendingStore = (store: PostgresLedgerStore, lending: Lending, copies: Acknowledged) => ({
   ...store,
+  async probe(): Promise<void> {
+    await store.probe();
+    copies.check();
+  },
   async apply(commands: readonly LedgerCommand[]): Promise<BatchOutcome> {
     const outcome = await store.apply(commands);
     lending.settled(commands, outcome.spared);

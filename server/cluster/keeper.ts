@@ -26,6 +26,8 @@ export interface KeeperDeps {
   readonly name: string;
   readonly epoch: () => number;
   readonly beat: () => Promise<void>;
+  /** The database is away: it is looked for more often. */
+  readonly away: () => boolean;
   readonly sweep: () => void;
   readonly submit: (command: LedgerCommand) => Promise<LedgerResult>;
   readonly say: (line: string) => void;
@@ -33,6 +35,7 @@ export interface KeeperDeps {
 }
 
 const beatMs = 3000;
+const awayMs = 500;
 const lookMs = 4000;
 const sweepMs = 1000;
 
@@ -112,6 +115,9 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     start() {
       void look().catch(() => undefined);
       every(beatMs, deps.beat);
+      every(awayMs, async () => {
+        if (deps.away()) await deps.beat();
+      });
       every(lookMs, look);
       every(sweepMs, async () => deps.sweep());
     },

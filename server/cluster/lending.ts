@@ -28,6 +28,10 @@ export interface LendingDeps {
   readonly tenure: Tenure;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUnresolved: (error: unknown) => boolean;
+  /** The database cannot be asked. */
+  readonly away: () => boolean;
+  /** For so long a lease lasts without the database: what is likely to be used until then is leased. */
+  readonly leaseMs: number;
   readonly epoch: () => number;
   readonly nodes: () => number;
   readonly tell: (text: string) => void;
@@ -45,10 +49,11 @@ export function createLending(deps: LendingDeps): Lending {
     recall: telling.recall,
     answer: telling.answer,
     nodes: deps.nodes,
+    away: deps.away,
     now,
     after: (ms, work) => void setTimeout(work, ms),
   });
-  const uses = createUses({ now, giveBack: leases.idle });
+  const uses = createUses({ now, spanMs: deps.leaseMs, idle: reach.idle, ahead: leases.ahead, giveBack: leases.idle });
 
   return {
     async lend({ userId, tokenId, house, more, wish }) {
@@ -71,7 +76,14 @@ export function createLending(deps: LendingDeps): Lending {
         for (const subject of subjects) {
           const isAccount = subject.kind === 'account';
           subject.got += isAccount ? granted : tokenGranted;
-          uses.lent(subject.kind, subject.id, (isAccount ? most : tokenMost) < smallFor * need);
+          const { kind, id } = subject;
+          uses.lent({
+            kind,
+            subject: id,
+            owner: userId,
+            need,
+            small: (isAccount ? most : tokenMost) < smallFor * need,
+          });
         }
       };
       return leases.request({
@@ -85,7 +97,15 @@ export function createLending(deps: LendingDeps): Lending {
         received,
       });
     },
-    hear: (text) => heard(text, epoch(), leases),
+    hear: (text) =>
+      heard(text, epoch(), {
+        recalled(account, token, by, mark, tokenOnly) {
+          if (!tokenOnly) uses.wanted('account', account);
+          if (token > 0) uses.wanted('token', token);
+          leases.recalled(account, token, by, mark, tokenOnly);
+        },
+        answered: leases.answered,
+      }),
     began(fresh) {
       uses.forget();
       leases.begin(fresh);
@@ -94,7 +114,10 @@ export function createLending(deps: LendingDeps): Lending {
       leases.settled(spared);
       uses.settled(commands);
     },
-    gather: leases.gather,
+    gather(account) {
+      uses.wanted('account', account);
+      return leases.gather(account);
+    },
     changed({ places }) {
       for (let at = 0; at < places.users.length; at += 2) leases.idle('account', places.users[at] ?? 0);
       for (let at = 0; at < places.tokens.length; at += 2) leases.idle('token', places.tokens[at] ?? 0);

@@ -1,21 +1,32 @@
 /** What a node's ledger is told at its start. */
 import type { DatabasePlace } from '../../db/place.ts';
+import { AppError } from '../contract/errors.ts';
 import type { DataDirFiles } from '../data-dir.ts';
 import { version } from '../embedded/version.ts';
 import type { NodeOrder } from './books.ts';
-import { nodeName } from './node-name.ts';
+import { type NodeFolder, nodeName } from './node-name.ts';
 import type { SharedMemory } from './reach.ts';
 
 /** What a node owes lies there, and so does its name: whoever finds the one goes by the other. */
-export const nodeFolder = (
-  files: DataDirFiles,
-  env: Readonly<Record<string, string | undefined>>,
-): { readonly dir: string; readonly durable: boolean } => {
+export const nodeFolder = (files: DataDirFiles, env: Readonly<Record<string, string | undefined>>): NodeFolder => {
   const outbox = env.GATEWAY_OUTBOX ?? '';
   return { dir: outbox === '' ? files.dir : outbox, durable: outbox !== '' };
 };
 
-/** @returns null where the database is a file that nobody else has. */
+/** How long a node serves on without the database, at most; and when others have what it had leased, should it be dead. */
+export const usualLease = 30;
+const [leastLease, mostLease] = [10, 600];
+
+/** @throws AppError usage */
+export function leaseSecondsIn({
+  GATEWAY_LEASE_SECONDS: given = '',
+}: Readonly<Record<string, string | undefined>>): number {
+  const seconds = given === '' ? usualLease : Number(given);
+  if (Number.isInteger(seconds) && seconds >= leastLease && seconds <= mostLease) return seconds;
+  throw new AppError('usage', { detail: `GATEWAY_LEASE_SECONDS ${given}: ${leastLease}-${mostLease}` });
+}
+
+/** @returns null where the database is a file that nobody else has. @throws AppError data_dir_unreadable, outbox_unusable */
 export function nodeOrder(
   place: DatabasePlace,
   files: DataDirFiles,
@@ -23,14 +34,14 @@ export function nodeOrder(
   more: { readonly nativeBinding: string | undefined; readonly memory: SharedMemory | null },
 ): NodeOrder | null {
   if (place.engine === 'sqlite') return null;
-  const { dir, durable } = nodeFolder(files, env);
+  const folder = nodeFolder(files, env);
   return {
     place,
-    name: nodeName(dir),
+    name: nodeName(folder),
     version,
     ...more,
     owed: files.owed,
-    dir,
-    durable,
+    ...folder,
+    leaseSeconds: leaseSecondsIn(env),
   };
 }

@@ -7,7 +7,7 @@ import { createMoney, type Money } from '../relay/admission/money.ts';
 import { untold } from '../relay/admission/open-requests.ts';
 import { createTenure } from '../relay/admission/tenure.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
-import { createSteadyClock } from '../serving/clock.ts';
+import { clockReading, createSteadyClock } from '../serving/clock.ts';
 import { mostRelays } from '../serving/environment.ts';
 import type { SharedMemory } from './reach.ts';
 
@@ -33,7 +33,7 @@ export function createPurses({ engine }: DatabasePlace, relays: number): Purses 
   const tenure = createTenure(memory, { steady: createSteadyClock(), wall: Date.now });
   return {
     balances: createBalances(createMoney(memory, open, tenure)),
-    shared: { parts: memory.parts(), thread },
+    shared: { parts: memory.parts(), thread, clock: clockReading() },
     bury: () => memory.bury(thread),
   };
 }

@@ -5,6 +5,7 @@ import type { Reach } from '../ledger/leases.ts';
 import { createAccounts, type Places } from '../relay/admission/accounts.ts';
 import { createLeased } from '../relay/admission/leased.ts';
 import type { Memory, MemoryParts } from '../relay/admission/memory.ts';
+import type { ClockReading } from '../serving/clock.ts';
 
 /** Where users and keys have their cells, from the thread that gives these out. */
 export interface PlacesNews {
@@ -31,6 +32,7 @@ export interface SharedMemory {
   readonly parts: MemoryParts;
   /** This thread's number among those that share it. */
   readonly thread: number;
+  readonly clock: ClockReading;
 }
 
 export function createReach(memory: Memory): MemoryReach {

@@ -1,7 +1,8 @@
 /** Who waits for what, and who has nothing idle: told between nodes in as few messages as there is time for. */
 import type { Wire } from '../../db/postgres/wire.ts';
 
-type Recall = readonly [account: number, token: number, holders: readonly number[], mark: number];
+/** `tokenOnly` 1 = none of the balance is wanted; a node of an earlier version does not know it and gives back both. */
+type Recall = readonly [account: number, token: number, holders: readonly number[], mark: number, tokenOnly?: 0 | 1];
 type Answer = readonly [account: number, to: number, mark: number];
 
 interface NodeMessage {
@@ -16,7 +17,7 @@ interface NodeMessage {
 }
 
 export interface Telling {
-  recall(account: number, token: number, holders: readonly number[], mark: number): void;
+  recall(account: number, token: number, holders: readonly number[], mark: number, tokenOnly: boolean): void;
   answer(account: number, to: number, mark: number): void;
 }
 
@@ -53,10 +54,12 @@ export function createTelling({ wire, epoch, later }: TellingDeps): Telling {
     if (recalls.size + answers.size === 1) later(send);
   };
   return {
-    recall(account, token, holders, mark) {
+    recall(account, token, holders, mark, tokenOnly) {
       const before = recalls.size;
-      const known = recalls.get(`${account} ${token}`)?.[2] ?? [];
-      recalls.set(`${account} ${token}`, [account, token, [...new Set([...known, ...holders])], mark]);
+      const known = recalls.get(`${account} ${token}`);
+      const all = [...new Set([...(known?.[2] ?? []), ...holders])];
+      const only = tokenOnly && known?.[4] !== 0 ? 1 : 0;
+      recalls.set(`${account} ${token}`, [account, token, all, mark, only]);
       if (recalls.size > before) soon();
     },
     answer(account, to, mark) {
@@ -68,7 +71,7 @@ export function createTelling({ wire, epoch, later }: TellingDeps): Telling {
 }
 
 export interface TellingHearers {
-  readonly recalled: (account: number, token: number, by: number, mark: number) => void;
+  readonly recalled: (account: number, token: number, by: number, mark: number, tokenOnly: boolean) => void;
   readonly answered: (account: number, by: number, mark: number) => void;
 }
 
@@ -81,7 +84,7 @@ export function heard(text: string, own: number, { recalled, answered }: Telling
     return;
   }
   if (told.from === own) return;
-  for (const [account, token, holders, mark] of told.recall ?? [])
-    if (holders.includes(own)) recalled(account, token, told.from, mark);
+  for (const [account, token, holders, mark, tokenOnly] of told.recall ?? [])
+    if (holders.includes(own)) recalled(account, token, told.from, mark, tokenOnly === 1);
   for (const [account, to, mark] of told.answer ?? []) if (to === own) answered(account, told.from, mark);
 }

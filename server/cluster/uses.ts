@@ -1,15 +1,28 @@
-/** Who spends how much here: what is likely to be needed in the next seconds, and what nobody uses any more. */
+/** Who spends how much here: what is likely to be needed for as long as a lease lasts, and what nobody uses any more. */
 import type { LeaseKind } from '../../db/postgres/ledger-known.ts';
 import type { LedgerCommand } from '../ledger/commands.ts';
 
+/** A lease that was asked for, or came. */
+export interface Lent {
+  readonly kind: LeaseKind;
+  readonly subject: number;
+  /** The user. */
+  readonly owner: number;
+  /** Of the request at hand. */
+  readonly need: number;
+  /** There is so little that each request has a lease of its own. */
+  readonly small: boolean;
+}
+
 export interface Uses {
-  /** A loan was asked for, or came. @param small there is so little that each request has a lease of its own. */
-  lent(kind: LeaseKind, subject: number, small: boolean): void;
+  lent(lent: Lent): void;
+  /** Another node wants it: for a while nothing is leased ahead of requests. */
+  wanted(kind: LeaseKind, subject: number): void;
   /** Written in the books. */
   settled(commands: readonly LedgerCommand[]): void;
-  /** Quota that the account is likely to use in the next ten seconds. */
+  /** Quota that the account is likely to use in the time of a lease. */
   forecast(account: number): number;
-  /** Gives back what was not used for a while. */
+  /** Gives back what was not used for a while, and leases what is running short. */
   sweep(): void;
   forget(): void;
 }
@@ -17,23 +30,31 @@ export interface Uses {
 export interface UsesDeps {
   /** Milliseconds; only differences count. */
   readonly now: () => number;
+  /** How long a lease lasts without the database. */
+  readonly spanMs: number;
+  /** What lies here and no request holds. */
+  readonly idle: (kind: LeaseKind, subject: number) => number;
+  readonly ahead: (account: number, token: number, amount: number, done: (granted: number) => void) => void;
   readonly giveBack: (kind: LeaseKind, subject: number) => void;
 }
 
 interface Use {
   readonly kind: LeaseKind;
   readonly subject: number;
+  owner: number;
   at: number;
   small: boolean;
-  /** Spent since, and in the ten seconds before. */
+  /** Of the request that needed most; 0 = none has asked for a lease. */
+  need: number;
+  /** Until then nothing is leased ahead. */
+  restsUntil: number;
+  /** Spent since, and in the span before. */
   since: number;
   spent: number;
   before: number;
 }
 
-const spanMs = 10_000;
-
-export function createUses({ now, giveBack }: UsesDeps): Uses {
+export function createUses({ now, spanMs, idle, ahead, giveBack }: UsesDeps): Uses {
   const uses = new Map<string, Use>();
   const keyOf = (kind: LeaseKind, subject: number) => `${kind} ${subject}`;
   const turned = (use: Use): Use => {
@@ -44,39 +65,62 @@ export function createUses({ now, giveBack }: UsesDeps): Uses {
     use.since = at;
     return use;
   };
-  const noted = (kind: LeaseKind, subject: number, small: boolean): Use => {
+  const likely = (use: Use): number => Math.max(turned(use).before, use.spent);
+  const noted = (kind: LeaseKind, subject: number, owner: number): Use => {
     const at = now();
-    const use = { kind, subject, at, small, since: at, spent: 0, before: 0 };
+    const use = { kind, subject, owner, at, small: false, need: 0, restsUntil: at, since: at, spent: 0, before: 0 };
     uses.set(keyOf(kind, subject), use);
     return use;
   };
-  const spend = (kind: LeaseKind, subject: number, amount: number) => {
+  const spend = (kind: LeaseKind, subject: number, owner: number, amount: number) => {
     // What a long request leaves is given back, too.
-    const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, false);
+    const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, owner);
     turned(use).spent += amount;
     use.at = now();
     if (use.small) giveBack(kind, subject);
   };
+  /** So that what lies here lasts until a lease ends, should the database go away now. */
+  const renew = (use: Use) => {
+    if (use.need === 0 || use.small || now() < use.restsUntil) return;
+    const { kind, subject, owner, need } = use;
+    const forecast = likely(use);
+    const short = need + forecast - idle(kind, subject);
+    if (short <= 0) return;
+    // Half as much again, so that it is not asked for at every look.
+    const amount = short + Math.ceil(forecast / 2);
+    ahead(owner, kind === 'token' ? subject : 0, amount, (granted) => {
+      if (granted < short) use.restsUntil = now() + spanMs;
+    });
+  };
   return {
-    lent(kind, subject, small) {
-      const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, small);
+    lent({ kind, subject, owner, need, small }) {
+      const use = uses.get(keyOf(kind, subject)) ?? noted(kind, subject, owner);
       use.at = now();
+      use.owner = owner;
       use.small = small;
+      use.need = Math.max(use.need, need);
+    },
+    wanted(kind, subject) {
+      const use = uses.get(keyOf(kind, subject));
+      if (use !== undefined) use.restsUntil = now() + spanMs;
     },
     settled(commands) {
       for (const command of commands) {
         if (command.type !== 'settle') continue;
-        if (command.house !== true) spend('account', command.userId, command.amount);
-        if (command.tokenId > 0) spend('token', command.tokenId, command.amount);
+        if (command.house !== true) spend('account', command.userId, command.userId, command.amount);
+        if (command.tokenId > 0) spend('token', command.tokenId, command.userId, command.amount);
       }
     },
     forecast(account) {
       const use = uses.get(keyOf('account', account));
-      return use === undefined ? 0 : Math.max(turned(use).before, use.spent);
+      return use === undefined ? 0 : likely(use);
     },
     sweep() {
       for (const [key, use] of uses) {
-        if (now() - use.at < spanMs) continue;
+        if (now() - use.at < spanMs) {
+          renew(use);
+          continue;
+        }
         uses.delete(key);
         giveBack(use.kind, use.subject);
       }

@@ -10,6 +10,7 @@ import type { LogSettings } from '../logging/settings.ts';
 import type { TaskCall } from '../relay/endpoints/tasks/store.ts';
 import type { Hearsay } from '../relay/routing/hearsay.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
+import type { ClockReading } from '../serving/clock.ts';
 
 export interface ControlStart {
   readonly kind: 'start';
@@ -21,7 +22,10 @@ export interface ControlStart {
   readonly setupCode: string;
   /** Relay threads of this process. */
   readonly relays: number;
+  /** How long its leases last without the database; null = the database is a file. */
+  readonly leaseSeconds: number | null;
   readonly log: LogSettings;
+  readonly clock: ClockReading;
   /** The ledger's port for this thread. */
   readonly ledger: MessagePort;
 }
@@ -35,6 +39,8 @@ export type ToControl =
   | { readonly kind: 'storage'; readonly standing: StorageStanding }
   /** For the relays of other machines. */
   | { readonly kind: 'heard'; readonly news: Hearsay }
+  /** Every relay thread has applied the changes up to `seq`. */
+  | { readonly kind: 'applied'; readonly seq: number }
   | { readonly kind: 'close' };
 
 export type FromControl =

@@ -5,8 +5,13 @@ import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 
 export interface Publisher {
   start(): Promise<void>;
-  /** Looks now instead of at the next tick; resolves when every change made before the call is published. */
+  /**
+   * Looks now instead of at the next tick; resolves when every relay thread has applied every change made before the
+   * call, or after a second without its reply.
+   */
   look(): Promise<void>;
+  /** Every relay thread has applied the changes up to this sequence number. */
+  applied(seq: number): void;
   /** So many machines serve the site. */
   nodes(count: number): void;
   /** When the last look was over that went well, by the clock it was given. */
@@ -18,6 +23,8 @@ export interface Publisher {
 const everyMs = 200;
 /** What goes wrong at every look is told again after so many. */
 const tellEvery = 300;
+/** How long a change waits for relay threads: one that is stuck must not stop the console. */
+const applyMs = 1000;
 
 export interface PublisherDeps {
   readonly source: SnapshotSource;
@@ -45,6 +52,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   let failures = 0;
   const steady = deps.steady ?? (() => performance.now());
   let known = steady();
+  let appliedSeq = 0;
+  const applying = new Set<{ readonly seq: number; readonly done: () => void }>();
 
   const readAll = async () => {
     const began = steady();
@@ -70,6 +79,17 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     return waiting;
   };
 
+  const everywhere = async (): Promise<void> => {
+    if (appliedSeq >= seq) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter = { seq, done: resolve };
+    applying.add(waiter);
+    const late = setTimeout(resolve, applyMs);
+    await promise;
+    clearTimeout(late);
+    applying.delete(waiter);
+  };
+
   return {
     async start() {
       const snapshot = await deps.source.load();
@@ -77,7 +97,11 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       deps.publish(snapshot);
       timer = setInterval(() => void look(), everyMs);
     },
-    look,
+    look: () => look().then(everywhere),
+    applied(upTo) {
+      appliedSeq = Math.max(appliedSeq, upTo);
+      for (const { seq: awaited, done } of applying) if (awaited <= appliedSeq) done();
+    },
     nodes: (count) => deps.publish({ kind: 'delta', seq, ...unchanged, nodes: count }),
     knownAt: () => known,
     stop: () => clearInterval(timer),

@@ -64,7 +64,7 @@ async function start(order: ControlStart) {
   const { node } = order;
   const turns = createTurns(database, node);
   const feed = createFeed(database);
-  const steady = createSteadyClock();
+  const steady = createSteadyClock(order.clock);
   const services = await createServices({
     database,
     dataFolder: { folder: files.dir, nativeBinding: order.nativeBinding },
@@ -119,6 +119,7 @@ async function start(order: ControlStart) {
     ...{ database, node, steady, services, publisher, report },
     follows: feed.follows,
     standing: () => storage,
+    leaseSeconds: order.leaseSeconds,
   });
   const unwatchKey = database.engine === 'sqlite' ? () => undefined : watchKey(() => proveKey(database, vault), dieOf);
   const stopJobs = startJobs({
@@ -151,6 +152,7 @@ async function start(order: ControlStart) {
       storage = standing;
     },
     tell: (news: Hearsay) => company?.tell(news),
+    applied: publisher.applied,
     troubled: (trouble: Trouble) => void services.channels.troubled(trouble).then(publisher.look).catch(report),
     close: async () => {
       stopJobs();
@@ -184,11 +186,19 @@ interface Joining {
   readonly publisher: Publisher;
   readonly follows: () => string | null;
   readonly standing: () => StorageStanding;
+  readonly leaseSeconds: number | null;
   readonly report: (error: unknown) => void;
 }
 
 /** @returns null where this machine is the only one. */
-async function joinCompany({ database, services, publisher, standing, ...rest }: Joining): Promise<Company | null> {
+async function joinCompany({
+  database,
+  services,
+  publisher,
+  standing,
+  leaseSeconds,
+  ...rest
+}: Joining): Promise<Company | null> {
   if (database.engine === 'sqlite') return null;
   const { startCompany } = await import('./company.ts');
   return startCompany({
@@ -199,7 +209,12 @@ async function joinCompany({ database, services, publisher, standing, ...rest }:
     changed: () => void publisher.look(),
     heard: (news) => self.postMessage({ kind: 'heard', news }),
     nodes: publisher.nodes,
-    figures: () => ({ relays: services.relays, waiting: standing().waiting, trouble: troubleOf(standing().reason) }),
+    figures: () => ({
+      relays: services.relays,
+      waiting: standing().waiting,
+      trouble: troubleOf(standing().reason),
+      lease_seconds: leaseSeconds,
+    }),
   });
 }
 
@@ -225,6 +240,7 @@ self.onmessage = ({ data }) => {
         if (message.kind === 'heard') control.tell(message.news);
         if (message.kind === 'task') void control.taskAnswered(message.id, message.call);
         if (message.kind === 'trouble') control.troubled(message.trouble);
+        if (message.kind === 'applied') control.applied(message.seq);
         if (message.kind === 'close') void control.close().then(() => self.postMessage({ kind: 'closed' }));
       };
     })

@@ -1,6 +1,6 @@
 /** The ledger as others see it from their own thread: commands of one event-loop turn travel as one message, so do the answers. */
 import { AppError } from '../contract/errors.ts';
-import { reasonText } from '../contract/storage-reasons.ts';
+import { callerReason, reasonText } from '../contract/storage-reasons.ts';
 import { type AwakeClock, createAwakeClock } from './awake.ts';
 import {
   type BalanceEvent,
@@ -69,7 +69,7 @@ export interface LedgerClient extends Ledger {
 }
 
 const done: LedgerResult = { status: 'done' };
-const away = 'the database cannot be asked';
+const away = reasonText('database_away');
 
 /** A disk that has not confirmed for so long may never do. */
 const oldestMs = 1000;
@@ -131,7 +131,8 @@ export function createLedgerClient(
     // As text: cloning the objects costs three times as much as writing and reading JSON.
     port.postMessage(JSON.stringify(message));
   };
-  const unavailable = (reason: string): AppError => new AppError('storage_unavailable', { reason, seconds: 5 });
+  const unavailable = (reason: string): AppError =>
+    new AppError('storage_unavailable', { reason: callerReason(reason), seconds: 5 }, new Error(reason));
 
   port.onmessage = (event) => {
     if (typeof event.data !== 'string') return other(event.data);

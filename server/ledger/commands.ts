@@ -133,6 +133,8 @@ export interface Redeem {
   /** What the code was worth when the caller read it. */
   readonly amount: number;
   readonly at: number;
+  /** Confirmed once already; the row may be missing, as in an older copy of the database. */
+  readonly resent?: boolean;
   readonly log: LogEntry | null;
 }
 
@@ -147,6 +149,8 @@ export interface TopUp {
   /** Row of the inbox, 0 = completed by hand. */
   readonly callbackId: number;
   readonly at: number;
+  /** Confirmed once already; the row may be missing, as in an older copy of the database. */
+  readonly resent?: boolean;
   readonly log: LogEntry | null;
 }
 

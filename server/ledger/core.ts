@@ -308,12 +308,14 @@ function complaintAbout(command: Move, books: Books): Decision | null {
     case 'redeem': {
       const code = books.code(command.redemptionId);
       if (ref !== redeemRef(command.redemptionId)) return refuse('invalid', `ref ${ref}`);
+      if (code === undefined && command.resent === true) return null;
       if (code?.status !== RedemptionStatus.unused) return refuse('closed', `code ${command.redemptionId}`);
       return code.quota === amount ? null : refuse('mismatch', `code is worth ${code.quota}`);
     }
     case 'topup': {
       const order = books.order(command.tradeNo);
       if (ref !== topUpRef(command.tradeNo)) return refuse('invalid', `ref ${ref}`);
+      if (order === undefined && command.resent === true) return null;
       if (order === undefined || order.status === 'success') return refuse('closed', `order ${command.tradeNo}`);
       return order.userId === userId && order.quota === amount ? null : refuse('mismatch', 'order of another content');
     }

@@ -16,6 +16,8 @@ export interface EngineStore {
   isCommandsFault(error: unknown): boolean;
   /** Nobody knows whether it was written: the same commands have to be applied next, and nothing else. */
   isUnresolved?(error: unknown): boolean;
+  /** Why nothing is written, where the error's own words say it to nobody but the operator. */
+  reasonOf?(error: unknown): string | null;
   /** Nothing has been written for a while. */
   checkpoint?(mode: 'TRUNCATE'): void;
 }
@@ -27,9 +29,17 @@ export interface Engine {
   drain(): Promise<void>;
 }
 
+/** Of books that can turn into an older copy of themselves. */
+export interface NodeEngine extends Engine {
+  /** Writes commands again that an older copy of the books does not have. @param kept called once, when a crash cannot lose them any more. */
+  resend(commands: readonly LedgerCommand[], kept: () => void): void;
+}
+
 /** What makes an end durable while the books cannot be reached. */
 export interface Standby {
   readonly outbox: Outbox;
+  /** The outbox outlives the machine's crash: ends may wait there while the books cannot be reached. */
+  readonly durable: boolean;
   /** Whether paid work goes on meanwhile. */
   readonly mayAdmit: () => boolean;
   /** What had been kept was turned down when it was written at last. */
@@ -58,27 +68,38 @@ interface Waiting {
   done: (result: LedgerResult | AppError) => void;
   /** Its number in the outbox, 0 = not there. */
   kept: number;
+  /** Confirmed once already: it stays until it is written, whatever it is. */
+  readonly again?: boolean;
 }
+
+/** Work that was done, or of which somebody was told so. */
+const stays = ({ command, kept, again }: Waiting): boolean => kept > 0 || again === true || outlives.has(command.type);
 
 const nobody = () => undefined;
 const durable: LedgerResult = { status: 'done' };
 
-export function createEngine(deps: EngineDeps): Engine {
+export function createEngine(deps: EngineDeps): NodeEngine {
   const { store, standby } = deps;
   const outbox = standby?.outbox;
   let queue: Waiting[] = [];
   let running = false;
   /** Why the last commit failed; null = it did not. */
   let failing: string | null = null;
+  /** The commit under way takes longer than ends wait for. */
+  let late = false;
+  let keeping = false;
   /** So many at the head have to be applied together again. */
   let unresolved = 0;
   let retryMs = firstRetryMs;
   let told = true;
+  /** The outbox took nothing lately: it is full, or its disk is. */
+  let full = false;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let drained: (() => void)[] = [];
 
   const health = (): StoreHealth => {
-    if (failing !== null && standby?.mayAdmit() !== true) return { ok: false, reason: failing };
+    if ((failing !== null || late) && (full || standby?.mayAdmit() !== true))
+      return { ok: false, reason: failing ?? reasonText('tenure_over') };
     return queue.length >= largestQueue
       ? { ok: false, reason: reasonText('crowded', { count: queue.length }) }
       : { ok: true };
@@ -121,7 +142,7 @@ export function createEngine(deps: EngineDeps): Engine {
         item.done(durable);
         item.done = nobody;
       }
-    if (outbox === undefined || owed.length === 0) return;
+    if (outbox === undefined || owed.length === 0 || standby?.durable !== true) return;
     try {
       const numbers = outbox.keep(owed.map(({ command }) => command));
       for (const [index, item] of owed.entries()) {
@@ -129,17 +150,35 @@ export function createEngine(deps: EngineDeps): Engine {
         item.done(durable);
         item.done = nobody;
       }
+      full = false;
     } catch {
-      // It is full, or its disk is: they wait in memory, as without one.
+      // They wait in memory, as without one, and nothing more is sold.
+      full = true;
     }
   };
 
+  /** While the books are slow or away an end does not wait for them; those of one turn are written together. */
+  const keepSoon = () => {
+    if (keeping) return;
+    keeping = true;
+    setImmediate(() => {
+      keeping = false;
+      if (failing !== null || late) keep();
+    });
+  };
+
   const patiently = async <T>(pending: Promise<T>): Promise<T> => {
-    const timer = outbox === undefined ? undefined : setInterval(keep, patienceMs);
+    if (standby?.durable !== true) return pending;
+    const timer = setInterval(() => {
+      late = true;
+      keep();
+      tell();
+    }, patienceMs);
     try {
       return await pending;
     } finally {
       clearInterval(timer);
+      late = false;
     }
   };
 
@@ -171,6 +210,7 @@ export function createEngine(deps: EngineDeps): Engine {
 
   const recovered = () => {
     failing = null;
+    full = false;
     retryMs = firstRetryMs;
     tell();
   };
@@ -213,7 +253,7 @@ export function createEngine(deps: EngineDeps): Engine {
 
   /** From the first failed commit on: work that was not done yet is refused; settlements stay, whatever the reason, until they are written. */
   const trouble = (error: unknown, what = '', attempted = 0) => {
-    failing = what + messageOf(error);
+    failing = what + (store.reasonOf?.(error) ?? messageOf(error));
     unresolved = store.isUnresolved?.(error) === true ? attempted : 0;
     const refused = new AppError('storage_unavailable', { reason: failing }, error);
     keep();
@@ -222,7 +262,7 @@ export function createEngine(deps: EngineDeps): Engine {
     for (const [index, item] of queue.entries()) {
       if (index < unresolved) stay.push(item);
       else if (item.kept > 0) released.push(item.kept);
-      else if (outlives.has(item.command.type)) stay.push(item);
+      else if (stays(item)) stay.push(item);
       else item.done(refused);
     }
     queue = stay;
@@ -246,7 +286,7 @@ export function createEngine(deps: EngineDeps): Engine {
           queue = [...batch.slice(index), ...stuck, ...queue.slice(batch.length)];
           return trouble(error, '', 1);
         }
-        if (outlives.has(item.command.type)) {
+        if (stays(item)) {
           stuck.push(item);
           why = { error, what: `${item.command.ref}: ` };
         } else item.done(new AppError('internal', {}, error));
@@ -269,6 +309,30 @@ export function createEngine(deps: EngineDeps): Engine {
   return {
     submit(command, done) {
       queue.push({ command, done, kept: 0 });
+      if (standby?.durable === true && (failing !== null || late)) keepSoon();
+      wake();
+    },
+    resend(commands, kept) {
+      try {
+        if (outbox === undefined) throw new Error('there is no outbox');
+        outbox.release(outbox.keep(commands));
+        kept();
+      } catch {
+        // The disk is full: they wait in memory, and a start after a crash finds out again that they are missing.
+        let left = commands.length;
+        for (const command of commands)
+          queue.push({
+            command,
+            kept: 0,
+            again: true,
+            done(result) {
+              if (!(result instanceof AppError) && result.status !== 'done' && result.status !== 'duplicate')
+                standby?.onRefused(command, result);
+              left--;
+              if (left === 0) kept();
+            },
+          });
+      }
       wake();
     },
     health,

@@ -51,12 +51,23 @@ export interface LeaseDeps {
   readonly reach: Reach;
   readonly move: (moves: readonly LeaseMove[], epoch: number) => Promise<MoveOutcome>;
   readonly isUnresolved: (error: unknown) => boolean;
-  /** Tells those who have some that somebody waits. @param mark which of this node's recalls it is. */
-  readonly recall: (account: number, token: number, holders: readonly number[], mark: number) => void;
+  /**
+   * Tells those who have some that somebody waits. @param token 0 = none of its limit is wanted. @param mark which of this
+   * node's recalls it is. @param tokenOnly none of the balance is wanted.
+   */
+  readonly recall: (
+    account: number,
+    token: number,
+    holders: readonly number[],
+    mark: number,
+    tokenOnly: boolean,
+  ) => void;
   /** Tells whoever asked that nothing idle is left here. @param to the node that asked. @param mark of its recall. */
   readonly answer: (account: number, to: number, mark: number) => void;
   /** Nodes that are live, this one included. */
   readonly nodes: () => number;
+  /** The database cannot be asked: nobody waits for it. */
+  readonly away: () => boolean;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
   readonly after: (ms: number, work: () => void) => void;
@@ -64,14 +75,19 @@ export interface LeaseDeps {
 
 export interface Leases {
   request(request: LeaseRequest): Promise<LeaseAnswer>;
-  /** Another node waits for this account, and token where there is one: what is idle goes back at once. */
-  recalled(account: number, token: number, by: number, mark: number): void;
+  /** Another node waits for this account, and token where there is one: what is idle goes back at once. @param tokenOnly the balance stays. */
+  recalled(account: number, token: number, by: number, mark: number, tokenOnly?: boolean): void;
   /** Another node has nothing idle, or has just given it back. An answer to an earlier recall says nothing of now. */
   answered(account: number, by: number, mark: number): void;
   /** Brings together what is idle anywhere, and leaves it free: for whoever takes it from the balance itself. */
   gather(account: number): Promise<void>;
   /** After the commit of settlements: what they did not take of this node's leases. */
   settled(spared: readonly Spared[]): void;
+  /**
+   * Takes some for what is likely to come, where it is free: nobody else is asked for it.
+   * @param token 0 = of the account itself. @param done granted 0 = there was none.
+   */
+  ahead(account: number, token: number, amount: number, done: (granted: number) => void): void;
   /** Nothing uses it for the moment. */
   idle(kind: LeaseKind, subject: number): void;
   /** Everything leased is void; the node goes by this number. */
@@ -117,6 +133,12 @@ interface Line {
   refusedAt: number;
   /** An answer came while the database was being asked. */
   news: boolean;
+}
+
+/** A recall may take a grant before its request does: only what the books had too little of is used up. */
+interface Acquired extends Grant {
+  readonly lacksAccount: boolean;
+  readonly lacksToken: boolean;
 }
 
 /** What of it there is least of. */
@@ -197,14 +219,16 @@ export function createLeases(deps: LeaseDeps): Leases {
     { account, token, missing, use = 0, received }: LeaseRequest,
     since: number,
     partial = false,
-  ): Promise<Grant | null> =>
+  ): Promise<Acquired | null> =>
     new Promise((resolve) => {
-      if (moving !== null && now() - moving >= patienceMs) return resolve(null);
-      grantees.push((grant) => {
-        if (grant !== null) received?.(grant);
-        resolve(grant);
-      });
+      if (deps.away() || (moving !== null && now() - moving >= patienceMs)) return resolve(null);
       const { account: need, token: tokenNeed } = missing();
+      grantees.push((grant) => {
+        if (grant === null) return resolve(null);
+        received?.(grant);
+        const { granted, tokenGranted } = grant;
+        resolve({ ...grant, lacksAccount: granted < need, lacksToken: tokenGranted < tokenNeed });
+      });
       send({ type: 'acquire', account, token, need, tokenNeed, use, nodes: deps.nodes(), partial });
       deps.after(Math.max(0, patienceMs - (now() - since)), () => resolve(null));
     });
@@ -232,31 +256,41 @@ export function createLeases(deps: LeaseDeps): Leases {
     return null;
   };
 
-  const recall = ({ account, token }: LeaseRequest, line: Line, since: number, holders: readonly number[]) => {
+  /** Only what the books had too little of: whoever spends the rest keeps it. */
+  const recall = ({ account, token }: LeaseRequest, line: Line, since: number, grant: Acquired) => {
+    const { holders, lacksAccount, lacksToken } = grant;
     const elapsed = now() - line.recalledAt;
     const isOpen = line.recalledAt >= since && !holders.every((one) => line.answers.has(one));
     if (elapsed < (isOpen ? askAgainMs : recallMs)) return;
     line.recalledAt = now();
     line.mark = ++marks;
     line.answers.clear();
-    deps.recall(account, token, holders, line.mark);
+    deps.recall(account, lacksToken ? token : 0, holders, line.mark, !lacksAccount);
   };
 
   /** @param heard who had said before that nothing idle is left. @returns null = it waits for others. */
-  const judge = (line: Line, waiter: Waiter, grant: Grant | null, heard: ReadonlySet<number>): LeaseAnswer | null => {
+  const judge = (
+    line: Line,
+    waiter: Waiter,
+    grant: Acquired | null,
+    heard: ReadonlySet<number>,
+  ): LeaseAnswer | null => {
     const { request, since } = waiter;
     const late = now() - since >= patienceMs;
-    if (grant === null) return late ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
+    if (grant === null) return late || deps.away() ? (waiter.isElsewhere ? 'elsewhere' : 'away') : null;
     if (request.partial !== true) {
       if (grant.most < request.need) return 'exhausted';
       if (request.token > 0 && grant.tokenMost < request.need) return tokenAnswer(grant);
     }
     // Whoever came to have some meanwhile was not asked yet.
-    if (grant.holders.every((one) => heard.has(one)))
-      return request.missing().account <= 0 ? tokenAnswer(grant) : 'exhausted';
+    if (grant.holders.every((one) => heard.has(one))) {
+      if (grant.lacksAccount) return 'exhausted';
+      if (grant.lacksToken) return tokenAnswer(grant);
+    }
     if (late) return 'elsewhere';
+    if (!grant.lacksAccount && !grant.lacksToken) return null;
     waiter.isElsewhere = true;
-    recall(request, line, since, grant.holders);
+    recall(request, line, since, grant);
     return null;
   };
 
@@ -330,8 +364,8 @@ export function createLeases(deps: LeaseDeps): Leases {
 
   return {
     request,
-    recalled(account, token, by, mark) {
-      give('account', account);
+    recalled(account, token, by, mark, tokenOnly = false) {
+      if (!tokenOnly) give('account', account);
       if (token > 0) give('token', token);
       // Whoever asked finds it then.
       written(account, (grant) => {
@@ -354,6 +388,14 @@ export function createLeases(deps: LeaseDeps): Leases {
     },
     settled(spared) {
       for (const { kind, subject, amount } of spared) reach.raise(kind, subject, amount);
+    },
+    ahead(account, token, amount, done) {
+      if (deps.away()) return;
+      const [need, tokenNeed] = token === 0 ? [1, 0] : [0, 1];
+      grantees.push((grant) => {
+        if (grant !== null) done(token === 0 ? grant.granted : grant.tokenGranted);
+      });
+      send({ type: 'acquire', account, token, need, tokenNeed, use: amount, nodes: deps.nodes() });
     },
     idle: give,
     begin(fresh) {

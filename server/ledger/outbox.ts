@@ -1,8 +1,9 @@
 /** What a node keeps beside itself: ends that are durable here and not in the books yet, and what the books acknowledged lately in case they forget it. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type OutboxFile, openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
+import { type BatchMark, type OutboxFile, openAcknowledgedFile, openOutboxFile } from '../../db/outbox-file.ts';
+import { processStart } from '../../db/process-start.ts';
 import { AppError } from '../contract/errors.ts';
 import { reasonText } from '../contract/storage-reasons.ts';
 import type { LedgerCommand } from './commands.ts';
@@ -23,15 +24,23 @@ export interface Outbox {
   size(): number;
 }
 
-/** Batches that the books confirmed, for as long as a copy that lags behind may come to power. */
+/** Copies of the batches that the books confirmed lately, for as long as an older copy of the database may take over. */
 export interface Acknowledged {
-  note(epoch: number, seq: number, commands: readonly LedgerCommand[]): void;
-  since(epoch: number, seq: number): LedgerCommand[];
-  /** The last of each epoch. */
-  marks(): { readonly epoch: number; readonly seq: number }[];
+  /** To be called before the batch is committed. @throws when the disk refuses: then the batch must not be committed. */
+  keep(mark: BatchMark, commands: readonly LedgerCommand[]): void;
+  /** The batch was not committed. */
+  retract(mark: BatchMark): void;
+  since(mark: BatchMark): LedgerCommand[];
+  /** Everything later than that is on its way to the books again, and will be kept under its new number. */
+  resent(mark: BatchMark): void;
+  /** The last of each run. */
+  marks(): BatchMark[];
+  /** @throws when the disk would refuse a batch now. */
+  check(): void;
 }
 
 export interface NodeFiles {
+  readonly before: Before;
   readonly outbox: Outbox;
   readonly acknowledged: Acknowledged;
   close(): void;
@@ -41,7 +50,10 @@ export interface NodeFilesOptions {
   readonly nativeBinding?: string | undefined;
   /** Epoch milliseconds: the files outlive the process. */
   readonly now: () => number;
+  /** Commands in the outbox. */
   readonly most?: number;
+  /** Pages of the copies; default: as many as the disk has. */
+  readonly mostPages?: number;
 }
 
 /** About 2 GiB. */
@@ -49,17 +61,22 @@ const mostOwed = 1_000_000;
 const keptForMs = 15 * 60_000;
 const forgetEveryMs = 60_000;
 
-/** @throws AppError outbox_locked; the driver's error when the folder cannot be used. */
-export function openNodeFiles(dir: string, { nativeBinding, now, most = mostOwed }: NodeFilesOptions): NodeFiles {
-  const owed = openOwn(dir, nativeBinding);
-  const batches = openAcknowledgedFile(join(dir, 'acknowledged.db'), nativeBinding);
+/** @throws AppError outbox_locked, node_copied; the driver's error when the folder cannot be used. */
+export function openNodeFiles(
+  dir: string,
+  { nativeBinding, now, most = mostOwed, mostPages }: NodeFilesOptions,
+): NodeFiles {
+  const { owed, before } = openOwn(dir, nativeBinding);
+  const batches = openAcknowledgedFile(join(dir, 'acknowledged.db'), nativeBinding, mostPages);
   const inHand = new Set<number>();
   let count = owed.count();
   let forgotten = now();
-  // An older start's, long past: nobody asks for these again.
-  batches.forgetBefore(forgotten - keptForMs);
+  const unkept = (error: unknown) => new Error(reasonText('copy_unkept'), { cause: error });
+  // Counted from the last batch: the database may have been away for longer than that when an older copy takes over.
+  batches.forgetBefore(batches.newest() - keptForMs);
 
   return {
+    before,
     outbox: {
       keep(commands) {
         if (count + commands.length > most)
@@ -87,19 +104,44 @@ export function openNodeFiles(dir: string, { nativeBinding, now, most = mostOwed
       size: () => count,
     },
     acknowledged: {
-      note(epoch, seq, commands) {
+      keep(mark, commands) {
         const at = now();
         try {
-          if (commands.length > 0) batches.insert(epoch, seq, at, commands);
-          if (Math.abs(at - forgotten) < forgetEveryMs) return;
-          forgotten = at;
+          batches.insert(mark, at, commands);
+        } catch (error) {
+          throw unkept(error);
+        }
+        if (Math.abs(at - forgotten) < forgetEveryMs) return;
+        forgotten = at;
+        try {
           batches.forgetBefore(at - keptForMs);
         } catch {
-          // They are in the books: a full disk here must not look like trouble there.
+          // The next insertion says whether the disk is in trouble.
+        }
+      },
+      retract(mark) {
+        try {
+          batches.remove(mark);
+        } catch {
+          // It is replaced by the next batch of that number, or sent again and found in the books or not.
         }
       },
       since: batches.since,
+      resent(mark) {
+        try {
+          batches.removeSince(mark);
+        } catch {
+          // Then it is sent once more after the next start.
+        }
+      },
       marks: batches.marks,
+      check() {
+        try {
+          batches.check();
+        } catch (error) {
+          throw unkept(error);
+        }
+      },
     },
     close() {
       rmSync(join(dir, ownerFile), { force: true });
@@ -109,23 +151,53 @@ export function openNodeFiles(dir: string, { nativeBinding, now, most = mostOwed
   };
 }
 
-/** For people: what keeps others out is the lock on the outbox itself. */
+/** Who has the folder: for people, and for whoever finds a copy of it. What keeps others out is the lock on the outbox itself. */
 const ownerFile = 'outbox.owner';
 
 interface Owner {
   readonly host: string;
   readonly pid: number;
+  /** Which kernel, since when it runs, and which of its containers; empty where the system does not say. */
+  readonly machine?: string;
+  /** Start time of the process, so that a reused pid is not taken for the owner. */
+  readonly started?: string;
 }
 
-function openOwn(dir: string, nativeBinding: string | undefined): OutboxFile {
+function machineName(): string {
   try {
-    const outbox = openOutboxFile(join(dir, 'outbox.db'), nativeBinding);
-    const owner: Owner = { host: hostname(), pid: process.pid };
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return '';
+  }
+}
+
+/** What became of the process that had the folder before; `unknown`: it ran elsewhere, or has left nothing. */
+export type Before = 'gone' | 'unknown';
+
+function openOwn(
+  dir: string,
+  nativeBinding: string | undefined,
+): { readonly owed: OutboxFile; readonly before: Before } {
+  const { host, pid, machine = '', started = '' } = ownerIn(dir);
+  try {
+    const owed = openOutboxFile(join(dir, 'outbox.db'), nativeBinding);
+    const isHere = machine !== '' && started !== '' && machine === machineName();
+    if (isHere && pid !== process.pid && processStart(pid) === started) {
+      // It has the lock of another file than this one.
+      owed.close();
+      throw new AppError('node_copied', { dir });
+    }
+    const owner: Owner = {
+      host: hostname(),
+      pid: process.pid,
+      machine: machineName(),
+      started: processStart(process.pid),
+    };
     writeFileSync(join(dir, ownerFile), JSON.stringify(owner), { mode: 0o600 });
-    return outbox;
+    return { owed, before: isHere ? 'gone' : 'unknown' };
   } catch (error) {
     if (!String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) throw error;
-    throw new AppError('outbox_locked', { dir, ...ownerIn(dir) }, error);
+    throw new AppError('outbox_locked', { dir, host, pid }, error);
   }
 }
 

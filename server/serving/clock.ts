@@ -1,9 +1,21 @@
 /** A clock that never goes back and says the same in every thread of the process. */
 
-/** @returns milliseconds. */
-export function createSteadyClock(): () => number {
-  // Each thread's own clock begins with the thread; the system's is the same for all, and slower to read.
-  const [seconds, nanoseconds] = process.hrtime();
-  const ahead = seconds * 1000 + nanoseconds / 1e6 - performance.now();
+/** What the main thread's clock says, and at which wall time: sent to a thread that begins. */
+export interface ClockReading {
+  readonly steady: number;
+  /** Epoch milliseconds. */
+  readonly wall: number;
+}
+
+/** In the main thread. */
+export const clockReading = (): ClockReading => ({ steady: performance.now(), wall: Date.now() });
+
+/**
+ * In Bun `performance.now` and `process.hrtime` both begin with the thread, so another thread begins with a reading of the
+ * main one's; the wall clock says how long that was on its way.
+ * @returns milliseconds.
+ */
+export function createSteadyClock({ steady, wall }: ClockReading = clockReading()): () => number {
+  const ahead = steady + Date.now() - wall - performance.now();
   return () => performance.now() + ahead;
 }

@@ -15,6 +15,7 @@ import type { Hearsay } from '../relay/routing/hearsay.ts';
 import type { RelayFigures } from '../relay/shared/figures.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import type { TraceSettings } from '../traces/settings.ts';
+import type { ClockReading } from './clock.ts';
 
 /** How a relay is to serve, whichever thread it is in. */
 export interface ServingOrder {
@@ -57,6 +58,7 @@ export interface RelayStart {
   /** Several machines serve one site. */
   readonly leased: boolean;
   readonly memory: MemoryParts;
+  readonly clock: ClockReading;
   /** First cells of the rows for its open requests. */
   readonly rows: readonly number[];
   readonly news: RelayNews;
@@ -122,4 +124,6 @@ export type FromRelay =
   | { readonly kind: 'logged'; readonly text: string }
   | { readonly kind: 'standing'; readonly standing: RelayStanding }
   | { readonly kind: 'paused' }
+  /** The oldest change that it was sent and has not yet confirmed. */
+  | { readonly kind: 'applied' }
   | { readonly kind: 'stopped' };

@@ -20,7 +20,7 @@ export function createOneRelay(deps: RelaysDeps): Relays {
   const serving = createServing({ ...deps, order, steady: createSteadyClock(), tell: hear });
   return {
     open: serving.open,
-    news: () => undefined,
+    news: () => Promise.resolve(),
     test: (order) => serving.receive({ kind: 'test', ...order }),
     channels: (id, ids) => serving.receive({ kind: 'standing', id, ids }),
     heard: (news) => serving.receive({ kind: 'heard', news }),

@@ -10,6 +10,7 @@ import { allotRows } from '../relay/admission/open-requests.ts';
 import type { Snapshot, SnapshotDelta } from '../relay/state/snapshot.ts';
 import { keepOwed } from '../stop.ts';
 import { createRestarts, watchThread, within } from '../threads.ts';
+import { clockReading } from './clock.ts';
 import { connectionLimits } from './environment.ts';
 import { freePort } from './free-port.ts';
 import { endLost, type LostReport } from './lost.ts';
@@ -44,6 +45,8 @@ interface Thread {
   readonly ready: PromiseWithResolvers<number>;
   readonly stopped: PromiseWithResolvers<void>;
   paused: PromiseWithResolvers<void>;
+  /** Of changes that were sent and are not yet applied, in order. */
+  readonly applying: (() => void)[];
   readonly unwatch: () => void;
 }
 
@@ -122,6 +125,8 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       case 'figured':
         thread.figured.get(message.id)?.(message.figures);
         return void thread.figured.delete(message.id);
+      case 'applied':
+        return thread.applying.shift()?.();
       case 'paused':
         return thread.paused.resolve();
       case 'stopped':
@@ -154,6 +159,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       ready: Promise.withResolvers(),
       stopped: Promise.withResolvers(),
       paused: Promise.withResolvers(),
+      applying: [],
       unwatch: watchThread(worker, (why) => void died(thread, why)),
     };
     thread.ready.promise.catch(() => undefined);
@@ -166,9 +172,21 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     const order = { ...deps.order, port, shared: true, mark: `-${number}`, handedOn: number === 1 ? handedOn : '' };
     const news = { ...newsOf(state.snapshot()), chunks: [] };
     const leased = balances.money.tenure !== null;
-    post(thread, { kind: 'start', order, thread: number, leased, memory: parts, rows: thread.rows, news, ledger }, [
-      ledger,
-    ]);
+    post(
+      thread,
+      {
+        kind: 'start',
+        order,
+        thread: number,
+        leased,
+        memory: parts,
+        clock: clockReading(),
+        rows: thread.rows,
+        news,
+        ledger,
+      },
+      [ledger],
+    );
     return thread;
   };
 
@@ -200,6 +218,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     );
     thread.stopped.resolve();
     thread.paused.resolve();
+    for (const done of thread.applying.splice(0)) done();
     if (thread.serving && !ending && !moving) await again(thread.number, why);
   };
 
@@ -222,6 +241,7 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
     thread.unwatch();
     thread.worker.terminate();
     threads.delete(thread.number);
+    for (const done of thread.applying.splice(0)) done();
   };
 
   const channels = (id: number, ids: readonly number[]) => {
@@ -273,10 +293,14 @@ export function createRelayThreads(deps: RelayThreadsDeps): Relays {
       connections.watch(listener, (address) => state.settings().trustsProxy(address));
       return port;
     },
-    news(news) {
+    async news(news) {
       accounts.prepare(state.settings());
       const message = newsOf(news);
-      for (const thread of threads.values()) post(thread, { ...message, chunks: newChunks(thread) });
+      const applied = [...threads.values()].map((thread) => {
+        post(thread, { ...message, chunks: newChunks(thread) });
+        return new Promise<void>((done) => thread.applying.push(done));
+      });
+      await Promise.all(applied);
     },
     test(order) {
       const thread = first();

@@ -16,8 +16,8 @@ import type { FromRelay, RelayStanding, ServingOrder, ThreadFigures } from './me
 export interface Relays {
   /** @returns the port. @throws AppError port_taken, bench_tier_refused. */
   open(): Promise<number>;
-  /** What the main thread's own state has taken over already. */
-  news(news: Snapshot | SnapshotDelta): void;
+  /** What the main thread's own state has applied already. Resolves when every relay thread has applied it, too. */
+  news(news: Snapshot | SnapshotDelta): Promise<void>;
   test(order: ChannelTestOrder & { readonly id: number }): void;
   channels(id: number, ids: readonly number[]): void;
   /** What relays of other machines have learnt. */

@@ -192,8 +192,7 @@ function ratesOf({ order, state }: ServingDeps, say: (line: string) => void): { 
 const lenderOver = ({ lend, standing }: LedgerClient): Lender => ({
   async lend(to, more, wish) {
     const answer = await lend({ ...to, more, wish });
-    if (answer === 'granted') return 'lent';
-    return answer === 'token-exhausted' ? 'exhausted' : answer;
+    return answer === 'granted' ? 'lent' : answer;
   },
   async standing(userId, tokenId) {
     const { limit, used } = await standing(userId, tokenId);

@@ -40,7 +40,7 @@ function countingThread(): CountingThread {
 
 function start(given: RelayStart): (message: ToRelay) => void {
   const memory = attachMemory(given.memory, given.thread);
-  const steady = createSteadyClock();
+  const steady = createSteadyClock(given.clock);
   const money = createMoney(memory, undefined, given.leased ? createTenure(memory, { steady, wall: Date.now }) : null);
   const balances = createBalances(money);
   for (const first of given.rows) money.open.add(first);
@@ -90,7 +90,10 @@ function start(given: RelayStart): (message: ToRelay) => void {
 
   serving.open().then((port) => self.postMessage({ kind: 'ready', port }), failed);
   return (message) => {
-    if (message.kind === 'news') return hear(message);
+    if (message.kind === 'news') {
+      hear(message);
+      return self.postMessage({ kind: 'applied' });
+    }
     if (message.kind === 'counted')
       return counting.onmessage?.({ data: message } as unknown as MessageEvent<CountAnswer>);
     if (message.kind !== 'rows') return serving.receive(message);

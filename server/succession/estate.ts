@@ -81,6 +81,7 @@ export function createEstate(deps: EstateDeps): Estate {
     owed: () => relays.standing().owed,
     follow: ledgerThread.follow,
     taskAnswered: relays.taskAnswered,
+    fail: () => deps.hopeless('the server that took over is gone'),
     async retire() {
       say('another process serves from here on; this one ends what it has open');
       await Bun.sleep(lingerMs);

@@ -25,6 +25,8 @@ export interface Estate {
   taskAnswered(answer: TaskCallAnswer): void;
   /** Ends what is open, and everything. */
   retire(): Promise<void>;
+  /** The other has died in this one's place: ends at once, as a failure, so that a supervisor starts the next. */
+  fail(): void;
 }
 
 export interface Successions {
@@ -110,7 +112,10 @@ export function expectSuccessor(path: string, estate: Estate): Successions {
     const lost = (): void => {
       if (heir !== line) return;
       heir = null;
-      if (phase === 'followed') remote?.lose('the server that took over is gone');
+      if (phase === 'followed') {
+        remote?.lose('the server that took over is gone');
+        estate.fail();
+      }
       if (phase !== 'released') return;
       phase = 'waiting';
       void estate.comeBack().then(listen);

@@ -121,6 +121,8 @@ test('a command that the disk refused is a failure of storage, whatever the answ
   expect(await refused).toMatchObject({ status: 'refused', detail: 'x' });
   await expect(failed).rejects.toMatchObject({
     code: 'storage_unavailable',
-    params: { reason: 'database or disk is full' },
+    params: { reason: 'the books cannot be written at the moment' },
+    // For the operator's log.
+    cause: { message: 'database or disk is full' },
   });
 });

@@ -28,6 +28,7 @@ test('no transaction begins inside of another, and nothing that is said alone ge
     name: 'n',
     epoch: () => 7,
     beat: async () => undefined,
+    away: () => false,
     sweep: quiet,
     submit: async () => ({ status: 'done' }),
     say: quiet,

@@ -4,7 +4,7 @@ import type { Grant, LeaseMove } from '../../db/postgres/leases.ts';
 import { createTelling, heard } from '../../server/cluster/telling.ts';
 import { createLeases, type LeaseAnswer } from '../../server/ledger/leases.ts';
 
-const [account, asker, holder] = [7, 1, 2];
+const [account, asker, holder, key] = [7, 1, 2, 70];
 
 /** Time that passes when it is told to; whatever falls due is done in its order, and what comes of it at once. */
 function createHandClock() {
@@ -63,6 +63,7 @@ function asking(holders: readonly number[] = [holder]) {
     recall: (_account, _token, _holders, mark) => void marks.push(mark),
     answer: () => undefined,
     nodes: () => 2,
+    away: () => false,
     now: clock.now,
     after: clock.after,
   });
@@ -128,6 +129,111 @@ test('a crowd that comes together costs the books no more than one', async () =>
   expect(books.asked - before).toBe(before);
 });
 
+test('while the database is away nobody waits for it: who needs more than lies here is told at once, and nothing is asked', async () => {
+  let [away, asked, looks] = [true, 0, 0];
+  const leases = createLeases({
+    reach: { raise: () => undefined, takeIdle: () => 0, drop: () => undefined },
+    move: async () => {
+      asked++;
+      throw new Error('connection refused');
+    },
+    isUnresolved: () => false,
+    recall: () => undefined,
+    answer: () => undefined,
+    nodes: () => 2,
+    away: () => {
+      looks++;
+      return away;
+    },
+    // Time stands still: nobody can wait.
+    now: () => 0,
+    after: () => undefined,
+  });
+  const needs = (held: boolean) =>
+    leases.request({ account, token: 0, need: 10, missing: () => ({ account: 10, token: 0 }), hold: () => held });
+  expect([await needs(false), await needs(true)]).toEqual(['away', 'granted']);
+  leases.ahead(account, 0, 10, () => undefined);
+  expect([asked, looks > 0]).toEqual([0, true]);
+  away = false;
+  leases.ahead(account, 0, 10, () => undefined);
+  expect(asked).toBe(1);
+});
+
+/** A node that asks for a balance and for a key's limit. @param books what these grant. */
+function askingForKey(books: Partial<Grant>) {
+  const recalls: (readonly [token: number, tokenOnly: boolean])[] = [];
+  const clock = createHandClock();
+  const leases = createLeases({
+    reach: { raise: () => undefined, takeIdle: () => 0, drop: () => undefined },
+    move: async (moves) => ({
+      grants: moves.map(() => ({
+        ...{ account, token: key, granted: 0, tokenGranted: 0, most: 1000 },
+        ...{ tokenMost: 1000, tokenBound: 'limit' as const, holders: [holder] },
+        ...books,
+      })),
+    }),
+    isUnresolved: () => false,
+    recall: (_account, token, _holders, mark, tokenOnly) => {
+      recalls.push([token, tokenOnly]);
+      clock.after(1, () => leases.answered(account, holder, mark));
+    },
+    answer: () => undefined,
+    nodes: () => 2,
+    away: () => false,
+    now: clock.now,
+    after: clock.after,
+  });
+  leases.begin(asker);
+  // Whatever is granted has been taken back by another node's recall before it is held.
+  const missing = () => ({ account: 10, token: 10 });
+  const answer = leases.request({ account, token: key, need: 10, missing, hold: () => false, partial: true });
+  return { answer, recalls, pass: clock.pass };
+}
+
+test('a key that is used up is said to be that, though what was granted of the balance has been taken back: and only the key is recalled', async () => {
+  const { answer, recalls, pass } = askingForKey({ granted: 10 });
+  await pass(1000);
+  expect(await answer).toBe('token-exhausted');
+  expect(recalls).toEqual([[key, true]]);
+});
+
+test('a balance that is used up is said to be that, and only the balance is recalled', async () => {
+  const { answer, recalls, pass } = askingForKey({ tokenGranted: 10 });
+  await pass(1000);
+  expect(await answer).toBe('exhausted');
+  expect(recalls).toEqual([[0, false]]);
+});
+
+test('what was granted in full and has been taken back is asked for again, and is not used up', async () => {
+  const { answer, recalls, pass } = askingForKey({ granted: 10, tokenGranted: 10 });
+  await pass(3000);
+  expect(await answer).toBe('elsewhere');
+  expect(recalls).toEqual([]);
+});
+
+test('recalls of one turn travel together: whoever was named in any of them gives back', () => {
+  const sent: string[] = [];
+  const works: (() => void)[] = [];
+  const telling = createTelling({
+    wire: { tell: (text) => void sent.push(text) },
+    epoch: () => asker,
+    later: (work) => void works.push(work),
+  });
+  telling.recall(account, key, [holder, 3], 4, true);
+  telling.recall(account, key, [5], 6, false);
+  telling.recall(account, key, [3], 7, true);
+  works[0]?.();
+  const at = (own: number) => {
+    const recalls: unknown[] = [];
+    for (const text of sent)
+      heard(text, own, { recalled: (...told) => void recalls.push(told), answered: () => undefined });
+    return recalls;
+  };
+  // A recall of the balance is not lost to a later one of the key alone.
+  for (const own of [holder, 3, 5]) expect(at(own)).toEqual([[account, key, asker, 7, false]]);
+  expect(at(6)).toEqual([]);
+});
+
 /** A node whose moves are carried out by hand. */
 function carried() {
   const reach = new Map([['account', 30]]);
@@ -164,6 +270,7 @@ function carried() {
     recall: () => undefined,
     answer: () => undefined,
     nodes: () => 1,
+    away: () => false,
     now: () => 0,
     after: (_ms, work) => void works.push(work),
   });

@@ -28,6 +28,10 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
+const raise = (error: Error): never => {
+  throw error;
+};
+
 const away = () => Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
 
 /** Books that answer in a while, when `fate` lets them. */
@@ -63,7 +67,7 @@ function distant(fate: (commands: readonly LedgerCommand[]) => 'done' | 'away' |
   };
 }
 
-function engineOver(store: EngineStore, withOutbox = true) {
+function engineOver(store: EngineStore, withOutbox = true, admits = false) {
   const results: string[] = [];
   const healths: boolean[] = [];
   const engine = createEngine({
@@ -72,7 +76,12 @@ function engineOver(store: EngineStore, withOutbox = true) {
     onHealth: ({ ok }) => healths.push(ok),
     ...(withOutbox
       ? {
-          standby: { outbox: files.outbox, mayAdmit: () => false, onRefused: ({ ref }) => results.push(`${ref} lost`) },
+          standby: {
+            outbox: files.outbox,
+            durable: true,
+            mayAdmit: () => admits,
+            onRefused: ({ ref }) => results.push(`${ref} lost`),
+          },
         }
       : {}),
   });
@@ -97,6 +106,25 @@ test('an end is durable nearby while the books are away, and in them once when t
   expect(engine.health()).toEqual({ ok: true });
 });
 
+test('between two tries of books that are away an end is kept at once, and waits for neither', async () => {
+  // By then the next try is far off.
+  const failed = Promise.withResolvers<void>();
+  const tries = { count: 0 };
+  const { results, submit } = engineOver(
+    distant(() => {
+      if (++tries.count === 8) failed.resolve();
+      return 'away';
+    }),
+  );
+  submit(grant('g', 1, 100));
+  await failed.promise;
+  await new Promise((resolve) => setImmediate(resolve));
+  submit(settle('r', 1, 10));
+  submit(settle('s', 1, 10));
+  while (results.length < 3) await new Promise((resolve) => setImmediate(resolve));
+  expect([results, files.outbox.size(), tries.count]).toEqual([['g storage_unavailable', 'r done', 's done'], 2, 8]);
+});
+
 test('what a node had kept when it died is sent by its next start', async () => {
   const first = engineOver(distant(() => 'away'));
   for (let n = 0; n < 5; n++) first.submit(settle(`r${n}`, 1, 1));
@@ -109,7 +137,7 @@ test('what a node had kept when it died is sent by its next start', async () => 
     store,
     onBalance: () => undefined,
     onHealth: () => undefined,
-    standby: { outbox: again.outbox, mayAdmit: () => false, onRefused: () => undefined },
+    standby: { outbox: again.outbox, durable: true, mayAdmit: () => false, onRefused: () => undefined },
   });
   await engine.drain();
   expect([again.outbox.size(), balanceOf(database.raw, -2)]).toEqual([0, 5]);
@@ -164,7 +192,12 @@ test('a full outbox keeps what it cannot take in memory, and nothing is admitted
     store: distant(() => (gone ? 'away' : 'done')),
     onBalance: () => undefined,
     onHealth: () => undefined,
-    standby: { outbox: small.outbox, mayAdmit: () => small.outbox.size() < 2, onRefused: () => undefined },
+    standby: {
+      outbox: small.outbox,
+      durable: true,
+      mayAdmit: () => small.outbox.size() < 2,
+      onRefused: () => undefined,
+    },
   });
   for (let n = 0; n < 3; n++) engine.submit(settle(`r${n}`, 1, 1), () => results.push(`r${n}`));
   await Bun.sleep(50);
@@ -175,18 +208,99 @@ test('a full outbox keeps what it cannot take in memory, and nothing is admitted
   small.close();
 });
 
+const batch = (seq: number, run = 'run', epoch = 3) => ({ epoch, run, seq });
+
 test('acknowledged batches are kept for a quarter of an hour', () => {
-  files.acknowledged.note(3, 1, [settle('a', 1, 1)]);
-  files.acknowledged.note(3, 2, [settle('b', 1, 1)]);
-  expect(files.acknowledged.since(3, 1).map(({ ref }) => ref)).toEqual(['b']);
-  expect(files.acknowledged.marks()).toEqual([{ epoch: 3, seq: 2 }]);
+  const { acknowledged } = files;
+  acknowledged.keep(batch(1), [settle('a', 1, 1)]);
+  acknowledged.keep(batch(2), [settle('b', 1, 1)]);
+  expect(acknowledged.since(batch(1)).map(({ ref }) => ref)).toEqual(['b']);
+  expect(acknowledged.marks()).toEqual([batch(2)]);
   now += 14 * 60_000;
-  files.acknowledged.note(3, 3, [settle('d', 1, 1)]);
-  expect(files.acknowledged.since(3, 1).map(({ ref }) => ref)).toEqual(['b', 'd']);
+  acknowledged.keep(batch(3), [settle('d', 1, 1)]);
+  expect(acknowledged.since(batch(1)).map(({ ref }) => ref)).toEqual(['b', 'd']);
   now += 16 * 60_000;
-  files.acknowledged.note(4, 1, [settle('c', 1, 1)]);
-  expect(files.acknowledged.marks()).toEqual([{ epoch: 4, seq: 1 }]);
+  acknowledged.keep(batch(1, 'run', 4), [settle('c', 1, 1)]);
+  expect(acknowledged.marks()).toEqual([batch(1, 'run', 4)]);
 });
+
+test('a start long after the last batch still has it: the database may have been away as long', () => {
+  files.acknowledged.keep(batch(1), [settle('a', 1, 1)]);
+  files.close();
+  now += 60 * 60_000;
+  files = openNodeFiles(dir, { now: () => now });
+  expect(files.acknowledged.marks()).toEqual([batch(1)]);
+});
+
+test('an epoch that is given out a second time replaces nothing of the first', () => {
+  files.acknowledged.keep(batch(1, 'before'), [settle('a', 1, 1)]);
+  files.acknowledged.keep(batch(1, 'after'), [settle('b', 1, 1)]);
+  expect(files.acknowledged.since(batch(0, 'before')).map(({ ref }) => ref)).toEqual(['a']);
+  files.acknowledged.resent(batch(0, 'before'));
+  expect(files.acknowledged.marks()).toEqual([batch(1, 'after')]);
+});
+
+test('a full disk is reported by whoever keeps a batch, and found again before the next', () => {
+  files.close();
+  files = openNodeFiles(dir, { now: () => now, mostPages: 40 });
+  expect(() => files.acknowledged.check()).not.toThrow();
+  const fill = () => {
+    for (let seq = 1; seq < 1000; seq++) files.acknowledged.keep(batch(seq), [settle(`r${seq}`.padEnd(2000), 1, 1)]);
+  };
+  expect(fill).toThrow('does not take the copy');
+  expect(() => files.acknowledged.check()).toThrow('does not take the copy');
+  const kept = files.acknowledged.marks()[0]?.seq ?? 0;
+  expect(kept).toBeGreaterThan(0);
+  files.acknowledged.resent(batch(0));
+  expect(() => files.acknowledged.check()).not.toThrow();
+});
+
+test('nothing more is sold while neither the books nor the outbox take what is owed', async () => {
+  let gone = true;
+  const outbox = { ...files.outbox, keep: (): number[] => raise(new Error('the disk is full')) };
+  const results: string[] = [];
+  const engine = createEngine({
+    store: distant(() => (gone ? 'away' : 'done')),
+    onBalance: () => undefined,
+    onHealth: () => undefined,
+    standby: { outbox, durable: true, mayAdmit: () => true, onRefused: () => undefined },
+  });
+  engine.submit(settle('r', 1, 1), () => results.push('r'));
+  await expect.poll(() => engine.health().ok).toBe(false);
+  expect(results).toEqual([]);
+  gone = false;
+  await expect.poll(() => results).toEqual(['r']);
+  expect(engine.health()).toEqual({ ok: true });
+});
+
+test.each(['with room on the disk', 'with a full disk'])(
+  'what the books have forgotten is sent again until they have it, grants as well, %s',
+  async (disk) => {
+    let gone = true;
+    const full = { ...files.outbox, keep: (): number[] => raise(new Error('the disk is full')) };
+    const engine = createEngine({
+      store: distant(() => (gone ? 'away' : 'done')),
+      onBalance: () => undefined,
+      onHealth: () => undefined,
+      standby: {
+        outbox: disk === 'with a full disk' ? full : files.outbox,
+        durable: false,
+        mayAdmit: () => false,
+        onRefused: () => undefined,
+      },
+    });
+    const kept: boolean[] = [];
+    const before = balanceOf(database.raw, 1);
+    engine.submit(grant('new', 1, 1), () => undefined);
+    engine.resend([grant(`old ${disk}`, 1, 100), settle(`r ${disk}`, 1, 10)], () => kept.push(true));
+    await expect.poll(() => engine.health().ok).toBe(false);
+    expect(kept).toEqual(disk === 'with a full disk' ? [] : [true]);
+    gone = false;
+    await expect.poll(() => balanceOf(database.raw, 1) - before).toBe(90);
+    await engine.drain();
+    expect([kept, files.outbox.size()]).toEqual([[true], 0]);
+  },
+);
 
 test.each(['at once', 'later'])(
   'seeded troubles with books that answer %s: every end is written once, whatever failed',

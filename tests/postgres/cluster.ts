@@ -105,6 +105,7 @@ async function startNode(site: Site, name: string, peers: readonly ClusterNode[]
         if (peer.node.store.epoch() === to) wire(peer, () => peer.leases.answered(account, epoch, mark));
     },
     nodes: () => peers.length,
+    away: store.away,
     now: () => performance.now(),
     after: (ms, work) => void setTimeout(work, ms),
   });

@@ -85,7 +85,7 @@ test('work that fails is told, and its turn ends', async () => {
 
 test('an item that one node kept is found by another; each user has their own; the oldest of too many go', async () => {
   let now = 1_000_000;
-  const limits = { perUser: 25, inAll: 1000 };
+  const limits = { perUser: 25, inAll: 1000, owners: 3 };
   const [one, other] = [0, 1].map(() => createKeptItems(site.database, () => now, limits));
   const item = (id: string, size = 10) => ({ id, sealed: 'x'.repeat(size) });
   await one?.keepItems(1, [item('a"\\,'), item('a"\\,', 12), item('b')], 1);

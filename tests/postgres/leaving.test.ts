@@ -32,6 +32,7 @@ const open = (): Promise<Books> =>
       nativeBinding: undefined,
       owed: [],
       dir,
+      leaseSeconds: 15,
       durable: true,
       memory: null,
     },

@@ -267,6 +267,27 @@ test('exactness 4: what a database forgot that it had confirmed is sent again un
   expect(await site.balance(1)).toBe(93);
 });
 
+test('what cannot be kept for a failover is not committed, and is when the disk takes it again', async () => {
+  let full = false;
+  const narrow = site.node({ name: 'narrow', full: () => full });
+  await apply(narrow, grant('g', 1, 100));
+  full = true;
+  await expect(apply(narrow, settle('r', 1, 7))).rejects.toThrow('the disk is full');
+  // Signs of life go on: the others need not take it for gone.
+  await narrow.store.probe();
+  expect(await site.balance(1)).toBe(100);
+  full = false;
+  expect(await apply(narrow, settle('r', 1, 7))).toEqual(['done']);
+  expect([await site.balance(1), narrow.batches.length, narrow.epochs.length]).toEqual([93, 2, 1]);
+});
+
+test('what was turned down by the database is not kept', async () => {
+  await apply(node, grant('g', 1, 100));
+  const wrong = { ...settle('r', 1, 7), log: { ...log('r', 1, 7), type: 1.5 } };
+  await expect(apply(node, wrong)).rejects.toThrow();
+  expect(node.batches.flatMap(({ commands }) => commands.map(({ ref }) => ref))).toEqual(['g']);
+});
+
 test('exactness 4: a pooler that leads an open connection to an older copy is found out by the next transaction', async () => {
   await apply(node, grant('g', 1, 100));
   const [before] = await site.rows<{ seq: number }>('SELECT seq FROM nodes');

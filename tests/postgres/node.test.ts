@@ -1,3 +1,4 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openSellingSite, type SellingSite } from './serving.ts';
@@ -45,4 +46,44 @@ test('two nodes cannot have one outbox: the second says who has it and does not 
   await node.stop('SIGKILL');
   const next = await site.start({ env });
   expect((await next.chat(key, ask)).status).toBe(200);
+});
+
+test.each(['the same machine', 'another machine'])(
+  'a copy of the folder of a node that runs does not start on %s, and the node serves on',
+  async (where) => {
+    const outbox = join(site.folder(), 'outbox');
+    const node = await site.start({ env: { GATEWAY_OUTBOX: outbox } });
+    const key = await site.furnish(node);
+    const copy = join(site.folder(), 'outbox');
+    cpSync(outbox, copy, { recursive: true });
+    const owner = join(copy, 'outbox.owner');
+    // There its process has a number that says nothing here.
+    if (where === 'another machine')
+      writeFileSync(owner, JSON.stringify({ ...JSON.parse(readFileSync(owner, 'utf8')), machine: 'elsewhere' }));
+    const second = await site.run(['serve', '--port', '0'], { env: { GATEWAY_OUTBOX: copy } });
+    expect([second.code, second.err]).toEqual([6, expect.stringContaining(`${copy} is a copy of the directory`)]);
+    expect((await node.chat(key, ask)).status).toBe(200);
+    expect(await site.rows('SELECT state FROM nodes')).toEqual([{ state: 'live' }]);
+  },
+);
+
+test('a copy of the folder of a node that is gone starts under its name', async () => {
+  const outbox = join(site.folder(), 'outbox');
+  const node = await site.start({ env: { GATEWAY_OUTBOX: outbox } });
+  const key = await site.furnish(node);
+  await node.stop('SIGKILL');
+  const copy = join(site.folder(), 'outbox');
+  cpSync(outbox, copy, { recursive: true });
+  const owner = join(copy, 'outbox.owner');
+  writeFileSync(owner, JSON.stringify({ ...JSON.parse(readFileSync(owner, 'utf8')), machine: 'elsewhere' }));
+  const next = await site.start({ env: { GATEWAY_OUTBOX: copy } });
+  expect((await next.chat(key, ask)).status).toBe(200);
+});
+
+test('an outbox that cannot be used is named by the setting that says where it is', async () => {
+  const file = join(site.folder(), 'file');
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, '');
+  const { code, err } = await site.run(['serve', '--port', '0'], { env: { GATEWAY_OUTBOX: join(file, 'outbox') } });
+  expect([code, err]).toEqual([1, expect.stringMatching(/GATEWAY_OUTBOX.*cannot be used/)]);
 });

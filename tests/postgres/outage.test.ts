@@ -49,6 +49,47 @@ test('the database hangs: requests go on within what is leased, their ends are d
   expect(await violations(node)).toEqual([]);
 });
 
+test('the database is gone: who has a lease is served and the node is ready until leases end, who has none is told to come again, in words of ours', async () => {
+  const env = { GATEWAY_OUTBOX: join(site.folder(), 'outbox'), GATEWAY_LEASE_SECONDS: '10' };
+  const node = await site.start({ url: proxy.url, env });
+  const key = await site.furnish(node);
+  // Nothing was ever asked for with this one: its limit is leased nowhere.
+  const idle = (await node.client.call('token.create', {
+    name: 'idle',
+    unlimited_quota: false,
+    remain_quota: 1_000_000,
+  } as never)) as { key: string };
+  await warm(node, key);
+  await expect
+    .poll(() => node.client.call('node.list').then(({ nodes }) => nodes[0]?.lease_seconds), { timeout: 60_000 })
+    .toBe(10);
+  const found = JSON.parse((await site.run(['doctor', '--json'], { dir: node.dir, env })).out) as {
+    check: string;
+    detail: string;
+  }[];
+  expect(found.find(({ check }) => check === 'leases')?.detail).toMatch(/ 10 s$/);
+  const before = (await billed()) ?? 0;
+  await proxy.stop();
+  const ready = async () => (await fetch(`${node.url}/readyz`)).status;
+  // Found out by the first that needs it.
+  const refused = await node.chat(idle.key, ask);
+  expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('x-should-retry')]).toEqual([
+    503,
+    '5',
+    'true',
+  ]);
+  const { message } = ((await refused.json()) as { error: { message: string } }).error;
+  expect(message).toContain('the database cannot be reached / ');
+  expect(message).toContain('数据库暂时无法访问');
+  expect(message).not.toMatch(/ECONN|terminated|timeout|127\.0\.0\.1/i);
+  expect([(await node.chat(key, ask)).status, await ready()]).toEqual([200, 200]);
+  expect(node.said()).toMatch(/the database cannot be reached \(.+\); requests go on within what is leased, for 7 s/);
+  await expect.poll(async () => (await node.chat(key, ask)).status, { timeout: 60_000 }).toBe(503);
+  await expect.poll(ready, { timeout: 60_000 }).toBe(503);
+  expect((await node.chat(key, ask)).headers.get('retry-after')).toBe('5');
+  expect(await billed()).toBe(before);
+});
+
 test('exactness 5: without a durable folder an answer waits for its bill, and newcomers are told to come again', async () => {
   const node = await site.start({ url: proxy.url });
   const key = await site.furnish(node);

@@ -64,12 +64,20 @@ async function answers(rates: SiteRates): Promise<void> {
     user: { ...other.user, id: 0 },
     token: { ...other.token, id: 77 },
   } as unknown as Principal;
-  await expect.poll(() => rates.enter(nobody, 0), { timeout: 60_000 }).not.toBeNull();
+  await expect.poll(() => rates.enter(nobody), { timeout: 60_000 }).not.toBeNull();
 }
 
-async function tried(rates: SiteRates, who: Principal, tokens = 0): Promise<SiteVisit | string> {
+async function tried(rates: SiteRates, who: Principal, tokens = 0, output = 0): Promise<SiteVisit | string> {
   try {
-    return (await rates.enter(who, tokens)) ?? 'nobody counts';
+    const site = await rates.enter(who);
+    if (site === null) return 'nobody counts';
+    try {
+      await site.reserve(tokens, output);
+    } catch (error) {
+      site.withdraw();
+      throw error;
+    }
+    return site;
   } catch (error) {
     return (error as { code: string }).code;
   }
@@ -117,6 +125,25 @@ test('tokens: more than was asked is added, less is given back; a prompt larger 
   expect(await tried(b.rates, alone, 1)).toBe('limit_tpm');
 });
 
+test('tokens: what an answer may have is taken at entry; one request at a time takes what is left', async () => {
+  const [a, b] = [await machine(), await machine()];
+  const who = principal({ tpm: 1000 });
+  const all = await Promise.all(Array.from({ length: 60 }, (_, n) => tried((n % 2 === 0 ? a : b).rates, who, 10, 100)));
+  const admitted = all.filter((one) => typeof one === 'object');
+  expect(admitted).toHaveLength(10);
+  for (const one of admitted) (one as SiteVisit).ended(20, true);
+  for (const { rates } of [a, b]) await answers(rates);
+  const other = { ...who, token: { ...who.token, id: 10 } } as unknown as Principal;
+  for (const one of [who, other]) {
+    const large = await tried(a.rates, one, 50, 64_000);
+    expect(typeof large).toBe('object');
+    expect(await tried(b.rates, one, 50, 64_000)).toBe('limit_tpm');
+    (large as SiteVisit).ended(100, true);
+    await answers(a.rates);
+    expect(typeof (await tried(b.rates, one, 50, 64_000))).toBe('object');
+  }
+});
+
 test('model requests: failures leave the good ones, and the refusal says how long', async () => {
   const settings = settingsWith({ modelRequests: { periodMs: 60_000, total: 4, success: 2 } });
   const [a, b] = [await machine(settings), await machine(settings)];
@@ -124,11 +151,11 @@ test('model requests: failures leave the good ones, and the refusal says how lon
   for (const { rates } of [a, b]) ((await tried(rates, who)) as SiteVisit).ended(0, false);
   for (const { rates } of [a, b]) await answers(rates);
   for (const { rates } of [a, b]) expect(typeof (await tried(rates, who))).toBe('object');
-  await expect(a.rates.enter(who, 0)).rejects.toMatchObject({
+  await expect(a.rates.enter(who)).rejects.toMatchObject({
     code: 'limit_requests',
     params: { limit: 4, minutes: 1 },
   });
-  const error = await a.rates.enter(who, 0).catch((one: unknown) => one as { params: { seconds: number } });
+  const error = await a.rates.enter(who).catch((one: unknown) => one as { params: { seconds: number } });
   const { seconds } = (error as { params: { seconds: number } }).params;
   expect(seconds).toBeGreaterThan(50);
   expect(seconds).toBeLessThanOrEqual(63);
@@ -180,5 +207,7 @@ test('without anybody who counts for all, each of several machines lets in its p
   nodes = 1;
   expect(admitted(principal({ rpm: 9 }))).toBe(6);
   // Where the site has counted, this machine does not refuse.
-  expect(admitted(principal({ rpm: 1 }), { ended: () => undefined, withdraw: () => undefined })).toBe(100);
+  expect(
+    admitted(principal({ rpm: 1 }), { reserve: () => null, ended: () => undefined, withdraw: () => undefined }),
+  ).toBe(100);
 });

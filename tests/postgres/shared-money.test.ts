@@ -126,6 +126,32 @@ test('the limit of a key holds over all nodes, and billing endpoints tell what t
   expect(await violations()).toEqual([]);
 });
 
+test('a key that is used up is what 90 requests at once over three nodes are refused for, and a key without a limit is served meanwhile', async () => {
+  await setBalance(nodeOf(0), 500_000_000);
+  const counts: Record<string, number> = {};
+  for (let round = 0; round < 4; round++) {
+    const limited = (await nodeOf(0).client.call('token.create', {
+      name: `used up ${round}`,
+      unlimited_quota: false,
+      remain_quota: 60,
+    } as never)) as { key: string; id: number };
+    await known(limited.key);
+    const asked = Array.from({ length: 90 }, async (_, n) => {
+      const free = nodeOf(n).chat(key, ask);
+      const answer = await nodeOf(n).chat(limited.key, ask);
+      const body = await answer.text();
+      const what = answer.status === 200 ? '200' : `${answer.status} ${JSON.parse(body).error.code}`;
+      counts[what] = (counts[what] ?? 0) + 1;
+      return (await free).status;
+    });
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([200]));
+    const [token] = await site.rows<{ used_quota: number }>(`SELECT used_quota FROM tokens WHERE id = ${limited.id}`);
+    expect(token?.used_quota).toBeLessThanOrEqual(60);
+  }
+  expect(Object.keys(counts).toSorted()).toEqual(['200', '403 token_exhausted']);
+  expect(await violations()).toEqual([]);
+});
+
 test('a limit that is lowered holds on the nodes that had leased more of it', async () => {
   const limited = (await nodeOf(0).client.call('token.create', {
     name: 'lowered',

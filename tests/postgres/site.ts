@@ -52,11 +52,13 @@ export interface NodeOptions {
   readonly opened?: (line: Line) => void;
   /** Whether its session is its own, default: it is. */
   readonly isOwn?: () => boolean;
+  /** Whether the disk takes no copy of what is confirmed. */
+  readonly full?: () => boolean;
 }
 
 export interface TestNode {
   readonly store: PostgresLedgerStore;
-  readonly batches: { epoch: number; seq: number; commands: readonly LedgerCommand[] }[];
+  readonly batches: { epoch: number; run: string; seq: number; commands: readonly LedgerCommand[] }[];
   readonly forgotten: LedgerCommand[];
   readonly epochs: number[];
 }
@@ -140,9 +142,23 @@ export async function openSite(server = usual): Promise<Site> {
 
 let runs = 0;
 
+type Batch = TestNode['batches'][number];
+const isSameBatch = (one: Pick<Batch, 'run' | 'seq'>, other: Pick<Batch, 'run' | 'seq'>): boolean =>
+  one.run === other.run && one.seq === other.seq;
+
 function openNode(
   url: string,
-  { name = 'node', broken = () => null, sending, committing, onEpoch, sign, opened, isOwn = () => true }: NodeOptions,
+  {
+    name = 'node',
+    broken = () => null,
+    sending,
+    committing,
+    onEpoch,
+    sign,
+    opened,
+    isOwn = () => true,
+    full = () => false,
+  }: NodeOptions,
 ): TestNode {
   const batches: TestNode['batches'] = [];
   const forgotten: LedgerCommand[] = [];
@@ -174,20 +190,24 @@ function openNode(
     },
     node: { name, version: 'test', schema: '' },
     acknowledged: {
-      note: (epoch, seq, commands) => void batches.push({ epoch, seq, commands }),
-      since: (epoch, seq) =>
-        batches.filter((one) => one.epoch === epoch && one.seq > seq).flatMap((one) => one.commands),
-      marks: () => {
-        const last = new Map<number, number>();
-        for (const { epoch, seq } of batches) last.set(epoch, seq);
-        return [...last].map(([epoch, seq]) => ({ epoch, seq }));
+      keep({ epoch, run, seq }, commands) {
+        if (full()) throw new Error('the disk is full');
+        batches.push({ epoch, run, seq, commands });
       },
+      retract: (mark) => void batches.splice(0, batches.length, ...batches.filter((one) => !isSameBatch(one, mark))),
+      since: ({ run, seq }) => batches.filter((one) => one.run === run && one.seq > seq).flatMap((one) => one.commands),
+      resent: ({ run, seq }) =>
+        void batches.splice(0, batches.length, ...batches.filter((one) => one.run !== run || one.seq <= seq)),
+      marks: () => [...new Map(batches.map(({ epoch, run, seq }) => [run, { epoch, run, seq }])).values()],
     },
     onEpoch(epoch) {
       epochs.push(epoch);
       onEpoch?.(epoch);
     },
-    onForgotten: (commands) => void forgotten.push(...commands),
+    onForgotten(commands, done) {
+      forgotten.push(...commands);
+      done();
+    },
     ...(sign === undefined ? {} : { sign }),
     newRun: () => `${process.pid}-${runs++}`,
     now: () => Math.floor(Date.now() / 1000),

@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const open = (limits?: { perUser: number; inAll: number }) => createKeptItems(database, () => now, limits);
+const open = (limits?: Parameters<typeof createKeptItems>[2]) => createKeptItems(database, () => now, limits);
 const item = (id: string, size = 10) => ({ id, sealed: 'x'.repeat(size) });
 
 test('stay through a restart, in a file that only its owner reads', async () => {
@@ -47,7 +47,7 @@ test('end with their days', async () => {
 });
 
 test('the oldest of whoever keeps much go first, and of all', async () => {
-  const items = open({ perUser: 25, inAll: 45 });
+  const items = open({ perUser: 25, inAll: 45, owners: 3 });
   const keep = async (user: number, id: string) => {
     now += 60_000;
     await items.keepItems(user, [item(id)], 30);
@@ -69,5 +69,28 @@ test('the operator may allow fewer days afterwards, or none', async () => {
   expect(await items.keptItems(1, ['a'])).toHaveLength(1);
   await items.sweepItems(0);
   expect(await items.keptItems(1, ['a'])).toEqual([]);
+  items.closeItems();
+});
+
+test('owners stay through a restart and thirty days, the last word holds, the newest are kept', async () => {
+  const first = open({ perUser: 25, inAll: 45, owners: 3 });
+  expect(await first.ownersOf(['a'])).toEqual([]);
+  await first.keepOwners([{ id: 'a', ownerId: 1, channelId: 2 }]);
+  first.closeItems();
+  const items = open({ perUser: 25, inAll: 45, owners: 3 });
+  expect(await items.ownersOf(['a', 'b'])).toEqual([{ id: 'a', ownerId: 1, channelId: 2 }]);
+  await items.keepOwners([{ id: 'a', ownerId: 3, channelId: 4 }]);
+  expect(await items.ownersOf(['a'])).toEqual([{ id: 'a', ownerId: 3, channelId: 4 }]);
+  // Thinking better of items is no word about owners.
+  await items.sweepItems(0);
+  now += 30 * dayMs - 1;
+  expect(await items.ownersOf(['a'])).toHaveLength(1);
+  now += 1;
+  expect(await items.ownersOf(['a'])).toEqual([]);
+  for (const id of ['b', 'c', 'd', 'e']) {
+    now += 60_000;
+    await items.keepOwners([{ id, ownerId: 1, channelId: 1 }]);
+  }
+  expect((await items.ownersOf(['a', 'b', 'c', 'd', 'e'])).map(({ id }) => id).toSorted()).toEqual(['c', 'd', 'e']);
   items.closeItems();
 });

@@ -100,6 +100,34 @@ test('with two relays, changes reach both, a stop ends both, and who asks is tol
   await verified();
 });
 
+test('a key that the API has created or deleted is known to every relay thread when it answers', async () => {
+  const serving = await site.serve(['--relays', '4']);
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  const api = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${serving.url}/api${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const cookie = response.headers.get('set-cookie')?.split(';')[0];
+    if (cookie !== undefined) headers.cookie ??= cookie;
+    const { success, data } = (await response.json()) as { success: boolean; data: { id: number; key: string } };
+    expect(success).toBe(true);
+    return data;
+  };
+  const { id } = await api('POST', '/user/login', { username: 'root', password: 'password1' });
+  headers['new-api-user'] = String(id);
+  const found: number[] = [];
+  for (let round = 0; round < 60; round++) {
+    const made = await api('POST', '/token/', { name: `round ${round}`, unlimited_quota: true });
+    found.push((await chat(serving.url, `sk-${made.key}`)).status);
+    await api('DELETE', `/token/${made.id}`);
+    found.push((await chat(serving.url, `sk-${made.key}`)).status);
+  }
+  expect(found).toEqual(Array.from({ length: 60 }, () => [200, 401]).flat());
+  await ends(serving);
+});
+
 test('R2: terminate ledger: both relays end their streams, and the next start bills them', async () => {
   const serving = await site.serve(['--relays', '2']);
   const open = Array.from({ length: 8 }, () => chat(serving.url, key, true));

@@ -128,3 +128,23 @@ test('a port that another server has is not shared with it, with one relay eithe
   expect([code, err]).toEqual([6, expect.stringMatching(/already in use|已被占用/)]);
   await other.close();
 });
+
+test('a new process that dies after it has taken over: the old one ends at once with a failure code, and all is billed after the next start', async () => {
+  const first = await site.serve();
+  const open = chat(first.url, key, true).catch(() => null);
+  await expect.poll(() => said.open(), { timeout: 20_000 }).toBe(1);
+  const second = await site.serve(['--take-over']);
+  await expect.poll(() => first.said(), { timeout: 20_000 }).toContain('another process serves from here on');
+  const answered = await chat(second.url, key);
+  expect(answered.status).toBe(200);
+  second.child.kill('SIGKILL');
+  expect(await first.ended()).not.toBe(0);
+  await open;
+  const third = await site.serve();
+  expect((await chat(third.url, key)).status).toBe(200);
+  await ends(third);
+  // The stream that was cut is billed as far as it had come.
+  const charged = await site.charged();
+  expect([charged.length, new Set(charged).size]).toEqual([3, 3]);
+  await verified();
+}, 120_000);

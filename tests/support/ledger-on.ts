@@ -30,7 +30,13 @@ async function onServer({ place }: PostgresDatabase): Promise<TestLedger> {
   const store = createPostgresLedgerStore({
     connect: () => openLine(place),
     node: { name: 'test', version: 'test', schema: '' },
-    acknowledged: { note: () => undefined, since: () => [], marks: () => [] },
+    acknowledged: {
+      keep: () => undefined,
+      retract: () => undefined,
+      since: () => [],
+      resent: () => undefined,
+      marks: () => [],
+    },
     onEpoch: () => undefined,
     onForgotten: () => undefined,
     newRun: randomUUID,

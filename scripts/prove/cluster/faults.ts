@@ -22,7 +22,7 @@ export interface FaultOrder {
 }
 
 /** What was leased by a node that died is free again after its life and the clocks' grace. */
-export const aftermathMs = 25_000;
+export const aftermathMs = 45_000;
 const recoveryMs = 60_000;
 
 /** The server and everything that it has started. */

@@ -1,5 +1,15 @@
 /** One site on several machines, all of them this one: PostgreSQL, Redis, practice upstreams, nodes and a balancer, each a process of its own that can be killed or frozen. */
-import { closeSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client, types } from 'pg';
@@ -20,6 +30,8 @@ export interface ClusterNode {
   readonly port: number;
   readonly url: string;
   readonly dataDir: string;
+  /** Takes all room on the disk of its own files, or gives it back. */
+  fill(full: boolean): void;
   pid(): number;
   begin(as?: Program): Promise<void>;
   kill(): Promise<void>;
@@ -53,6 +65,8 @@ export interface ClusterOrder extends Wanted {
   readonly serveFlags?: readonly string[];
   /** More lines of `postgresql.conf`. */
   readonly settings?: string;
+  /** Megabytes of a disk of its own for each node's files; wants to be root. */
+  readonly disk?: number;
 }
 
 const upstreams = [
@@ -116,9 +130,13 @@ export async function openCluster(order: ClusterOrder): Promise<Cluster> {
     const { key, ...made } = await prepare(folder, url, order);
     const env = { DATABASE_URL: url, ...(cache === null ? {} : { REDIS_URL: cache.url }), ...order.env };
     const nodes = Array.from({ length: order.nodes ?? 3 }, (_, n) =>
-      createNode({ name: `n${n + 1}`, folder, key, env, flags: order.serveFlags ?? [] }),
+      createNode({ name: `n${n + 1}`, folder, key, env, flags: order.serveFlags ?? [], disk: order.disk ?? 0 }),
     );
-    for (const node of nodes) opened.push(() => node.signal('SIGCONT'));
+    for (const node of nodes)
+      opened.push(
+        () => node.unmount(),
+        () => node.signal('SIGCONT'),
+      );
     await Promise.all(nodes.map((node) => node.begin()));
     const balancer = await startBalancer(nodes.map((node) => node.port));
     opened.push(() => balancer.stop());
@@ -188,9 +206,30 @@ interface NodeOrder {
   readonly key: string;
   readonly env: Readonly<Record<string, string>>;
   readonly flags: readonly string[];
+  readonly disk: number;
 }
 
-function createNode({ name, folder, key, env, flags }: NodeOrder): ClusterNode {
+const system = (...args: string[]): void => {
+  const { exitCode, stderr } = Bun.spawnSync(args, { stdout: 'ignore', stderr: 'pipe' });
+  if (exitCode !== 0) throw new Error(stderr.toString());
+};
+
+/** As long as it takes anything. */
+function fillUp(file: string): void {
+  const target = openSync(file, 'w');
+  try {
+    for (let size = 1 << 20; size >= 1; )
+      try {
+        writeSync(target, Buffer.alloc(size));
+      } catch {
+        size >>= 1;
+      }
+  } finally {
+    closeSync(target);
+  }
+}
+
+function createNode({ name, folder, key, env, flags, disk }: NodeOrder): ClusterNode & { unmount(): void } {
   const dataDir = join(folder, name);
   const log = join(folder, `${name}.log`);
   mkdirSync(dataDir, { mode: 0o700 });
@@ -198,8 +237,20 @@ function createNode({ name, folder, key, env, flags }: NodeOrder): ClusterNode {
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   let child: Bun.Subprocess | null = null;
-  const here = { GATEWAY_DATA_DIR: dataDir, GATEWAY_OUTBOX: dataDir, ...env };
+  const outbox = disk === 0 ? dataDir : join(dataDir, 'disk');
+  if (disk > 0) {
+    mkdirSync(outbox, { mode: 0o700 });
+    system('mount', '-t', 'tmpfs', '-o', `size=${disk}m`, 'none', outbox);
+  }
+  const here = { GATEWAY_DATA_DIR: dataDir, GATEWAY_OUTBOX: outbox, ...env };
   return {
+    fill(full) {
+      if (full) fillUp(join(outbox, 'filler'));
+      else rmSync(join(outbox, 'filler'), { force: true });
+    },
+    unmount() {
+      if (disk > 0) system('umount', '-l', outbox);
+    },
     name,
     port,
     url,

@@ -1,0 +1,94 @@
+/** What a node makes of a database that cannot be reached: who needs it is told at once, in words of ours; the driver's are for the operator. */
+import { expect, test } from 'vitest';
+import { createPostgresLedgerStore } from '../../db/postgres/ledger-store.ts';
+import type { Line } from '../../db/postgres/line.ts';
+import { leaseSecondsIn } from '../../server/cluster/order.ts';
+import { callerReason, reasonText } from '../../server/contract/storage-reasons.ts';
+
+const refused = () => Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:5432'), { code: 'ECONNREFUSED' });
+
+function storeOver(connect: () => Promise<Line>) {
+  const said: string[] = [];
+  const clock = { at: 0 };
+  const store = createPostgresLedgerStore({
+    connect,
+    node: { name: 'n', version: 'test', schema: '' },
+    acknowledged: {
+      keep: () => undefined,
+      retract: () => undefined,
+      since: () => [],
+      resent: () => undefined,
+      marks: () => [],
+    },
+    onEpoch: () => undefined,
+    onForgotten: () => undefined,
+    onReach: (error) => void said.push(error instanceof Error ? error.message : 'again'),
+    steady: () => clock.at,
+    newRun: () => 'run',
+    now: () => 0,
+  });
+  return { store, said, clock };
+}
+
+/** A server that is content with whatever it is asked. */
+const content: Line = {
+  broken: false,
+  wasLocal: () => false,
+  close: () => undefined,
+  send: async (statements) =>
+    statements.map(({ text }) => ({ rows: [{ epoch: 1, seq: 1 }], command: text === 'COMMIT' ? 'COMMIT' : '' })),
+};
+
+test('it is away from the first connection that fails until one succeeds, and the operator is told of both once', async () => {
+  let gone = true;
+  const { store, said } = storeOver(async () => {
+    if (gone) throw refused();
+    return content;
+  });
+  expect(store.away()).toBe(false);
+  for (let n = 0; n < 3; n++) await expect(store.probe()).rejects.toThrow('ECONNREFUSED');
+  expect([store.away(), said]).toEqual([true, ['connect ECONNREFUSED 10.0.0.5:5432']]);
+  gone = false;
+  await store.probe();
+  expect([store.away(), said]).toEqual([false, ['connect ECONNREFUSED 10.0.0.5:5432', 'again']]);
+});
+
+test('it is away while it leaves a transaction without an answer', async () => {
+  const gate = Promise.withResolvers<Line>();
+  const { store, clock } = storeOver(() => gate.promise);
+  const probe = store.probe();
+  await Promise.resolve();
+  clock.at += 1999;
+  expect(store.away()).toBe(false);
+  clock.at += 1;
+  expect(store.away()).toBe(true);
+  gate.resolve(content);
+  await probe;
+  expect(store.away()).toBe(false);
+});
+
+test('the words of a driver are none for callers; those of a server that answers are none either, and ours stay', () => {
+  const { store } = storeOver(async () => content);
+  const away = reasonText('database_away');
+  for (const error of [
+    refused(),
+    new Error('Connection terminated unexpectedly'),
+    new Error('timeout expired'),
+    Object.assign(new Error('terminating connection due to administrator command'), {
+      severity: 'FATAL',
+      code: '57P01',
+    }),
+  ])
+    expect(store.reasonOf(error)).toBe(away);
+  const full = Object.assign(new Error('could not extend file'), { severity: 'ERROR', code: '53100' });
+  expect(store.reasonOf(full)).toBeNull();
+  expect(callerReason(full.message)).toBe(reasonText('unwritable'));
+  expect(callerReason(away)).toBe(away);
+  expect(store.reasonOf(new Error(reasonText('standby_silent')))).toBeNull();
+});
+
+test('how long a lease lasts is set within bounds', () => {
+  expect([leaseSecondsIn({}), leaseSecondsIn({ GATEWAY_LEASE_SECONDS: '60' })]).toEqual([30, 60]);
+  for (const wrong of ['9', '601', '12.5', 'soon'])
+    expect(() => leaseSecondsIn({ GATEWAY_LEASE_SECONDS: wrong })).toThrow(expect.objectContaining({ code: 'usage' }));
+});

@@ -1,0 +1,134 @@
+/** What is leased ahead of requests: as much as is likely to be used until a lease ends, and nothing that another node waits for. */
+import { beforeEach, expect, test } from 'vitest';
+import type { LeaseMove } from '../../db/postgres/leases.ts';
+import { createLending } from '../../server/cluster/lending.ts';
+import { createPocket } from '../../server/cluster/pocket.ts';
+import { createUses, type Uses } from '../../server/cluster/uses.ts';
+import { settle } from './support.ts';
+
+const spanMs = 30_000;
+let at: number;
+let idle: number;
+/** What the books have to give. */
+let free: number;
+let asked: { readonly account: number; readonly token: number; readonly amount: number }[];
+let back: string[];
+let uses: Uses;
+
+beforeEach(() => {
+  [at, idle, free, asked, back] = [1000, 0, 1_000_000, [], []];
+  uses = createUses({
+    now: () => at,
+    spanMs,
+    idle: () => idle,
+    ahead(account, token, amount, done) {
+      asked.push({ account, token, amount });
+      done(Math.min(free, amount));
+    },
+    giveBack: (kind, subject) => void back.push(`${kind} ${subject}`),
+  });
+});
+
+const spent = (amount: number, tokenId = 0) => uses.settled([{ ...settle(`r${at}`, 7, amount), tokenId }]);
+const lent = (small = false) => uses.lent({ kind: 'account', subject: 7, owner: 7, need: 100, small });
+
+test('what was spent in this span or in the one before is forecast; what was spent longer ago is not', () => {
+  spent(40);
+  expect(uses.forecast(7)).toBe(40);
+  at += spanMs;
+  expect(uses.forecast(7)).toBe(40);
+  spent(10);
+  at += spanMs;
+  expect(uses.forecast(7)).toBe(10);
+  // Two spans without a look, and nothing spent in them.
+  spent(500);
+  at += 2 * spanMs;
+  expect(uses.forecast(7)).toBe(0);
+});
+
+test('before it runs short there is enough for the time of a lease, and half of it again', () => {
+  lent();
+  spent(60);
+  idle = 160;
+  uses.sweep();
+  expect(asked).toEqual([]);
+  idle = 159;
+  uses.sweep();
+  expect(asked).toEqual([{ account: 7, token: 0, amount: 31 }]);
+});
+
+test('a limit is leased ahead beside the balance; where no request has asked for a lease nothing is', () => {
+  spent(60, 9);
+  uses.sweep();
+  expect(asked).toEqual([]);
+  uses.lent({ kind: 'token', subject: 9, owner: 7, need: 100, small: false });
+  uses.sweep();
+  expect(asked).toEqual([{ account: 7, token: 9, amount: 190 }]);
+});
+
+test.each([
+  ['another node waits for it', () => uses.wanted('account', 7)],
+  ['the books had too little', () => uses.sweep()],
+])('for a while nothing is leased ahead where %s', (what, happens) => {
+  lent();
+  if (what.startsWith('the books')) free = 0;
+  happens();
+  asked = [];
+  at += spanMs - 1;
+  spent(1);
+  uses.sweep();
+  expect(asked).toEqual([]);
+  at += 1;
+  uses.sweep();
+  expect(asked).toHaveLength(1);
+});
+
+test('of a small balance nothing is leased ahead, and what a request leaves goes back', () => {
+  lent(true);
+  uses.sweep();
+  spent(5);
+  expect([asked, back]).toEqual([[], ['account 7']]);
+});
+
+test('what nobody used for a span goes back', () => {
+  lent();
+  at += spanMs;
+  uses.sweep();
+  expect([asked, back]).toEqual([[], ['account 7']]);
+});
+
+test('what was used under a number that the node has lost is no forecast under the next', async () => {
+  const moves: LeaseMove[] = [];
+  let epoch = 1;
+  const reach = createPocket();
+  const lending = createLending({
+    reach,
+    tenure: { epoch: () => epoch, lasts: () => true },
+    async move(sent) {
+      moves.push(...sent);
+      return {
+        grants: sent.map(() => ({
+          ...{ account: 7, token: 0, granted: 100, tokenGranted: 0, most: 1_000_000 },
+          ...{ tokenMost: 0, tokenBound: 'limit' as const, holders: [] },
+        })),
+      };
+    },
+    isUnresolved: () => false,
+    away: () => false,
+    leaseMs: spanMs,
+    epoch: () => epoch,
+    nodes: () => 1,
+    tell: () => undefined,
+    now: () => at,
+  });
+  const lend = () => lending.lend({ userId: 7, tokenId: 0, house: false, more: 100, wish: 100 });
+  lending.began(1);
+  await lend();
+  lending.settled([settle('r', 7, 60)], []);
+  lending.began(++epoch);
+  await lend();
+  expect(moves.map((move) => move.type === 'acquire' && move.use)).toEqual([0, 0]);
+  // Nothing that was leased under the first is given back under the second.
+  lending.sweep();
+  expect(moves.filter(({ type }) => type === 'give-back')).toEqual([]);
+});
